@@ -1,0 +1,17 @@
+//! The engine of clevrhope: scenes, programs, questions and splits of compositional VQA data.
+//!
+//! Data flows one way: `vocab` -> `scene` -> `program` -> `question` -> `split`. Everything random
+//! is a function of (key, stream, index), so any part can be made alone, anywhere, in any order.
+
+pub mod error;
+pub mod program;
+pub mod question;
+pub mod rng;
+pub mod scene;
+pub mod split;
+pub mod vocab;
+
+pub use error::Error;
+pub use program::Program;
+pub use scene::SceneGraph;
+pub use vocab::Vocabulary;

@@ -1,0 +1,113 @@
+//! Randomness as a function of (key, stream, index): a hash names a stream, a small generator runs it.
+//!
+//! The draws below are written out rather than taken from `rand`, whose distributions may change
+//! between versions: what they return is part of the dataset's definition.
+
+use rand_core::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Names a stream: everything that it depends on, hashed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct StreamKey([u8; 32]);
+
+impl StreamKey {
+    /// A key from its parts; lengths are hashed too, so ("ab", "c") is not ("a", "bc").
+    pub fn new(parts: &[&[u8]]) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("clevrhope stream v1");
+        for part in parts {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        Self(*hasher.finalize().as_bytes())
+    }
+
+    /// The generator of one index of this stream.
+    pub fn at(&self, index: u64) -> StreamRng {
+        let hash = blake3::keyed_hash(&self.0, &index.to_le_bytes());
+        StreamRng(Xoshiro256PlusPlus::from_seed(*hash.as_bytes()))
+    }
+}
+
+/// A portable generator (xoshiro256++) with the few draws that the engine needs.
+#[derive(Clone, Debug)]
+pub struct StreamRng(Xoshiro256PlusPlus);
+
+impl StreamRng {
+    /// Uniform over all 64-bit words.
+    #[inline]
+    pub fn word(&mut self) -> u64 {
+        self.0.next_u64()
+    }
+
+    /// Uniform in `0..n`; 0 for `n` of 0 or 1. Unbiased (Lemire's method).
+    #[inline]
+    pub fn below(&mut self, n: u32) -> u32 {
+        if n <= 1 {
+            return 0;
+        }
+        let n = u64::from(n);
+        let mut product = (self.word() >> 32) * n;
+        if (product & 0xffff_ffff) < n {
+            let threshold = (1u64 << 32) % n;
+            while (product & 0xffff_ffff) < threshold {
+                product = (self.word() >> 32) * n;
+            }
+        }
+        (product >> 32) as u32
+    }
+
+    /// Uniform in `[0, 1)`, 53 bits.
+    #[inline]
+    pub fn unit(&mut self) -> f64 {
+        (self.word() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+    }
+
+    /// Uniform in `[low, high)`.
+    #[inline]
+    pub fn uniform(&mut self, low: f64, high: f64) -> f64 {
+        low + (high - low) * self.unit()
+    }
+
+    /// True with probability one half.
+    #[inline]
+    pub fn coin(&mut self) -> bool {
+        self.word() >> 63 == 1
+    }
+
+    /// Shuffles in place (Fisher-Yates).
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for last in (1..items.len()).rev() {
+            items.swap(last, self.below(last as u32 + 1) as usize);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_kept_apart() {
+        assert_ne!(StreamKey::new(&[b"ab", b"c"]), StreamKey::new(&[b"a", b"bc"]));
+    }
+
+    #[test]
+    fn a_stream_is_a_function_of_key_and_index() {
+        let key = StreamKey::new(&[b"train"]);
+        assert_eq!(key.at(7).word(), key.at(7).word());
+        assert_ne!(key.at(7).word(), key.at(8).word());
+        // Guards the stream itself: a change here changes every dataset.
+        assert_eq!(StreamKey::new(&[b"golden"]).at(0).word(), 15404540357399391623);
+    }
+
+    #[test]
+    fn below_is_uniform() {
+        let mut rng = StreamKey::new(&[b"below"]).at(0);
+        let mut counts = [0u32; 7];
+        for _ in 0..70_000 {
+            counts[rng.below(7) as usize] += 1;
+        }
+        let chi2: f64 = counts.iter().map(|&c| (f64::from(c) - 1e4).powi(2) / 1e4).sum();
+        assert!(chi2 < 22.5, "{counts:?}"); // 0.1% point of chi-square with 6 degrees of freedom
+    }
+}

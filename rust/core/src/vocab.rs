@@ -1,0 +1,294 @@
+//! Properties JSON in, vocabulary out: attribute types and their values, relations, answers.
+//!
+//! Nothing in the engine knows that there are eight colours: types, values and relations are
+//! numbered here, and everything else works on the numbers.
+
+use crate::error::{json_message, suggestion};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+/// Attribute types an object has: size, colour, material, shape.
+pub const N_TYPES: usize = 4;
+/// Most objects in a scene, since a set of objects is a 32-bit mask.
+pub const MAX_OBJECTS: usize = 32;
+/// Most values over all attribute types, so that value numbers fit in a byte with room to spare.
+pub const MAX_VALUES: usize = 200;
+
+/// Type names, in the order in which questions name them ("large red metal cube").
+pub const TYPE_NAMES: [&str; N_TYPES] = ["size", "color", "material", "shape"];
+/// The keys of the properties file, in the same order.
+const FILE_KEYS: [&str; N_TYPES] = ["sizes", "colors", "materials", "shapes"];
+/// Relations, in the order in which programs number them.
+pub const RELATION_NAMES: [&str; 4] = ["left", "right", "behind", "front"];
+
+#[derive(Debug, Error)]
+pub enum VocabError {
+    #[error("{0}")]
+    Json(String),
+    #[error("{file}: {place}: {problem}")]
+    Invalid { file: String, place: String, problem: String },
+    #[error("unknown {kind} \"{name}\"{suggestion}; known: {known}")]
+    Unknown { kind: String, name: String, suggestion: String, known: String },
+}
+
+/// One attribute type: its values' names, and what the file says of each.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AttributeType {
+    pub name: &'static str,
+    /// Value names in file order; a value's number is its place here.
+    pub values: Vec<String>,
+    /// What the file gives for each value: a radius, an RGB triple, the name of a material or mesh.
+    pub definitions: Vec<Value>,
+}
+
+/// An answer to a question.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    Bool(bool),
+    Integer(u8),
+    /// (attribute type, value number)
+    Value(u8, u8),
+}
+
+/// Attribute types with their values, relations and answers of a world.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Vocabulary {
+    types: Vec<AttributeType>,
+    offsets: [u8; N_TYPES + 1],
+    largest_count: u8,
+}
+
+impl Vocabulary {
+    /// Reads a properties file as CLEVR writes it; `file` names it in messages.
+    ///
+    /// `largest_count` is the largest integer answer (10 in CLEVR).
+    pub fn from_properties_json(bytes: &[u8], file: &str, largest_count: u8) -> Result<Self, VocabError> {
+        let root: Value = serde_json::from_slice(bytes).map_err(|e| VocabError::Json(json_message(file, &e)))?;
+        let invalid = |place: &str, problem: String| VocabError::Invalid {
+            file: file.to_owned(),
+            place: place.to_owned(),
+            problem,
+        };
+        let root = root.as_object().ok_or_else(|| invalid("top level", "expected an object".into()))?;
+        let mut types = Vec::with_capacity(N_TYPES);
+        for (name, key) in TYPE_NAMES.into_iter().zip(FILE_KEYS) {
+            let entries =
+                root.get(key).and_then(Value::as_object).filter(|entries| !entries.is_empty()).ok_or_else(|| {
+                    invalid(key, format!("missing or empty; expected an object that defines each {name}"))
+                })?;
+            types.push(
+                attribute_type(name, entries)
+                    .map_err(|(place, problem)| invalid(&format!("{key}.{place}"), problem))?,
+            );
+        }
+        let mut offsets = [0u8; N_TYPES + 1];
+        let mut total = 0usize;
+        for (i, kind) in types.iter().enumerate() {
+            total += kind.values.len();
+            if total > MAX_VALUES {
+                return Err(invalid(FILE_KEYS[i], format!("over {MAX_VALUES} attribute values in all")));
+            }
+            offsets[i + 1] = total as u8;
+        }
+        let mut names: Vec<&str> = types.iter().flat_map(|t| t.values.iter().map(String::as_str)).collect();
+        names.sort_unstable();
+        if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(invalid("values", format!("\"{}\" is defined under two attribute types", pair[0])));
+        }
+        Ok(Self { types, offsets, largest_count })
+    }
+
+    pub fn types(&self) -> &[AttributeType] {
+        &self.types
+    }
+
+    /// Number of values of a type.
+    pub fn n_values(&self, kind: usize) -> usize {
+        self.types[kind].values.len()
+    }
+
+    /// Number of values over all types.
+    pub fn n_values_in_all(&self) -> usize {
+        usize::from(self.offsets[N_TYPES])
+    }
+
+    pub fn n_relations(&self) -> usize {
+        RELATION_NAMES.len()
+    }
+
+    /// The number of a value counted through all types: row of `SceneGraph::members`.
+    #[inline]
+    pub fn value_row(&self, kind: usize, value: usize) -> usize {
+        usize::from(self.offsets[kind]) + value
+    }
+
+    pub fn value_name(&self, kind: usize, value: usize) -> &str {
+        &self.types[kind].values[value]
+    }
+
+    /// The number of a value of a type, by name.
+    pub fn value(&self, kind: usize, name: &str) -> Option<usize> {
+        self.types[kind].values.iter().position(|v| v == name)
+    }
+
+    /// (type, value) of a value's name; names are unique over types.
+    pub fn find_value(&self, name: &str) -> Result<(usize, usize), VocabError> {
+        (0..N_TYPES)
+            .find_map(|kind| self.value(kind, name).map(|value| (kind, value)))
+            .ok_or_else(|| self.unknown("attribute value", name, self.all_value_names()))
+    }
+
+    pub fn type_index(&self, name: &str) -> Result<usize, VocabError> {
+        TYPE_NAMES
+            .iter()
+            .position(|t| *t == name)
+            .ok_or_else(|| self.unknown("attribute type", name, TYPE_NAMES.to_vec()))
+    }
+
+    pub fn relation(&self, name: &str) -> Result<usize, VocabError> {
+        RELATION_NAMES
+            .iter()
+            .position(|r| *r == name)
+            .ok_or_else(|| self.unknown("relation", name, RELATION_NAMES.to_vec()))
+    }
+
+    /// Largest integer answer.
+    pub fn largest_count(&self) -> u8 {
+        self.largest_count
+    }
+
+    /// Number of answers: yes, no, the integers from 0, every attribute value.
+    pub fn n_answers(&self) -> usize {
+        2 + usize::from(self.largest_count) + 1 + self.n_values_in_all()
+    }
+
+    /// The number of an answer: yes 0, no 1, then integers, then values in type order.
+    ///
+    /// None for an integer above `largest_count`.
+    #[inline]
+    pub fn answer_index(&self, answer: Answer) -> Option<u16> {
+        match answer {
+            Answer::Bool(true) => Some(0),
+            Answer::Bool(false) => Some(1),
+            Answer::Integer(n) => (n <= self.largest_count).then(|| 2 + u16::from(n)),
+            Answer::Value(kind, value) => {
+                Some(3 + u16::from(self.largest_count) + self.value_row(usize::from(kind), usize::from(value)) as u16)
+            }
+        }
+    }
+
+    /// The answer of a number; the inverse of `answer_index`.
+    pub fn answer(&self, index: u16) -> Option<Answer> {
+        let integers = u16::from(self.largest_count) + 1;
+        match index {
+            0 => Some(Answer::Bool(true)),
+            1 => Some(Answer::Bool(false)),
+            n if n < 2 + integers => Some(Answer::Integer((n - 2) as u8)),
+            n => {
+                let row = n - 2 - integers;
+                let kind = (0..N_TYPES).find(|&k| row < u16::from(self.offsets[k + 1]))?;
+                Some(Answer::Value(kind as u8, (row - u16::from(self.offsets[kind])) as u8))
+            }
+        }
+    }
+
+    /// The answer as CLEVR's files spell it: "yes", "3", "cylinder".
+    pub fn answer_text(&self, answer: Answer) -> String {
+        match answer {
+            Answer::Bool(true) => "yes".to_owned(),
+            Answer::Bool(false) => "no".to_owned(),
+            Answer::Integer(n) => n.to_string(),
+            Answer::Value(kind, value) => self.value_name(usize::from(kind), usize::from(value)).to_owned(),
+        }
+    }
+
+    /// All answers' spellings, by number.
+    pub fn answer_texts(&self) -> Vec<String> {
+        (0..self.n_answers() as u16).filter_map(|i| self.answer(i)).map(|a| self.answer_text(a)).collect()
+    }
+
+    fn all_value_names(&self) -> Vec<&str> {
+        self.types.iter().flat_map(|t| t.values.iter().map(String::as_str)).collect()
+    }
+
+    fn unknown(&self, kind: &str, name: &str, known: Vec<&str>) -> VocabError {
+        VocabError::Unknown {
+            kind: kind.to_owned(),
+            name: name.to_owned(),
+            suggestion: suggestion(name, known.iter().copied()),
+            known: known.join(", "),
+        }
+    }
+}
+
+/// Checks one section of the file; an error is (place, problem).
+fn attribute_type(name: &'static str, entries: &Map<String, Value>) -> Result<AttributeType, (String, String)> {
+    let mut kind = AttributeType { name, values: Vec::new(), definitions: Vec::new() };
+    for (value, definition) in entries {
+        let fault = |expected: &str| Err((value.clone(), format!("expected {expected}, got {definition}")));
+        let valid = match name {
+            "size" => definition.as_f64().is_some_and(|r| r > 0.0 && r.is_finite()),
+            "color" => definition.as_array().is_some_and(|rgb| {
+                rgb.len() == 3 && rgb.iter().all(|c| c.as_f64().is_some_and(|c| (0.0..=255.0).contains(&c)))
+            }),
+            _ => definition.is_string(),
+        };
+        if !valid {
+            return match name {
+                "size" => fault("a radius above 0 in Blender units"),
+                "color" => fault("three numbers from 0 to 255"),
+                _ => fault("the name of an asset"),
+            };
+        }
+        kind.values.push(value.clone());
+        kind.definitions.push(definition.clone());
+    }
+    Ok(kind)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PROPERTIES: &str = r#"{
+        "sizes": {"small": 0.35, "large": 0.7}, "colors": {"red": [173, 35, 35], "blue": [42, 75, 215]},
+        "materials": {"rubber": "rubber"}, "shapes": {"cube": "cube", "sphere": "sphere"}}"#;
+
+    fn vocabulary() -> Vocabulary {
+        Vocabulary::from_properties_json(PROPERTIES.as_bytes(), "properties.json", 10).unwrap()
+    }
+
+    #[test]
+    fn answers_and_their_numbers_are_inverse() {
+        let vocab = vocabulary();
+        assert_eq!(vocab.n_answers(), 2 + 11 + 7);
+        for index in 0..vocab.n_answers() as u16 {
+            assert_eq!(vocab.answer_index(vocab.answer(index).unwrap()), Some(index));
+        }
+        assert_eq!(vocab.answer(20), None);
+        assert_eq!(vocab.answer_index(Answer::Integer(11)), None);
+        assert_eq!(vocab.answer_texts()[13], "small");
+    }
+
+    #[test]
+    fn faults_name_their_place() {
+        let cases = [
+            (PROPERTIES.replace("colors", "colours"), "properties.json: colors: missing or empty"),
+            (PROPERTIES.replace("0.35", "-1"), "properties.json: sizes.small: expected a radius"),
+            (PROPERTIES.replace("[173, 35, 35]", "[173, 35]"), "properties.json: colors.red: expected three numbers"),
+            (PROPERTIES.replace("\"blue\"", "\"large\""), "\"large\" is defined under two"),
+            (PROPERTIES.replace("0.35,", "0.35"), "properties.json:2:"),
+        ];
+        for (text, message) in cases {
+            let error =
+                Vocabulary::from_properties_json(text.as_bytes(), "properties.json", 10).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+
+    #[test]
+    fn unknown_names_get_a_suggestion() {
+        let error = vocabulary().find_value("spere").unwrap_err().to_string();
+        assert!(error.contains("did you mean \"sphere\"?"), "{error}");
+    }
+}
