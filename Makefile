@@ -1,0 +1,64 @@
+# make demo   all set-up, then the main job with real rendering, into out/demo
+# make test   all set-up, then every check: Rust, Python, linters, types, stubs
+#
+# Needs Python 3.11, a C compiler and cargo; everything else goes into .venv. A second run sets up nothing.
+
+.DELETE_ON_ERROR:
+.PHONY: demo test check-rust check-python render-libraries clean
+.DEFAULT_GOAL := test
+
+VENV := .venv
+BIN := $(abspath $(VENV))/bin
+PYTHON ?= $(shell command -v python3.11 || command -v python3)
+# pyo3 asks this interpreter in every build, so that cargo and maturin share what they compiled.
+export PYO3_PYTHON := $(BIN)/python
+RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
+
+demo: $(VENV)/render.stamp render-libraries
+	$(BIN)/clevrhope build --hop rubber_cylinder --preset demo --out out/demo
+
+test: check-rust check-python
+
+check-rust: $(VENV)/python.stamp
+	cargo fmt --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo test --locked --release -p clevrhope-core
+	cargo bench --locked -p clevrhope-core --no-run
+
+check-python: $(VENV)/dev.stamp render-libraries
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest clevrhope._core
+	$(BIN)/python -m pytest
+
+clean:
+	rm -rf $(VENV) target out
+
+# Set-up, each step done once and again when what it depends on changes.
+
+$(VENV)/python.stamp:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || \
+	  { echo "clevrhope needs Python 3.11 (Blender 4.5 exists for no other); found: $$($(PYTHON) --version 2>&1 || echo none)." \
+	    "Install it, or name it: make PYTHON=/path/to/python3.11"; exit 1; } >&2
+	@command -v cc >/dev/null || command -v gcc >/dev/null || command -v clang >/dev/null || \
+	  { echo "clevrhope needs a C compiler as a linker: apt-get install gcc libc6-dev, or what your system calls it."; exit 1; } >&2
+	@command -v cargo >/dev/null || \
+	  { echo "clevrhope needs cargo, Rust's build tool: see https://rustup.rs."; exit 1; } >&2
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || \
+	  { echo "This Python has no ensurepip: apt-get install python3.11-venv, or what your system calls it."; exit 1; } >&2
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet 'maturin>=1.9.4,<2'
+	@touch $@
+
+$(VENV)/render.stamp: $(VENV)/python.stamp pyproject.toml $(RUST_SOURCES)
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras render
+	@touch $@
+
+$(VENV)/dev.stamp: $(VENV)/render.stamp
+	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras render,dev
+	@touch $@
+
+# Blender needs a few of the system's libraries; without them, this says which and how to install them.
+render-libraries: $(VENV)/render.stamp
+	@$(BIN)/python -m clevrhope.images.libraries

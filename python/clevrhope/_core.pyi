@@ -1,0 +1,1 @@
+"""The engine's binding; private: use the modules of `clevrhope` that wrap it."""

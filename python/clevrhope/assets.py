@@ -1,0 +1,30 @@
+"""Where the files that come with the package are: the look and the question templates.
+
+In a checkout `_assets` holds links to the folders at the root, so that an edit there takes effect at once; in
+an installed wheel it holds the files themselves.
+"""
+
+from importlib.resources import files
+from pathlib import Path
+
+from clevrhope.errors import ConfigError
+
+
+def blender_assets() -> Path:
+    """The folder of the look: properties.json, and the sources of shapes, materials, lights and camera."""
+    return _folder("blender_assets")
+
+
+def question_templates() -> Path:
+    """The folder of the question templates: nine JSON files in CLEVR's format, and the synonyms."""
+    return _folder("question_templates")
+
+
+def _folder(name: str) -> Path:
+    folder = Path(str(files("clevrhope"))) / "_assets" / name
+    if not folder.is_dir():
+        raise ConfigError(
+            f"{folder}: missing; the package was copied without its links: install it with pip, "
+            "or check it out with symbolic links enabled"
+        )
+    return folder

@@ -1,0 +1,41 @@
+"""Every error that clevrhope raises on purpose, under one base class.
+
+Each message is one sentence that names the file, the place in it, the value and what would be right. The
+native module raises these classes too.
+"""
+
+
+class ClevrhopeError(Exception):
+    """Base of all errors of this package; the command line prints its message without a traceback."""
+
+
+class VocabularyError(ClevrhopeError, ValueError):
+    """A properties file that defines no usable vocabulary, or a name that is not in it."""
+
+
+class SceneError(ClevrhopeError, ValueError):
+    """A scene file that is not one, or constraints on scenes that cannot be met."""
+
+
+class ProgramError(ClevrhopeError, ValueError):
+    """A program that does not parse or type-check, or that has no answer on a scene."""
+
+
+class TemplateError(ClevrhopeError, ValueError):
+    """Question templates or synonyms that cannot be used."""
+
+
+class SplitError(ClevrhopeError, ValueError):
+    """A split that cannot be made: says which predicate starves it."""
+
+
+class ConfigError(ClevrhopeError, ValueError):
+    """A setting, held-out pair or preset that does not exist or does not fit the others."""
+
+
+class DatasetError(ClevrhopeError):
+    """An output folder that belongs to another configuration, or a file in it that is not whole."""
+
+
+class RenderError(ClevrhopeError, RuntimeError):
+    """Blender is missing, a worker died or hung, or a scene could not be rendered."""

@@ -1,0 +1,22 @@
+"""What all tests share: where real CLEVR files are, and how hypothesis runs."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+REPOSITORY = Path(__file__).resolve().parents[1]
+
+# A loaded machine is slow, not wrong; and a failure must come again in the next run.
+settings.register_profile("clevrhope", deadline=None, derandomize=True)
+settings.load_profile("clevrhope")
+
+
+@pytest.fixture(scope="session")
+def test_data() -> Path:
+    """The folder of real CLEVR files, which are not part of the project (see CONTRIBUTING.md)."""
+    folder = Path(os.environ.get("CLEVRHOPE_TEST_DATA", REPOSITORY.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip(f"needs real CLEVR files: no folder {folder} (set CLEVRHOPE_TEST_DATA)")
+    return folder
