@@ -1,9 +1,13 @@
 //! The binding: converts arguments, runs the core without the GIL, wraps results, maps errors.
 
+mod errors;
+mod vocabulary;
+
 use pyo3::prelude::*;
 
 /// The native module `clevrhope._core`.
 #[pymodule]
-fn _core(_module: &Bound<'_, PyModule>) -> PyResult<()> {
-    Ok(())
+mod _core {
+    #[pymodule_export]
+    use super::vocabulary::PyVocabulary;
 }

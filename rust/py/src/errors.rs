@@ -1,0 +1,15 @@
+//! The engine's errors in, the exceptions of `clevrhope.errors` out.
+
+use clevrhope_core::Error;
+use pyo3::prelude::*;
+
+pyo3::import_exception!(clevrhope.errors, VocabularyError);
+
+/// The Python exception of an error: one class a domain, the message as it is.
+pub fn to_python(error: impl Into<Error>) -> PyErr {
+    let error = error.into();
+    let message = error.to_string();
+    match error {
+        Error::Vocab(_) => VocabularyError::new_err(message),
+    }
+}
