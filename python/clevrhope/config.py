@@ -1,0 +1,295 @@
+"""Preset, TOML file and command-line choices in, one resolved configuration out.
+
+What decides a dataset's content is here and in the world's own settings, which the core checks. Later sources
+win: preset, then file, then command line.
+"""
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields, replace
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+from clevrhope.errors import ConfigError
+
+_Table = TypeVar("_Table", "Sizes", "Pictures")
+
+WINDOW = 250
+"""Eligible scenes over which the questions of a split are balanced."""
+
+IMAGE_KINDS = ("png", "h5", "both")
+"""How pictures can be stored: a file each, one HDF5 file a pool, or both."""
+
+PAIR_SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+"""Splits of a held-out pair."""
+
+PLAIN_SPLITS = ("train", "val", "test")
+"""Splits of `none`, the dataset that holds nothing out."""
+
+
+@dataclass(frozen=True)
+class StreamSplit:
+    """A split that is the first questions on the scenes of a pool that satisfy a predicate."""
+
+    pool: str
+    scenes: str
+    """Which scenes and questions: "without" the pair, "with" it, or "any"."""
+    questions_per_scene: int
+
+
+PAIR_STREAMS: Mapping[str, StreamSplit] = {
+    "train": StreamSplit("train", "without", 9),
+    "complex_iid": StreamSplit("test_iid", "without", 9),
+    "complex_ood": StreamSplit("test_ood", "with", 1),
+}
+"""The streamed splits of a held-out pair; its minimal splits are grids instead."""
+
+PLAIN_STREAMS: Mapping[str, StreamSplit] = {
+    "train": StreamSplit("train", "any", 9),
+    "val": StreamSplit("val", "any", 9),
+    "test": StreamSplit("test_iid", "any", 9),
+}
+"""The splits of `none`, on the pools that the pairs use."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Questions a split; minimal splits are counted in places (position, rotation, camera, lights)."""
+
+    train: int
+    complex_iid: int
+    complex_ood: int
+    val: int
+    test: int
+    minimal_copies: int
+    """Places of each grid and combination; 0 for as many as the paper has (40, 20, 5 or 2)."""
+    minimal_places: int = 0
+    """The first so many places only; 0 for all of them."""
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """How pictures are rendered and stored."""
+
+    kinds: str = "both"
+    samples: int = 16
+    """Cycles' samples a pixel."""
+    denoise: bool = True
+    """OpenImageDenoise and adaptive sampling; without them, 512 samples are the original's setting."""
+
+    @property
+    def png(self) -> bool:
+        """Whether a PNG file a picture stays."""
+        return self.kinds in ("png", "both")
+
+    @property
+    def h5(self) -> bool:
+        """Whether there is an HDF5 file a pool."""
+        return self.kinds in ("h5", "both")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that can be chosen for a dataset but its seed, its folder and its pairs."""
+
+    preset: str
+    sizes: Sizes
+    pictures: Pictures
+    world: Mapping[str, Any] = field(default_factory=dict)
+    """Constraints on scenes that differ from the defaults, as the core names them."""
+    properties: Path | None = None
+    """Vocabulary and sizes, colours, materials, meshes; None for the package's own."""
+    templates: Path | None = None
+    """Folder of question templates; None for the package's own."""
+
+    def world_json(self) -> str:
+        """The world's settings as the core reads them."""
+        return json.dumps(dict(self.world))
+
+
+PRESETS: Mapping[str, Config] = {
+    "demo": Config(
+        "demo",
+        Sizes(train=162, complex_iid=72, complex_ood=12, val=72, test=72, minimal_copies=1, minimal_places=6),
+        Pictures(kinds="both"),
+    ),
+    "small": Config(
+        "small",
+        Sizes(train=5_600, complex_iid=1_200, complex_ood=150, val=1_200, test=1_200, minimal_copies=1),
+        Pictures(kinds="both"),
+    ),
+    "paper": Config(
+        "paper",
+        Sizes(
+            train=560_000,
+            complex_iid=120_000,
+            complex_ood=15_000,
+            val=120_000,
+            test=120_000,
+            minimal_copies=0,
+        ),
+        Pictures(kinds="png"),
+    ),
+}
+"""demo: about 60 pictures; small: about a hundredth of the paper; paper: the paper's sizes."""
+
+
+def resolve_config(
+    *,
+    preset: str | None = None,
+    file: Path | None = None,
+    train_questions: int | None = None,
+    test_questions: int | None = None,
+    samples: int | None = None,
+    images: str | None = None,
+    templates: Path | None = None,
+    properties: Path | None = None,
+) -> Config:
+    """Puts preset, file and command-line choices together; None means not chosen.
+
+    `test_questions` is the number of questions of each complex (or val and test) split.
+
+    Raises:
+        ConfigError: an unknown preset, key or value; names the file and the place in it.
+    """
+    raw = _read_toml(file) if file else {}
+    config = _preset(preset or _typed(raw, "preset", str, "demo", file))
+    if file:
+        config = _overlaid(config, raw, file)
+    sizes = config.sizes
+    if train_questions is not None:
+        sizes = replace(sizes, train=_positive("--train-questions", train_questions))
+    if test_questions is not None:
+        n = _positive("--test-questions", test_questions)
+        sizes = replace(sizes, complex_iid=n, complex_ood=n, val=n, test=n)
+    pictures = config.pictures
+    if samples is not None:
+        pictures = replace(pictures, samples=_positive("--samples", samples))
+    if images is not None:
+        pictures = replace(pictures, kinds=_image_kind("--images", images))
+    return replace(
+        config,
+        sizes=sizes,
+        pictures=pictures,
+        templates=_folder("--templates", templates) if templates else config.templates,
+        properties=properties or config.properties,
+    )
+
+
+def splits_of(pair: object | None) -> tuple[str, ...]:
+    """The splits of a pair, or of `none` (no pair)."""
+    return PLAIN_SPLITS if pair is None else PAIR_SPLITS
+
+
+def check_splits(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of splits, each once, in the canonical order.
+
+    Raises:
+        ConfigError: no such split.
+    """
+    known = tuple(dict.fromkeys((*PAIR_SPLITS, *PLAIN_SPLITS)))
+    for name in names:
+        if name not in known:
+            raise ConfigError(
+                f'--splits: unknown split "{name}"{_suggestion(name, known)}; known: {", ".join(known)}'
+            )
+    return tuple(name for name in known if name in names)
+
+
+def _preset(name: str) -> Config:
+    if name not in PRESETS:
+        raise ConfigError(f'unknown preset "{name}"{_suggestion(name, PRESETS)}; known: {", ".join(PRESETS)}')
+    return PRESETS[name]
+
+
+def _read_toml(file: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.read_text("utf-8"))
+    except FileNotFoundError as error:
+        raise ConfigError(f"{file}: no such file (--config)") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: cannot be read ({error})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: broken TOML: {error}") from error
+
+
+def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
+    """A configuration with the file's settings over it."""
+    tables = {"sizes", "pictures", "world"}
+    plain = {"preset", "properties", "templates"}
+    _check_keys(raw, tables | plain, file, "")
+    for table in tables & raw.keys():
+        if not isinstance(raw[table], dict):
+            raise ConfigError(f"{file}: {table} is {raw[table]!r}; expected a table [{table}]")
+    config = replace(
+        config,
+        sizes=_replaced(config.sizes, raw.get("sizes", {}), file, "sizes"),
+        pictures=_replaced(config.pictures, raw.get("pictures", {}), file, "pictures"),
+        world={**config.world, **raw.get("world", {})},
+    )
+    _image_kind(f"{file}: pictures.kinds", config.pictures.kinds)
+    beside = file.parent  # paths in a file are meant from where the file lies
+    if "properties" in raw:
+        config = replace(config, properties=beside / _typed(raw, "properties", str, "", file))
+    if "templates" in raw:
+        folder = beside / _typed(raw, "templates", str, "", file)
+        config = replace(config, templates=_folder(f"{file}: templates", folder))
+    return config
+
+
+def _replaced(settings: _Table, table: Mapping[str, Any], file: Path, name: str) -> _Table:
+    """Settings with a table's values over them, each checked against the type of what it replaces."""
+    old = asdict(settings)
+    _check_keys(table, old.keys(), file, f"{name}.")
+    zero_is_fine = {each.name for each in fields(settings) if each.name.startswith("minimal_")}
+    for key, value in table.items():
+        expected = type(old[key])
+        if type(value) is not expected:
+            raise ConfigError(f"{file}: {name}.{key} is {value!r}; expected {_TYPE_WORDS[expected]}")
+        if expected is int and value < (0 if key in zero_is_fine else 1):
+            raise ConfigError(f"{file}: {name}.{key} is {value}; expected a whole number above 0")
+    return replace(settings, **table)
+
+
+_TYPE_WORDS: Mapping[type, str] = {int: "a whole number", bool: "true or false", str: "a text"}
+
+
+def _check_keys(table: Mapping[str, Any], known: Sequence[str] | Any, file: Path, prefix: str) -> None:
+    for key in table:
+        if key not in known:
+            hint = f"{_suggestion(key, known)}; known: {', '.join(sorted(known))}"
+            raise ConfigError(f'{file}: unknown setting "{prefix}{key}"{hint}')
+
+
+def _typed(raw: Mapping[str, Any], key: str, kind: type, default: Any, file: Path | None) -> Any:
+    value = raw.get(key, default)
+    if not isinstance(value, kind):
+        raise ConfigError(f"{file}: {key} is {value!r}; expected {_TYPE_WORDS[kind]}")
+    return value
+
+
+def _image_kind(place: str, kind: str) -> str:
+    if kind not in IMAGE_KINDS:
+        raise ConfigError(f'{place}: unknown kind "{kind}"; known: {", ".join(IMAGE_KINDS)}')
+    return kind
+
+
+def _positive(place: str, number: int) -> int:
+    if number < 1:
+        raise ConfigError(f"{place} is {number}; expected a whole number above 0")
+    return number
+
+
+def _folder(place: str, folder: Path) -> Path:
+    if not folder.is_dir():
+        raise ConfigError(
+            f"{place}: {folder} is no folder; expected one with question templates as JSON files"
+        )
+    return folder
+
+
+def _suggestion(name: str, known: Any) -> str:
+    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f' (did you mean "{near[0]}"?)' if near else ""

@@ -1,0 +1,204 @@
+"""PNG files of a pool in, one HDF5 file with the same pixels out, and back.
+
+| dataset | shape                    | type  | holds |
+|---------|--------------------------|-------|-------|
+| images  | (size, height, width, 3) | uint8 | row i: the picture of the pool's scene i, RGB |
+| indices | (n,)                     | int32 | the rows that hold a picture, sorted |
+
+`size` is the last used index plus one. A row is a chunk, and a chunk that was never written takes no bytes,
+so rows can be scene indices although most scenes of a pool may be in no split.
+
+The file's bytes depend on its pictures alone, not on the runs that brought them: a larger file is written
+beside the old one, which gives its packed chunks as they are, and takes its place when it is whole.
+"""
+
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import islice
+from pathlib import Path
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+from PIL import Image
+
+from clevrhope.dataset.atomic import disk_errors, whole_file
+from clevrhope.errors import DatasetError
+
+Picture = npt.NDArray[np.uint8]
+
+_DEFLATE_LEVEL = 4
+
+
+def aggregate_pictures(
+    path: Path,
+    indices: Sequence[int],
+    png_of: Callable[[int], Path],
+    *,
+    pool: str,
+    on_picture: Callable[[], None] = lambda: None,
+) -> bool:
+    """Makes `path` hold exactly the pictures of `indices` (sorted); False when it already does.
+
+    Pictures that are in the old file are taken from there, others from `png_of(index)`.
+
+    Raises:
+        DatasetError: a PNG is missing or of another size, no space left, no permission.
+    """
+    wanted = np.asarray(indices, dtype=np.int32)
+    if not len(wanted) or np.array_equal(wanted, pictures_in(path)):
+        return False
+    with whole_file(path) as temporary, _old_file(path) as old:
+        height, width = old.size or _png_size(png_of(int(wanted[0])))
+        with _h5_errors(path), h5py.File(temporary, "w", libver=("earliest", "v110")) as file:
+            images = file.create_dataset(
+                "images",
+                shape=(int(wanted[-1]) + 1, height, width, 3),
+                chunks=(1, height, width, 3),
+                dtype=np.uint8,
+                compression="gzip",
+                compression_opts=_DEFLATE_LEVEL,
+                track_times=False,
+            )
+            file.create_dataset("indices", data=wanted, track_times=False)
+            file.attrs["pool"] = pool
+            for index, chunk in _packed(wanted, old, png_of, (height, width)):
+                images.id.write_direct_chunk((index, 0, 0, 0), chunk)
+                on_picture()
+    return True
+
+
+def pictures_in(path: Path) -> npt.NDArray[np.int32]:
+    """The indices of the pictures in a file, sorted; none where there is no file.
+
+    Raises:
+        DatasetError: not such a file.
+    """
+    if not path.exists():
+        return np.zeros(0, dtype=np.int32)
+    with _reading(path) as file:
+        indices: npt.NDArray[np.int32] = file["indices"][:]
+        return indices
+
+
+def read_pictures(path: Path, indices: Iterable[int]) -> Iterator[tuple[int, Picture]]:
+    """Index and pixels (height, width, 3) uint8 RGB of pictures in a file.
+
+    Raises:
+        DatasetError: not such a file.
+    """
+    with _reading(path) as file:
+        images = file["images"]
+        for index in indices:
+            yield index, images[index]
+
+
+def read_png(path: Path) -> Picture:
+    """Pixels (height, width, 3) uint8 RGB of a PNG file.
+
+    Raises:
+        DatasetError: missing, or no picture.
+    """
+    try:
+        with Image.open(path) as image:
+            return np.asarray(image.convert("RGB"))
+    except (OSError, SyntaxError) as error:
+        raise DatasetError(
+            f"{path}: no whole PNG file ({error}); remove it and run the command again"
+        ) from error
+
+
+class _OldFile:
+    """The pictures that an earlier run packed; none where there was none."""
+
+    def __init__(self, images: h5py.Dataset | None, indices: Iterable[int]) -> None:
+        self._images = images
+        self._indices = frozenset(int(index) for index in indices)
+
+    @property
+    def size(self) -> tuple[int, int] | None:
+        return None if self._images is None else self._images.shape[1:3]
+
+    def __contains__(self, index: int) -> bool:
+        return index in self._indices
+
+    def chunk(self, index: int) -> bytes:
+        assert self._images is not None
+        chunk: bytes = self._images.id.read_direct_chunk((index, 0, 0, 0))[1]
+        return chunk
+
+
+@contextmanager
+def _old_file(path: Path) -> Iterator[_OldFile]:
+    if not path.exists():
+        yield _OldFile(None, ())
+        return
+    with _reading(path) as file:
+        yield _OldFile(file["images"], file["indices"][:])
+
+
+def _packed(
+    wanted: npt.NDArray[np.int32], old: _OldFile, png_of: Callable[[int], Path], size: tuple[int, int]
+) -> Iterator[tuple[int, bytes]]:
+    """Packed chunks in order; a few threads unpack PNG files and pack pixels ahead of the writer."""
+    ahead = 4 * (os.cpu_count() or 1)
+    with ThreadPoolExecutor() as pool:
+
+        def start(index: int) -> tuple[int, Future[bytes] | None]:
+            return index, None if index in old else pool.submit(_pack, png_of(index), size)
+
+        coming = (start(int(index)) for index in wanted)
+        queue = list(islice(coming, ahead))
+        try:
+            while queue:
+                index, future = queue.pop(0)
+                yield index, old.chunk(index) if future is None else future.result()
+                queue.extend(islice(coming, 1))
+        finally:
+            for _, future in queue:
+                if future is not None:
+                    future.cancel()
+
+
+def _pack(png: Path, size: tuple[int, int]) -> bytes:
+    pixels = read_png(png)
+    if pixels.shape[:2] != size:
+        raise DatasetError(
+            f"{png}: {pixels.shape[1]} x {pixels.shape[0]} pixels, but the pool has {size[1]} x {size[0]}"
+        )
+    return zlib.compress(pixels.tobytes(), _DEFLATE_LEVEL)
+
+
+def _png_size(path: Path) -> tuple[int, int]:
+    height, width = read_png(path).shape[:2]
+    return height, width
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[h5py.File]:
+    try:
+        file = h5py.File(path, "r")
+    except OSError as error:
+        raise DatasetError(f"{path}: no HDF5 file of pictures ({error})") from error
+    with file:
+        if "images" not in file or "indices" not in file:
+            raise DatasetError(f"{path}: no HDF5 file of pictures (no images, or no indices)")
+        yield file
+
+
+@contextmanager
+def _h5_errors(path: Path) -> Iterator[None]:
+    """The HDF5 library tells of a full disk in its own ways, on writing and once more on closing."""
+    try:
+        with disk_errors(path):
+            yield
+    except (OSError, RuntimeError) as error:
+        if isinstance(error, DatasetError):
+            raise
+        raise DatasetError(
+            f"{path}: could not be written, most likely for want of space ({str(error).splitlines()[0]}); "
+            "free some and run the same command to resume"
+        ) from error

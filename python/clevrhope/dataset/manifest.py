@@ -1,0 +1,169 @@
+"""What a folder is bound to and what it holds, as manifest.json: read, compared, written whole.
+
+A folder is bound to what decides its content: seed, world, templates, and (once there are pictures) how they
+are rendered. Pairs, sizes and kinds of pictures may grow. Nothing in here depends on when or in how many runs
+the folder was made.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from clevrhope.dataset.atomic import FileRecord, write_whole
+from clevrhope.errors import DatasetError
+
+FORMAT = 1
+"""Version of the folder's layout and streams; other numbers are other datasets."""
+
+_BOUND = ("version", "seed", "world", "templates", "questions")
+_NAMES = {
+    "version": "dataset version",
+    "seed": "seed",
+    "world": "world",
+    "templates": "templates",
+    "questions": "question settings",
+    "rendering": "rendering settings",
+}
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A folder's manifest. JSON objects stay plain dictionaries: they are what users' tools read."""
+
+    version: str
+    """Version of the dataset's definition: moves when a stream moves."""
+    seed: int
+    world: Mapping[str, Any]
+    """Fingerprint, properties and resolved constraints of the world, as the core gives them."""
+    templates: Mapping[str, Any]
+    """Fingerprint and files of the question templates."""
+    questions: Mapping[str, Any]
+    """Questions a picture, window."""
+    rendering: Mapping[str, Any] | None = None
+    """Engine, samples and so on; nothing before the first picture is asked for."""
+    config: Mapping[str, Any] = field(default_factory=dict)
+    """The resolved configuration of the largest thing asked for so far."""
+    splits: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
+    """HOP -> split -> pool, questions, pictures, finished or not."""
+    pools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Pool -> number of scenes in use, size so far, kinds of picture files."""
+    files: Mapping[str, FileRecord] = field(default_factory=dict)
+    """Path below the folder -> size and checksum, of every finished file but this one."""
+    complete: bool = False
+    """True when all that was asked for is there and checked."""
+
+    def with_files(self, files: Mapping[str, FileRecord]) -> "Manifest":
+        """The manifest with these files added or replaced."""
+        return replace(self, files={**self.files, **files})
+
+
+def read_manifest(path: Path) -> Manifest | None:
+    """The manifest at `path`, or None where there is none.
+
+    Raises:
+        DatasetError: not a manifest of this layout.
+    """
+    try:
+        text = path.read_text("utf-8")
+    except FileNotFoundError:
+        return None
+    except (PermissionError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{path}: cannot be read ({error})") from error
+    try:
+        raw = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise DatasetError(f"{path}:{error.lineno}:{error.colno}: broken JSON ({error.msg})") from error
+    if not isinstance(raw, dict) or raw.get("format") != FORMAT:
+        found = raw.get("format") if isinstance(raw, dict) else type(raw).__name__
+        raise DatasetError(
+            f"{path}: format {found!r}, but this version of clevrhope reads and writes format {FORMAT}"
+        )
+    try:
+        return Manifest(
+            version=raw["version"],
+            seed=raw["seed"],
+            world=raw["world"],
+            templates=raw["templates"],
+            questions=raw["questions"],
+            rendering=raw["rendering"],
+            config=raw["config"],
+            splits=raw["splits"],
+            pools=raw["pools"],
+            files={name: FileRecord(**each) for name, each in raw["files"].items()},
+            complete=raw["complete"],
+        )
+    except (KeyError, TypeError, AttributeError) as error:
+        raise DatasetError(f"{path}: not a manifest of clevrhope (at {error})") from error
+
+
+def write_manifest(path: Path, manifest: Manifest) -> None:
+    """Writes it whole, keys and files in an order of their own, so equal folders have equal manifests."""
+    raw = {
+        "format": FORMAT,
+        "version": manifest.version,
+        "complete": manifest.complete,
+        "seed": manifest.seed,
+        "world": manifest.world,
+        "templates": manifest.templates,
+        "questions": manifest.questions,
+        "rendering": manifest.rendering,
+        "config": manifest.config,
+        "splits": manifest.splits,
+        "pools": {name: manifest.pools[name] for name in sorted(manifest.pools)},
+    }
+    head = json.dumps(raw, indent=2, ensure_ascii=False)
+    # A line a file: a paper-sized folder has 400,000 of them, and a diff should be readable.
+    rows = ",\n".join(
+        f'    {json.dumps(name, ensure_ascii=False)}: {{"bytes": {each.bytes}, "sha256": "{each.sha256}"}}'
+        for name, each in sorted(manifest.files.items())
+    )
+    files = f"{{\n{rows}\n  }}" if rows else "{}"
+    write_whole(path, f'{head[:-2]},\n  "files": {files}\n}}\n'.encode())
+
+
+def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
+    """Passes when `wanted` extends the folder that `existing` describes.
+
+    Raises:
+        DatasetError: they differ in something that decides content; says in what, with both values.
+    """
+    keys = list(_BOUND)
+    if existing.rendering is not None and wanted.rendering is not None:
+        keys.append("rendering")
+    for key in keys:
+        there, here = getattr(existing, key), getattr(wanted, key)
+        if there != here:
+            raise DatasetError(
+                f"{root}: made with another {_NAMES[key]} ({_difference(there, here)}); "
+                "choose another --out, or ask for what the folder was made with"
+            )
+
+
+def _difference(there: Any, here: Any) -> str:
+    """The first few settings in which two values differ; fingerprints only when nothing else tells."""
+    if not (isinstance(there, Mapping) and isinstance(here, Mapping)):
+        return f"{there!r} there, {here!r} asked for"
+    found = list(_leaves_that_differ(there, here, ""))
+    telling = [each for each in found if not each[0].endswith("fingerprint")] or found
+    shown = "; ".join(f"{place} is {a} there, {b} asked for" for place, a, b in telling[:3])
+    return shown + (f"; and {len(telling) - 3} more" if len(telling) > 3 else "")
+
+
+def _leaves_that_differ(
+    there: Mapping[str, Any], here: Mapping[str, Any], prefix: str
+) -> list[tuple[str, str, str]]:
+    found: list[tuple[str, str, str]] = []
+    for key in dict.fromkeys([*there, *here]):
+        a, b = there.get(key, "absent"), here.get(key, "absent")
+        if isinstance(a, Mapping) and isinstance(b, Mapping):
+            found += _leaves_that_differ(a, b, f"{prefix}{key}.")
+        elif a != b:
+            found.append((f"{prefix}{key}", _short(a), _short(b)))
+    return found
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}..."

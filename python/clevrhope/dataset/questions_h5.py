@@ -1,0 +1,166 @@
+"""Questions as arrays in, a split's HDF5 file out, and back.
+
+The file is what `preprocess_questions` of the public CLEVR models writes, and a few arrays more. N questions,
+Q and P the longest question and program that the templates can give (so they never change in a folder):
+
+| dataset            | shape  | type  | holds |
+|--------------------|--------|-------|-------|
+| questions          | (N, Q) | int32 | <START>, words, <END>, then 0 |
+| question_lengths   | (N,)   | int32 | tokens of a question, <START> and <END> included |
+| programs           | (N, P) | int32 | <START>, functions in prefix order, <END>, then 0 |
+| program_lengths    | (N,)   | int32 | tokens of a program, <START> and <END> included |
+| answers            | (N,)   | int32 | numbers of vocab.json |
+| image_idxs         | (N,)   | int32 | the scene's index in its pool: row of images/<pool>.h5 |
+| orig_idxs          | (N,)   | int32 | place of the question in the JSON file |
+| question_families  | (N,)   | int32 | global index of the family |
+| relation_needed    | (N, 3) | int8  | for each relation: 1 needed for the answer, 0 not, -1 no relation |
+
+Attributes of the file: `hop`, `split`, `pool`.
+"""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import TracebackType
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.atomic import write_whole
+from clevrhope.errors import DatasetError
+
+Ints = npt.NDArray[np.int32]
+
+CHUNK_ROWS = 256
+"""Rows a chunk of the wide arrays: few enough that a random batch unpacks little, enough to compress."""
+
+COLUMN_CHUNK_ROWS = 4096
+"""Rows a chunk of the arrays with a number a question; a multiple of `CHUNK_ROWS`."""
+
+
+@dataclass(frozen=True)
+class QuestionArrays:
+    """Questions, a row each; shapes and meanings as in the table above."""
+
+    questions: Ints
+    question_lengths: Ints
+    programs: Ints
+    program_lengths: Ints
+    answers: Ints
+    image_idxs: Ints
+    question_families: Ints
+    relation_needed: npt.NDArray[np.int8]
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def first(self, n: int) -> "QuestionArrays":
+        """The first n questions."""
+        return QuestionArrays(**{each.name: getattr(self, each.name)[:n] for each in fields(self)})
+
+    def arrays(self) -> Mapping[str, npt.NDArray[np.int32] | npt.NDArray[np.int8]]:
+        """Name -> array."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
+
+
+class QuestionWriter:
+    """Takes questions batch by batch; the file appears, whole, when the block ends well.
+
+    It is put together in memory, compressed (a paper-sized train split takes some 20 MB), so that a full disk
+    meets plain Python and not the HDF5 library halfway through its own structures.
+    """
+
+    def __init__(self, path: Path, *, hop: str, split: str, pool: str) -> None:
+        self._path = path
+        self._attributes = {"hop": hop, "split": split, "pool": pool}
+        self._memory = io.BytesIO()
+        self._file = h5py.File(self._memory, "w", libver=("earliest", "v110"))
+        self._pending: list[QuestionArrays] = []
+        self._n_pending = 0
+        self._n_written = 0
+
+    def __enter__(self) -> "QuestionWriter":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._flush(self._n_pending)
+            self._write("orig_idxs", np.arange(self._n_written, dtype=np.int32), at=0)
+            for name, value in self._attributes.items():
+                self._file.attrs[name] = value
+        self._file.close()
+        if kind is None:
+            write_whole(self._path, self._memory.getvalue())
+
+    def append(self, rows: QuestionArrays) -> None:
+        """Adds questions after those that are there."""
+        self._pending.append(rows)
+        self._n_pending += len(rows)
+        if self._n_pending >= COLUMN_CHUNK_ROWS:
+            self._flush(self._n_pending - self._n_pending % COLUMN_CHUNK_ROWS)
+
+    def _flush(self, n: int) -> None:
+        """Writes the first n pending rows, one block after the other, however they came in batches.
+
+        The library allots space in the order of writes, so batches would show in the file otherwise.
+        """
+        if not self._pending:
+            return
+        joined = {
+            name: np.concatenate([each.arrays()[name] for each in self._pending])
+            for name in self._pending[0].arrays()
+        }
+        for begin in range(0, n, COLUMN_CHUNK_ROWS):
+            end = min(begin + COLUMN_CHUNK_ROWS, n)
+            for name, values in joined.items():
+                self._write(name, values[begin:end], at=self._n_written)
+            self._n_written += end - begin
+        self._pending = [QuestionArrays(**{name: values[n:] for name, values in joined.items()})]
+        self._n_pending -= n
+
+    def _write(self, name: str, values: npt.NDArray[np.generic], *, at: int) -> None:
+        if name not in self._file:
+            self._file.create_dataset(
+                name,
+                shape=(0, *values.shape[1:]),
+                maxshape=(None, *values.shape[1:]),
+                chunks=(CHUNK_ROWS if values.ndim > 1 else COLUMN_CHUNK_ROWS, *values.shape[1:]),
+                dtype=values.dtype,
+                compression="gzip",
+                compression_opts=4,
+                shuffle=values.dtype.itemsize > 1,
+                track_times=False,
+            )
+        dataset = self._file[name]
+        dataset.resize(at + len(values), axis=0)
+        dataset[at:] = values
+
+
+def read_questions(path: Path) -> QuestionArrays:
+    """All questions of a split's file.
+
+    Raises:
+        DatasetError: not such a file.
+    """
+    try:
+        with h5py.File(path, "r") as file:
+            return QuestionArrays(**{each.name: file[each.name][:] for each in fields(QuestionArrays)})
+    except (OSError, KeyError) as error:
+        raise DatasetError(f"{path}: no question file of clevrhope ({error})") from error
+
+
+def read_scenes_in_use(path: Path) -> tuple[str, Ints]:
+    """A split's pool, and the indices of the scenes that it asks about, sorted, each once.
+
+    Raises:
+        DatasetError: not such a file.
+    """
+    try:
+        with h5py.File(path, "r") as file:
+            return str(file.attrs["pool"]), np.unique(file["image_idxs"][:])
+    except (OSError, KeyError) as error:
+        raise DatasetError(f"{path}: no question file of clevrhope ({error})") from error

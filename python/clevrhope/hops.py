@@ -1,0 +1,150 @@
+"""Names of held-out pairs in, pairs of attribute values out: the paper's 29, any other pair, and none.
+
+A HOP ("held-out pair") is two values of two attribute types that never meet in one object of a train set.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from clevrhope.errors import ConfigError
+
+NONE = "none"
+"""The name of the dataset that holds nothing out."""
+
+NAME_ORDER = ("size", "material", "color", "shape")
+"""The types' order in a pair's name, as the paper has it: large_rubber, rubber_cyan, cyan_cylinder."""
+
+PAPER_PAIRS: tuple[tuple[str, str, str, str, bool], ...] = (
+    ("size", "large", "material", "rubber", True),
+    ("size", "small", "material", "rubber", False),
+    ("size", "large", "material", "metal", False),
+    ("size", "small", "material", "metal", False),
+    ("material", "rubber", "shape", "cylinder", True),
+    ("material", "metal", "shape", "cylinder", False),
+    ("material", "rubber", "shape", "cube", False),
+    ("material", "metal", "shape", "cube", False),
+    ("material", "rubber", "shape", "sphere", False),
+    ("size", "large", "shape", "cylinder", True),
+    ("size", "small", "shape", "cylinder", False),
+    ("size", "small", "shape", "cube", False),
+    ("size", "large", "shape", "cube", False),
+    ("size", "small", "shape", "sphere", False),
+    ("material", "rubber", "color", "cyan", True),
+    ("material", "rubber", "color", "brown", False),
+    ("material", "rubber", "color", "purple", False),
+    ("material", "metal", "color", "red", False),
+    ("material", "metal", "color", "gray", False),
+    ("size", "large", "color", "cyan", True),
+    ("size", "small", "color", "brown", False),
+    ("size", "small", "color", "purple", False),
+    ("size", "small", "color", "red", False),
+    ("size", "large", "color", "gray", False),
+    ("color", "cyan", "shape", "cylinder", True),
+    ("color", "brown", "shape", "sphere", False),
+    ("color", "red", "shape", "cylinder", False),
+    ("color", "gray", "shape", "cube", False),
+    ("color", "purple", "shape", "sphere", False),
+)
+"""The paper's 29 pairs, in its order: type, value, type, value, and whether it is one of the first six."""
+
+CLEVR_VALUES: Mapping[str, int] = {"size": 2, "color": 8, "material": 2, "shape": 3}
+"""How many values CLEVR's attribute types have."""
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A held-out pair, or (with no pair) the dataset that holds nothing out."""
+
+    name: str
+    pair: tuple[tuple[str, str], tuple[str, str]] | None
+    """((type, value), (type, value)), types in `NAME_ORDER`."""
+    diversity: int
+    """Combinations of the two types' values, the pair itself included; 0 when nothing is held out."""
+
+    @property
+    def words(self) -> str:
+        """The pair as one reads it: "rubber cylinder"."""
+        return "nothing" if self.pair is None else " ".join(value for _, value in self.pair)
+
+
+def paper_hops() -> tuple[Hop, ...]:
+    """The paper's 29 pairs in its order, with their diversity under CLEVR's vocabulary."""
+    return tuple(
+        Hop(f"{a}_{b}", ((type_a, a), (type_b, b)), CLEVR_VALUES[type_a] * CLEVR_VALUES[type_b])
+        for type_a, a, type_b, b, _ in PAPER_PAIRS
+    )
+
+
+def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -> Hop:
+    """The pair that `name` ("rubber_cylinder", "cylinder_rubber", "none") means under a vocabulary.
+
+    `attribute_types` lists each type with its values, as `World.attribute_types` does. The order of the two
+    values is free; the pair's name is always the canonical one.
+
+    Raises:
+        ConfigError: not two values of two types; says which name was probably meant.
+    """
+    if name == NONE:
+        return Hop(NONE, None, 0)
+    type_of = {value: kind for kind, values in attribute_types for value in values}
+    for a, b in _halves(name):
+        if a in type_of and b in type_of:
+            return _pair(name, (type_of[a], a), (type_of[b], b), attribute_types)
+    raise ConfigError(f'HOP "{name}": {_complaint(name, type_of, attribute_types)}')
+
+
+def _pair(
+    name: str,
+    first: tuple[str, str],
+    second: tuple[str, str],
+    attribute_types: Sequence[tuple[str, Sequence[str]]],
+) -> Hop:
+    if first[0] == second[0]:
+        what = "one value twice" if first == second else f"two values of one type, {first[0]}"
+        raise ConfigError(
+            f'HOP "{name}": {what}, so no object could ever have both; take values of two types, '
+            f'such as "{_example(first, attribute_types)}"'
+        )
+    a, b = sorted((first, second), key=lambda value: _name_rank(value[0]))
+    n_values = {kind: len(values) for kind, values in attribute_types}
+    return Hop(f"{a[1]}_{b[1]}", (a, b), n_values[a[0]] * n_values[b[0]])
+
+
+def _name_rank(kind: str) -> int:
+    return NAME_ORDER.index(kind) if kind in NAME_ORDER else len(NAME_ORDER)
+
+
+def _halves(name: str) -> Iterator[tuple[str, str]]:
+    """Every way to cut a name at an underscore: a value's own name may hold underscores."""
+    for place, letter in enumerate(name):
+        if letter == "_":
+            yield name[:place], name[place + 1 :]
+
+
+def _example(value: tuple[str, str], attribute_types: Sequence[tuple[str, Sequence[str]]]) -> str:
+    other = next((kind, values[0]) for kind, values in attribute_types if kind != value[0])
+    a, b = sorted((value, other), key=lambda each: _name_rank(each[0]))
+    return f"{a[1]}_{b[1]}"
+
+
+def _complaint(
+    name: str, type_of: Mapping[str, str], attribute_types: Sequence[tuple[str, Sequence[str]]]
+) -> str:
+    near = _nearest(name, type_of)
+    if near:
+        return f'no such pair (did you mean "{near}"?)'
+    known = "; ".join(f"{kind}: {', '.join(values)}" for kind, values in attribute_types)
+    unknown = [half for half in name.split("_") if half and half not in type_of]
+    which = f'"{unknown[0]}" is no attribute value' if unknown else "not two values joined by an underscore"
+    return f'{which}; write "<value>_<value>" of two types ({known}), or "{NONE}"'
+
+
+def _nearest(name: str, type_of: Mapping[str, str]) -> str | None:
+    """The pair whose two values are near the name's two halves."""
+    for halves in _halves(name):
+        near = [match for half in halves for match in get_close_matches(half, type_of, n=1, cutoff=0.7)]
+        if len(near) == 2 and type_of[near[0]] != type_of[near[1]]:
+            a, b = sorted(near, key=lambda value: _name_rank(type_of[value]))
+            return f"{a}_{b}"
+    return NONE if get_close_matches(name, [NONE], cutoff=0.7) else None

@@ -1,0 +1,66 @@
+"""Presets, TOML and command-line choices: who wins, and what bad settings are told."""
+
+from pathlib import Path
+
+import pytest
+
+from clevrhope.config import PRESETS, check_splits, resolve_config
+from clevrhope.errors import ConfigError
+
+
+def toml(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text)
+    return path
+
+
+def test_the_paper_preset_has_the_papers_sizes() -> None:
+    sizes = PRESETS["paper"].sizes
+    assert (sizes.train, sizes.complex_iid, sizes.complex_ood) == (560_000, 120_000, 15_000)
+
+
+def test_later_sources_win(tmp_path: Path) -> None:
+    file = toml(
+        tmp_path, 'preset = "small"\n[sizes]\ntrain = 25\ncomplex_ood = 7\n[world]\nmax_objects = 8\n'
+    )
+    config = resolve_config(file=file, train_questions=30)
+    assert (config.preset, config.sizes.train, config.sizes.complex_ood) == ("small", 30, 7)
+    assert config.sizes.complex_iid == PRESETS["small"].sizes.complex_iid
+    assert config.world_json() == '{"max_objects": 8}'
+    assert resolve_config(preset="paper", file=file).sizes.complex_iid == 120_000
+    assert resolve_config() == PRESETS["demo"]
+
+
+def test_paths_in_a_file_are_meant_from_where_it_lies(tmp_path: Path) -> None:
+    (tmp_path / "questions").mkdir()
+    config = resolve_config(file=toml(tmp_path, 'templates = "questions"\nproperties = "p.json"\n'))
+    assert config.templates == tmp_path / "questions"
+    assert config.properties == tmp_path / "p.json"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[sizes]\ntrian = 3", r'mine\.toml: unknown setting "sizes\.trian" \(did you mean "train"\?\)'),
+        ("sizes = 3", r"mine\.toml: sizes is 3; expected a table \[sizes\]"),
+        ("[sizes]\ntrain = 0", "sizes.train is 0; expected a whole number above 0"),
+        ("[sizes]\ntrain = true", "sizes.train is True; expected a whole number"),
+        ("[pictures]\nkinds = 'jpg'", 'unknown kind "jpg"; known: png, h5, both'),
+        ("preset = 'huge'", 'unknown preset "huge"'),
+        ("a = ", r"mine\.toml: broken TOML"),
+        ("templates = 'nowhere'", "nowhere is no folder"),
+    ],
+)
+def test_bad_settings_get_a_sentence(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        resolve_config(file=toml(tmp_path, text))
+
+
+def test_bad_choices_get_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no such file"):
+        resolve_config(file=tmp_path / "none.toml")
+    with pytest.raises(ConfigError, match="--train-questions is 0"):
+        resolve_config(train_questions=0)
+    with pytest.raises(ConfigError, match=r'unknown split "complex_odd" \(did you mean "complex_ood"\?\)'):
+        check_splits(["complex_odd"])
+    assert check_splits(["minimal_ood", "train", "train"]) == ("train", "minimal_ood")

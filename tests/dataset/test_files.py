@@ -1,0 +1,176 @@
+"""Whole files, the folder's lock, the manifest: what a kill, a full disk and a second run meet."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from clevrhope.dataset.atomic import FileRecord, record, sweep, whole_file, write_whole
+from clevrhope.dataset.lock import locked
+from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest, write_manifest
+from clevrhope.errors import DatasetError
+
+
+def manifest(**changes: object) -> Manifest:
+    settings: dict[str, object] = {
+        "version": "1",
+        "seed": 3,
+        "world": {"fingerprint": "aa", "constraints": {"max_objects": 10, "min_pixels": 100}},
+        "templates": {"fingerprint": "bb"},
+        "questions": {"window": 250},
+    }
+    return Manifest(**(settings | changes))  # type: ignore[arg-type]
+
+
+def test_a_file_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "a" / "b.json"
+
+    def fail() -> None:
+        with whole_file(path) as temporary:
+            temporary.write_bytes(b"half")
+            assert not path.exists()
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert list(path.parent.iterdir()) == []
+    write_whole(path, b"whole")
+    assert path.read_bytes() == b"whole"
+    assert record(path).bytes == 5
+
+
+def test_equal_content_leaves_the_file_untouched_and_other_content_replaces_it(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    write_whole(path, b"one")
+    before = path.stat()
+    write_whole(path, b"one")
+    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
+    write_whole(path, b"two")
+    assert path.stat().st_ino != before.st_ino
+    assert path.read_bytes() == b"two"
+
+
+def test_what_a_killed_run_left_is_swept_away_and_nothing_else(tmp_path: Path) -> None:
+    write_whole(tmp_path / "hops" / "kept.h5", b"x")
+    (tmp_path / "hops" / ".kept.h5.partial").write_bytes(b"half")
+    (tmp_path / ".hidden").write_bytes(b"a user's own")
+    sweep(tmp_path)
+    assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [".hidden", "kept.h5"]
+
+
+def test_a_full_disk_gets_a_sentence_and_leaves_no_half_file(tmp_path: Path) -> None:
+    script = """
+        import resource, signal, sys
+        from pathlib import Path
+        from clevrhope.dataset.atomic import write_whole
+        from clevrhope.errors import DatasetError
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+        try:
+            write_whole(Path(sys.argv[1]), b"x" * 5000)
+        except DatasetError as error:
+            print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), str(tmp_path / "big")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "big: no space left" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_folder_without_permission_gets_a_sentence(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(DatasetError, match="no permission to write"):
+        write_whole(tmp_path / "a" / "b", b"")
+
+
+def test_a_file_where_a_folder_should_be_gets_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "out").write_bytes(b"")
+    with pytest.raises(DatasetError, match="a file is in the way of a folder"):
+        write_whole(tmp_path / "out" / "b", b"")
+
+
+def test_a_second_run_is_told_so_and_the_lock_goes_with_a_killed_process(tmp_path: Path) -> None:
+    script = """
+        import sys, time
+        from pathlib import Path
+        from clevrhope.dataset.lock import locked
+        with locked(Path(sys.argv[1])):
+            print("locked", flush=True)
+            time.sleep(60)
+    """
+    process = subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(script), str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    with process:
+        assert process.stdout.readline() == "locked\n"
+        with pytest.raises(DatasetError, match="another run is writing here"), locked(tmp_path):
+            pass
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    with locked(tmp_path):
+        assert list(tmp_path.iterdir()) == []
+
+
+def test_a_manifest_comes_back_as_it_was_written_and_lists_a_file_a_line(tmp_path: Path) -> None:
+    path = tmp_path / "manifest.json"
+    files = {"b.h5": FileRecord(2, "22"), 'a "quoted".png': FileRecord(1, "11")}
+    written = manifest(files=files, rendering={"samples": 16})
+    write_manifest(path, written)
+    assert read_manifest(path) == written
+    assert json.loads(path.read_text())["files"]["b.h5"] == {"bytes": 2, "sha256": "22"}
+    assert len([line for line in path.read_text().splitlines() if '"sha256"' in line]) == 2
+    write_manifest(
+        tmp_path / "again.json", manifest(files=dict(reversed(files.items())), rendering={"samples": 16})
+    )
+    assert (tmp_path / "again.json").read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"format": 1,\n "seed"}', r"manifest.json:2:8: broken JSON"),
+        ('{"format": 99}', "format 99, but this"),
+        ('{"format": 1}', "not a manifest of clevrhope"),
+        ("[]", "format 'list'"),
+    ],
+)
+def test_a_file_that_is_no_manifest_gets_a_sentence(tmp_path: Path, text: str, message: str) -> None:
+    (tmp_path / "manifest.json").write_text(text)
+    with pytest.raises(DatasetError, match=message):
+        read_manifest(tmp_path / "manifest.json")
+
+
+def test_a_folder_takes_extensions_of_what_it_is_bound_to_only(tmp_path: Path) -> None:
+    check_binding(manifest(), manifest(splits={"rubber_cylinder": {}}, rendering={"samples": 16}), tmp_path)
+    cases = [
+        (manifest(seed=4), r"another seed \(3 there, 4 asked for\)"),
+        (
+            manifest(world={"fingerprint": "cc", "constraints": {"max_objects": 8, "min_pixels": 100}}),
+            r"another world \(constraints.max_objects is 10 there, 8 asked for\)",
+        ),
+        (manifest(templates={"fingerprint": "dd"}), "another templates"),
+    ]
+    for wanted, message in cases:
+        with pytest.raises(DatasetError, match=message):
+            check_binding(manifest(), wanted, tmp_path)
+    with pytest.raises(DatasetError, match="samples is 16 there, 512 asked for"):
+        check_binding(manifest(rendering={"samples": 16}), manifest(rendering={"samples": 512}), tmp_path)
+
+
+def test_nothing_in_a_manifest_tells_the_time(tmp_path: Path) -> None:
+    write_manifest(tmp_path / "a.json", manifest())
+    time.sleep(0.01)
+    write_manifest(tmp_path / "b.json", manifest())
+    assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()

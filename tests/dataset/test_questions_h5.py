@@ -1,0 +1,97 @@
+"""Question files: what CLEVR's readers expect, and bytes that depend on content alone."""
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+
+from clevrhope.dataset.questions_h5 import QuestionArrays, QuestionWriter, read_questions, read_scenes_in_use
+from clevrhope.errors import DatasetError
+
+
+def some_questions(n: int, *, seed: int = 0) -> QuestionArrays:
+    rng = np.random.default_rng(seed)
+    return QuestionArrays(
+        questions=rng.integers(0, 90, (n, 45), dtype=np.int32),
+        question_lengths=rng.integers(5, 45, n, dtype=np.int32),
+        programs=rng.integers(0, 40, (n, 27), dtype=np.int32),
+        program_lengths=rng.integers(3, 27, n, dtype=np.int32),
+        answers=rng.integers(4, 32, n, dtype=np.int32),
+        image_idxs=np.sort(rng.integers(0, 5 * n, n, dtype=np.int32)),
+        question_families=rng.integers(0, 90, n, dtype=np.int32),
+        relation_needed=rng.integers(-1, 2, (n, 3), dtype=np.int8),
+    )
+
+
+def write(path: Path, rows: QuestionArrays, cuts: Sequence[int] = ()) -> bytes:
+    with QuestionWriter(path, hop="rubber_cylinder", split="train", pool="train") as writer:
+        for a, b in itertools.pairwise([0, *cuts, len(rows)]):
+            writer.append(QuestionArrays(**{name: values[a:b] for name, values in rows.arrays().items()}))
+    return path.read_bytes()
+
+
+def test_a_file_holds_what_readers_of_clevr_expect(tmp_path: Path) -> None:
+    rows = some_questions(1000)
+    write(tmp_path / "train.h5", rows)
+    with h5py.File(tmp_path / "train.h5", "r") as file:
+        for name in ("questions", "image_idxs", "orig_idxs", "programs", "answers", "question_families"):
+            assert file[name].dtype == np.int32
+        np.testing.assert_array_equal(file["questions"][:], rows.questions)
+        np.testing.assert_array_equal(file["orig_idxs"][:], np.arange(1000))
+        assert file.attrs["split"] == "train"
+    back = read_questions(tmp_path / "train.h5")
+    for name, values in rows.arrays().items():
+        np.testing.assert_array_equal(back.arrays()[name], values)
+
+
+@pytest.mark.parametrize("cuts", [[1], [256], [100, 300, 301], [4095, 4096, 8193], list(range(1, 9000, 70))])
+def test_bytes_do_not_depend_on_batches(tmp_path: Path, cuts: list[int]) -> None:
+    rows = some_questions(9000)
+    assert write(tmp_path / "a.h5", rows) == write(tmp_path / "b.h5", rows, cuts)
+
+
+def test_other_content_has_other_bytes(tmp_path: Path) -> None:
+    assert write(tmp_path / "a.h5", some_questions(70)) != write(
+        tmp_path / "b.h5", some_questions(70, seed=1)
+    )
+
+
+def test_a_shorter_file_is_a_prefix_of_a_longer_one(tmp_path: Path) -> None:
+    rows = some_questions(700)
+    write(tmp_path / "a.h5", rows.first(300))
+    write(tmp_path / "b.h5", rows)
+    short, long = read_questions(tmp_path / "a.h5"), read_questions(tmp_path / "b.h5")
+    for name, values in short.arrays().items():
+        np.testing.assert_array_equal(values, long.arrays()[name][:300])
+
+
+def test_a_failure_leaves_no_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+
+    def fail() -> None:
+        with QuestionWriter(path, hop="h", split="s", pool="p") as writer:
+            writer.append(some_questions(10))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_scenes_in_use_are_read_back_sorted_and_once(tmp_path: Path) -> None:
+    rows = some_questions(50)
+    write(tmp_path / "a.h5", rows)
+    pool, scenes = read_scenes_in_use(tmp_path / "a.h5")
+    assert pool == "train"
+    np.testing.assert_array_equal(scenes, np.unique(rows.image_idxs))
+
+
+def test_a_broken_file_gets_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "a.h5").write_bytes(b"not HDF5")
+    with pytest.raises(DatasetError, match=r"a\.h5: no question file"):
+        read_questions(tmp_path / "a.h5")
+    with h5py.File(tmp_path / "b.h5", "w"), pytest.raises(DatasetError, match=r"b\.h5: no question file"):
+        read_scenes_in_use(tmp_path / "b.h5")
