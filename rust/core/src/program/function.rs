@@ -1,21 +1,279 @@
 //! The catalogue of functions: one entry each, from which all else about it follows.
+//!
+//! An entry reads `Variant "name" (inputs) [argument] -> output => |facts, argument, a, b| meaning`.
+//! A variant with a number exists once for each attribute type, and its name ends in the type's
+//! (`filter_color`). Type checking, execution (of one program or of many), tracing, JSON and tokens
+//! work from these entries, so a new function is a new entry here and nothing elsewhere.
+//!
+//! Meanings are those of CLEVR's question engine (Johnson et al. 2017), on words of 32 bits: a set is
+//! a mask of object numbers, an object its number, an integer itself, a truth value 0 or 1, an
+//! attribute value its number within its type. A meaning sees only words of the types it asks for.
 
-/// A function of a program; those that exist for each attribute type carry the type's number.
+use super::execute::{Facts, Invalid};
+use crate::error::suggestion;
+use crate::vocab::{N_TYPES, TYPE_NAMES};
+use std::fmt;
+use std::sync::LazyLock;
+
+/// What a step gives, and takes from earlier steps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Function {
-    Scene,
-    Filter(u8),
-    Unique,
-    Relate,
-    Union,
-    Intersect,
-    Count,
-    Exist,
-    Query(u8),
-    Same(u8),
-    Equal(u8),
-    EqualInteger,
-    LessThan,
-    GreaterThan,
-    EqualObject,
+pub enum Type {
+    Set,
+    Object,
+    Integer,
+    Bool,
+    /// A value of this attribute type.
+    Value(u8),
+}
+
+/// What a step takes besides the outputs of earlier steps.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Argument {
+    Nothing,
+    /// A value of this attribute type.
+    Value(u8),
+    Relation,
+}
+
+/// A function's types: everything about it but its name and meaning.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Signature {
+    /// The inputs' types in order; None where the function takes fewer than two.
+    pub inputs: [Option<Type>; 2],
+    pub argument: Argument,
+    pub output: Type,
+}
+
+/// Writes the enum and all that is read off an entry.
+macro_rules! catalogue {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident $(($kind:ident))? $name:literal ($($input:expr),*) [$argument:expr] -> $output:expr
+            => |$facts:pat_param, $value:pat_param, $a:pat_param, $b:pat_param| $meaning:expr;
+    )*) => {
+        /// A function of a program; those that exist for each attribute type carry the type's number.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub enum Function {
+            $($(#[$doc])* $variant $((catalogue!(@number $kind)))?,)*
+        }
+
+        impl Function {
+            /// Every function, in the catalogue's order.
+            pub fn all() -> &'static [Self] {
+                static ALL: LazyLock<Vec<Function>> = LazyLock::new(|| {
+                    let mut all = Vec::new();
+                    $(catalogue!(@each all $variant $($kind)?);)*
+                    all
+                });
+                &ALL
+            }
+
+            /// Its number among all; those of an attribute type that it does not exist for stay free.
+            #[inline]
+            pub(super) const fn number(self) -> usize {
+                enum Variant {
+                    $($variant,)*
+                }
+                match self {
+                    $(Self::$variant $(($kind))? => Variant::$variant as usize * N_TYPES $(+ $kind as usize)?,)*
+                }
+            }
+
+            /// The types of what it takes and gives.
+            #[inline]
+            #[allow(unused_variables)] // Not every entry's types depend on the attribute type.
+            pub const fn signature(self) -> Signature {
+                use Argument::*;
+                use Type::{Bool, Integer, Object, Set};
+                match self {
+                    $(Self::$variant $(($kind))? => Signature {
+                        inputs: at_most_two(&[$($input),*]),
+                        argument: $argument,
+                        output: $output,
+                    },)*
+                }
+            }
+
+            /// The name up to the attribute type, and the type where it has one.
+            const fn name_parts(self) -> (&'static str, Option<u8>) {
+                match self {
+                    $(Self::$variant $(($kind))? => ($name, catalogue!(@option $($kind)?)),)*
+                }
+            }
+
+            /// The function's output on a scene: `argument` is the value or relation, `inputs` are the
+            /// outputs of its inputs (0 where it takes none).
+            #[inline(always)]
+            #[allow(unused_variables)]
+            pub(super) fn meaning<F: Facts>(self, facts: F, argument: u8, inputs: [u32; 2]) -> Result<u32, Invalid> {
+                match self {
+                    $(Self::$variant $(($kind))? => {
+                        let ($facts, $value, [$a, $b]) = (facts, argument, inputs);
+                        Output::from($meaning).0
+                    })*
+                }
+            }
+        }
+    };
+    (@number $kind:ident) => { u8 };
+    (@each $all:ident $variant:ident) => { $all.push(Function::$variant) };
+    (@each $all:ident $variant:ident $kind:ident) => { $all.extend((0..N_TYPES as u8).map(Function::$variant)) };
+    (@option) => { None };
+    (@option $kind:ident) => { Some($kind) };
+}
+
+catalogue! {
+    /// All objects.
+    Scene "scene" () [Nothing] -> Set => |facts, _, _, _| facts.everything();
+    /// Those of a set that have a value.
+    Filter(kind) "filter" (Set) [Value(kind)] -> Set => |facts, value, set, _| set & facts.having(kind, value);
+    /// The only member; of a set with none or several the program has no answer.
+    Unique "unique" (Set) [Nothing] -> Object
+        => |_, _, set, _| if set.count_ones() == 1 { Ok(set.trailing_zeros()) } else { Err(Invalid) };
+    /// The objects that stand in a relation to an object.
+    Relate "relate" (Object) [Relation] -> Set => |facts, relation, object, _| facts.related(relation, object);
+    Union "union" (Set, Set) [Nothing] -> Set => |_, _, a, b| a | b;
+    Intersect "intersect" (Set, Set) [Nothing] -> Set => |_, _, a, b| a & b;
+    Count "count" (Set) [Nothing] -> Integer => |_, _, set, _| set.count_ones();
+    Exist "exist" (Set) [Nothing] -> Bool => |_, _, set, _| set != 0;
+    /// An object's value of a type.
+    Query(kind) "query" (Object) [Nothing] -> Type::Value(kind) => |facts, _, object, _| facts.value(kind, object);
+    /// The other objects that have an object's value of a type.
+    Same(kind) "same" (Object) [Nothing] -> Set
+        => |facts, _, object, _| facts.having(kind, facts.value(kind, object) as u8) & !(1 << object);
+    /// Whether two values of a type are the same.
+    Equal(kind) "equal" (Type::Value(kind), Type::Value(kind)) [Nothing] -> Bool => |_, _, a, b| a == b;
+    EqualInteger "equal_integer" (Integer, Integer) [Nothing] -> Bool => |_, _, a, b| a == b;
+    LessThan "less_than" (Integer, Integer) [Nothing] -> Bool => |_, _, a, b| a < b;
+    GreaterThan "greater_than" (Integer, Integer) [Nothing] -> Bool => |_, _, a, b| a > b;
+    EqualObject "equal_object" (Object, Object) [Nothing] -> Bool => |_, _, a, b| a == b;
+}
+
+/// Lets an entry's meaning be a word, a truth value, or either that or no answer.
+struct Output(Result<u32, Invalid>);
+
+impl From<u32> for Output {
+    #[inline(always)]
+    fn from(word: u32) -> Self {
+        Self(Ok(word))
+    }
+}
+
+impl From<bool> for Output {
+    #[inline(always)]
+    fn from(truth: bool) -> Self {
+        Self(Ok(u32::from(truth)))
+    }
+}
+
+impl From<Result<u32, Invalid>> for Output {
+    #[inline(always)]
+    fn from(result: Result<u32, Invalid>) -> Self {
+        Self(result)
+    }
+}
+
+const fn at_most_two(types: &[Type]) -> [Option<Type>; 2] {
+    match types {
+        [] => [None, None],
+        [one] => [Some(*one), None],
+        [one, two, ..] => [Some(*one), Some(*two)],
+    }
+}
+
+impl Function {
+    /// The function of a name, as CLEVR's files spell it; an error suggests a near name.
+    pub fn from_name(name: &str) -> Result<Self, String> {
+        let all = Self::all();
+        all.iter().copied().find(|function| function.is_named(name)).ok_or_else(|| {
+            let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+            format!("unknown function \"{name}\"{}", suggestion(name, names.iter().map(String::as_str)))
+        })
+    }
+
+    /// How many inputs it takes.
+    #[inline]
+    pub const fn arity(self) -> usize {
+        match self.signature().inputs {
+            [None, _] => 0,
+            [Some(_), None] => 1,
+            [Some(_), Some(_)] => 2,
+        }
+    }
+
+    /// The attribute type of a function that exists for each.
+    pub const fn attribute_type(self) -> Option<u8> {
+        self.name_parts().1
+    }
+
+    fn is_named(self, name: &str) -> bool {
+        match self.name_parts() {
+            (stem, None) => name == stem,
+            (stem, Some(kind)) => name
+                .strip_prefix(stem)
+                .and_then(|rest| rest.strip_prefix('_'))
+                .is_some_and(|rest| rest == TYPE_NAMES[usize::from(kind)]),
+        }
+    }
+}
+
+/// The name in CLEVR's files: `unique`, `filter_color`.
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name_parts() {
+            (stem, None) => f.write_str(stem),
+            (stem, Some(kind)) => write!(f, "{stem}_{}", TYPE_NAMES[usize::from(kind)]),
+        }
+    }
+}
+
+/// The name in CLEVR's catalogue (`ObjectSet`, `Integer`), the attribute type's for a value.
+impl fmt::Display for Type {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Set => "ObjectSet",
+            Self::Object => "Object",
+            Self::Integer => "Integer",
+            Self::Bool => "Bool",
+            Self::Value(kind) => TYPE_NAMES[usize::from(*kind)],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_catalogue_is_that_of_clevr() {
+        let names: Vec<String> = Function::all().iter().map(ToString::to_string).collect();
+        assert_eq!(
+            names.join(" "),
+            "scene filter_size filter_color filter_material filter_shape unique relate union intersect count exist \
+             query_size query_color query_material query_shape same_size same_color same_material same_shape \
+             equal_size equal_color equal_material equal_shape equal_integer less_than greater_than equal_object"
+        );
+    }
+
+    #[test]
+    fn a_name_is_read_back_to_its_function() {
+        for function in Function::all() {
+            assert_eq!(Function::from_name(&function.to_string()), Ok(*function));
+        }
+        for name in ["filter", "filter_", "query_weight", "scene_color", ""] {
+            assert!(Function::from_name(name).is_err(), "{name}");
+        }
+        let error = Function::from_name("querry_color").unwrap_err();
+        assert_eq!(error, "unknown function \"querry_color\" (did you mean \"query_color\"?)");
+    }
+
+    #[test]
+    fn signatures_follow_the_attribute_type() {
+        let filter = Function::Filter(1).signature();
+        assert_eq!(filter.inputs, [Some(Type::Set), None]);
+        assert_eq!((filter.argument, filter.output), (Argument::Value(1), Type::Set));
+        assert_eq!(Function::Equal(3).signature().inputs, [Some(Type::Value(3)); 2]);
+        assert_eq!(Function::Scene.arity(), 0);
+        assert_eq!(Function::Union.arity(), 2);
+    }
 }

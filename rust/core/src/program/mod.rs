@@ -1,8 +1,28 @@
 //! Programs: typed functions over a scene, their execution and their forms in files.
+//!
+//! JSON or tokens in (`json`, `encode`), checked steps (`typecheck`), answers out (`execute` for one
+//! program on one scene, `batch` for many on many).
 
+pub mod batch;
+pub mod encode;
+pub mod execute;
 pub mod function;
+pub mod json;
+pub mod question_file;
+pub mod typecheck;
 
-pub use function::Function;
+#[cfg(test)]
+mod samples;
+
+pub use batch::{ILL_FORMED, INVALID, ProgramTable, SceneTable, execute_batch};
+pub use encode::{ProgramVocabulary, TokenError};
+pub use execute::{Invalid, Output, execute, trace};
+pub use function::{Argument, Function, Signature, Type};
+pub use json::Node;
+pub use typecheck::{Fault, ProgramError};
+
+/// Most steps of a program, since a step names its inputs in a byte.
+pub const MAX_STEPS: usize = 256;
 
 /// One step: a function applied to earlier steps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -15,7 +35,18 @@ pub struct Step {
 }
 
 /// Steps in an order in which inputs come first; the last one gives the answer.
+///
+/// What is read from a file or made by the search is well typed; steps put together otherwise go
+/// through `Program::check` before anything else.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Program {
     pub steps: Vec<Step>,
+}
+
+impl Step {
+    /// The steps that it takes its inputs from.
+    #[inline]
+    pub fn sources(&self) -> &[u8] {
+        &self.inputs[..self.function.arity()]
+    }
 }

@@ -1,0 +1,509 @@
+//! Programs in, rows of prefix tokens out; and back.
+//!
+//! The form is that of the HDF5 files of the public CLEVR models (Johnson et al. 2017b,
+//! `preprocess_questions`, prefix mode): `<START>`, the last function, the tokens of its first input,
+//! those of its second, `<END>`, then `<NULL>` up to the row's width. A token is a function's name, with
+//! the value in square brackets where it takes one: `filter_color[red]`. Each input is written out
+//! anew, so a step that two others share becomes two, and a step that none needs is left out.
+
+use super::{Argument, Fault, Function, MAX_STEPS, Program, Step, Type};
+use crate::vocab::Vocabulary;
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+pub const NULL: i32 = 0;
+pub const START: i32 = 1;
+pub const END: i32 = 2;
+/// Never written; a row that holds it does not decode.
+pub const UNKNOWN: i32 = 3;
+/// The names of the tokens that stand for no function, by number.
+pub const SPECIAL_NAMES: [&str; 4] = ["<NULL>", "<START>", "<END>", "<UNK>"];
+
+/// The tokens that a row of a dataset can hold, and their numbers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProgramVocabulary {
+    names: Vec<String>,
+    /// By token number; None for special tokens.
+    tokens: Vec<Option<Token>>,
+    /// By function number, then by argument: the token, `UNKNOWN` where there is none.
+    numbers: Vec<Vec<i32>>,
+}
+
+/// A token taken apart, its arity and output at hand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Token {
+    function: Function,
+    argument: u8,
+    arity: u8,
+    inputs: [Option<Type>; 2],
+    output: Type,
+}
+
+/// What is wrong with a row of tokens, and where.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("programs[{row}][{position}]: {fault}")]
+pub struct TokenError {
+    pub row: usize,
+    pub position: usize,
+    pub fault: TokenFault,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum TokenFault {
+    #[error("token {0} where <START> (1) belongs")]
+    NoStart(i32),
+    #[error("the row has no <END> (2)")]
+    NoEnd,
+    #[error("token {0} after <END>, where <NULL> (0) belongs")]
+    AfterEnd(i32),
+    #[error("token {token} stands for no function; functions have 4 to {largest}")]
+    NoFunction { token: i32, largest: usize },
+    #[error("no tokens between <START> and <END>")]
+    Empty,
+    #[error("over {MAX_STEPS} tokens, the most that a program has steps")]
+    TooLong,
+    #[error("\"{function}\" takes {expected} inputs, but only {found} follow")]
+    InputCount { function: Function, expected: usize, found: usize },
+    #[error("\"{function}\" takes {expected} as input {input}, got {found}")]
+    InputType { function: Function, input: usize, expected: Type, found: Type },
+    #[error("\"{function}\" belongs to no input: the program before it is whole")]
+    LeftOver { function: Function },
+    #[error("\"{function}\" gives {output}, which is no answer; a program ends in Integer, Bool or a value")]
+    NoAnswer { function: Function, output: Type },
+}
+
+/// Why a program has no row of tokens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum EncodeError {
+    #[error("the program needs {needed} tokens with <START> and <END>, the row has room for {width}")]
+    TooWide { needed: usize, width: usize },
+    #[error("\"{0}\" is not in this program vocabulary")]
+    NoToken(Function),
+}
+
+impl ProgramVocabulary {
+    /// The tokens of all functions that CLEVR's questions use: CLEVR's own 44 for its own vocabulary.
+    ///
+    /// No CLEVR question uses `equal_object`, and a token more would shift the numbers of others.
+    pub fn new(vocab: &Vocabulary) -> Self {
+        let functions = Function::all().iter().copied().filter(|&function| function != Function::EqualObject);
+        Self::of(vocab, functions)
+    }
+
+    /// The special tokens, then those of the functions with every value that each can take, sorted.
+    pub fn of(vocab: &Vocabulary, functions: impl IntoIterator<Item = Function>) -> Self {
+        let tokens: BTreeMap<String, Token> =
+            functions.into_iter().flat_map(|function| tokens_of(function, vocab)).collect();
+        Self::numbered(tokens.into_iter().map(|(name, token)| (name, Some(token))))
+    }
+
+    /// The tokens of a `vocab.json`, by number, as `program_token_to_idx` lists them.
+    ///
+    /// # Errors
+    /// Names the first token that is no function with a value of its type, or a special token out of place.
+    pub fn from_names<'a>(vocab: &Vocabulary, names: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
+        let mut names = names.into_iter();
+        for (number, special) in SPECIAL_NAMES.into_iter().enumerate() {
+            match names.next() {
+                Some(name) if name == special => (),
+                other => {
+                    let found = other.unwrap_or("nothing");
+                    return Err(format!("program token {number} is \"{found}\"; expected \"{special}\""));
+                }
+            }
+        }
+        let tokens = names.enumerate().map(|(i, name)| {
+            let token = Token::parse(name, vocab).map_err(|fault| format!("program token {}: {fault}", i + 4))?;
+            Ok((name.to_owned(), Some(token)))
+        });
+        Ok(Self::numbered(tokens.collect::<Result<Vec<_>, String>>()?))
+    }
+
+    fn numbered(tokens: impl IntoIterator<Item = (String, Option<Token>)>) -> Self {
+        let special = SPECIAL_NAMES.map(|name| (name.to_owned(), None));
+        let (names, tokens): (Vec<_>, Vec<_>) = special.into_iter().chain(tokens).unzip();
+        let mut numbers = Vec::new();
+        for (number, token) in tokens.iter().enumerate() {
+            let Some(Token { function, argument, .. }) = token else { continue };
+            let arguments: &mut Vec<i32> = grown(&mut numbers, function.number(), Vec::new());
+            *grown(arguments, usize::from(*argument), UNKNOWN) = number as i32;
+        }
+        Self { names, tokens, numbers }
+    }
+
+    /// The tokens' names by number, special ones included.
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Number of tokens, special ones included.
+    pub fn len(&self) -> usize {
+        self.names.len()
+    }
+
+    /// Never true: the special tokens are always there.
+    pub fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// The program's tokens, from `<START>` to `<END>`, without padding. The program has passed `check`.
+    ///
+    /// # Errors
+    /// `TooWide` beyond `MAX_STEPS` functions, `NoToken` for a function that is not in the vocabulary.
+    pub fn encode(&self, program: &Program) -> Result<Vec<i32>, EncodeError> {
+        let needed = n_tokens(program);
+        let mut row = vec![NULL; needed.min(MAX_STEPS + 2)];
+        self.encode_into(program, &mut row)?;
+        Ok(row)
+    }
+
+    /// The program's tokens in a row of a given width, padded with `<NULL>`; returns how many it needed.
+    ///
+    /// # Errors
+    /// As `encode`, and `TooWide` when the row is too narrow.
+    pub fn encode_into(&self, program: &Program, row: &mut [i32]) -> Result<usize, EncodeError> {
+        let width = row.len();
+        let too_wide = || EncodeError::TooWide { needed: n_tokens(program), width };
+        let [start, functions @ ..] = row else { return Err(too_wide()) };
+        *start = START;
+        let mut written = 0;
+        let mut pending = vec![program.steps.len().wrapping_sub(1)];
+        while let Some(node) = pending.pop() {
+            let step = &program.steps[node];
+            // The last place is for <END>.
+            if written + 1 >= functions.len() || written >= MAX_STEPS {
+                return Err(too_wide());
+            }
+            functions[written] = self.token(step).ok_or(EncodeError::NoToken(step.function))?;
+            written += 1;
+            pending.extend(step.sources().iter().rev().map(|&source| usize::from(source)));
+        }
+        functions[written] = END;
+        functions[written + 1..].fill(NULL);
+        Ok(written + 2)
+    }
+
+    /// The program of a row, its steps in the order in which CLEVR lists them: the first input's, the
+    /// second's, then the function. `row` is the row's number, for messages.
+    ///
+    /// # Errors
+    /// Names row and position of the first fault found, from the end of the program backwards.
+    pub fn decode(&self, tokens: &[i32], row: usize) -> Result<Program, TokenError> {
+        let mut steps = Vec::new();
+        match self.decode_backwards(tokens, &mut steps) {
+            Ok(()) => Ok(Program { steps: in_listed_order(&steps) }),
+            Err((position, fault)) => Err(TokenError { row, position, fault }),
+        }
+    }
+
+    /// The token of a step.
+    fn token(&self, step: &Step) -> Option<i32> {
+        let arguments = self.numbers.get(step.function.number())?;
+        arguments.get(usize::from(step.argument)).copied().filter(|&token| token != UNKNOWN)
+    }
+
+    /// Checked steps of a row in the order opposite to the tokens', so that inputs come first.
+    ///
+    /// Prefix order read backwards needs one stack and no look ahead. An error is (position, fault).
+    #[inline]
+    pub(super) fn decode_backwards(&self, row: &[i32], steps: &mut Vec<Step>) -> Result<(), (usize, TokenFault)> {
+        steps.clear();
+        let end = framed(row)?;
+        if end > MAX_STEPS + 1 {
+            return Err((MAX_STEPS + 1, TokenFault::TooLong));
+        }
+        // Steps that are nobody's input yet, with the position and type of each.
+        let mut open = [(0u8, 0u16, Type::Set); MAX_STEPS];
+        let mut n_open = 0;
+        for (position, &number) in row.iter().enumerate().take(end).skip(1).rev() {
+            let token = usize::try_from(number).ok().and_then(|number| *self.tokens.get(number)?);
+            let Some(Token { function, argument, arity, inputs, output }) = token else {
+                return Err((position, TokenFault::NoFunction { token: number, largest: self.len() - 1 }));
+            };
+            let arity = usize::from(arity);
+            if arity > n_open {
+                let fault = TokenFault::InputCount { function, expected: arity, found: n_open };
+                return Err((position, fault));
+            }
+            let mut sources = [0; 2];
+            for input in 0..arity {
+                n_open -= 1;
+                let (source, _, found) = open[n_open];
+                sources[input] = source;
+                if let Some(expected) = inputs[input].filter(|&expected| expected != found) {
+                    return Err((position, TokenFault::InputType { function, input, expected, found }));
+                }
+            }
+            open[n_open] = (steps.len() as u8, position as u16, output);
+            n_open += 1;
+            steps.push(Step { function, argument, inputs: sources });
+        }
+        let Some(last) = steps.last() else { return Err((end, TokenFault::Empty)) };
+        if n_open > 1 {
+            let (source, position, _) = open[n_open - 2];
+            return Err((
+                usize::from(position),
+                TokenFault::LeftOver { function: steps[usize::from(source)].function },
+            ));
+        }
+        match open[0].2 {
+            output @ (Type::Set | Type::Object) => Err((1, TokenFault::NoAnswer { function: last.function, output })),
+            Type::Integer | Type::Bool | Type::Value(_) => Ok(()),
+        }
+    }
+}
+
+impl Token {
+    fn new(function: Function, argument: u8) -> Self {
+        let signature = function.signature();
+        Self { function, argument, arity: function.arity() as u8, inputs: signature.inputs, output: signature.output }
+    }
+
+    /// Reads `count` or `filter_color[red]`.
+    fn parse(name: &str, vocab: &Vocabulary) -> Result<Self, Fault> {
+        let (stem, value) = match name.strip_suffix(']').and_then(|rest| rest.split_once('[')) {
+            Some((stem, value)) => (stem, Some(value)),
+            None => (name, None),
+        };
+        let function = Function::from_name(stem).map_err(Fault::UnknownFunction)?;
+        let wanted = function.signature().argument;
+        match (wanted, value) {
+            (Argument::Nothing, None) => Ok(Self::new(function, 0)),
+            (Argument::Value(_) | Argument::Relation, Some(value)) => {
+                Ok(Self::new(function, wanted.parse(value, vocab)?))
+            }
+            (_, value) => {
+                let expected = if wanted == Argument::Nothing { "no value" } else { "one value" };
+                Err(Fault::ArgumentCount { function, expected, found: value.iter().len() })
+            }
+        }
+    }
+}
+
+/// A function's tokens with their names.
+fn tokens_of(function: Function, vocab: &Vocabulary) -> Vec<(String, Token)> {
+    match function.signature().argument {
+        Argument::Nothing => vec![(function.to_string(), Token::new(function, 0))],
+        argument => {
+            let names = argument.names(vocab).into_iter().enumerate();
+            names.map(|(i, name)| (format!("{function}[{name}]"), Token::new(function, i as u8))).collect()
+        }
+    }
+}
+
+/// Where `<END>` stands, in a row that begins and ends as it should.
+#[inline]
+fn framed(row: &[i32]) -> Result<usize, (usize, TokenFault)> {
+    match row.first() {
+        Some(&START) => (),
+        other => return Err((0, TokenFault::NoStart(other.copied().unwrap_or(NULL)))),
+    }
+    let end = row.iter().position(|&token| token == END).ok_or((row.len(), TokenFault::NoEnd))?;
+    match row[end + 1..].iter().position(|&token| token != NULL) {
+        Some(beyond) => Err((end + 1 + beyond, TokenFault::AfterEnd(row[end + 1 + beyond]))),
+        None => Ok(end),
+    }
+}
+
+/// Tokens that a program needs, `<START>` and `<END>` included.
+fn n_tokens(program: &Program) -> usize {
+    let mut sizes: Vec<usize> = Vec::with_capacity(program.steps.len());
+    for step in &program.steps {
+        // A step that is shared doubles what it needs, so sizes can grow beyond any number.
+        let size = step.sources().iter().fold(1usize, |sum, &source| sum.saturating_add(sizes[usize::from(source)]));
+        sizes.push(size);
+    }
+    sizes.last().map_or(2, |size| size.saturating_add(2))
+}
+
+/// Steps of a tree as `decode_backwards` leaves them (second input, first input, function), put in the
+/// order first input, second input, function.
+fn in_listed_order(steps: &[Step]) -> Vec<Step> {
+    let mut sizes = vec![1; steps.len()];
+    for (node, step) in steps.iter().enumerate() {
+        sizes[node] += step.sources().iter().map(|&source| sizes[usize::from(source)]).sum::<usize>();
+    }
+    // From the root down: a subtree takes consecutive places, its root the last of them.
+    let mut starts = vec![0; steps.len()];
+    let mut listed = steps.to_vec();
+    for (node, step) in steps.iter().enumerate().rev() {
+        let mut start = starts[node];
+        let mut inputs = [0; 2];
+        for (input, &source) in inputs.iter_mut().zip(step.sources()) {
+            let source = usize::from(source);
+            starts[source] = start;
+            start += sizes[source];
+            *input = (start - 1) as u8;
+        }
+        listed[start] = Step { inputs, ..*step };
+    }
+    listed
+}
+
+/// The entry of a list at `index`, the list made longer with `filler` where need be.
+fn grown<T: Clone>(list: &mut Vec<T>, index: usize, filler: T) -> &mut T {
+    if list.len() <= index {
+        list.resize(index + 1, filler);
+    }
+    &mut list[index]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{execute, samples};
+    use super::*;
+    use proptest::prelude::*;
+
+    fn tokens(text: &str) -> String {
+        let vocabulary = all_tokens();
+        let row = vocabulary.encode(&samples::program(text)).unwrap();
+        let names: Vec<&str> = row.iter().map(|&token| vocabulary.names()[token as usize].as_str()).collect();
+        names.join(" ")
+    }
+
+    fn all_tokens() -> ProgramVocabulary {
+        ProgramVocabulary::of(&samples::vocabulary(), Function::all().iter().copied())
+    }
+
+    #[test]
+    fn clevr_has_its_44_tokens() {
+        let properties = r#"{"shapes": {"cube": "", "sphere": "", "cylinder": ""}, "materials": {"rubber": "", "metal": ""},
+            "colors": {"gray": [0, 0, 0], "red": [0, 0, 0], "blue": [0, 0, 0], "green": [0, 0, 0], "brown": [0, 0, 0],
+            "purple": [0, 0, 0], "cyan": [0, 0, 0], "yellow": [0, 0, 0]}, "sizes": {"large": 2, "small": 1}}"#;
+        let vocab = Vocabulary::from_properties_json(properties.as_bytes(), "p.json", 10).unwrap();
+        let vocabulary = ProgramVocabulary::new(&vocab);
+        assert_eq!(
+            vocabulary.names().join(" "),
+            "<NULL> <START> <END> <UNK> count equal_color equal_integer equal_material equal_shape equal_size exist \
+             filter_color[blue] filter_color[brown] filter_color[cyan] filter_color[gray] filter_color[green] \
+             filter_color[purple] filter_color[red] filter_color[yellow] filter_material[metal] \
+             filter_material[rubber] filter_shape[cube] filter_shape[cylinder] filter_shape[sphere] \
+             filter_size[large] filter_size[small] greater_than intersect less_than query_color query_material \
+             query_shape query_size relate[behind] relate[front] relate[left] relate[right] same_color same_material \
+             same_shape same_size scene union unique"
+        );
+        let names = vocabulary.names().iter().map(String::as_str);
+        assert_eq!(ProgramVocabulary::from_names(&vocab, names), Ok(vocabulary.clone()));
+    }
+
+    #[test]
+    fn a_vocabulary_file_that_does_not_fit_is_refused() {
+        let vocab = samples::vocabulary();
+        let fault = |names: &[&str]| ProgramVocabulary::from_names(&vocab, names.iter().copied()).unwrap_err();
+        assert_eq!(fault(&["<NULL>", "<START>"]), "program token 2 is \"nothing\"; expected \"<END>\"");
+        assert_eq!(fault(&["count"]), "program token 0 is \"count\"; expected \"<NULL>\"");
+        let with = |name| fault(&[&SPECIAL_NAMES[..], &[name]].concat());
+        assert_eq!(with("cuont"), "program token 4: unknown function \"cuont\" (did you mean \"count\"?)");
+        assert!(with("filter_color[cube]").ends_with("\"cube\" is a shape, not a color"));
+        assert_eq!(with("filter_color"), "program token 4: \"filter_color\" takes one value, got 0");
+        assert_eq!(with("count[red]"), "program token 4: \"count\" takes no value, got 1");
+    }
+
+    #[test]
+    fn branches_come_in_the_order_of_the_inputs() {
+        assert_eq!(
+            tokens("scene; filter_color[red] 0; count 1; scene; count 3; less_than 2 4"),
+            "<START> less_than count filter_color[red] scene count scene <END>"
+        );
+        // A step that two share is written for each; one that nobody needs is not.
+        assert_eq!(
+            tokens("scene; unique 0; filter_size[small] 0; count 2; count 0; less_than 4 3"),
+            "<START> less_than count scene count filter_size[small] scene <END>"
+        );
+    }
+
+    #[test]
+    fn a_row_that_is_too_narrow_or_a_tree_too_large_is_refused() {
+        let vocabulary = ProgramVocabulary::new(&samples::vocabulary());
+        let program = samples::program("scene; filter_color[red] 0; count 1");
+        for width in 0..5 {
+            let error = vocabulary.encode_into(&program, &mut vec![7; width]);
+            assert_eq!(error, Err(EncodeError::TooWide { needed: 5, width }));
+        }
+        let mut row = [7; 6];
+        assert_eq!(vocabulary.encode_into(&program, &mut row), Ok(5));
+        assert_eq!((row[0], &row[4..]), (START, &[END, NULL][..]));
+
+        let doubled: String = (0..70).map(|i| format!("; union {i} {i}")).collect();
+        let large = samples::program(&format!("scene{doubled}; count 70"));
+        let error = vocabulary.encode(&large).unwrap_err();
+        assert_eq!(error, EncodeError::TooWide { needed: usize::MAX, width: MAX_STEPS + 2 });
+
+        let program = samples::program("scene; unique 0; equal_object 1 1");
+        assert_eq!(vocabulary.encode(&program), Err(EncodeError::NoToken(Function::EqualObject)));
+    }
+
+    #[test]
+    fn a_fault_names_row_and_position() {
+        let vocabulary = ProgramVocabulary::new(&samples::vocabulary());
+        let number = |name: &str| match name.parse() {
+            Ok(number) => number,
+            Err(_) => vocabulary.names().iter().position(|known| known == name).unwrap() as i32,
+        };
+        let cases = [
+            ("", "programs[3][0]: token 0 where <START> (1) belongs"),
+            ("count scene <END>", "programs[3][0]: token 4 where <START>"),
+            ("<START> count scene", "programs[3][3]: the row has no <END> (2)"),
+            ("<START> <END>", "programs[3][1]: no tokens between"),
+            ("<START> count scene <END> <NULL> scene", "programs[3][5]: token 35 after <END>"),
+            (
+                "<START> count <UNK> scene <END>",
+                "programs[3][2]: token 3 stands for no function; functions have 4 to 37",
+            ),
+            ("<START> count 99 <END>", "programs[3][2]: token 99 stands for no function"),
+            ("<START> count -5 <END>", "programs[3][2]: token -5 stands for no function"),
+            ("<START> count <END>", "programs[3][1]: \"count\" takes 1 inputs, but only 0 follow"),
+            ("<START> count union scene <END>", "programs[3][2]: \"union\" takes 2 inputs, but only 1 follow"),
+            ("<START> count scene count scene <END>", "programs[3][3]: \"count\" belongs to no input"),
+            ("<START> count unique scene <END>", "programs[3][1]: \"count\" takes ObjectSet as input 0, got Object"),
+            ("<START> unique scene <END>", "programs[3][1]: \"unique\" gives Object, which is no answer"),
+        ];
+        for (text, message) in cases {
+            let row: Vec<i32> = text.split_whitespace().map(number).collect();
+            let error = vocabulary.decode(&row, 3).unwrap_err().to_string();
+            assert!(error.starts_with(message), "{error}");
+        }
+        let mut long = vec![START, number("count")];
+        long.extend(vec![number("filter_color[red]"); 254]);
+        long.extend([number("scene"), END]);
+        assert_eq!(vocabulary.decode(&long, 0).unwrap().steps.len(), 256);
+        long.insert(2, number("filter_color[red]"));
+        assert_eq!(vocabulary.decode(&long, 0).unwrap_err().fault, TokenFault::TooLong);
+    }
+
+    proptest! {
+        #[test]
+        fn tokens_come_back_to_themselves(seed in any::<u64>()) {
+            let (vocab, vocabulary) = (samples::vocabulary(), all_tokens());
+            let program = samples::random_program(&vocab, seed);
+            match vocabulary.encode(&program) {
+                Err(error) => prop_assert!(matches!(error, EncodeError::TooWide { needed: 259.., .. }), "{}", error),
+                Ok(row) => {
+                    let tree = vocabulary.decode(&row, 0).unwrap();
+                    prop_assert_eq!(tree.check(&vocab, "tree"), Ok(()));
+                    prop_assert_eq!(vocabulary.encode(&tree), Ok(row.clone()));
+                    // A tree in listed order is its own image.
+                    prop_assert_eq!(vocabulary.decode(&row, 0).unwrap(), tree.clone());
+                    for scene in 0..20 {
+                        let scene = samples::random_scene(&vocab, 4, scene);
+                        let answer = execute(&program, scene.view(), &vocab);
+                        // Steps that nobody needs are gone with what they ruled out.
+                        if answer.is_ok() {
+                            prop_assert_eq!(execute(&tree, scene.view(), &vocab), answer);
+                        }
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn any_row_decodes_or_is_refused(row in prop::collection::vec(-2..45i32, 0..20)) {
+            let vocabulary = all_tokens();
+            for row in [row.clone(), [&[START], row.as_slice(), &[END]].concat()] {
+                if let Ok(program) = vocabulary.decode(&row, 0) {
+                    prop_assert_eq!(program.check(&samples::vocabulary(), "program"), Ok(()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! A program and a scene in; the answer, or every step's output, out.
+
+use super::{MAX_STEPS, Program, Step, Type};
+use crate::scene::SceneView;
+use crate::vocab::{Answer, Vocabulary};
+use thiserror::Error;
+
+/// The program has no answer on this scene: a `unique` met a set of none or several objects.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
+#[error("the program has no answer on this scene: a \"unique\" got a set that has not exactly one object")]
+pub struct Invalid;
+
+/// What a function's meaning may ask of a scene, in the words that `function` defines.
+pub(super) trait Facts: Copy {
+    /// All objects.
+    fn everything(self) -> u32;
+    /// The objects that have a value of an attribute type.
+    fn having(self, kind: u8, value: u8) -> u32;
+    /// The objects that stand in a relation to an object.
+    fn related(self, relation: u8, object: u32) -> u32;
+    /// An object's value of an attribute type.
+    fn value(self, kind: u8, object: u32) -> u32;
+}
+
+impl Facts for (SceneView<'_>, &Vocabulary) {
+    #[inline(always)]
+    fn everything(self) -> u32 {
+        self.0.everything()
+    }
+
+    #[inline(always)]
+    fn having(self, kind: u8, value: u8) -> u32 {
+        self.0.members[self.1.value_row(usize::from(kind), usize::from(value))]
+    }
+
+    #[inline(always)]
+    fn related(self, relation: u8, object: u32) -> u32 {
+        self.0.related(usize::from(relation), object as usize)
+    }
+
+    #[inline(always)]
+    fn value(self, kind: u8, object: u32) -> u32 {
+        u32::from(self.0.attributes[object as usize][usize::from(kind)])
+    }
+}
+
+/// A step's output.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Output {
+    /// Object numbers, ascending.
+    Set(Vec<u8>),
+    Object(u8),
+    /// An integer, a truth value or an attribute value.
+    Answer(Answer),
+}
+
+impl Output {
+    /// A word of a type, taken apart.
+    fn new(output: Type, word: u32) -> Self {
+        match answer(output, word) {
+            Some(answer) => Self::Answer(answer),
+            None if output == Type::Set => Self::Set((0..32).filter(|object| word >> object & 1 == 1).collect()),
+            None => Self::Object(word as u8),
+        }
+    }
+}
+
+/// A word of a type that questions can ask for; None for sets and objects.
+#[inline]
+pub(super) fn answer(output: Type, word: u32) -> Option<Answer> {
+    match output {
+        Type::Set | Type::Object => None,
+        Type::Integer => Some(Answer::Integer(word as u8)),
+        Type::Bool => Some(Answer::Bool(word != 0)),
+        Type::Value(kind) => Some(Answer::Value(kind, word as u8)),
+    }
+}
+
+/// The answer of a checked program on a scene of the same vocabulary.
+///
+/// Every step counts, also one that the last does not depend on, as in CLEVR's question engine.
+///
+/// # Errors
+/// `Invalid`: a `unique` met a set that has not exactly one object. An ordinary outcome, and cheap.
+///
+/// # Panics
+/// When the steps would not pass `Program::check`.
+#[inline]
+pub fn execute(program: &Program, scene: SceneView<'_>, vocab: &Vocabulary) -> Result<Answer, Invalid> {
+    let mut words = [0; MAX_STEPS];
+    run(&program.steps, (scene, vocab), &mut words).map_err(|_| Invalid)?;
+    let last = program.steps.len() - 1;
+    // A checked program ends in a type that has answers.
+    answer(program.steps[last].function.signature().output, words[last]).ok_or(Invalid)
+}
+
+/// The outputs of the steps in order, up to the first `unique` that fails.
+///
+/// As long as the program when it has an answer; else the step of that number is the one that failed.
+///
+/// # Panics
+/// When the steps would not pass `Program::check`.
+pub fn trace(program: &Program, scene: SceneView<'_>, vocab: &Vocabulary) -> Vec<Output> {
+    let mut words = [0; MAX_STEPS];
+    let done = run(&program.steps, (scene, vocab), &mut words).map_or_else(|failed| failed, |()| program.steps.len());
+    let steps = program.steps.iter().zip(words).take(done);
+    steps.map(|(step, word)| Output::new(step.function.signature().output, word)).collect()
+}
+
+/// Fills in each step's output; an error is the number of the step that has none.
+#[inline(always)]
+pub(super) fn run<F: Facts>(steps: &[Step], facts: F, words: &mut [u32; MAX_STEPS]) -> Result<(), usize> {
+    for (i, step) in steps.iter().enumerate() {
+        let inputs = step.inputs.map(|input| words[usize::from(input)]);
+        words[i] = step.function.meaning(facts, step.argument, inputs).map_err(|Invalid| i)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::samples::{self, program};
+    use super::*;
+
+    // Objects: 0 large red rubber cube, 1 small red metal cube, 2 large blue metal sphere;
+    // from left to right 0, 1, 2.
+    fn run_on_three(nodes: &str) -> (Result<Answer, Invalid>, Vec<Output>) {
+        let (vocab, scene) = (samples::vocabulary(), samples::three_objects());
+        let program = program(nodes);
+        (execute(&program, scene.view(), &vocab), trace(&program, scene.view(), &vocab))
+    }
+
+    #[test]
+    fn each_function_means_what_clevr_means() {
+        let cases = [
+            ("scene; count 0", Answer::Integer(3)),
+            ("scene; filter_color[red] 0; count 1", Answer::Integer(2)),
+            ("scene; filter_shape[cylinder] 0; exist 1", Answer::Bool(false)),
+            ("scene; filter_color[blue] 0; unique 1; query_shape 2", Answer::Value(3, 1)),
+            ("scene; filter_color[blue] 0; unique 1; relate[left] 2; count 3", Answer::Integer(2)),
+            ("scene; filter_color[blue] 0; unique 1; same_material 2; count 3", Answer::Integer(1)),
+            ("scene; filter_color[red] 0; filter_shape[sphere] 0; union 1 2; count 3", Answer::Integer(3)),
+            ("scene; filter_color[red] 0; filter_size[large] 0; intersect 1 2; count 3", Answer::Integer(1)),
+            ("scene; filter_color[red] 0; count 1; count 0; less_than 2 3", Answer::Bool(true)),
+            ("scene; filter_color[red] 0; count 1; count 0; greater_than 2 3", Answer::Bool(false)),
+            (
+                "scene; filter_color[red] 0; count 1; filter_material[metal] 0; count 3; equal_integer 2 4",
+                Answer::Bool(true),
+            ),
+            (
+                "scene; filter_color[blue] 0; unique 1; filter_shape[sphere] 0; unique 3; equal_object 2 4",
+                Answer::Bool(true),
+            ),
+            (
+                "scene; filter_color[blue] 0; unique 1; query_size 2; filter_material[rubber] 0; unique 4; query_size 5; \
+                 equal_size 3 6",
+                Answer::Bool(true),
+            ),
+        ];
+        for (nodes, answer) in cases {
+            assert_eq!(run_on_three(nodes).0, Ok(answer), "{nodes}");
+        }
+    }
+
+    #[test]
+    fn a_trace_gives_every_output() {
+        let (_, outputs) = run_on_three("scene; filter_color[blue] 0; unique 1; relate[left] 2; exist 3");
+        let sets = [vec![0, 1, 2], vec![2], vec![0, 1]].map(Output::Set);
+        let [everything, blue, left] = sets;
+        assert_eq!(outputs, [everything, blue, Output::Object(2), left, Output::Answer(Answer::Bool(true))]);
+    }
+
+    #[test]
+    fn a_unique_that_fails_ends_the_program() {
+        for filter in ["filter_color[red]", "filter_shape[cylinder]"] {
+            let (answer, outputs) = run_on_three(&format!("scene; {filter} 0; unique 1; query_size 2"));
+            assert_eq!((answer, outputs.len()), (Err(Invalid), 2), "{filter}");
+        }
+        // Also where the last step does not depend on it.
+        assert_eq!(run_on_three("scene; unique 0; count 0").0, Err(Invalid));
+    }
+}

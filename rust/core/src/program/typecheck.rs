@@ -1,0 +1,200 @@
+//! Steps in; each step's type out, or a sentence that names the node at fault.
+
+use super::{Argument, Function, MAX_STEPS, Program, Type};
+use crate::error::suggestion;
+use crate::vocab::{N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
+use thiserror::Error;
+
+/// What is wrong, and where: `CLEVR_val_questions.json.questions[7].program[2]`.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("{place}: {fault}")]
+pub struct ProgramError {
+    pub place: String,
+    pub fault: Fault,
+}
+
+/// What can be wrong with a program or with one node of it.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Fault {
+    /// Not the JSON that a program is written in; the text says what was expected.
+    #[error("{0}")]
+    Json(String),
+    #[error("a program has at least one node")]
+    Empty,
+    #[error("{0} nodes; a program has at most {MAX_STEPS}")]
+    TooLong(usize),
+    /// The text names the function and suggests a near one.
+    #[error("{0}")]
+    UnknownFunction(String),
+    #[error("\"{function}\" takes {expected} inputs, got {found}")]
+    InputCount { function: Function, expected: usize, found: usize },
+    #[error("input {input} is not an earlier node")]
+    NotEarlier { input: i64 },
+    #[error("\"{function}\" takes {expected} as input {input}, got {found} (node {source_node})")]
+    InputType { function: Function, input: usize, expected: Type, found: Type, source_node: usize },
+    #[error("\"{function}\" takes {expected}, got {found}")]
+    ArgumentCount { function: Function, expected: &'static str, found: usize },
+    /// The text names the value, suggests a near one or says of what type it is.
+    #[error("{0}")]
+    UnknownValue(String),
+    #[error("\"{function}\" gives {output}, which is no answer; a program ends in Integer, Bool or a value")]
+    NoAnswer { function: Function, output: Type },
+}
+
+impl ProgramError {
+    /// The same fault, its place seen from `outer`.
+    pub(super) fn under(self, outer: &str) -> Self {
+        Self { place: format!("{outer}{}", self.place), fault: self.fault }
+    }
+}
+
+impl Fault {
+    /// Puts the fault on a node of the program at `place`.
+    pub(super) fn at(self, place: &str, node: usize) -> ProgramError {
+        ProgramError { place: format!("{place}[{node}]"), fault: self }
+    }
+
+    /// Puts the fault on the program as a whole.
+    pub(super) fn of(self, place: &str) -> ProgramError {
+        ProgramError { place: place.to_owned(), fault: self }
+    }
+}
+
+impl Argument {
+    /// The names that it can take, by number; none for `Nothing`.
+    pub fn names(self, vocab: &Vocabulary) -> Vec<&str> {
+        match self {
+            Self::Nothing => Vec::new(),
+            Self::Value(kind) => vocab.types()[usize::from(kind)].values.iter().map(String::as_str).collect(),
+            Self::Relation => RELATION_NAMES.to_vec(),
+        }
+    }
+
+    /// The number of a name.
+    ///
+    /// # Errors
+    /// `UnknownValue`, which suggests a near name, or says of what type a value is.
+    pub(super) fn parse(self, name: &str, vocab: &Vocabulary) -> Result<u8, Fault> {
+        let names = self.names(vocab);
+        if let Some(number) = names.iter().position(|known| *known == name) {
+            return Ok(number as u8);
+        }
+        let wanted = match self {
+            Self::Nothing => "value",
+            Self::Value(kind) => TYPE_NAMES[usize::from(kind)],
+            Self::Relation => "relation",
+        };
+        Err(Fault::UnknownValue(match vocab.find_value(name) {
+            Ok((kind, _)) => format!("\"{name}\" is a {}, not a {wanted}", TYPE_NAMES[kind]),
+            Err(_) => format!(
+                "unknown {wanted} \"{name}\"{}; known: {}",
+                suggestion(name, names.iter().copied()),
+                names.join(", ")
+            ),
+        }))
+    }
+}
+
+impl Program {
+    /// Checks that the steps can be executed on any scene of the vocabulary; `place` names the program.
+    ///
+    /// # Errors
+    /// Names the first node that is wrong and why.
+    pub fn check(&self, vocab: &Vocabulary, place: &str) -> Result<(), ProgramError> {
+        let steps = &self.steps;
+        let Some(last) = steps.last() else {
+            return Err(Fault::Empty.of(place));
+        };
+        if steps.len() > MAX_STEPS {
+            return Err(Fault::TooLong(steps.len()).of(place));
+        }
+        for (node, step) in steps.iter().enumerate() {
+            let function = step.function;
+            if let Some(kind) = function.attribute_type().filter(|&kind| usize::from(kind) >= N_TYPES) {
+                let text = format!("a function of attribute type {kind}; types are numbered below {N_TYPES}");
+                return Err(Fault::UnknownFunction(text).at(place, node));
+            }
+            for (input, (&source, expected)) in step.inputs.iter().zip(function.signature().inputs).enumerate() {
+                let Some(expected) = expected else { continue };
+                let source_node = usize::from(source);
+                if source_node >= node {
+                    return Err(Fault::NotEarlier { input: i64::from(source) }.at(place, node));
+                }
+                let found = steps[source_node].function.signature().output;
+                if found != expected {
+                    return Err(Fault::InputType { function, input, expected, found, source_node }.at(place, node));
+                }
+            }
+            let known = function.signature().argument.names(vocab).len().max(1);
+            if usize::from(step.argument) >= known {
+                let text =
+                    format!("argument {} of \"{function}\"; arguments are numbered below {known}", step.argument);
+                return Err(Fault::UnknownValue(text).at(place, node));
+            }
+        }
+        match last.function.signature().output {
+            output @ (Type::Set | Type::Object) => {
+                Err(Fault::NoAnswer { function: last.function, output }.at(place, steps.len() - 1))
+            }
+            Type::Integer | Type::Bool | Type::Value(_) => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Step, samples};
+    use super::*;
+
+    type Edit = fn(&mut Vec<Step>);
+
+    fn fault(edit: Edit) -> String {
+        let mut program = samples::program("scene; filter_color[red] 0; unique 1; relate[left] 2; count 3");
+        assert_eq!(program.check(&samples::vocabulary(), "program"), Ok(()));
+        edit(&mut program.steps);
+        program.check(&samples::vocabulary(), "program").unwrap_err().to_string()
+    }
+
+    #[test]
+    fn steps_put_together_wrongly_are_named() {
+        let cases: [(Edit, &str); 8] = [
+            (|steps| steps.clear(), "program: a program has at least one node"),
+            (|steps| steps[1].inputs[0] = 1, "program[1]: input 1 is not an earlier node"),
+            (
+                |steps| steps[1].argument = 2,
+                "program[1]: argument 2 of \"filter_color\"; arguments are numbered below 2",
+            ),
+            (|steps| steps[0].argument = 1, "program[0]: argument 1 of \"scene\"; arguments are numbered below 1"),
+            (|steps| steps[1].function = Function::Filter(4), "program[1]: a function of attribute type 4; types are"),
+            (
+                |steps| steps[2].function = Function::Relate,
+                "program[2]: \"relate\" takes Object as input 0, got ObjectSet (node 1)",
+            ),
+            (
+                |steps| steps.truncate(4),
+                "program[3]: \"relate\" gives ObjectSet, which is no answer; a program ends in",
+            ),
+            (|steps| steps.resize(257, steps[0]), "program: 257 nodes; a program has at most 256"),
+        ];
+        for (edit, message) in cases {
+            let found = fault(edit);
+            assert!(found.starts_with(message), "{found}");
+        }
+    }
+
+    #[test]
+    fn a_value_of_another_type_is_called_so() {
+        let vocab = samples::vocabulary();
+        let message = |argument: Argument, name| argument.parse(name, &vocab).unwrap_err().to_string();
+        assert_eq!(message(Argument::Value(1), "cube"), "\"cube\" is a shape, not a color");
+        assert_eq!(
+            message(Argument::Value(1), "bleu"),
+            "unknown color \"bleu\" (did you mean \"blue\"?); known: red, blue"
+        );
+        assert_eq!(
+            message(Argument::Relation, "lefft"),
+            "unknown relation \"lefft\" (did you mean \"left\"?); known: left, right, behind, front"
+        );
+        assert_eq!(Argument::Value(3).parse("sphere", &vocab), Ok(1));
+    }
+}
