@@ -7,6 +7,14 @@ use thiserror::Error;
 pub enum Error {
     #[error(transparent)]
     Vocab(#[from] crate::vocab::VocabError),
+    #[error(transparent)]
+    Program(#[from] crate::program::ProgramError),
+    #[error(transparent)]
+    Tokens(#[from] crate::program::TokenError),
+    #[error(transparent)]
+    Encode(#[from] crate::program::EncodeError),
+    #[error(transparent)]
+    Batch(#[from] crate::program::BatchError),
 }
 
 /// ` (did you mean "x"?)` when a candidate is near `name`, else nothing; made to end a sentence.

@@ -1,8 +1,11 @@
 //! Every program of the real CLEVR questions at hand gives the original answer, by every way there is.
 
-use clevrhope_core::program::batch::{IllFormed, execute_tokens};
+#![allow(clippy::unwrap_used)] // In a test, a panic is the message.
+
 use clevrhope_core::program::question_file::{QuestionRecord, read_questions};
-use clevrhope_core::program::{ProgramTable, ProgramVocabulary, SceneTable, execute, execute_batch, trace};
+use clevrhope_core::program::{
+    IllFormed, ProgramTable, ProgramVocabulary, SceneTable, execute, execute_batch, execute_tokens, trace,
+};
 use clevrhope_core::vocab::{RELATION_NAMES, TYPE_NAMES};
 use clevrhope_core::{SceneGraph, Vocabulary};
 use serde_json::Value;

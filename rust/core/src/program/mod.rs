@@ -14,8 +14,8 @@ pub mod typecheck;
 #[cfg(test)]
 mod samples;
 
-pub use batch::{ILL_FORMED, INVALID, ProgramTable, SceneTable, execute_batch};
-pub use encode::{ProgramVocabulary, TokenError};
+pub use batch::{BatchError, ILL_FORMED, INVALID, IllFormed, ProgramTable, SceneTable, execute_batch, execute_tokens};
+pub use encode::{EncodeError, ProgramVocabulary, TokenError};
 pub use execute::{Invalid, Output, execute, trace};
 pub use function::{Argument, Function, Signature, Type};
 pub use json::Node;
