@@ -1,0 +1,129 @@
+"""Scenes in, pictures out: Blender's Cycles in a pool of worker processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from types import TracebackType
+from typing import Self, TypeVar
+
+from clevrhope.errors import ConfigError, RenderError
+from clevrhope.images.libraries import check_blender, explain_start
+from clevrhope.images.look import Look, read_look
+from clevrhope.images.pool import PICTURES_PER_WORKER, WorkerPool
+from clevrhope.images.process import StartError
+from clevrhope.images.renderer import Pixels, Scene
+from clevrhope.images.settings import RenderSettings
+
+K = TypeVar("K", bound=Hashable)
+
+#: `-P` keeps modules that happen to lie in the current folder out of the worker.
+WORKER_COMMAND = (sys.executable, "-P", "-m", "clevrhope.images.worker")
+#: Core seconds for a sample of a pixel on a slow core; a worker that takes ten times as long is hung.
+SECONDS_PER_SAMPLE = 5e-6
+PATIENCE = 10.0
+LEAST_TIMEOUT_S = 120.0
+
+
+class CyclesRenderer:
+    """Renders with Blender in worker processes, which start with the first picture and end with `close`.
+
+    Args:
+        look: shapes, materials, lights, camera and properties; by default the package's.
+        settings: size, samples, denoiser, device.
+        workers: processes; by default one for each core. They share the cores, so fewer workers have more
+            threads each. On a GPU no more than two stay.
+        timeout_s: how long a picture may take; by default what its samples would take on a very slow core.
+        pictures_per_worker: after so many a worker is replaced by a fresh one.
+        command: the command line of a worker, for tests.
+
+    Raises:
+        ConfigError: no workers, or a look that is none.
+        RenderError: Blender is missing, of another release, or lacks libraries.
+    """
+
+    def __init__(
+        self,
+        *,
+        look: Look | None = None,
+        settings: RenderSettings | None = None,
+        workers: int | None = None,
+        timeout_s: float | None = None,
+        pictures_per_worker: int = PICTURES_PER_WORKER,
+        command: Sequence[str] = WORKER_COMMAND,
+    ) -> None:
+        self._settings = settings or RenderSettings()
+        if workers is not None and workers < 1:
+            raise ConfigError(f"workers: {workers} should be 1 or more")
+        if command is WORKER_COMMAND:
+            check_blender()
+        look = look or read_look()
+        threads = threads_of_workers(workers)
+        timeout_s = timeout_s or timeout_of(self._settings, threads=min(threads))
+        start = {"look": look.look, "properties": look.properties, "settings": asdict(self._settings)}
+        self._pool = WorkerPool(
+            [{**start, "threads": n, "timeout_s": timeout_s} for n in threads],
+            timeout_s=timeout_s,
+            command=command,
+            pictures_per_worker=pictures_per_worker,
+        )
+
+    @property
+    def settings(self) -> RenderSettings:
+        """Size and effort of the pictures."""
+        return self._settings
+
+    @property
+    def worker_pids(self) -> list[int]:
+        """Process numbers of the workers."""
+        return self._pool.pids
+
+    @property
+    def devices(self) -> set[str]:
+        """What is rendered on: CPU, or the names of GPU interfaces; empty before the first picture."""
+        return self._pool.devices
+
+    def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
+        """Pictures, (height, width, 3) uint8 sRGB; see Renderer."""
+        return self._run("picture", scenes)
+
+    def object_ids(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
+        """Which object each pixel shows, (height, width) uint8: 0 background, i + 1 object i of the scene.
+
+        Cycles' object-index pass: what the first ray through a pixel hits, whatever the filter and the seed.
+        """
+        return self._run("ids", scenes)
+
+    def close(self) -> None:
+        """Ends the workers at once."""
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, task: str, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
+        tasks = ((key, {"task": task, "scene": scene}) for key, scene in scenes)
+        try:
+            yield from self._pool.run(tasks)
+        except StartError as error:
+            raise RenderError(explain_start(str(error))) from error
+
+
+def threads_of_workers(workers: int | None = None) -> list[int]:
+    """How many threads each worker has, so that all together use each core of this process once."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    workers = workers or cores
+    return [max(1, cores // workers + (i < cores % workers)) for i in range(workers)]
+
+
+def timeout_of(settings: RenderSettings, *, threads: int) -> float:
+    """Seconds after which a picture's worker counts as hung."""
+    expected_s = settings.width * settings.height * settings.samples * SECONDS_PER_SAMPLE / threads
+    return LEAST_TIMEOUT_S + PATIENCE * expected_s

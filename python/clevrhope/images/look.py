@@ -1,0 +1,142 @@
+"""look.json and properties.json in, what a renderer needs of them out, checked before a process starts."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any
+
+from clevrhope.assets import blender_assets
+from clevrhope.errors import ConfigError
+from clevrhope.images.meshes import build_mesh
+
+#: Nodes that a material's shader graph is made of, and what each one has to say.
+SHADER_NODES = {
+    "mix": ("factor", "first", "second"),
+    "diffuse": ("color", "roughness"),
+    "sheen": ("color", "sigma"),
+    "glossy": ("distribution", "color", "roughness"),
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """What turns names in a scene into things to be seen.
+
+    Attributes:
+        look: camera, lights, ground, shapes, materials and render, as in look.json.
+        properties: sizes, colors, materials and shapes, as in properties.json.
+    """
+
+    look: Mapping[str, Any]
+    properties: Mapping[str, Any]
+
+    @property
+    def shapes(self) -> dict[str, Any]:
+        """Mesh descriptions by the names and aliases that properties.json may use."""
+        return _with_aliases(self.look["shapes"])
+
+    @property
+    def materials(self) -> dict[str, Any]:
+        """Materials by the names and aliases that properties.json may use."""
+        return _with_aliases(self.look["materials"])
+
+
+def read_look(look: Path | None = None, properties: Path | None = None) -> Look:
+    """Reads and checks the look.
+
+    Args:
+        look: a look.json; by default the package's.
+        properties: a properties.json, CLEVR's own included; by default the package's.
+
+    Raises:
+        ConfigError: a file that is missing or no JSON, or that names a mesh, node or colour that is none.
+    """
+    look_path = look or blender_assets() / "look.json"
+    properties_path = properties or blender_assets() / "properties.json"
+    read = Look(_read_json(look_path), _read_json(properties_path))
+    for file, problem in _problems(read, look_path, properties_path):
+        raise ConfigError(f"{file}: {problem}")
+    return read
+
+
+def _read_json(path: Path) -> Mapping[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
+    except json.JSONDecodeError as error:
+        place = f"line {error.lineno}, column {error.colno}"
+        raise ConfigError(f"{path}: not JSON: {error.msg} at {place}") from error
+    if not isinstance(content, dict):
+        raise ConfigError(f"{path}: should hold an object, holds a {type(content).__name__}")
+    return content
+
+
+def _problems(look: Look, look_path: Path, properties_path: Path) -> Iterator[tuple[Path, str]]:
+    for section in ("camera", "lights", "world", "ground", "shapes", "materials", "render"):
+        if not isinstance(look.look.get(section), dict):
+            yield look_path, f"{section}: missing; expected an object"
+            return
+    for section in ("sizes", "colors", "materials", "shapes"):
+        if not isinstance(look.properties.get(section), dict) or not look.properties[section]:
+            yield properties_path, f"{section}: missing or empty; expected an object that defines each"
+            return
+    for place, shape in {"ground": look.look["ground"], **_places("shapes", look.look["shapes"])}.items():
+        try:
+            build_mesh(shape)
+        except ValueError as error:
+            yield look_path, f"{place}: {error}"
+    for place, material in _places("materials", look.look["materials"]).items():
+        problem = _shader_problem(material.get("shader"), f"{place}.shader")
+        if problem:
+            yield look_path, problem
+    for section, known in (("shapes", look.shapes), ("materials", look.materials)):
+        for name, asset in look.properties[section].items():
+            if asset not in known:
+                near = get_close_matches(str(asset), known, n=1)
+                listed = ", ".join(look.look[section])
+                hint = f' (did you mean "{near[0]}"?)' if near else f"; it has {listed}"
+                yield properties_path, f'{section}.{name}: {look_path.name} has no "{asset}"{hint}'
+    for name, rgb in look.properties["colors"].items():
+        if not (isinstance(rgb, list) and len(rgb) == 3 and all(_is_byte(c) for c in rgb)):
+            yield properties_path, f"colors.{name}: {rgb!r} should be three numbers from 0 to 255"
+    for name, radius in look.properties["sizes"].items():
+        if not (isinstance(radius, int | float) and radius > 0):
+            yield properties_path, f"sizes.{name}: {radius!r} should be a radius above 0"
+
+
+def _shader_problem(shader: Any, place: str) -> str | None:
+    """What is wrong with a shader graph, or None."""
+    if not isinstance(shader, dict) or shader.get("node") not in SHADER_NODES:
+        known = ", ".join(SHADER_NODES)
+        return f'{place}: expected an object whose "node" is one of {known}; found {shader!r:.80}'
+    for name in SHADER_NODES[shader["node"]]:
+        if name not in shader:
+            return f'{place}: a {shader["node"]} node needs "{name}"'
+        if name in ("first", "second"):
+            problem = _shader_problem(shader[name], f"{place}.{name}")
+            if problem:
+                return problem
+    color = shader.get("color")
+    if color is not None and color != "object" and not (isinstance(color, list) and len(color) == 3):
+        return f'{place}.color: {color!r} should be "object" or three linear values'
+    return None
+
+
+def _is_byte(value: Any) -> bool:
+    return isinstance(value, int | float) and 0 <= value <= 255
+
+
+def _places(section: str, entries: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"{section}.{name}": entry for name, entry in entries.items()}
+
+
+def _with_aliases(entries: Mapping[str, Any]) -> dict[str, Any]:
+    names = dict(entries)
+    for entry in entries.values():
+        names.update(dict.fromkeys(entry.get("aliases", ()), entry))
+    return names

@@ -1,0 +1,105 @@
+"""A scene's dictionary in, what has to stand where and in which colour out, names and numbers checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from clevrhope.errors import SceneError
+from clevrhope.images.look import Look
+
+Vector = tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class Thing:
+    """An object as it stands in the world.
+
+    Attributes:
+        shape: a name of the look's shapes.
+        material: a name of the look's materials.
+        color: linear RGB.
+        radius: by which the unit shape is scaled.
+        location: of its centre, in the world.
+        rotation_z_rad: about its own vertical axis.
+    """
+
+    shape: str
+    material: str
+    color: Vector
+    radius: float
+    location: Vector
+    rotation_z_rad: float
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A scene as a renderer needs it: camera, lights by name, things in the order of the scene's objects."""
+
+    camera: Vector
+    lights: Mapping[str, Vector]
+    things: tuple[Thing, ...]
+
+
+def place(scene: Mapping[str, Any], look: Look) -> Placement:
+    """Resolves a scene in CLEVR's JSON form.
+
+    Camera and lights stand where the scene says; where it does not, as in published CLEVR files, they stand
+    where they are before jitter.
+
+    Raises:
+        SceneError: a key that is missing, a name that the look does not know, a place that is none.
+    """
+    camera = scene.get("camera", {}).get("location", look.look["camera"]["location"])
+    lights = {name: light["location"] for name, light in look.look["lights"].items() if "location" in light}
+    for name, location in scene.get("lights", {}).items():
+        if name not in lights:
+            raise SceneError(f"lights: {_unknown(name, lights)}")
+        lights[name] = location
+    objects = scene.get("objects")
+    if not isinstance(objects, list):
+        raise SceneError("objects: missing; expected a list")
+    return Placement(
+        camera=_vector(camera, "camera.location"),
+        lights={name: _vector(location, f"lights.{name}") for name, location in lights.items()},
+        things=tuple(_thing(entry, look, f"objects[{i}]") for i, entry in enumerate(objects)),
+    )
+
+
+def _thing(entry: Mapping[str, Any], look: Look, place: str) -> Thing:
+    def named(key: str, section: str) -> Any:
+        values = look.properties[section]
+        name = entry.get(key)
+        if name not in values:
+            raise SceneError(f"{place}.{key}: {_unknown(name, values)}")
+        return values[name]
+
+    rotation_deg = entry.get("rotation")
+    if not isinstance(rotation_deg, int | float) or not math.isfinite(rotation_deg):
+        raise SceneError(f"{place}.rotation: {rotation_deg!r} should be an angle in degrees")
+    red, green, blue = named("color", "colors")
+    return Thing(
+        shape=named("shape", "shapes"),
+        material=named("material", "materials"),
+        color=(red / 255.0, green / 255.0, blue / 255.0),
+        radius=float(named("size", "sizes")),
+        location=_vector(entry.get("3d_coords"), f"{place}.3d_coords"),
+        rotation_z_rad=math.radians(rotation_deg),
+    )
+
+
+def _vector(value: Any, place: str) -> Vector:
+    if isinstance(value, list | tuple) and len(value) == 3:
+        x, y, z = value
+        if all(isinstance(c, int | float) and math.isfinite(c) for c in (x, y, z)):
+            return float(x), float(y), float(z)
+    raise SceneError(f"{place}: {value!r} should be three numbers")
+
+
+def _unknown(name: Any, known: Mapping[str, Any]) -> str:
+    near = get_close_matches(str(name), known, n=1)
+    hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(known)}"
+    return f'unknown name "{name}" ({hint})'

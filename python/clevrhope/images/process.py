@@ -1,0 +1,164 @@
+"""One worker process: a task in, pixels out, or the reason why it ended."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import numpy.typing as npt
+
+import clevrhope
+from clevrhope.errors import RenderError
+from clevrhope.images.protocol import read_frame, write_frame
+
+Pixels = npt.NDArray[np.uint8]
+
+#: A picture passes through a file on its way out of Blender: in memory, where the system has such a place.
+MEMORY_FOLDER = Path("/dev/shm")
+#: Time to read Blender from a cold disk and build the look.
+START_TIMEOUT_S = 300.0
+#: What would change pictures, or keep a worker from starting, if it were inherited.
+UNWANTED_ENVIRONMENT = ("BLENDER_", "CYCLES_", "OCIO", "PYTHONWARNINGS", "PYTHONSTARTUP", "PYTHONINSPECT")
+
+
+class StartError(RenderError):
+    """The worker runs but says that it cannot work: Blender is missing, or the look cannot be built."""
+
+
+class TaskError(RenderError):
+    """The worker says that it cannot do this task; it can do others."""
+
+
+class WorkerEndedError(RenderError):
+    """The process died or had to be killed."""
+
+
+class WorkerProcess:
+    """A worker from its start to its end.
+
+    Attributes:
+        device: CPU or the name of a GPU interface, once it is ready.
+        pictures: how many it has made.
+        growth_bytes: by how much its memory has grown since its first picture.
+    """
+
+    def __init__(self, command: Sequence[str]) -> None:
+        place = str(MEMORY_FOLDER) if os.access(MEMORY_FOLDER, os.W_OK) else None
+        self._folder = Path(tempfile.mkdtemp(prefix="clevrhope-", dir=place))
+        self._log = self._folder / "stderr.txt"
+        with self._log.open("wb") as log:
+            process = subprocess.Popen(
+                [*command, str(self._folder)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                env=_environment(),
+                start_new_session=True,  # Ctrl-C goes to the parent alone, which then ends its workers
+            )
+        self._process = process
+        self._requests, self._replies = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
+        self._hung = False
+        self._ready = False
+        self._first_bytes = 0
+        self.device = "CPU"
+        self.pictures = 0
+        self.growth_bytes = 0
+
+    @property
+    def pid(self) -> int:
+        """Process number."""
+        return self._process.pid
+
+    def wait_until_ready(self, start: Mapping[str, Any]) -> None:
+        """Sends the look and waits until it is built; does nothing the second time.
+
+        Raises:
+            StartError: the worker says why it cannot work.
+            WorkerEndedError: it died or did not answer.
+        """
+        if self._ready:
+            return
+        header, _ = self._exchange(start, START_TIMEOUT_S)
+        if not header["ready"]:
+            raise StartError(header["problem"])
+        self.device = header["device"]
+        self._ready = True
+
+    def ask(self, task: Mapping[str, Any], *, timeout_s: float) -> Pixels:
+        """The pixels of a task, (height, width, channels) uint8, without the last axis if it has one channel.
+
+        Raises:
+            TaskError: the worker says why this task cannot be done.
+            WorkerEndedError: it died, or was killed after `timeout_s`.
+        """
+        header, payload = self._exchange(task, timeout_s)
+        if "problem" in header:
+            raise TaskError(header["problem"])
+        self.pictures += 1
+        self._first_bytes = self._first_bytes or header["memory_bytes"]
+        self.growth_bytes = header["memory_bytes"] - self._first_bytes
+        shape = (header["height"], header["width"], header["channels"])
+        pixels = np.frombuffer(payload, dtype=np.uint8).reshape(shape)
+        return pixels[:, :, 0] if header["channels"] == 1 else pixels
+
+    def kill(self) -> None:
+        """Ends the process at once; whoever waits for its answer gets WorkerEndedError."""
+        self._process.kill()
+
+    def close(self) -> None:
+        """Ends the process and removes what it left."""
+        self.kill()
+        self._process.wait()
+        for pipe in (self._requests, self._replies):
+            with suppress(OSError):  # what was not sent yet has nobody to go to
+                pipe.close()
+        shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _exchange(self, message: Mapping[str, Any], timeout_s: float) -> tuple[dict[str, Any], bytes]:
+        timer = threading.Timer(timeout_s, self._give_up)
+        timer.daemon = True
+        timer.start()
+        try:
+            write_frame(self._requests, message)
+            answer = read_frame(self._replies)
+        except OSError:
+            answer = None
+        finally:
+            timer.cancel()
+        if answer is None:
+            raise WorkerEndedError(self._ending(timeout_s))
+        return answer
+
+    def _give_up(self) -> None:
+        self._hung = True
+        self.kill()
+
+    def _ending(self, timeout_s: float) -> str:
+        """Why there is no answer, to follow "it"."""
+        if self._hung:
+            return f"gave no answer within {timeout_s:.0f} s"
+        try:
+            code = self._process.wait(timeout=5.0)  # the pipe closes a moment before the process ends
+        except subprocess.TimeoutExpired:
+            self.kill()
+            code = self._process.wait()
+        how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        lines = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
+        return f"{how} ({lines[-1].strip()[:200]})" if lines else how
+
+
+def _environment() -> dict[str, str]:
+    """The parent's environment, less what would change pictures, and with this very package in reach."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(UNWANTED_ENVIRONMENT)}
+    package_root = str(Path(clevrhope.__path__[0]).parent)
+    kept["PYTHONPATH"] = os.pathsep.join(filter(None, (package_root, kept.get("PYTHONPATH"))))
+    return kept

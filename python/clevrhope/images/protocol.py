@@ -1,0 +1,44 @@
+"""Messages between the pool and a worker: a JSON header and raw bytes in, one frame on a pipe out, and back.
+
+A frame is the lengths of header and payload (4 and 8 bytes, little endian), the header, the payload. Pixels
+travel as payload, so they are neither quoted nor copied more than once.
+
+To a worker: {"task": "picture" or "ids", "scene"}. From a worker: first {"ready": true, "device", "bpy"} or
+{"ready": false, "problem"}; then for each task {"height", "width", "channels", "memory_bytes"} with the
+pixels, or {"problem"}.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Mapping
+from typing import Any, BinaryIO
+
+_LENGTHS = struct.Struct("<IQ")
+
+
+def write_frame(pipe: BinaryIO, header: Mapping[str, Any], payload: bytes | memoryview = b"") -> None:
+    """Writes one frame and flushes it.
+
+    Raises:
+        OSError: the other end is gone.
+    """
+    text = json.dumps(header, separators=(",", ":")).encode()
+    pipe.write(_LENGTHS.pack(len(text), len(payload)))
+    pipe.write(text)
+    pipe.write(payload)
+    pipe.flush()
+
+
+def read_frame(pipe: BinaryIO) -> tuple[dict[str, Any], bytes] | None:
+    """Reads one frame; None when the other end closed the pipe, be it in the middle of a frame."""
+    lengths = pipe.read(_LENGTHS.size)
+    if len(lengths) < _LENGTHS.size:
+        return None
+    n_text, n_payload = _LENGTHS.unpack(lengths)
+    text, payload = pipe.read(n_text), pipe.read(n_payload)
+    if len(text) < n_text or len(payload) < n_payload:
+        return None
+    header: dict[str, Any] = json.loads(text)
+    return header, payload

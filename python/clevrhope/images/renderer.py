@@ -1,0 +1,46 @@
+"""Scenes in, pictures out: what a renderer is."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from types import TracebackType
+from typing import Any, Protocol, Self, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.images.settings import RenderSettings
+
+K = TypeVar("K", bound=Hashable)
+
+#: A scene in CLEVR's JSON form, with the camera and the lights that CLEVR never wrote down.
+Scene = Mapping[str, Any]
+Pixels = npt.NDArray[np.uint8]
+
+
+class Renderer(Protocol):
+    """Something that turns scenes into pictures; it may hold processes or devices until it is closed."""
+
+    @property
+    def settings(self) -> RenderSettings:
+        """Size and effort of the pictures."""
+        ...
+
+    def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
+        """Yields (key, (height, width, 3) uint8 sRGB) for each (key, scene), in any order.
+
+        Raises:
+            RenderError: nothing can be rendered here.
+            ScenesFailedError: after all others are done, if some scenes gave no picture.
+        """
+        ...
+
+    def close(self) -> None:
+        """Gives back what it holds; it may be used again."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...

@@ -1,0 +1,78 @@
+"""Scenes in, pictures or PNG files out: the rendering stage as functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from clevrhope.dataset.atomic import write_whole
+from clevrhope.images.cycles import CyclesRenderer
+from clevrhope.images.look import Look
+from clevrhope.images.png import encode_png
+from clevrhope.images.renderer import Pixels, Renderer, Scene
+from clevrhope.images.settings import RenderSettings
+
+
+def render(
+    scenes: Iterable[Scene],
+    *,
+    settings: RenderSettings | None = None,
+    look: Look | None = None,
+    workers: int | None = None,
+    renderer: Renderer | None = None,
+) -> Iterator[tuple[int, Pixels]]:
+    """Renders scenes.
+
+    Args:
+        scenes: in CLEVR's JSON form with `camera` and `lights`, as `sample_scenes` makes them; taken one by
+            one as workers get free.
+        settings: size and effort; by default 480 x 320 pixels, 16 samples, denoised.
+        look: what the names in the scenes look like; by default CLEVR's.
+        workers: processes; by default one for each core.
+        renderer: one that is kept open, instead of a new one made of the three above.
+
+    Yields:
+        (i, pixels) for the scene that came i-th, in the order in which they are done: (height, width, 3)
+        uint8 sRGB. The same scene gives the same bytes on one machine, whatever the workers.
+
+    Raises:
+        RenderError: Blender is missing or cannot be started.
+        ScenesFailedError: after all others are done, if some scenes gave no picture.
+    """
+    with _opened(renderer, settings, look, workers) as opened:
+        yield from opened.render(enumerate(scenes))
+
+
+def render_png_files(
+    scenes: Iterable[Scene],
+    path_of: Callable[[Scene], Path],
+    *,
+    settings: RenderSettings | None = None,
+    look: Look | None = None,
+    workers: int | None = None,
+    renderer: Renderer | None = None,
+) -> Iterator[Path]:
+    """Renders the scenes whose files are not there yet; yields each path when its file is whole.
+
+    Raises:
+        DatasetError: no space left, or no permission to write.
+        RenderError: as `render`.
+    """
+    missing = ((path, scene) for scene in scenes if not (path := path_of(scene)).exists())
+    with _opened(renderer, settings, look, workers) as opened:
+        for path, pixels in opened.render(missing):
+            write_whole(path, encode_png(pixels))
+            yield path
+
+
+@contextmanager
+def _opened(
+    renderer: Renderer | None, settings: RenderSettings | None, look: Look | None, workers: int | None
+) -> Iterator[Renderer]:
+    """The renderer given, left open; or a new one, closed at the end."""
+    if renderer is not None:
+        yield renderer
+        return
+    with CyclesRenderer(settings=settings, look=look, workers=workers) as made:
+        yield made

@@ -1,0 +1,98 @@
+"""The process that Blender runs in: a look on its standard input, then scenes; pixels on its standard output.
+
+Started by the pool as `python -m clevrhope.images.worker FOLDER`, where the folder is for its own use and
+goes with it; the first frame is {"look", "properties", "settings", "threads", "timeout_s"}. It ends when its
+input does, so it does not outlive its parent, however that died.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import queue
+import shutil
+import sys
+import threading
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from clevrhope.errors import ClevrhopeError
+from clevrhope.images.protocol import read_frame, write_frame
+
+Tasks = queue.SimpleQueue[dict[str, Any]]
+
+
+def main(folder: Path) -> int:
+    """Serves the pool until the pipe closes."""
+    requests, replies = _own_pipes()
+    # Blender's settings, add-ons and caches of this user stay out of the pictures.
+    os.environ["BLENDER_USER_RESOURCES"] = str(folder)
+    tasks: Tasks = queue.SimpleQueue()
+    threading.Thread(target=_read_until_closed, args=(requests, tasks, folder), daemon=True).start()
+    start = tasks.get()
+    try:
+        scene = _load(start, folder)
+    except Exception as error:
+        write_frame(replies, {"ready": False, "problem": f"{type(error).__name__}: {error}"})
+        return 1
+    write_frame(replies, {"ready": True, "device": scene.device, "bpy": scene.version})
+    while True:
+        task = tasks.get()
+        # A watch of its own, without the interpreter's lock, should Blender hang while it holds that.
+        faulthandler.dump_traceback_later(start["timeout_s"] * 1.5 + 5.0, exit=True)
+        _serve(scene, task, replies)
+        faulthandler.cancel_dump_traceback_later()
+
+
+def _load(start: dict[str, Any], folder: Path) -> Any:
+    from clevrhope.images.blender_scene import BlenderScene
+    from clevrhope.images.look import Look
+    from clevrhope.images.settings import RenderSettings
+
+    look = Look(start["look"], start["properties"])
+    return BlenderScene(look, RenderSettings(**start["settings"]), threads=start["threads"], folder=folder)
+
+
+def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO) -> None:
+    try:
+        pixels = scene.object_ids(task["scene"]) if task["task"] == "ids" else scene.render(task["scene"])
+    except ClevrhopeError as error:
+        write_frame(replies, {"problem": str(error)})
+        return
+    except Exception as error:
+        write_frame(replies, {"problem": f"{type(error).__name__}: {error}"})
+        return
+    height, width = pixels.shape[:2]
+    header = {"height": height, "width": width, "channels": pixels.size // (height * width)}
+    write_frame(replies, {**header, "memory_bytes": resident_bytes()}, pixels.tobytes())
+
+
+def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Moves the pool's pipes to descriptors of their own; what Blender prints goes nowhere."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    return requests, replies
+
+
+def _read_until_closed(requests: BinaryIO, tasks: Tasks, folder: Path) -> None:
+    """Passes tasks on, and ends the process at once when there will be no more."""
+    while (frame := read_frame(requests)) is not None:
+        tasks.put(frame[0])
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
+def resident_bytes() -> int:
+    """Memory that this process holds now; 0 where the system does not tell."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return 0
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))
