@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from clevrhope.errors import ConfigError
+from clevrhope.images.settings import RenderSettings
 
-_Table = TypeVar("_Table", "Sizes", "Pictures")
+_Table = TypeVar("_Table", "Sizes", RenderSettings)
 
 WINDOW = 250
 """Eligible scenes over which the questions of a split are balanced."""
@@ -68,26 +69,12 @@ class Sizes:
     minimal_places: int = 0
     """The first so many places only; 0 for all of them."""
 
-
-@dataclass(frozen=True)
-class Pictures:
-    """How pictures are rendered and stored."""
-
-    kinds: str = "both"
-    samples: int = 16
-    """Cycles' samples a pixel."""
-    denoise: bool = True
-    """OpenImageDenoise and adaptive sampling; without them, 512 samples are the original's setting."""
-
-    @property
-    def png(self) -> bool:
-        """Whether a PNG file a picture stays."""
-        return self.kinds in ("png", "both")
-
-    @property
-    def h5(self) -> bool:
-        """Whether there is an HDF5 file a pool."""
-        return self.kinds in ("h5", "both")
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            least = 0 if each.name.startswith("minimal_") else 1
+            number = getattr(self, each.name)
+            if number < least:
+                raise ConfigError(f"sizes.{each.name} is {number}; expected a whole number from {least}")
 
 
 @dataclass(frozen=True)
@@ -96,13 +83,25 @@ class Config:
 
     preset: str
     sizes: Sizes
-    pictures: Pictures
+    images: str = "both"
+    """How pictures are stored: one of `IMAGE_KINDS`."""
+    rendering: RenderSettings = field(default_factory=RenderSettings)
     world: Mapping[str, Any] = field(default_factory=dict)
     """Constraints on scenes that differ from the defaults, as the core names them."""
     properties: Path | None = None
     """Vocabulary and sizes, colours, materials, meshes; None for the package's own."""
     templates: Path | None = None
     """Folder of question templates; None for the package's own."""
+
+    @property
+    def png(self) -> bool:
+        """Whether a PNG file a picture stays."""
+        return self.images in ("png", "both")
+
+    @property
+    def h5(self) -> bool:
+        """Whether there is an HDF5 file a pool."""
+        return self.images in ("h5", "both")
 
     def world_json(self) -> str:
         """The world's settings as the core reads them."""
@@ -113,12 +112,10 @@ PRESETS: Mapping[str, Config] = {
     "demo": Config(
         "demo",
         Sizes(train=162, complex_iid=72, complex_ood=12, val=72, test=72, minimal_copies=1, minimal_places=6),
-        Pictures(kinds="both"),
     ),
     "small": Config(
         "small",
         Sizes(train=5_600, complex_iid=1_200, complex_ood=150, val=1_200, test=1_200, minimal_copies=1),
-        Pictures(kinds="both"),
     ),
     "paper": Config(
         "paper",
@@ -130,7 +127,7 @@ PRESETS: Mapping[str, Config] = {
             test=120_000,
             minimal_copies=0,
         ),
-        Pictures(kinds="png"),
+        images="png",
     ),
 }
 """demo: about 60 pictures; small: about a hundredth of the paper; paper: the paper's sizes."""
@@ -164,15 +161,14 @@ def resolve_config(
     if test_questions is not None:
         n = _positive("--test-questions", test_questions)
         sizes = replace(sizes, complex_iid=n, complex_ood=n, val=n, test=n)
-    pictures = config.pictures
+    rendering = config.rendering
     if samples is not None:
-        pictures = replace(pictures, samples=_positive("--samples", samples))
-    if images is not None:
-        pictures = replace(pictures, kinds=_image_kind("--images", images))
+        rendering = rendering.with_samples(_positive("--samples", samples))
     return replace(
         config,
         sizes=sizes,
-        pictures=pictures,
+        images=config.images if images is None else _image_kind("--images", images),
+        rendering=rendering,
         templates=_folder("--templates", templates) if templates else config.templates,
         properties=properties or config.properties,
     )
@@ -217,8 +213,8 @@ def _read_toml(file: Path) -> dict[str, Any]:
 
 def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """A configuration with the file's settings over it."""
-    tables = {"sizes", "pictures", "world"}
-    plain = {"preset", "properties", "templates"}
+    tables = {"sizes", "rendering", "world"}
+    plain = {"preset", "images", "properties", "templates"}
     _check_keys(raw, tables | plain, file, "")
     for table in tables & raw.keys():
         if not isinstance(raw[table], dict):
@@ -226,10 +222,10 @@ def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     config = replace(
         config,
         sizes=_replaced(config.sizes, raw.get("sizes", {}), file, "sizes"),
-        pictures=_replaced(config.pictures, raw.get("pictures", {}), file, "pictures"),
+        images=_image_kind(f"{file}: images", _typed(raw, "images", str, config.images, file)),
+        rendering=_replaced(config.rendering, raw.get("rendering", {}), file, "rendering"),
         world={**config.world, **raw.get("world", {})},
     )
-    _image_kind(f"{file}: pictures.kinds", config.pictures.kinds)
     beside = file.parent  # paths in a file are meant from where the file lies
     if "properties" in raw:
         config = replace(config, properties=beside / _typed(raw, "properties", str, "", file))
@@ -243,17 +239,22 @@ def _replaced(settings: _Table, table: Mapping[str, Any], file: Path, name: str)
     """Settings with a table's values over them, each checked against the type of what it replaces."""
     old = asdict(settings)
     _check_keys(table, old.keys(), file, f"{name}.")
-    zero_is_fine = {each.name for each in fields(settings) if each.name.startswith("minimal_")}
     for key, value in table.items():
         expected = type(old[key])
-        if type(value) is not expected:
+        if type(value) is not expected and not (expected is float and type(value) is int):
             raise ConfigError(f"{file}: {name}.{key} is {value!r}; expected {_TYPE_WORDS[expected]}")
-        if expected is int and value < (0 if key in zero_is_fine else 1):
-            raise ConfigError(f"{file}: {name}.{key} is {value}; expected a whole number above 0")
-    return replace(settings, **table)
+    try:
+        return replace(settings, **table)
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from error
 
 
-_TYPE_WORDS: Mapping[type, str] = {int: "a whole number", bool: "true or false", str: "a text"}
+_TYPE_WORDS: Mapping[type, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+}
 
 
 def _check_keys(table: Mapping[str, Any], known: Sequence[str] | Any, file: Path, prefix: str) -> None:

@@ -1,0 +1,181 @@
+"""Some pictures and questions of each split in, one HTML page out that needs neither network nor server.
+
+Every value is escaped, pictures are inside the page, and there is no script in it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+
+from clevrhope.dataset.markdown import number
+
+SPLIT_WORDS: Mapping[str, str] = {
+    "train": "The pair is in no picture and in no question.",
+    "complex_iid": "In distribution: the pair is in no picture and in no question.",
+    "complex_ood": "Out of distribution: the pair is in every picture and in every question.",
+    "minimal_iid": "One object, one question about two values; never the held-out two.",
+    "minimal_ood": "One object; the question is whether it is the held-out pair. It is in one of four.",
+    "val": "For tuning.",
+    "test": "Nothing held out.",
+}
+"""What a reader should look for in a split."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A part of a picture, in per cent of its width and height."""
+
+    left: float
+    top: float
+    width: float
+    height: float
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as it is shown."""
+
+    text: str
+    answer: str
+    family: str
+
+
+@dataclass(frozen=True)
+class Card:
+    """A picture with what is asked about it."""
+
+    name: str
+    picture: str
+    """An address that an `img` takes: the pixels themselves, as a data URL."""
+    sketch: bool
+    """Drawn from the scene's positions, because it was not rendered."""
+    pair_boxes: Sequence[Box]
+    """Where objects with the held-out pair are."""
+    questions: Sequence[Asked]
+
+
+@dataclass(frozen=True)
+class SplitCards:
+    """What is shown of a split."""
+
+    split: str
+    n_questions: int
+    n_pictures: int
+    cards: Sequence[Card]
+
+
+@dataclass(frozen=True)
+class HopCards:
+    """What is shown of a sub-dataset."""
+
+    name: str
+    words: str
+    """The pair as one reads it."""
+    pair_words: Sequence[frozenset[str]]
+    """For each of the two values, the words that questions have for it."""
+    splits: Sequence[SplitCards]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """All that the page shows."""
+
+    seed: int
+    n_questions: int
+    n_pictures: int
+    n_rendered: int
+    hops: Sequence[HopCards]
+
+
+def contact_sheet(sheet: Sheet) -> str:
+    """The page."""
+    names = ", ".join(hop.name for hop in sheet.hops)
+    navigation = "".join(
+        f'<a href="#{escape(hop.name)}">{escape(hop.name)}</a>' for hop in sheet.hops if len(sheet.hops) > 1
+    )
+    counts = [
+        (number(sheet.n_questions), "questions"),
+        (number(sheet.n_pictures), "pictures" if sheet.n_rendered else "scenes"),
+        (number(len(sheet.hops)), "sub-dataset" if len(sheet.hops) == 1 else "sub-datasets"),
+        (str(sheet.seed), "seed"),
+    ]
+    tiles = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in counts)
+    unrendered = (
+        ""
+        if sheet.n_rendered
+        else '<p class="note">Nothing has been rendered yet: pictures below are sketches of the scenes.</p>'
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{escape(names)} &middot; clevrhope</title>\n<style>\n{_style()}</style>\n</head>\n<body>\n"
+        f"<header><h1>{escape(_title(sheet))}</h1>"
+        "<p>A few pictures and questions of each split. "
+        '<a href="DATASHEET.md">DATASHEET.md</a> has the numbers, '
+        '<a href="manifest.json">manifest.json</a> every file.</p>'
+        f'<div class="tiles">{tiles}</div>{unrendered}<nav>{navigation}</nav></header>\n<main>\n'
+        + "\n".join(_hop(hop) for hop in sheet.hops)
+        + "\n</main>\n</body>\n</html>\n"
+    )
+
+
+def _style() -> str:
+    return files("clevrhope.dataset").joinpath("contact_sheet.css").read_text("utf-8")
+
+
+def _title(sheet: Sheet) -> str:
+    return f"{sheet.hops[0].words} held out" if len(sheet.hops) == 1 else "Held-out pairs"
+
+
+def _hop(hop: HopCards) -> str:
+    legend = (
+        f'<p class="legend"><i></i> an object with the pair, '
+        f"<mark>{escape(hop.words)}</mark> in other words too; "
+        f'<a href="hops/{escape(hop.name)}/DATASHEET.md">datasheet</a></p>'
+        if hop.pair_words
+        else ""
+    )
+    splits = "\n".join(_split(hop, split) for split in hop.splits)
+    return f'<section id="{escape(hop.name)}"><h2>{escape(hop.name)}</h2>{legend}\n{splits}\n</section>'
+
+
+def _split(hop: HopCards, split: SplitCards) -> str:
+    kind = "minimal" if split.split.startswith("minimal") else "complex"
+    cards = "\n".join(_card(hop, card) for card in split.cards)
+    return (
+        f"<h3>{escape(split.split)} <span>{number(split.n_questions)} questions, {number(split.n_pictures)} "
+        f"pictures</span></h3><p>{escape(SPLIT_WORDS.get(split.split, ''))}</p>"
+        f'<div class="cards {kind}">\n{cards}\n</div>'
+    )
+
+
+def _card(hop: HopCards, card: Card) -> str:
+    boxes = "".join(
+        f'<i style="left:{box.left:.2f}%;top:{box.top:.2f}%;'
+        f'width:{box.width:.2f}%;height:{box.height:.2f}%"></i>'
+        for box in card.pair_boxes
+    )
+    rows = "".join(
+        f'<li><span class="q">{_marked(asked.text, hop.pair_words)}</span> '
+        f'<b class="a" title="{escape(asked.family)}">{escape(asked.answer)}</b></li>'
+        for asked in card.questions
+    )
+    alternative = f"{'Sketch' if card.sketch else 'Picture'} {card.name}"
+    return (
+        f'<article><figure><img src="{escape(card.picture)}" alt="{escape(alternative)}" loading="lazy">'
+        f"{boxes}</figure><ul>{rows}</ul><footer>{escape(card.name)}</footer></article>"
+    )
+
+
+def _marked(text: str, pair_words: Sequence[frozenset[str]]) -> str:
+    """The question with the pair's words marked, when words of both values are in it."""
+    words = text.split(" ")
+    bare = [word.strip("?,;.").lower() for word in words]
+    if not pair_words or not all(any(word in known for word in bare) for known in pair_words):
+        return escape(text)
+    known = frozenset().union(*pair_words)
+    return " ".join(
+        f"<mark>{escape(word)}</mark>" if plain in known else escape(word)
+        for word, plain in zip(words, bare, strict=True)
+    )

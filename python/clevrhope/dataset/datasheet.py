@@ -1,0 +1,400 @@
+"""What was measured in a sub-dataset's files in, its DATASHEET.md out.
+
+The questions are those of Gebru et al., "Datasheets for Datasets" (2021), in words of our own;
+`datasheet_folder` answers the ones that concern the dataset as a whole.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from clevrhope.dataset.markdown import code, decimal, escape, listed, number, percent, table
+from clevrhope.dataset.stats import SplitStats, mean, percentile, total_variation
+from clevrhope.hops import Hop
+
+PAPER = (
+    "Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "
+    '"Attribute Diversity Determines the Systematicity Gap in VQA"'
+)
+"""The paper whose dataset this one follows."""
+
+Histogram = Callable[[SplitStats], Mapping[int, int]]
+"""Picks one of a split's histograms."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A question family: where its templates are."""
+
+    file: str
+    index: int
+    """Its place in the file."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What made the folder."""
+
+    dataset_version: str
+    software_version: str
+    seed: int
+    world: Mapping[str, object]
+    """Fingerprint and constraints."""
+    templates: Mapping[str, object]
+    """Fingerprint and folder."""
+    rendering: Mapping[str, object] | None
+    """How pictures were rendered; None when none were."""
+    image_files: Sequence[str]
+    """Kinds of picture files that are there: "PNG", "HDF5"."""
+
+
+@dataclass(frozen=True)
+class SubDataset:
+    """What was measured of one pair."""
+
+    hop: Hop
+    splits: Sequence[SplitStats]
+    families: Mapping[int, Family]
+    families_never: Sequence[int]
+    """Families that can never mention the pair, by analysis of their templates."""
+    shared_pictures: Mapping[str, tuple[int, int]]
+    """Split -> its pictures, and how many of them other sub-datasets of the folder use too."""
+    checked: Sequence[str]
+    """What the check for leaks looked at and found in order."""
+    made_with: Provenance
+
+    def split(self, name: str) -> SplitStats | None:
+        """A split's numbers, or None when it was not made."""
+        return next((each for each in self.splits if each.split == name), None)
+
+
+def sub_datasheet(data: SubDataset) -> str:
+    """The datasheet of one sub-dataset, in Markdown."""
+    parts = [
+        f"# Datasheet: {_title(data.hop)}",
+        _motivation(data),
+        _composition(data),
+        _compared(data),
+        _baselines(data),
+        _relations(data),
+        _shared(data),
+        _checked(data),
+        _uses(data.hop),
+        made_with(data.made_with),
+        _families(data),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _title(hop: Hop) -> str:
+    return "nothing held out" if hop.pair is None else f"{escape(hop.words)} held out"
+
+
+def _motivation(data: SubDataset) -> str:
+    hop = data.hop
+    if hop.pair is None:
+        why = (
+            "A plain dataset of the same world with nothing held out: for tuning, which a held-out pair's "
+            "test sets must not be used for, and as the control."
+        )
+    else:
+        (type_a, a), (type_b, b) = hop.pair
+        why = (
+            f"To see whether a model that has met {code(a)} ({type_a}) and {code(b)} ({type_b}) in "
+            "training, but never both in one object and never together in one question, can handle the two "
+            f"together. The two types have {hop.diversity} combinations of values (the pair's diversity); "
+            "training shows all but one."
+        )
+    return f"## Why was it made?\n\n{why} It follows {PAPER}."
+
+
+def _composition(data: SubDataset) -> str:
+    rows = [
+        (
+            code(each.split),
+            code(each.pool),
+            number(each.n_questions),
+            number(each.n_pictures),
+            decimal(each.n_questions / max(each.n_pictures, 1)),
+            decimal(mean(each.objects)),
+            *_pair_columns(data.hop, each.split),
+        )
+        for each in data.splits
+    ]
+    head = ["split", "pool", "questions", "pictures", "questions a picture", "objects a picture"]
+    head += [] if data.hop.pair is None else ["pair in picture", "pair in question"]
+    text = (
+        "An instance is a question in English about a picture of simple solids, with its answer, the "
+        "functional program that gives the answer, and the scene that the picture shows. Questions are in "
+        "the order in which they were made; those about one picture are next to each other, and the first "
+        "so many questions of a split are a sample of it, so smaller train sets are prefixes. All labels "
+        "are exact, since the scene is known: the answer is the program's on the scene. Nothing is "
+        "missing, and there are no people and nothing private or offensive in it."
+    )
+    return f"## What is in it?\n\n{text}\n\n{table(head, rows)}"
+
+
+_WHERE_THE_PAIR_IS: Mapping[str, tuple[str, str]] = {
+    "train": ("never", "never"),
+    "complex_iid": ("never", "never"),
+    "complex_ood": ("always", "always"),
+    "minimal_iid": ("never", "never"),
+    "minimal_ood": ("one in four", "always"),
+}
+
+
+def _pair_columns(hop: Hop, split: str) -> tuple[str, ...]:
+    return () if hop.pair is None else _WHERE_THE_PAIR_IS[split]
+
+
+def _compared(data: SubDataset) -> str:
+    """The in-distribution and out-of-distribution complex sets beside each other."""
+    iid, ood, train = (data.split(name) for name in ("complex_iid", "complex_ood", "train"))
+    columns = [each for each in (train, iid, ood) if each is not None]
+    if data.hop.pair is None or not columns:
+        return ""
+    parts = [
+        "## How do in- and out-of-distribution sets differ beyond the pair?",
+        "Holding a pair out by choosing scenes changes more than the pair: a picture that has it tends to "
+        "hold more objects, and a question that names it tends to be longer. A comparison across pairs "
+        "should keep these numbers in view.",
+        "Objects a picture (share of the pictures):",
+        _histograms(columns, lambda each: each.objects, _span(columns, lambda each: each.objects)),
+        "Words a question and functions a program:",
+        table(
+            ["", *(code(each.split) for each in columns)],
+            [
+                ("words, mean", *(decimal(mean(each.words)) for each in columns)),
+                ("words, 5th percentile", *(percentile(each.words, 0.05) for each in columns)),
+                ("words, 95th percentile", *(percentile(each.words, 0.95) for each in columns)),
+                ("words, most", *(max(each.words, default=0) for each in columns)),
+                ("functions, mean", *(decimal(mean(each.functions)) for each in columns)),
+                ("functions, most", *(max(each.functions, default=0) for each in columns)),
+                ("objects a picture, mean", *(decimal(mean(each.objects)) for each in columns)),
+                ("families that occur", *(len(each.families) for each in columns)),
+            ],
+        ),
+        "Values (share of the objects in the split's pictures, within each type all shares add up to 100%):",
+        table(
+            ["value", *(code(each.split) for each in columns)],
+            [
+                (
+                    escape(value),
+                    *(percent(each.values.get(value, 0) / max(_n_objects(each), 1)) for each in columns),
+                )
+                for value in columns[0].values
+            ],
+        ),
+    ]
+    if iid is not None and ood is not None:
+        parts.append(
+            "Total variation distance between `complex_iid` and `complex_ood` (0: alike, 1: nothing in "
+            f"common): objects a picture {decimal(total_variation(iid.objects, ood.objects))}, families "
+            f"{decimal(total_variation(iid.families, ood.families))}, words a question "
+            f"{decimal(total_variation(iid.words, ood.words))}."
+        )
+    if data.families_never:
+        names = listed([_family_name(data, index) for index in data.families_never])
+        parts.append(
+            f"{len(data.families_never)} of the {len(data.families)} families can never mention the pair, "
+            "because their templates keep one of its types empty; `complex_ood` leaves them out by "
+            f"analysis: {names}."
+        )
+    return "\n\n".join(parts)
+
+
+def _n_objects(stats: SplitStats) -> int:
+    return sum(n_objects * n for n_objects, n in stats.objects.items())
+
+
+def _span(columns: Sequence[SplitStats], histogram: Histogram) -> range:
+    values = [value for each in columns for value in histogram(each)]
+    return range(min(values, default=0), max(values, default=-1) + 1)
+
+
+def _histograms(columns: Sequence[SplitStats], histogram: Histogram, values: Sequence[int]) -> str:
+    rows = [
+        (
+            str(value),
+            *(
+                percent(histogram(each).get(value, 0) / max(sum(histogram(each).values()), 1))
+                for each in columns
+            ),
+        )
+        for value in values
+    ]
+    return table(["", *(code(each.split) for each in columns)], rows)
+
+
+def _baselines(data: SubDataset) -> str:
+    rows = [
+        (
+            code(each.split),
+            f"{escape(each.majority[0])} {percent(each.majority[1])}",
+            percent(each.majority_of_families),
+            percent(each.answers.get("no", 0) / max(each.n_questions, 1)),
+        )
+        for each in data.splits
+    ]
+    answers = sorted({answer for each in data.splits for answer in each.answers}, key=_answer_order)
+    shares = [
+        (
+            escape(answer),
+            *(percent(each.answers.get(answer, 0) / max(each.n_questions, 1)) for each in data.splits),
+        )
+        for answer in answers
+    ]
+    return "\n\n".join(
+        [
+            "## What does a guesser reach?",
+            "A constant that is chosen on the split itself, so a little more than an honest guesser would "
+            "get. Report it beside accuracies.",
+            table(
+                ["split", "most frequent answer", "most frequent answer of each family", "always no"], rows
+            ),
+            "Answers (share of the questions):",
+            table(["answer", *(code(each.split) for each in data.splits)], shares),
+        ]
+    )
+
+
+def _answer_order(answer: str) -> tuple[int, int, str]:
+    """Yes and no, then integers by size, then values by name."""
+    if answer in ("yes", "no"):
+        return (0, answer == "no", "")
+    return (1, int(answer), "") if answer.isdecimal() else (2, 0, answer)
+
+
+def _relations(data: SubDataset) -> str:
+    rows = [
+        (
+            code(each.split),
+            number(each.n_relational),
+            percent(each.n_relational / max(each.n_questions, 1)),
+            percent(each.n_all_needed / each.n_relational if each.n_relational else float("nan")),
+        )
+        for each in data.splits
+    ]
+    return "\n\n".join(
+        [
+            "## Are the relations needed?",
+            'A question may name a relation ("left of the cube") that its answer does not turn on: '
+            "without it, the answer would be the same. CLEVR never told which; here each question records "
+            "it for each of its relations (`relation_needed`). A model that ignores relations gets the "
+            "others right.",
+            table(["split", "questions with a relation", "of all", "every relation needed"], rows),
+        ]
+    )
+
+
+def _shared(data: SubDataset) -> str:
+    rows = [(code(split), number(n), number(shared)) for split, (n, shared) in data.shared_pictures.items()]
+    return "\n\n".join(
+        [
+            "## What is shared?",
+            "A picture is made once for all sub-datasets of the folder; `image_idxs` is the scene's index "
+            "in its pool, the same in every sub-dataset and release. No picture is in both a train and a "
+            "test split, and none in both complex sets. The two minimal sets share a pool, and pictures, "
+            "as in the paper.",
+            table(["split", "pictures", "used by another sub-dataset of this folder too"], rows),
+        ]
+    )
+
+
+def _checked(data: SubDataset) -> str:
+    if not data.checked:
+        return ""
+    lines = "\n".join(f"- {escape(line)}" for line in data.checked)
+    return (
+        "## How was it validated?\n\nA check that shares no code with the generator read the finished "
+        f"files and found that:\n\n{lines}"
+    )
+
+
+def _uses(hop: Hop) -> str:
+    tuning = (
+        "Tune on this dataset's `val`."
+        if hop.pair is None
+        else "There is no validation split: tune on the sub-dataset `none` or on CLEVR, never on these tests."
+    )
+    return "\n\n".join(
+        [
+            "## What is it for, and what not?",
+            "It is a diagnostic. Train a model on a train set of this folder, or on its first so many "
+            "questions, and report its accuracy on the test sets of the same pair: out-of-distribution "
+            f"minus in-distribution is the systematicity gap. {tuning}",
+            "It says nothing about models that were not trained on its splits (they may have met the "
+            "pair), nor about the real world: scenes are synthetic, the vocabulary is tiny, the English is "
+            "made from templates. Do not train on the test sets, and do not count the two minimal sets as "
+            "new pictures.",
+        ]
+    )
+
+
+def made_with(made: Provenance) -> str:
+    """How the folder was made, whose it is, and how it is kept: the same for each of its datasheets."""
+    constraints = made.world.get("constraints", {})
+    rows = [
+        ("dataset version", escape(made.dataset_version)),
+        ("clevrhope", escape(made.software_version)),
+        ("seed", str(made.seed)),
+        ("world", code(made.world.get("fingerprint", ""))),
+        (
+            "templates",
+            f"{code(made.templates.get('folder', ''))} {code(made.templates.get('fingerprint', ''))}",
+        ),
+        ("pictures", _rendering(made)),
+    ]
+    if isinstance(constraints, Mapping):
+        rows += [(escape(name), escape(value)) for name, value in constraints.items() if _is_plain(value)]
+    return "\n\n".join(
+        [
+            "## How was it made?",
+            "Scenes are sampled at random under the constraints below, each a function of world, seed, "
+            "pool and index. Questions are found by a search over templates and balanced over windows of "
+            "250 scenes, so that no answer of a template prevails. Pictures are rendered from the scenes "
+            "with Blender. Nobody was asked, watched or paid; nothing was taken from elsewhere. The "
+            "settings, every file's checksum and the command's choices are in `manifest.json`; the same "
+            "settings and seed give the same bytes, pixels on the same machine included.",
+            table(["", "value"], rows),
+            "## How is it distributed and kept?",
+            "The data are under the Creative Commons Attribution licence, CC BY 4.0; clevrhope, which made "
+            "them, is under the MIT licence. Blender, which rendered the pictures, puts no condition on "
+            "them. Whoever publishes a folder maintains it; a folder can be extended with more pairs or "
+            "larger sizes without moving what is there, and a change that would move it has another "
+            "dataset version.",
+        ]
+    )
+
+
+def _rendering(made: Provenance) -> str:
+    if made.rendering is None:
+        return "not rendered"
+    settings = ", ".join(f"{name} {value}" for name, value in made.rendering.items() if _is_plain(value))
+    return escape(f"{listed(list(made.image_files))}: {settings}" if made.image_files else settings)
+
+
+def _is_plain(value: object) -> bool:
+    return isinstance(value, str | int | float | bool)
+
+
+def _family_name(data: SubDataset, index: int) -> str:
+    family = data.families.get(index)
+    return str(index) if family is None else f"{code(family.file)} {family.index}"
+
+
+def _families(data: SubDataset) -> str:
+    rows = [
+        (
+            f"{index} {_family_name(data, index)}",
+            *(number(each.families.get(index, 0)) for each in data.splits),
+        )
+        for index in sorted(data.families)
+    ]
+    return "\n\n".join(
+        [
+            "## Questions by family",
+            "The number before the name is `question_family_index`; the name is `template_filename` with the "
+            "place in that file.",
+            table(["family", *(code(each.split) for each in data.splits)], rows),
+        ]
+    )

@@ -1,0 +1,110 @@
+"""What was measured in a folder's files in, the DATASHEET.md of the whole dataset out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from clevrhope.dataset.datasheet import PAPER, Provenance, made_with
+from clevrhope.dataset.markdown import code, number, percent, table
+from clevrhope.dataset.stats import SplitStats
+from clevrhope.hops import Hop
+
+
+@dataclass(frozen=True)
+class PoolStats:
+    """Pictures of one pool over all sub-datasets."""
+
+    size: int
+    """Last used index plus one."""
+    n_pictures: int
+    n_shared: int
+    """Pictures that two sub-datasets or more use."""
+    n_used: int
+    """Pictures if each sub-dataset had its own."""
+
+
+@dataclass(frozen=True)
+class WholeDataset:
+    """What was measured of a folder."""
+
+    hops: Sequence[tuple[Hop, Sequence[SplitStats]]]
+    pools: Mapping[str, PoolStats]
+    bytes_by_kind: Mapping[str, int]
+    """Kind of file -> bytes in all."""
+    n_answers: int
+    made_with: Provenance
+
+
+def folder_datasheet(data: WholeDataset) -> str:
+    """The datasheet of the whole dataset, in Markdown."""
+    held_out = [hop for hop, _ in data.hops if hop.pair is not None]
+    parts = [
+        "# Datasheet",
+        "The questions are those of Gebru et al., *Datasheets for Datasets* (2021), answered from the "
+        "files of this folder. Each sub-dataset has a datasheet of its own, with its distributions, "
+        "baselines and limits.",
+        "## Why was it made, and by whom?",
+        f"To measure systematic generalisation in visual question answering. It follows {PAPER}: for each "
+        "held-out pair of attribute values a train set in which the pair never occurs, in pictures or in "
+        "words, and four test sets. Whoever ran clevrhope with the settings below made it.",
+        "## What is in it?",
+        f"{number(len(held_out))} held-out pair{'s' if len(held_out) != 1 else ''}"
+        f"{' and a dataset with nothing held out' if len(held_out) < len(data.hops) else ''}; "
+        f"{data.n_answers} possible answers; no person, nothing private, nothing offensive.",
+        _sub_datasets(data),
+        _files(data),
+        _sharing(data),
+        made_with(data.made_with),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _sub_datasets(data: WholeDataset) -> str:
+    names = list(dict.fromkeys(each.split for _, splits in data.hops for each in splits))
+    rows = []
+    for hop, splits in data.hops:
+        by_name = {each.split: each for each in splits}
+        cells = [number(by_name[name].n_questions) if name in by_name else "" for name in names]
+        rows.append((f"[{hop.name}](hops/{hop.name}/DATASHEET.md)", hop.diversity or "", *cells))
+    head = ["sub-dataset", "diversity", *(code(name) for name in names)]
+    return f"Questions of each split:\n\n{table(head, rows)}"
+
+
+def _files(data: WholeDataset) -> str:
+    what = [
+        (
+            "hops/&lt;pair&gt;/&lt;split&gt;.h5",
+            "questions, programs and answers as numbers of `vocab.json`, and `image_idxs`",
+        ),
+        ("hops/&lt;pair&gt;/&lt;split&gt;_questions.json", "the same in English: CLEVR's question files"),
+        (
+            "scenes/&lt;pool&gt;/",
+            "CLEVR's scene files, with camera, lights, boxes and visible pixels; 10,000 indices each",
+        ),
+        ("images/&lt;pool&gt;/", "a PNG file a scene"),
+        ("images/&lt;pool&gt;.h5", "the same pictures: row i is scene i; rows that no split uses are empty"),
+        ("manifest.json", "settings, seed, every file with size and SHA-256"),
+    ]
+    lines = "\n".join(f"- {name}: {text}" for name, text in what)
+    rows = [(kind, number(size)) for kind, size in data.bytes_by_kind.items()]
+    return f"{lines}\n\n{table(['kind of file', 'bytes'], rows)}"
+
+
+def _sharing(data: WholeDataset) -> str:
+    rows = [
+        (
+            code(name),
+            number(pool.size),
+            number(pool.n_pictures),
+            number(pool.n_used),
+            percent(pool.n_shared / pool.n_pictures if pool.n_pictures else float("nan")),
+        )
+        for name, pool in data.pools.items()
+    ]
+    head = ["pool", "scenes so far", "pictures", "if each sub-dataset had its own", "used by two or more"]
+    return (
+        "## What do the sub-datasets share?\n\nPictures come from pools that all sub-datasets draw on, so "
+        "the same picture can be in the train sets of several pairs, or in the test sets of several, never "
+        "in both. One-object pictures, which `minimal_iid` and `minimal_ood` share, have a pool for each "
+        "two attribute "
+        "types, where the paper's release keeps them apart by split.\n\n" + table(head, rows)
+    )

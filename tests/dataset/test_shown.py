@@ -1,0 +1,232 @@
+"""Datasheets and contact sheet: numbers counted from arrays, values escaped, nothing from the network."""
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clevrhope.dataset.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
+from clevrhope.dataset.datasheet import Family, Provenance, SubDataset, sub_datasheet
+from clevrhope.dataset.datasheet_folder import PoolStats, WholeDataset, folder_datasheet
+from clevrhope.dataset.pictures_shown import pair_boxes, sketch_url, thumbnail_url
+from clevrhope.dataset.questions_h5 import QuestionArrays
+from clevrhope.dataset.stats import (
+    SplitStats,
+    mean,
+    measure_split,
+    percentile,
+    pictures_shared,
+    read_scene_counts,
+    total_variation,
+)
+from clevrhope.dataset.vocab import make_vocab, read_vocab, write_vocab
+from clevrhope.hops import paper_hops
+
+HOP = paper_hops()[4]
+
+
+def scene(index: int, *objects: tuple[str, str, str, str]) -> dict[str, object]:
+    return {
+        "image_index": index,
+        "image_filename": f"HOPE_train_{index:06d}.png",
+        "objects": [
+            {
+                "size": size,
+                "color": color,
+                "material": material,
+                "shape": shape,
+                "3d_coords": [0, 0, 0.7],
+                "pixel_coords": [240, 160, 10.0 + place],
+                "bbox": [200, 100, 296, 180],
+            }
+            for place, (size, color, material, shape) in enumerate(objects)
+        ],
+    }
+
+
+SCENES = [
+    scene(3, ("large", "red", "rubber", "cylinder"), ("small", "red", "metal", "cube")),
+    scene(8, ("large", "blue", "metal", "cylinder")),
+    scene(9, ("small", "cyan", "rubber", "sphere")),
+]
+
+
+def rows() -> QuestionArrays:
+    """Three questions on scene 3, one on scene 8."""
+    return QuestionArrays(
+        questions=np.zeros((4, 9), np.int32),
+        question_lengths=np.asarray([7, 7, 8, 9], np.int32),
+        programs=np.zeros((4, 5), np.int32),
+        program_lengths=np.asarray([4, 4, 5, 5], np.int32),
+        answers=np.asarray([5, 5, 4, 5], np.int32),
+        image_idxs=np.asarray([3, 3, 3, 8], np.int32),
+        question_families=np.asarray([0, 1, 1, 1], np.int32),
+        relation_needed=np.asarray([[-1, -1, -1], [1, -1, -1], [1, 0, -1], [1, 1, -1]], np.int8),
+    )
+
+
+@pytest.fixture
+def stats(tmp_path: Path) -> SplitStats:
+    shard = tmp_path / "0000.json"
+    shard.write_text('{"info": {}, "scenes": [\n' + ",\n".join(map(json.dumps, SCENES)) + "\n]}\n")
+    vocab = make_vocab(["word"], ["scene"], ["yes", "no"])
+    return measure_split("train", "train", rows(), vocab=vocab, scenes=read_scene_counts([shard]))
+
+
+def test_a_split_is_counted(stats: SplitStats) -> None:
+    assert (stats.n_questions, stats.n_pictures) == (4, 2)
+    assert stats.answers == {"yes": 3, "no": 1}
+    assert stats.majority == ("yes", 0.75)
+    assert stats.families == {0: 1, 1: 3}
+    assert stats.majority_of_families == pytest.approx(3 / 4)
+    assert stats.words == {5: 2, 6: 1, 7: 1}
+    assert stats.functions == {2: 2, 3: 2}
+    assert stats.objects == {1: 1, 2: 1}
+    assert stats.questions_a_picture == {1: 1, 3: 1}
+    assert (stats.n_relational, stats.n_all_needed) == (3, 2)
+    assert stats.values == {
+        "blue": 1,
+        "cube": 1,
+        "cyan": 0,
+        "cylinder": 2,
+        "large": 2,
+        "metal": 2,
+        "red": 2,
+        "rubber": 1,
+        "small": 1,
+        "sphere": 0,
+    }
+
+
+def test_summaries_of_histograms() -> None:
+    assert mean({1: 1, 3: 3}) == 2.5
+    assert np.isnan(mean({}))
+    assert (percentile({1: 5, 2: 90, 9: 5}, 0.05), percentile({1: 5, 2: 90, 9: 5}, 0.96)) == (1, 9)
+    assert total_variation({1: 1}, {1: 7}) == 0
+    assert total_variation({1: 1}, {2: 7}) == 1
+    assert total_variation({1: 1, 2: 1}, {1: 1}) == 0.5
+    assert pictures_shared([np.asarray([1, 2]), np.asarray([2, 3]), np.asarray([2])]) == (3, 1)
+
+
+def test_a_vocabulary_has_special_tokens_first_and_comes_back(tmp_path: Path) -> None:
+    vocab = make_vocab(["things", ";", "Are"], ["scene", "count"], ["no", "yes", "10", "2"])
+    assert vocab.questions() == ["<NULL>", "<START>", "<END>", "<UNK>", ";", "Are", "things"]
+    assert vocab.answers()[4:] == ["10", "2", "no", "yes"]
+    write_vocab(tmp_path / "vocab.json", vocab)
+    assert read_vocab(tmp_path / "vocab.json") == vocab
+
+
+def provenance() -> Provenance:
+    return Provenance(
+        "1",
+        "0.1.0",
+        7,
+        {"fingerprint": "abc", "constraints": {"max_objects": 10}},
+        {"folder": "a|b"},
+        None,
+        (),
+    )
+
+
+def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
+    sheet = sub_datasheet(
+        SubDataset(
+            hop=HOP,
+            splits=[stats],
+            families={0: Family("zero_hop.json", 0), 1: Family("one_hop.json", 3)},
+            families_never=[1],
+            shared_pictures={"train": (2, 1)},
+            checked=["4 questions; no <leak>"],
+            made_with=provenance(),
+        )
+    )
+    assert sheet.startswith("# Datasheet: rubber cylinder held out\n")
+    assert "| `train` | `train` | 4 | 2 | 2.00 | 1.50 | never | never |" in sheet
+    assert "| `train` | yes 75.0% | 75.0% | 25.0% |" in sheet
+    assert "| `train` | 3 | 75.0% | 66.7% |" in sheet
+    assert "1 of the 2 families can never mention the pair" in sheet
+    assert r"no \<leak\>" in sheet
+    assert "| 1 `one_hop.json` 3 | 3 |" in sheet
+    assert "| max\\_objects | 10 |" in sheet
+    assert "| seed | 7 |" in sheet
+    assert "CC BY 4.0" in sheet
+
+
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(stats: SplitStats) -> None:
+    data = SubDataset(HOP, [stats, stats], {}, [], {}, [], provenance())
+    whole = WholeDataset([(HOP, [stats])], {"train": PoolStats(9, 2, 1, 3)}, {"scenes": 10}, 28, provenance())
+    for sheet in (sub_datasheet(data), folder_datasheet(whole)):
+        for block in re.findall(r"(?:^\|.*\n?)+", sheet, re.MULTILINE):
+            cells = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+            assert len(cells) == 1, block
+
+
+class _Page(HTMLParser):
+    """What a browser would see: tags that stay open, addresses, and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.addresses: list[str] = []
+        self.text = ""
+        self.marked: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "img", "br", "link"):
+            self.open.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += data
+            if self.open and self.open[-1] == "mark":
+                self.marked.append(data)
+
+
+def page(question: str, *, sketch: bool = True) -> _Page:
+    card = Card(
+        "HOPE_train_000003.png",
+        sketch_url(SCENES[0], {"red": (173, 35, 35)}),
+        sketch,
+        pair_boxes(SCENES[0], HOP.pair or ()),
+        [Asked(question, "<yes>", "zero_hop.json")],
+    )
+    words = [frozenset({"rubber", "matte"}), frozenset({"cylinder", "cylinders"})]
+    hop = HopCards(HOP.name, HOP.words, words, [SplitCards("complex_ood", 4, 2, [card])])
+    parser = _Page()
+    parser.feed(contact_sheet(Sheet(7, 4, 2, 0, [hop])))
+    parser.close()
+    return parser
+
+
+def test_a_page_is_well_formed_escaped_and_offline() -> None:
+    seen = page('Is there a <script>alert("x")</script> & cylinder?')
+    assert seen.open == []
+    assert 'Is there a <script>alert("x")</script> & cylinder?' in seen.text
+    assert "<yes>" in seen.text
+    assert seen.addresses
+    for address in seen.addresses:
+        assert address.startswith(("data:", "#", "DATASHEET.md", "manifest.json", "hops/")), address
+
+
+def test_the_pair_is_marked_where_a_question_has_words_for_both_values() -> None:
+    assert page("How many matte cylinders are there?").marked[1:] == ["matte", "cylinders"]
+    assert page("How many matte cubes are there?").marked[1:] == []
+
+
+def test_the_box_is_that_of_the_objects_with_the_pair() -> None:
+    (box,) = pair_boxes(SCENES[0], HOP.pair or ())
+    assert (box.left, box.top, box.width, box.height) == pytest.approx((41.67, 31.25, 20.0, 25.0), abs=0.01)
+    assert pair_boxes(SCENES[1], HOP.pair or ()) == []
+
+
+def test_a_thumbnail_has_the_same_bytes_each_time() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (32, 48, 3), dtype=np.uint8)
+    assert thumbnail_url(pixels) == thumbnail_url(pixels.copy())
+    assert thumbnail_url(pixels).startswith("data:image/jpeg;base64,/9j/")
