@@ -1,0 +1,211 @@
+"""A finished folder's files in, what the check for leaks looks at out: questions, arrays, scenes.
+
+Apart from the readers of the rest of the package, since the check must not share their slips: JSON and HDF5
+are read as anybody would read them.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.mention import TOKEN, Step
+from clevrhope.dataset.reexecute import Scene, scene_of
+from clevrhope.errors import DatasetError
+
+COLUMNS = ("answers", "image_idxs", "orig_idxs", "question_families", "question_lengths", "program_lengths")
+"""Arrays with a number a question."""
+
+WIDE = ("questions", "programs")
+"""Arrays with a row of tokens a question."""
+
+_START, _END = 1, 2
+_IMAGE_INDEX = re.compile(rb'"image_index":\s*(\d+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What is looked at in a row of a question file."""
+
+    text: str
+    steps: tuple[Step, ...]
+    answer: str
+    image_index: int
+    image_filename: str
+    family: int
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedScene:
+    """A scene as a program sees it, its picture's name, and a digest of what is where in it."""
+
+    scene: Scene
+    image_filename: str
+    look: bytes
+
+
+@dataclass(frozen=True)
+class Vocab:
+    """Numbers of words, functions and answers, from vocab.json."""
+
+    words: Mapping[str, int]
+    functions: Mapping[str, int]
+    answers: Mapping[str, int]
+
+    def values(self) -> list[tuple[str, str]]:
+        """Every (attribute type, value) that a program can filter by."""
+        found = (re.fullmatch(r"filter_(\w+)\[(.+)\]", token) for token in self.functions)
+        return [(match[1], match[2]) for match in found if match]
+
+    def question_tokens(self, question: Question) -> list[int]:
+        """A question's tokens with <START> and <END>; -1 for a word that is not there."""
+        return [_START, *(self.words.get(token, -1) for token in TOKEN.findall(question.text)), _END]
+
+    def program_tokens(self, question: Question) -> list[int]:
+        """A program's tokens in prefix order, with <START> and <END>; -1 for one that is not there."""
+        return [_START, *(self.functions.get(token, -1) for token in prefix(question.steps)), _END]
+
+
+def prefix(steps: Sequence[Step]) -> list[str]:
+    """The last function, then all of its first input, then all of its second; as `filter_color[red]`."""
+    tokens: list[str] = []
+    todo = [len(steps) - 1]
+    while todo:
+        function, argument, inputs = steps[todo.pop()]
+        tokens.append(f"{function}[{argument}]" if argument else function)
+        todo.extend(reversed(inputs))
+    return tokens
+
+
+def padded(rows: Sequence[Sequence[int]], width: int) -> npt.NDArray[np.int32]:
+    """Rows of tokens as an array (rows, width), cut or padded with 0."""
+    array = np.zeros((len(rows), width), dtype=np.int32)
+    for k, row in enumerate(rows):
+        array[k, : len(row)] = row[:width]
+    return array
+
+
+class SplitArrays:
+    """A split's HDF5 file, open: its small columns at hand, its rows of tokens on demand."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens it.
+
+        Raises:
+            DatasetError: not such a file.
+        """
+        try:
+            self._file = h5py.File(path, "r")
+            self.pool = str(self._file.attrs["pool"])
+            self.columns: Mapping[str, npt.NDArray[Any]] = {name: self._file[name][:] for name in COLUMNS}
+            self._wide = {name: self._file[name] for name in WIDE}
+        except (OSError, KeyError) as error:
+            raise DatasetError(f"{path}: no question file of a dataset ({error})") from error
+        self.used = tuple(int(index) for index in np.unique(self.columns["image_idxs"]))
+        """Indices of the pictures that the split uses, each once."""
+
+    def __len__(self) -> int:
+        return len(self.columns["answers"])
+
+    def tokens(self, name: str, first: int, n: int) -> npt.NDArray[np.int32]:
+        """Rows of `questions` or `programs`, (n or fewer, width)."""
+        rows: npt.NDArray[np.int32] = self._wide[name][first : first + n]
+        return rows
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+
+def read_vocab(path: Path) -> Vocab:
+    """Reads vocab.json; a DatasetError says what is wrong with it."""
+    raw = read_json(path)
+    try:
+        return Vocab(raw["question_token_to_idx"], raw["program_token_to_idx"], raw["answer_token_to_idx"])
+    except (KeyError, TypeError) as error:
+        raise DatasetError(f"{path}: no vocabulary of a dataset ({error} is missing)") from error
+
+
+def read_questions(path: Path) -> Iterator[Question]:
+    """A question file, question by question; a DatasetError names the first that is not one."""
+    for n, row in enumerate(_rows(path, "questions")):
+        try:
+            yield Question(
+                text=row["question"],
+                steps=tuple(
+                    (step["function"], "".join(step["value_inputs"]), tuple(step["inputs"]))
+                    for step in row["program"]
+                ),
+                answer=str(row["answer"]),
+                image_index=row["image_index"],
+                image_filename=row["image_filename"],
+                family=row["question_family_index"],
+            )
+        except (KeyError, TypeError) as error:
+            raise DatasetError(f"{path}: questions[{n}] is no question of CLEVR's files ({error})") from error
+
+
+def read_scenes(path: Path, wanted: Collection[int]) -> Iterator[tuple[int, FinishedScene]]:
+    """The wanted scenes of a scene file, by index in the pool; a DatasetError names one that is none."""
+    for row in _rows(path, "scenes", wanted=wanted):
+        try:
+            index = row["image_index"]
+            if index in wanted:
+                yield index, FinishedScene(scene_of(row), row["image_filename"], _look(row))
+        except (KeyError, TypeError) as error:
+            raise DatasetError(f"{path}: a scene is no scene of CLEVR's files ({error})") from error
+
+
+def read_json(path: Path) -> Any:
+    """A JSON file; a DatasetError says where it is broken."""
+    try:
+        return json.loads(path.read_bytes())
+    except FileNotFoundError as error:
+        raise DatasetError(f"{path}: no such file") from error
+    except json.JSONDecodeError as error:
+        raise DatasetError(f"{path}:{error.lineno}:{error.colno}: broken JSON ({error.msg})") from error
+
+
+def _look(row: Mapping[str, Any]) -> bytes:
+    """A digest of what is where; equal for scenes that would look alike but for camera and lights."""
+    objects = [
+        (each["size"], each["color"], each["material"], each["shape"], each["3d_coords"], each["rotation"])
+        for each in row["objects"]
+    ]
+    return hashlib.blake2b(json.dumps(objects).encode(), digest_size=16).digest()
+
+
+def _rows(path: Path, key: str, *, wanted: Collection[int] | None = None) -> Iterator[dict[str, Any]]:
+    """The objects of a file's list, in order.
+
+    A file with a row a line, as this package writes them, is never whole in memory, and of its rows only
+    those of the wanted images are parsed; any other JSON file of CLEVR's kind is read at once.
+    """
+    try:
+        with path.open("rb") as file:
+            if not file.readline().rstrip().endswith(b"["):
+                yield from read_json(path)[key]
+                return
+            for n, line in enumerate(file, 2):
+                row = line.strip().rstrip(b",")
+                if not row.startswith(b"{"):
+                    continue
+                if wanted is not None:
+                    index = _IMAGE_INDEX.search(row)
+                    if index and int(index[1]) not in wanted:
+                        continue
+                try:
+                    yield json.loads(row)
+                except json.JSONDecodeError as error:
+                    raise DatasetError(f"{path}:{n}:{error.colno}: broken JSON ({error.msg})") from error
+    except FileNotFoundError as error:
+        raise DatasetError(f"{path}: no such file") from error
+    except (KeyError, TypeError) as error:
+        raise DatasetError(f'{path}: no list "{key}" ({error})') from error

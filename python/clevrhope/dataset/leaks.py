@@ -1,0 +1,388 @@
+"""A finished folder and a held-out pair in, a report out: is the pair where it must be, and nowhere else?
+
+Reads the files alone, with code that shares nothing with what made them (`finished`, `mention`, `reexecute`).
+What it proves is listed at `check_leaks`.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass, field
+from itertools import combinations, islice
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from clevrhope.dataset.finished import (
+    FinishedScene,
+    Question,
+    SplitArrays,
+    padded,
+    prefix,
+    read_json,
+    read_questions,
+    read_scenes,
+    read_vocab,
+)
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.mention import CLEVR_WORDS, Value, WordReader, program_mentions
+from clevrhope.dataset.reexecute import NoAnswer, execute
+from clevrhope.errors import DatasetError
+from clevrhope.hops import Hop
+
+MAX_LISTED = 100
+"""Violations that a report lists; it counts them all."""
+
+WITHOUT_PAIR = ("train", "complex_iid", "minimal_iid")
+"""Splits in which the pair is in no picture and no question."""
+
+ASKS_FOR_PAIR = ("complex_ood", "minimal_ood")
+"""Splits in which every question mentions the pair."""
+
+MAY_SHARE = frozenset({"minimal_iid", "minimal_ood"})
+"""The only splits that may have pictures in common: test sets of one object, on one pool."""
+
+_ORDER = ("train", "val", "test", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+_BATCH = 2_000  # questions compared with their arrays at a time
+
+Pool = Mapping[int, FinishedScene]
+"""The scenes in use of a pool, by index."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One thing that is not as it must be."""
+
+    file: str
+    """Path below the dataset's folder."""
+    index: int | None
+    """The question's place in its file, or the scene's index in its pool; None for a file as a whole."""
+    problem: str
+    value: str
+
+    def __str__(self) -> str:
+        place = self.file if self.index is None else f"{self.file}[{self.index}]"
+        return f"{place}: {self.problem}: {self.value}"
+
+
+@dataclass(frozen=True)
+class SplitCounts:
+    """What was looked at in a split, all of it."""
+
+    split: str
+    pool: str
+    n_questions: int
+    n_pictures: int
+    n_pictures_with_pair: int
+    n_mentioning: int
+    """Questions that mention the pair, by their programs."""
+    n_no: int
+    """Questions answered no."""
+
+
+@dataclass(frozen=True)
+class LeakReport:
+    """What was checked of a sub-dataset, and what was found."""
+
+    hop: Hop
+    splits: tuple[SplitCounts, ...]
+    violations: tuple[Violation, ...]
+    """The first `MAX_LISTED`."""
+    n_violations: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was in order."""
+        return self.n_violations == 0
+
+    def checked(self) -> tuple[str, ...]:
+        """What was looked at and found in order, a sentence each, for the datasheet; none if not `ok`."""
+        if not self.ok:
+            return ()
+        n_questions = sum(each.n_questions for each in self.splits)
+        return (
+            *(_sentence(each, self.hop) for each in self.splits),
+            "No picture is in two of these splits"
+            + (", the two minimal ones apart" if self.hop.pair else "")
+            + ", and no scene of one pool is a copy of another pool's.",
+            f"All {n_questions:,} programs, executed again, give the answers in the files; HDF5 and JSON "
+            "agree on every question, program, answer and picture.",
+        )
+
+
+def check_leaks(
+    folder: Path,
+    hop: Hop,
+    *,
+    splits: Sequence[str] | None = None,
+    pictures: bool = False,
+    words: Mapping[str, Sequence[str]] = CLEVR_WORDS,
+) -> LeakReport:
+    """Checks the finished files of a sub-dataset.
+
+    - No scene of train, complex_iid and minimal_iid holds the pair, and no question there mentions it:
+      neither its program nor its words (`mention` says what that means).
+    - Every scene of complex_ood holds it; every question of complex_ood and minimal_ood mentions it, in both.
+    - Exactly one picture in four of minimal_ood holds it, and exactly three answers in four are no.
+    - No picture is in two splits, the minimal ones apart: not by name, not by its scene's objects and, for
+      PNG files, not by its checksum in the manifest.
+    - Every program, executed again, gives the question's answer.
+    - HDF5 and JSON say the same: tokens, lengths, answers, pictures, families, order. Every question's scene
+      is there and has the picture's name that the question has.
+
+    Of `none`, the dataset that holds nothing out, it checks all that does not concern a pair.
+
+    Args:
+        folder: The dataset.
+        hop: The pair.
+        splits: Splits that must be there; those whose files are there when None.
+        pictures: Whether the picture of every question must be there too, as PNG, in HDF5, or both.
+        words: Words for values and for "thing", where they are not CLEVR's (`synonyms.json`).
+
+    Raises:
+        DatasetError: a file is missing or cannot be read at all. All else is a violation in the report.
+    """
+    return _Check(Layout(folder), hop, words).run(splits, pictures=pictures)
+
+
+def _sentence(counts: SplitCounts, hop: Hop) -> str:
+    about = f"{counts.split}: {counts.n_questions:,} questions on {counts.n_pictures:,} pictures"
+    if hop.pair is None:
+        return f"{about}."
+    if counts.split in WITHOUT_PAIR:
+        return (
+            f"{about}; no {hop.words} in any picture, nor in any question, be it in its program or its words."
+        )
+    if counts.split == "minimal_ood":
+        return (
+            f"{about}; exactly one in four shows a {hop.words}, every question asks for one, in its program "
+            "and its words, and exactly 75% of the answers are no."
+        )
+    return f"{about}; a {hop.words} in every picture and in every question, in its program and its words."
+
+
+@dataclass
+class _Found:
+    """Violations, as they are found."""
+
+    listed: list[Violation] = field(default_factory=list)
+    n: int = 0
+
+    def add(self, file: str, index: int | None, problem: str, value: object) -> None:
+        self.n += 1
+        if len(self.listed) < MAX_LISTED:
+            self.listed.append(Violation(file, index, problem, str(value)))
+
+
+class _Check:
+    """One run: what is read once, and what is found."""
+
+    def __init__(self, layout: Layout, hop: Hop, words: Mapping[str, Sequence[str]]) -> None:
+        self.layout = layout
+        self.hop = hop
+        self.pair: tuple[Value, ...] = hop.pair or ()
+        self.found = _Found()
+        self.vocab = read_vocab(layout.vocab)
+        self.reader = WordReader([*self.pair, *self.vocab.values()], self.pair, words) if self.pair else None
+
+    def run(self, names: Sequence[str] | None, *, pictures: bool) -> LeakReport:
+        names = self._splits_there() if names is None else names
+        if not names:
+            raise DatasetError(f"{self.layout.hop(self.hop.name)}: no split there to check")
+        with ExitStack() as stack:
+            splits = {
+                name: stack.enter_context(closing(SplitArrays(self.layout.questions_h5(self.hop.name, name))))
+                for name in names
+            }
+            pools = {
+                pool: self._read_pool(
+                    pool, {i for each in splits.values() if each.pool == pool for i in each.used}
+                )
+                for pool in dict.fromkeys(each.pool for each in splits.values())
+            }
+            counts = tuple(self._check_split(name, each, pools[each.pool]) for name, each in splits.items())
+            self._check_shared(splits, pools)
+            if pictures:
+                for pool, scenes in pools.items():
+                    self._check_pictures(pool, scenes)
+        return LeakReport(self.hop, counts, tuple(self.found.listed), self.found.n)
+
+    def _splits_there(self) -> list[str]:
+        """Splits with both files; one without the other is a violation."""
+        folder = self.layout.hop(self.hop.name)
+        arrays = {path.stem for path in folder.glob("*.h5")}
+        questions = {path.name.removesuffix("_questions.json") for path in folder.glob("*_questions.json")}
+        for name in sorted(arrays ^ questions):
+            missing = self.layout.questions_h5 if name in questions else self.layout.questions_json
+            path = self.layout.relative(missing(self.hop.name, name))
+            self.found.add(path, None, "missing, but the split's other file is there", name)
+        return [name for name in _ORDER if name in arrays & questions]
+
+    def _read_pool(self, pool: str, used: Collection[int]) -> Pool:
+        scenes: dict[int, FinishedScene] = {}
+        for path in sorted(self.layout.scenes(pool).glob("*.json")):
+            for index, scene in read_scenes(path, used):
+                if index in scenes:
+                    self.found.add(
+                        self.layout.relative(path), index, "scene is there twice", scene.image_filename
+                    )
+                scenes[index] = scene
+        for index in sorted(set(used) - scenes.keys()):
+            self.found.add(f"scenes/{pool}", index, "a question's scene is missing", pool)
+        return scenes
+
+    # A split
+
+    def _check_split(self, name: str, arrays: SplitArrays, scenes: Pool) -> SplitCounts:
+        path = self.layout.questions_json(self.hop.name, name)
+        file = self.layout.relative(path)
+        n_questions = n_mentioning = n_no = 0
+        for batch in _batches(read_questions(path)):
+            for n, question in enumerate(batch, n_questions):
+                n_mentioning += self._check_mention(name, file, n, question)
+                self._check_answer(file, n, question, scenes)
+            n_no += sum(question.answer == "no" for question in batch)
+            self._compare(name, arrays, n_questions, batch)
+            n_questions += len(batch)
+        if len(arrays) != n_questions:
+            self.found.add(
+                file, None, f"has {n_questions} questions, the HDF5 file another number", len(arrays)
+            )
+        n_with_pair = self._check_scenes(name, arrays, scenes)
+        if name == "minimal_ood":
+            n_pictures = len(arrays.used)
+            if 4 * n_with_pair != n_pictures:
+                value = f"{n_with_pair} of {n_pictures}"
+                self.found.add(file, None, f"not exactly one picture in four shows a {self.hop.words}", value)
+            if 4 * n_no != 3 * n_questions:
+                value = f"{n_no} of {n_questions}"
+                self.found.add(file, None, "not exactly three answers in four are no", value)
+        return SplitCounts(name, arrays.pool, n_questions, len(arrays.used), n_with_pair, n_mentioning, n_no)
+
+    def _check_mention(self, split: str, file: str, n: int, question: Question) -> bool:
+        """Looks at one question; returns whether its program mentions the pair."""
+        if self.reader is None:
+            return False
+        by_program = program_mentions(question.steps, self.pair)
+        by_words = self.reader.mentions(question.text)
+        for mentions, where in ((by_program, "program"), (by_words, "words")):
+            if mentions and split in WITHOUT_PAIR:
+                self.found.add(file, n, f"mentions {self.hop.words} in its {where}", question.text)
+            if not mentions and split in ASKS_FOR_PAIR:
+                self.found.add(file, n, f"does not mention {self.hop.words} in its {where}", question.text)
+        return by_program
+
+    def _check_answer(self, file: str, n: int, question: Question, scenes: Pool) -> None:
+        there = scenes.get(question.image_index)
+        if there is None:
+            return  # said once, of the scene
+        if question.image_filename != there.image_filename:
+            problem = f"names another picture than its scene, {there.image_filename}"
+            self.found.add(file, n, problem, question.image_filename)
+        try:
+            answer = execute(question.steps, there.scene)
+        except (NoAnswer, LookupError, TypeError) as error:
+            self.found.add(file, n, f"its program has no answer ({error})", question.text)
+            return
+        if answer != question.answer:
+            self.found.add(file, n, f"its program gives {answer}, not the answer", question.answer)
+
+    def _check_scenes(self, split: str, arrays: SplitArrays, scenes: Pool) -> int:
+        """Looks at every picture of a split; returns how many show the pair."""
+        if not self.pair:
+            return 0
+        n_with_pair = 0
+        for index in arrays.used:
+            if index not in scenes:
+                continue
+            holds = scenes[index].scene.holds(self.pair)
+            n_with_pair += holds
+            if holds and split in WITHOUT_PAIR:
+                self.found.add(f"scenes/{arrays.pool}", index, f"a picture of {split} shows", self.hop.words)
+            if not holds and split == "complex_ood":
+                self.found.add(f"scenes/{arrays.pool}", index, f"a picture of {split} lacks", self.hop.words)
+        return n_with_pair
+
+    def _compare(self, split: str, arrays: SplitArrays, first: int, batch: Sequence[Question]) -> None:
+        """Compares a batch of JSON's questions with the arrays' rows from `first` on."""
+        file = self.layout.relative(self.layout.questions_h5(self.hop.name, split))
+        questions = [self.vocab.question_tokens(each) for each in batch]
+        programs = [self.vocab.program_tokens(each) for each in batch]
+        columns = {
+            "answers": [self.vocab.answers.get(each.answer, -1) for each in batch],
+            "image_idxs": [each.image_index for each in batch],
+            "orig_idxs": list(range(first, first + len(batch))),
+            "question_families": [each.family for each in batch],
+            "question_lengths": [len(each) for each in questions],
+            "program_lengths": [len(each) for each in programs],
+        }
+        for name, expected in columns.items():
+            there = arrays.columns[name][first : first + len(batch)]
+            for k in np.flatnonzero(there != np.array(expected[: len(there)])):
+                self.found.add(file, first + int(k), f"{name} is not {expected[k]}, as JSON has it", there[k])
+        for name, rows in (("questions", questions), ("programs", programs)):
+            tokens = arrays.tokens(name, first, len(batch))
+            agree = (tokens == padded(rows[: len(tokens)], tokens.shape[1])).all(axis=1)
+            for k in np.flatnonzero(~agree):
+                said = batch[k].text if name == "questions" else " ".join(prefix(batch[k].steps))
+                self.found.add(file, first + int(k), f"{name} does not decode to what JSON has", said)
+
+    # Between splits
+
+    def _check_shared(self, splits: Mapping[str, SplitArrays], pools: Mapping[str, Pool]) -> None:
+        """No picture is in two splits, under whatever name."""
+        sums = self._checksums()
+        for a, b in combinations(splits, 2):
+            if {a, b} <= MAY_SHARE:
+                continue
+            in_a, in_b = splits[a], splits[b]
+            marks = {mark: index for index in in_a.used for mark in _marks(pools[in_a.pool].get(index), sums)}
+            for index in in_b.used:
+                scene = pools[in_b.pool].get(index)
+                twins = {marks[mark] for mark in _marks(scene, sums) if mark in marks}
+                for twin in sorted(twins):
+                    value = f"{in_a.pool}[{twin}]"
+                    self.found.add(f"scenes/{in_b.pool}", index, f"a picture of {b} is also in {a}", value)
+
+    def _checksums(self) -> Mapping[str, str]:
+        """The checksum of each PNG file in the manifest, by name; none before there is a manifest."""
+        if not self.layout.manifest.is_file():
+            return {}
+        files: Mapping[str, Any] = read_json(self.layout.manifest).get("files", {})
+        return {
+            name.rpartition("/")[2]: each["sha256"]
+            for name, each in files.items()
+            if name.startswith("images/") and name.endswith(".png")
+        }
+
+    def _check_pictures(self, pool: str, scenes: Pool) -> None:
+        """Every scene in use has its picture in each form that the pool has."""
+        folder, packed = self.layout.pictures(pool), self.layout.pictures_h5(pool)
+        if folder.is_dir():
+            there = {path.name for path in folder.iterdir()}
+            for index, scene in scenes.items():
+                if scene.image_filename not in there:
+                    self.found.add(f"images/{pool}", index, "no such picture", scene.image_filename)
+        if packed.is_file():
+            with h5py.File(packed, "r") as file:
+                rows = set(file["indices"][:].tolist())
+            for index in sorted(scenes.keys() - rows):
+                self.found.add(self.layout.relative(packed), index, "no such picture", index)
+        if not folder.is_dir() and not packed.is_file():
+            self.found.add(f"images/{pool}", None, "no pictures of the pool", pool)
+
+
+def _batches(questions: Iterator[Question]) -> Iterator[list[Question]]:
+    while batch := list(islice(questions, _BATCH)):
+        yield batch
+
+
+def _marks(scene: FinishedScene | None, sums: Mapping[str, str]) -> list[str | bytes]:
+    """What no two pictures may have in common: a name, the same objects in the same places, bytes."""
+    if scene is None:
+        return []
+    marks: list[str | bytes] = [scene.image_filename, scene.look]
+    if scene.image_filename in sums:
+        marks.append(sums[scene.image_filename])
+    return marks

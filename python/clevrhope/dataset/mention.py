@@ -1,0 +1,148 @@
+"""A question in, whether it mentions a held-out pair out: by its program, and by its words.
+
+This is the check's own reading of what mentioning means (DESIGN.md), written apart from the generator's, and
+the two readings here share nothing either.
+
+By program: a node that gives a set has a description, a list of alternatives, each a set of values that its
+members are asked to have. `scene` has one empty alternative, a filter adds its value to each, `intersect`
+joins each with each, `union` takes both lists, and all else starts anew. The pair is mentioned when an
+alternative of any node holds both of its values.
+
+By words: a noun phrase is a run of words for values ("small matte"), up to and with the noun that ends it: a
+shape, "thing", "object", or "shape" as in "what matte shape". It asks for the values that it names. A noun
+phrase of which others are said ("how many of the matte things are either cubes or red cylinders") asks, with
+each of these, for what both name. The pair is mentioned when values asked for so hold both of its values.
+Synonyms and plurals count, case does not. Not covered, since no template in CLEVR's format says it: a value
+as a predicate ("is the cylinder matte?") and a value that is denied ("not matte").
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+Value: TypeAlias = tuple[str, str]
+"""Attribute type and value: ("material", "rubber")."""
+
+Step: TypeAlias = tuple[str, str, tuple[int, ...]]
+"""Function, the value or relation it takes ("" for none), and the numbers of its input steps."""
+
+CLEVR_WORDS: Mapping[str, Sequence[str]] = {
+    "thing": ("thing", "object"),
+    "large": ("large", "big"),
+    "small": ("small", "tiny"),
+    "metal": ("metal", "metallic", "shiny"),
+    "rubber": ("rubber", "matte"),
+    "cube": ("cube", "block"),
+    "sphere": ("sphere", "ball"),
+}
+"""CLEVR's words for values and for an object of any shape; a value without an entry is its own word."""
+
+TOKEN = re.compile(r"[^\s;,?.]+|[;,]")
+"""The tokens that the public CLEVR models read."""
+
+_ANEW = frozenset({0})  # no alternative but the empty one
+_SAYS_OF = frozenset({"are", "there", "that", "either"})  # nothing else between a subject and what it is
+
+
+def program_mentions(steps: Sequence[Step], pair: Sequence[Value]) -> bool:
+    """Whether some set of the program is asked to have all values of the pair.
+
+    Alternatives are bit masks over the pair's values: no other value matters.
+    """
+    bits = {(f"filter_{kind}", value): 1 << k for k, (kind, value) in enumerate(pair)}
+    whole = (1 << len(pair)) - 1
+    descriptions: list[frozenset[int]] = []
+    for function, argument, inputs in steps:
+        alternatives = _ANEW
+        if function.startswith("filter_"):
+            alternatives = descriptions[inputs[0]]
+            bit = bits.get((function, argument), 0)
+            if bit:
+                alternatives = frozenset(each | bit for each in alternatives)
+        elif function == "union":
+            alternatives = descriptions[inputs[0]] | descriptions[inputs[1]]
+        elif function == "intersect":
+            alternatives = frozenset(a | b for a in descriptions[inputs[0]] for b in descriptions[inputs[1]])
+        if whole in alternatives:
+            return True
+        descriptions.append(alternatives)
+    return False
+
+
+class WordReader:
+    """Reads English questions; knows which word names which value."""
+
+    def __init__(
+        self, values: Sequence[Value], pair: Sequence[Value], words: Mapping[str, Sequence[str]] = CLEVR_WORDS
+    ) -> None:
+        """`values` are all values of the world; `words` those for a value or for "thing"."""
+        named = {**CLEVR_WORDS, **words}
+        self._pair = frozenset(pair)
+        self._of: dict[tuple[str, ...], tuple[Value | None, bool]] = {}  # words -> value, whether a noun
+        for noun in named["thing"]:
+            self._add(noun, None, noun=True)
+        for value in values:
+            for word in named.get(value[1], (value[1],)):
+                self._add(word, value, noun=value[0] == "shape")
+        self._longest = max(len(key) for key in self._of)
+        # A question that lacks the words of one value altogether needs no reading.
+        self._needed = [
+            tuple(word.lower() for word in named.get(name, (name,))) for _, name in sorted(self._pair)
+        ]
+
+    def mentions(self, question: str) -> bool:
+        """Whether the question mentions the pair in words."""
+        lowered = question.lower()
+        for words in self._needed:
+            if not any(word in lowered for word in words):
+                return False
+        return any(self._pair <= asked for asked in self.asked(question))
+
+    def asked(self, question: str) -> Iterator[frozenset[Value]]:
+        """What each noun phrase asks for; what is said of another one is joined with that one."""
+        tokens = [token.lower() for token in TOKEN.findall(question)]
+        subject: frozenset[Value] | None = None
+        previous: frozenset[Value] | None = None
+        previous_end = 0
+        for begin, end, named in self._noun_phrases(tokens):
+            between = tokens[previous_end:begin]
+            says_of_previous = "are" in between and _SAYS_OF.issuperset(between)
+            if says_of_previous:
+                subject = previous
+            elif ";" in between:
+                subject = None
+            joined = says_of_previous or between[-1:] == ["or"]
+            yield named | subject if joined and subject is not None else named
+            previous, previous_end = named, end
+
+    def _noun_phrases(self, tokens: Sequence[str]) -> Iterator[tuple[int, int, frozenset[Value]]]:
+        """First token, end and named values of each noun phrase, in order."""
+        at = begin = 0
+        named: set[Value] = set()
+        while at < len(tokens):
+            length, value, noun = self._word_at(tokens, at)
+            if value is not None:
+                named.add(value)
+            ends = noun or not length  # a noun ends its phrase, and so does any word that names nothing
+            at += max(length, 1)
+            if ends:
+                if length:
+                    yield begin, at, frozenset(named)
+                elif named:
+                    with_noun = tokens[at - 1] in ("shape", "shapes")
+                    yield begin, at if with_noun else at - 1, frozenset(named)
+                named, begin = set(), at
+        if named:
+            yield begin, at, frozenset(named)
+
+    def _word_at(self, tokens: Sequence[str], at: int) -> tuple[int, Value | None, bool]:
+        """Length, value and nounhood of the longest known word that starts here; length 0 for none."""
+        for length in range(min(self._longest, len(tokens) - at), 0, -1):
+            found = self._of.get(tuple(tokens[at : at + length]))
+            if found is not None:
+                return length, *found
+        return 0, None, False
+
+    def _add(self, word: str, value: Value | None, *, noun: bool) -> None:
+        for form in (word, f"{word}s") if noun else (word,):
+            self._of[tuple(form.lower().split())] = (value, noun)

@@ -1,0 +1,171 @@
+"""The two readings of what a question mentions: each on examples, and beside the other on all templates."""
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from phrasing_language import VALUES, Phrasing, read_phrasings
+
+from clevrhope.dataset.mention import Step, Value, WordReader, program_mentions
+
+KINDS = {"Z": "size", "C": "color", "M": "material", "S": "shape"}
+ALL_VALUES = [(kind, value) for letter, kind in KINDS.items() for value in VALUES[letter]]
+RUBBER_CYLINDER = (("material", "rubber"), ("shape", "cylinder"))
+PAIRS = [RUBBER_CYLINDER, (("size", "large"), ("color", "cyan")), (("size", "small"), ("material", "metal"))]
+TEMPLATES = Path(__file__).resolve().parents[2] / "question_templates"
+
+
+@pytest.mark.parametrize(
+    ("question", "mentions"),
+    [
+        ("Are there any big matte cylinders?", True),
+        ("Are there any rubber things that are left of the red cylinder?", False),
+        ("Is there a matte cylinder?", True),
+        ("What number of RUBBER Cylinders are visible?", True),
+        ("There is a cylinder; is anything else the same material as the rubber ball?", False),
+        ("How many matte things are either cylinders or red cubes?", True),
+        ("How many matte things are red cubes or cylinders?", True),
+        ("How many matte objects are there that are either metal cylinders or red cubes?", True),
+        ("How many of the cylinders are tiny things or matte objects?", True),
+        ("How many things are either cylinders or rubber cubes?", False),
+        ("How many things are matte cubes left of the ball or cylinders behind the cube?", False),
+        ("How many of the matte things are cubes left of the cylinder or balls?", False),
+        ("How many of the matte things are cubes left of the ball or red cylinders behind it?", True),
+        ("What matte shape is left of the cylinder?", False),
+        ("There is a cylinder; what matte thing is left of it?", False),
+        ("Are there fewer matte things than there are cylinders?", False),
+        ("Are there the same number of cylinders as matte balls?", False),
+    ],
+)
+def test_words(question: str, mentions: bool) -> None:
+    assert WordReader(ALL_VALUES, RUBBER_CYLINDER).mentions(question) is mentions
+
+
+def test_a_new_value_is_its_own_word_and_may_have_several() -> None:
+    values = [*ALL_VALUES, ("color", "hot pink"), ("shape", "cone")]
+    reader = WordReader(
+        values, (("color", "hot pink"), ("shape", "cone")), {"cone": ["cone", "traffic cone"]}
+    )
+    assert reader.mentions("How many hot pink rubber traffic cones are there?")
+    assert not reader.mentions("Is the hot pink thing left of a cone?")
+
+
+CYLINDERS: list[Step] = [("scene", "", ()), ("filter_shape", "cylinder", (0,))]
+
+
+@pytest.mark.parametrize(
+    ("program", "mentions"),
+    [
+        ([*CYLINDERS, ("filter_material", "rubber", (1,)), ("exist", "", (2,))], True),
+        ([*CYLINDERS, ("filter_material", "metal", (1,)), ("exist", "", (2,))], False),
+        # A cylinder, then what is left of it: the description starts anew.
+        (
+            [*CYLINDERS, ("unique", "", (1,)), ("relate", "left", (2,)), ("filter_material", "rubber", (3,))],
+            False,
+        ),
+        (
+            [*CYLINDERS, ("unique", "", (1,)), ("same_size", "", (2,)), ("filter_material", "rubber", (3,))],
+            False,
+        ),
+        # Two lists side by side: intersect joins them, union does not, a filter after it meets both.
+        (
+            [*CYLINDERS, ("scene", "", ()), ("filter_material", "rubber", (2,)), ("intersect", "", (1, 3))],
+            True,
+        ),
+        ([*CYLINDERS, ("scene", "", ()), ("filter_material", "rubber", (2,)), ("union", "", (1, 3))], False),
+        (
+            [
+                *CYLINDERS,
+                ("scene", "", ()),
+                ("filter_color", "red", (2,)),
+                ("union", "", (1, 3)),
+                ("filter_material", "rubber", (4,)),
+            ],
+            True,
+        ),
+    ],
+)
+def test_programs(program: list[Step], mentions: bool) -> None:
+    assert program_mentions(program, RUBBER_CYLINDER) is mentions
+
+
+def instantiate(phrasing: Phrasing, rng: random.Random) -> tuple[str, list[Step]]:
+    """A random sentence of a phrasing, and its program; no scene is asked whether it makes sense."""
+    given: dict[str, str] = {}
+    for param in phrasing.family["params"]:
+        name, letter = param["name"], param["name"][1]
+        choices = phrasing.choices(name)
+        unset = [] in choices or ["thing"] in choices
+        if name not in phrasing.null_params and not (unset and rng.random() < 0.4):
+            given[name] = rng.choice(VALUES[letter])
+    words, keep, was_optional = [], True, False
+    for item, optional in phrasing.items():
+        keep = keep if optional and was_optional else rng.random() < 0.5
+        was_optional = optional
+        if item.startswith("<"):
+            name = item.removesuffix("s")
+            value = given.get(name, "thing" if name[1] == "S" else "")
+            if value:
+                words.append(rng.choice(phrasing.synonyms.get(value, [value])) + "s" * item.endswith("s"))
+        elif keep or not optional:
+            words.append(item)
+    return " ".join(words).replace(" ;", ";").replace(" ?", "?"), program_of(phrasing.family, given)
+
+
+def program_of(family: dict, given: dict[str, str]) -> list[Step]:
+    """The macros of CLEVR's templates, spelt out."""
+    program: list[Step] = []
+    result: list[int] = []  # by node of the template: the step that gives it
+
+    def add(function: str, argument: str, *inputs: int) -> int:
+        program.append((function, argument, inputs))
+        return len(program) - 1
+
+    for node in family["nodes"]:
+        kind, inputs = node["type"], [result[i] for i in node["inputs"]]
+        sides = list(node.get("side_inputs", []))
+        macro = (
+            kind.startswith(("filter", "relate_filter"))
+            and kind.removeprefix("filter_") not in KINDS.values()
+        )
+        if not macro:
+            result.append(add(kind, given[sides[0]] if sides else "", *inputs))
+            continue
+        at = inputs[0]
+        if kind.startswith("relate"):
+            at = add("relate", given[sides.pop(0)], at)
+        for name in sides:
+            if name in given:
+                at = add(f"filter_{KINDS[name[1]]}", given[name], at)
+        last = kind.rpartition("_")[2]
+        result.append(add(last, "", at) if last in ("unique", "count", "exist") else at)
+    return program
+
+
+def check_readings_agree(phrasings: list[Phrasing], pair: tuple[Value, ...], n: int) -> None:
+    reader, rng, n_mentioning = WordReader(ALL_VALUES, pair), random.Random(0), 0
+    for phrasing in phrasings:
+        for _ in range(n):
+            question, program = instantiate(phrasing, rng)
+            mentions = program_mentions(program, pair)
+            assert reader.mentions(question) == mentions, f"{phrasing.name}: {question}"
+            n_mentioning += mentions
+    assert n_mentioning > n * len(phrasings) / 100  # both kinds came up often
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "_".join(value for _, value in pair))
+def test_words_and_programs_agree_on_our_templates(pair: tuple[Value, ...]) -> None:
+    check_readings_agree(read_phrasings(TEMPLATES), pair, 12)
+
+
+@pytest.mark.parametrize("folder", ["clevr_v1/templates", "closure_templates"])
+def test_words_and_programs_agree_on_templates_of_others(folder: str, test_data: Path) -> None:
+    synonyms = json.loads((TEMPLATES / "synonyms.json").read_text())
+    phrasings = [
+        Phrasing(f"{path.stem}[{i}].text[{j}]", text, family, synonyms)
+        for path in sorted((test_data / folder).glob("*.json"))
+        for i, family in enumerate(json.loads(path.read_text()))
+        for j, text in enumerate(family["text"])
+    ]
+    check_readings_agree(phrasings, RUBBER_CYLINDER, 12)
