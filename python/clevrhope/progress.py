@@ -1,27 +1,22 @@
 """What long work reports while it runs: stages with totals in, a display of any kind out."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 Advance = Callable[[int], None]
 """Takes the number of units done since the last call."""
 
+Stage = AbstractContextManager[Advance]
+"""A piece of work under way."""
+
 
 class Progress(Protocol):
     """Something that shows how far work has come."""
 
-    def stage(self, title: str, *, total: int, unit: str) -> "Stage":
-        """A piece of work of `total` units, such as pictures; use the result in a `with`."""
+    def stage(self, title: str, *, total: int, unit: str) -> Stage:
+        """A piece of work of `total` units, such as pictures; 0 when nobody knows yet."""
         ...
-
-
-class Stage(Protocol):
-    """A piece of work under way."""
-
-    def __enter__(self) -> Advance: ...
-
-    def __exit__(self, *reason: object) -> None: ...
 
 
 class Silent:
