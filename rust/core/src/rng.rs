@@ -42,18 +42,7 @@ impl StreamRng {
     /// Uniform in `0..n`; 0 for `n` of 0 or 1. Unbiased (Lemire's method).
     #[inline]
     pub fn below(&mut self, n: u32) -> u32 {
-        if n <= 1 {
-            return 0;
-        }
-        let n = u64::from(n);
-        let mut product = (self.word() >> 32) * n;
-        if (product & 0xffff_ffff) < n {
-            let threshold = (1u64 << 32) % n;
-            while (product & 0xffff_ffff) < threshold {
-                product = (self.word() >> 32) * n;
-            }
-        }
-        (product >> 32) as u32
+        below(n, || self.word())
     }
 
     /// Uniform in `[0, 1)`, 53 bits.
@@ -80,6 +69,57 @@ impl StreamRng {
             items.swap(last, self.below(last as u32 + 1) as usize);
         }
     }
+}
+
+/// A generator of one word of state (SplitMix64), for draws that must come out the same each time
+/// that a search passes a state: cheap to start, seeded from what names the state.
+#[derive(Clone, Debug)]
+pub struct StateRng(u64);
+
+impl StateRng {
+    /// From a seed and what names the state.
+    #[inline]
+    pub fn new(seed: u64, place: u64, state: u64) -> Self {
+        Self(mix(seed ^ mix(place.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ mix(state))))
+    }
+
+    /// Uniform over all 64-bit words.
+    #[inline]
+    pub fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        mix(self.0)
+    }
+
+    /// Uniform in `0..n`; 0 for `n` of 0 or 1.
+    #[inline]
+    pub fn below(&mut self, n: u32) -> u32 {
+        below(n, || self.word())
+    }
+}
+
+/// Uniform in `0..n` without bias (Lemire's method), from a source of words.
+#[inline]
+fn below(n: u32, mut word: impl FnMut() -> u64) -> u32 {
+    if n <= 1 {
+        return 0;
+    }
+    let n = u64::from(n);
+    let mut product = (word() >> 32) * n;
+    if (product & 0xffff_ffff) < n {
+        let threshold = (1u64 << 32) % n;
+        while (product & 0xffff_ffff) < threshold {
+            product = (word() >> 32) * n;
+        }
+    }
+    (product >> 32) as u32
+}
+
+/// The finaliser of SplitMix64: a bijection that spreads every bit.
+#[inline]
+pub fn mix(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
 }
 
 #[cfg(test)]

@@ -1,1 +1,12 @@
-//! Questions.
+//! Questions: templates in, questions with programs, answers and texts out.
+
+pub mod balance;
+pub mod instantiate;
+pub mod memo;
+pub mod options;
+pub mod plan;
+pub mod search;
+pub mod template;
+pub mod wording;
+
+pub use template::{Family, TemplateError, TemplateSet};

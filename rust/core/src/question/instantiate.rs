@@ -1,0 +1,276 @@
+//! Scenes and families in, balanced questions with programs, answers and texts out.
+//!
+//! On each scene families are tried from the least used of the window on, each at most once, until
+//! the scene has as many questions as wanted, as in the CLEVR generator.
+
+use super::balance::Balance;
+use super::plan::Plan;
+use super::search::{QuestionRule, SearchStats, Searcher, Task, Verdict, chosen_values};
+use super::template::{MAX_PARAMS, NodeKind, TemplateSet};
+use crate::program::function::{Function, Type};
+use crate::program::{Program, Step, execute};
+use crate::rng::{StreamKey, StreamRng};
+use crate::scene::SceneView;
+use crate::split::Holdout;
+use crate::vocab::{Answer, Vocabulary};
+
+/// States that one attempt may look at; real attempts stay below a few hundred.
+pub const MAX_STATES: u64 = 100_000;
+
+/// A question on a scene.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Question {
+    /// The scene's index in its pool.
+    pub scene: u64,
+    /// The family's number over all files.
+    pub family: u16,
+    pub answer: Answer,
+    pub text: String,
+    pub program: Program,
+    /// For each `relate` of the program in order, a bit: without it the answer would be another or
+    /// none.
+    pub relation_needed: u32,
+    pub n_relations: u8,
+}
+
+/// Makes the questions of one split's rule.
+pub struct Instantiator<'a> {
+    vocab: &'a Vocabulary,
+    templates: &'a TemplateSet,
+    plans: Vec<Plan>,
+    /// Families that can give what the rule asks for.
+    usable: Vec<u16>,
+    rule: QuestionRule,
+    holdout: Option<&'a Holdout>,
+}
+
+/// What one thread needs to make questions.
+pub struct Workspace {
+    pub searcher: Searcher,
+    balance: Balance,
+    order: Vec<u16>,
+}
+
+impl<'a> Instantiator<'a> {
+    /// Families that can never satisfy the rule are left out, by analysis.
+    pub fn new(
+        vocab: &'a Vocabulary,
+        templates: &'a TemplateSet,
+        plans: Vec<Plan>,
+        rule: QuestionRule,
+        holdout: Option<&'a Holdout>,
+    ) -> Self {
+        let can = |plan: &Plan| match (rule, holdout) {
+            (QuestionRule::With, Some(holdout)) => plan.can_mention(holdout),
+            (QuestionRule::With, None) => false,
+            _ => true,
+        };
+        let usable = (0..plans.len() as u16).filter(|&family| can(&plans[usize::from(family)])).collect();
+        Self { vocab, templates, plans, usable, rule, holdout }
+    }
+
+    pub fn usable_families(&self) -> &[u16] {
+        &self.usable
+    }
+
+    pub fn workspace(&self) -> Workspace {
+        Workspace {
+            searcher: Searcher::new(self.vocab),
+            balance: Balance::new(self.plans.iter()),
+            order: Vec::with_capacity(self.plans.len()),
+        }
+    }
+
+    /// The questions of a window: scenes in order, up to `per_scene` each.
+    ///
+    /// A scene's draws are those of its index in `key`'s stream.
+    pub fn window<'s>(
+        &self,
+        workspace: &mut Workspace,
+        scenes: impl Iterator<Item = (u64, SceneView<'s>)>,
+        key: &StreamKey,
+        per_scene: u32,
+    ) -> Vec<Question> {
+        workspace.balance.reset();
+        let mut questions = Vec::new();
+        for (index, scene) in scenes {
+            self.scene(workspace, index, scene, &mut key.at(index), per_scene, &mut questions);
+        }
+        questions
+    }
+
+    fn scene(
+        &self,
+        workspace: &mut Workspace,
+        index: u64,
+        scene: SceneView<'_>,
+        rng: &mut StreamRng,
+        per_scene: u32,
+        questions: &mut Vec<Question>,
+    ) {
+        workspace.searcher.options.load(scene, self.holdout);
+        workspace.order.clear();
+        workspace.order.extend_from_slice(workspace.balance.order(&self.usable, rng));
+        let mut left = per_scene;
+        for i in 0..workspace.order.len() {
+            if left == 0 {
+                break;
+            }
+            let family = workspace.order[i];
+            if let Some(question) = self.attempt(workspace, index, scene, family, rng) {
+                questions.push(question);
+                left -= 1;
+            }
+        }
+    }
+
+    /// One attempt at one family.
+    pub fn attempt(
+        &self,
+        workspace: &mut Workspace,
+        index: u64,
+        scene: SceneView<'_>,
+        family: u16,
+        rng: &mut StreamRng,
+    ) -> Option<Question> {
+        let plan = &self.plans[usize::from(family)];
+        let accept = workspace.balance.acceptable(family);
+        if !accept.meets(plan.possible) {
+            return None;
+        }
+        let task = Task {
+            scene,
+            vocab: self.vocab,
+            plan,
+            accept,
+            rule: self.rule,
+            holdout: self.holdout,
+            max_states: MAX_STATES,
+        };
+        if workspace.searcher.attempt(&task, rng) != Verdict::Found {
+            return None;
+        }
+        let answer = workspace.searcher.answer(plan);
+        workspace.balance.accept(family, answer);
+        Some(self.question(&workspace.searcher, plan, index, scene, family, answer, rng))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn question(
+        &self,
+        searcher: &Searcher,
+        plan: &Plan,
+        scene_index: u64,
+        scene: SceneView<'_>,
+        family: u16,
+        answer: u32,
+        rng: &mut StreamRng,
+    ) -> Question {
+        let source = &self.templates.families()[usize::from(family)];
+        let mut values = [None; MAX_PARAMS];
+        let mut program = ProgramBuilder::default();
+        for (at, node) in plan.nodes.iter().enumerate() {
+            let choice = searcher.choices()[at];
+            let chosen = chosen_values(node.kind, choice, searcher.options.combinations());
+            for (&param, value) in plan.params_of[at].iter().zip(chosen) {
+                values[usize::from(param)] = value;
+            }
+            program.push(node.kind, node.inputs, choice.relation, &plan.params_of[at], &values);
+        }
+        let program = Program { steps: program.steps };
+        let phrasing = &source.phrasings[rng.below(source.phrasings.len() as u32) as usize];
+        let text = phrasing.question(&source.params, &values[..plan.n_params], self.templates.lexicon(), rng);
+        let answer = match source.output() {
+            Type::Bool => Answer::Bool(answer == 1),
+            Type::Value(kind) => Answer::Value(kind, answer as u8),
+            _ => Answer::Integer(answer as u8),
+        };
+        let (relation_needed, n_relations) = relations_needed(&program, answer, scene, self.vocab);
+        Question { scene: scene_index, family, answer, text, program, relation_needed, n_relations }
+    }
+
+    /// The sum of work that a workspace has done.
+    pub fn stats(workspace: &Workspace) -> SearchStats {
+        workspace.searcher.stats
+    }
+}
+
+/// Expands a template's nodes into steps.
+#[derive(Default)]
+struct ProgramBuilder {
+    steps: Vec<Step>,
+    /// The step that gives each node's output.
+    outputs: Vec<u8>,
+}
+
+impl ProgramBuilder {
+    fn push(
+        &mut self,
+        kind: NodeKind,
+        inputs: [u8; 2],
+        relation: u8,
+        params: &[u8],
+        values: &[Option<u8>; MAX_PARAMS],
+    ) {
+        let input = |i: usize| self.outputs.get(usize::from(inputs[i])).copied().unwrap_or(0);
+        let (first, second) = (input(0), input(1));
+        let mut last = match kind {
+            NodeKind::Plain(function) => {
+                let inputs = match function.arity() {
+                    0 => [0, 0],
+                    1 => [first, 0],
+                    _ => [first, second],
+                };
+                self.step(function, 0, inputs)
+            }
+            NodeKind::Relate | NodeKind::RelateFilter(_) => self.step(Function::Relate, relation, [first, 0]),
+            NodeKind::FilterOne(_) | NodeKind::Filter(_) => first,
+        };
+        match kind {
+            NodeKind::FilterOne(kind) => {
+                let value = params.first().and_then(|&p| values[usize::from(p)]).unwrap_or(0);
+                last = self.step(Function::Filter(kind), value, [last, 0]);
+            }
+            NodeKind::Filter(tail) | NodeKind::RelateFilter(tail) => {
+                let skip = usize::from(matches!(kind, NodeKind::RelateFilter(_)));
+                for (kind, &param) in params.iter().skip(skip).enumerate() {
+                    if let Some(value) = values[usize::from(param)] {
+                        last = self.step(Function::Filter(kind as u8), value, [last, 0]);
+                    }
+                }
+                if let Some(function) = tail.function() {
+                    last = self.step(function, 0, [last, 0]);
+                }
+            }
+            NodeKind::Plain(_) | NodeKind::Relate => {}
+        }
+        self.outputs.push(last);
+    }
+
+    fn step(&mut self, function: Function, argument: u8, inputs: [u8; 2]) -> u8 {
+        self.steps.push(Step { function, argument, inputs });
+        (self.steps.len() - 1) as u8
+    }
+}
+
+/// For each `relate` of a program, whether its answer needs it: with the relation replaced by the whole
+/// scene there is another answer or none. The bits, and how many relations there are.
+pub fn relations_needed(program: &Program, answer: Answer, scene: SceneView<'_>, vocab: &Vocabulary) -> (u32, u8) {
+    let (mut needed, mut count) = (0, 0);
+    if !program.steps.iter().any(|step| step.function == Function::Relate) {
+        return (0, 0);
+    }
+    let mut changed = program.clone();
+    for (i, step) in program.steps.iter().enumerate() {
+        if step.function != Function::Relate {
+            continue;
+        }
+        changed.steps[i] = Step { function: Function::Scene, argument: 0, inputs: [0, 0] };
+        if execute(&changed, scene, vocab) != Ok(answer) {
+            needed |= 1 << count;
+        }
+        changed.steps[i] = *step;
+        count += 1;
+    }
+    (needed, count)
+}

@@ -1,0 +1,217 @@
+//! A family in, what the search needs to know of it before it sees a scene out.
+//!
+//! For each node: which types must stay unset, which outputs must differ from it, which earlier
+//! outputs still matter (so that two ways to the same state are one state), and whether any later
+//! node has a choice. For the whole: the answers that can come out at all.
+
+use crate::program::function::{Function, Type};
+use crate::question::template::{Constraint, Family, NodeKind, ParamKind, TemplateNode};
+use crate::split::{Description, Holdout};
+use crate::vocab::Vocabulary;
+
+/// Most raw `relate` nodes in a template: each needs an evaluation of its own for degeneracy.
+pub const MAX_RELATES: usize = 4;
+
+/// A set of a family's own answers: no 0 and yes 1; an integer; a value's number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AnswerSet([u64; 4]);
+
+impl AnswerSet {
+    pub const EMPTY: Self = Self([0; 4]);
+
+    pub fn first(n: usize) -> Self {
+        let mut set = Self::EMPTY;
+        (0..n).for_each(|answer| set.insert(answer));
+        set
+    }
+
+    #[inline]
+    pub fn contains(self, answer: u32) -> bool {
+        answer < 256 && self.0[(answer >> 6) as usize] >> (answer & 63) & 1 == 1
+    }
+
+    #[inline]
+    pub fn insert(&mut self, answer: usize) {
+        self.0[answer >> 6] |= 1 << (answer & 63);
+    }
+
+    pub fn remove(&mut self, answer: usize) {
+        self.0[answer >> 6] &= !(1 << (answer & 63));
+    }
+
+    #[inline]
+    pub fn meets(self, other: Self) -> bool {
+        self.0.iter().zip(other.0).any(|(a, b)| a & b != 0)
+    }
+}
+
+/// How a node chooses, if it does.
+#[derive(Clone, Debug)]
+pub struct PlanNode {
+    pub kind: NodeKind,
+    pub inputs: [u8; 2],
+    pub output: Type,
+    /// Types that must stay unset here, a bit a type.
+    pub forbidden: u8,
+    /// Earlier nodes whose outputs must differ from this one's.
+    pub differs_from: Vec<u8>,
+    /// Earlier nodes whose outputs are used here or later: with what was drawn for them forgotten,
+    /// they are all that the rest of the search depends on.
+    pub live: Vec<u8>,
+    pub is_choice: bool,
+    /// A choice after which nothing is left to choose.
+    pub is_last_choice: bool,
+    /// Follows a raw `relate`, so its outcome alone does not tell whether a question degenerates.
+    pub after_relate: bool,
+}
+
+/// A family made ready for search.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    pub nodes: Vec<PlanNode>,
+    pub relates: Vec<u8>,
+    pub equal_params: Vec<(u8, u8)>,
+    pub params_of: Vec<Vec<u8>>,
+    pub n_params: usize,
+    pub n_answers: usize,
+    pub possible: AnswerSet,
+}
+
+impl Plan {
+    /// None for a template with more raw `relate` nodes than the search can follow.
+    pub fn new(family: &Family, vocab: &Vocabulary) -> Option<Self> {
+        let relates: Vec<u8> =
+            (0..family.nodes.len() as u8).filter(|&i| family.nodes[usize::from(i)].kind == NodeKind::Relate).collect();
+        if relates.len() > MAX_RELATES {
+            return None;
+        }
+        let n_answers = match family.output() {
+            Type::Bool => 2,
+            Type::Integer => usize::from(vocab.largest_count()) + 1,
+            Type::Value(kind) => vocab.n_values(usize::from(kind)),
+            Type::Set | Type::Object => 0,
+        };
+        let mut nodes: Vec<PlanNode> = Vec::with_capacity(family.nodes.len());
+        for (i, node) in family.nodes.iter().enumerate() {
+            let planned = plan_node(family, i, node, &nodes);
+            nodes.push(planned);
+        }
+        mark_last_choice(&mut nodes);
+        fill_live(&mut nodes);
+        Some(Self {
+            relates,
+            equal_params: family
+                .constraints
+                .iter()
+                .filter_map(|c| if let Constraint::Equal(a, b) = c { Some((*a, *b)) } else { None })
+                .collect(),
+            params_of: family.nodes.iter().map(|n| n.params.clone()).collect(),
+            n_params: family.params.len(),
+            n_answers,
+            possible: possible_answers(family, n_answers),
+            nodes,
+        })
+    }
+
+    /// Whether a node after `at` joins descriptions, or adds a value to one.
+    pub fn intersects_after(&self, at: usize) -> bool {
+        self.nodes[at + 1..].iter().any(|n| {
+            matches!(n.kind, NodeKind::Plain(Function::Intersect) | NodeKind::FilterOne(_) | NodeKind::Filter(_))
+        })
+    }
+
+    /// Whether any choice of values could make the family mention the conjunction.
+    pub fn can_mention(&self, holdout: &Holdout) -> bool {
+        let mut descriptions = [Description::ANYTHING; crate::question::template::MAX_NODES];
+        self.can_mention_from(0, &mut descriptions, holdout)
+    }
+
+    /// The same from node `from` on, given the descriptions of the nodes before it.
+    ///
+    /// Taking as much as a filter could name is enough: more values never unmention anything.
+    pub fn can_mention_from(&self, from: usize, descriptions: &mut [Description], holdout: &Holdout) -> bool {
+        for (i, node) in self.nodes.iter().enumerate().skip(from) {
+            let input = |k: usize| descriptions[usize::from(node.inputs[k])];
+            let free = holdout.bits_of_types(|kind| node.forbidden >> kind & 1 == 0);
+            let description = match node.kind {
+                NodeKind::Filter(_) => input(0).with(free),
+                NodeKind::RelateFilter(_) => Description::ANYTHING.with(free),
+                NodeKind::FilterOne(kind) => input(0).with(holdout.bits_of_types(|k| k == usize::from(kind))),
+                NodeKind::Plain(Function::Union) => input(0).or(input(1)),
+                NodeKind::Plain(Function::Intersect) => input(0).join(input(1)),
+                _ => Description::ANYTHING,
+            };
+            if holdout.is_mentioned_by(description) {
+                return true;
+            }
+            descriptions[i] = description;
+        }
+        false
+    }
+}
+
+fn plan_node(family: &Family, i: usize, node: &TemplateNode, earlier: &[PlanNode]) -> PlanNode {
+    let mut forbidden = 0;
+    let mut differs_from = Vec::new();
+    for constraint in &family.constraints {
+        match *constraint {
+            Constraint::Null(param) if node.params.contains(&param) => {
+                if let ParamKind::Attribute(kind) = family.params[usize::from(param)].kind {
+                    forbidden |= 1 << kind;
+                }
+            }
+            Constraint::OutputsDiffer(a, b) if usize::from(b) == i => differs_from.push(a),
+            _ => {}
+        }
+    }
+    let mut inputs = [0; 2];
+    inputs[..node.inputs.len()].copy_from_slice(&node.inputs);
+    let after_relate = node.inputs.iter().any(|&input| {
+        let input = &earlier[usize::from(input)];
+        input.after_relate || input.kind == NodeKind::Relate
+    });
+    PlanNode {
+        kind: node.kind,
+        inputs,
+        output: node.output,
+        forbidden,
+        differs_from,
+        live: Vec::new(),
+        is_choice: !matches!(node.kind, NodeKind::Plain(_)),
+        is_last_choice: false,
+        after_relate,
+    }
+}
+
+fn mark_last_choice(nodes: &mut [PlanNode]) {
+    if let Some(last) = nodes.iter_mut().rev().find(|n| n.is_choice) {
+        last.is_last_choice = true;
+    }
+}
+
+fn fill_live(nodes: &mut [PlanNode]) {
+    for at in 0..nodes.len() {
+        let used_later = |i: u8| {
+            nodes[at..].iter().any(|n| n.inputs[..n.kind.inputs().len()].contains(&i) || n.differs_from.contains(&i))
+        };
+        // A `scene` is the same in every state.
+        let live = (0..at as u8)
+            .filter(|&i| nodes[usize::from(i)].kind != NodeKind::Plain(Function::Scene) && used_later(i))
+            .collect();
+        nodes[at].live = live;
+    }
+}
+
+/// All answers of the output's type, less what a constraint excludes: two outputs that must differ
+/// cannot be found equal, so such a family only answers no.
+fn possible_answers(family: &Family, n_answers: usize) -> AnswerSet {
+    let mut possible = AnswerSet::first(n_answers);
+    let Some(last) = family.nodes.last() else { return possible };
+    let compares_equal =
+        matches!(last.kind, NodeKind::Plain(Function::EqualInteger | Function::EqualObject | Function::Equal(_)));
+    let held_apart = |a: u8, b: u8| family.constraints.contains(&Constraint::OutputsDiffer(a.min(b), a.max(b)));
+    if compares_equal && held_apart(last.inputs[0], last.inputs[1]) {
+        possible.remove(1);
+    }
+    possible
+}

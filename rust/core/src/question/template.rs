@@ -1,0 +1,456 @@
+//! CLEVR's template files in, checked families out: nodes, parameters, constraints, phrasings.
+//!
+//! The format is that of the CLEVR generator (Johnson et al. 2017): a file is a list of templates,
+//! each with `text`, `nodes`, `params` and `constraints`.
+
+use crate::error::{json_message, suggestion};
+use crate::program::function::{Function, Type};
+use crate::question::wording::{Lexicon, Phrasing};
+use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use thiserror::Error;
+
+/// Most nodes in a template; the search keeps its state in arrays of this size.
+pub const MAX_NODES: usize = 16;
+/// Most parameters in a template (a three-hop chain has 19).
+pub const MAX_PARAMS: usize = 40;
+
+#[derive(Debug, Error)]
+pub enum TemplateError {
+    #[error("{0}")]
+    Json(String),
+    #[error("{place}: {problem}")]
+    Invalid { place: String, problem: String },
+    #[error("{0}: no templates in it")]
+    Empty(String),
+}
+
+/// What a parameter stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ParamKind {
+    Attribute(u8),
+    Relation,
+}
+
+#[derive(Clone, Debug)]
+pub struct Param {
+    pub name: String,
+    pub kind: ParamKind,
+}
+
+/// What a macro does with the set that its filters leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    Set,
+    Unique,
+    Count,
+    Exist,
+}
+
+/// What a template's node does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NodeKind {
+    /// A function without a parameter.
+    Plain(Function),
+    /// `relate`, its relation a parameter.
+    Relate,
+    /// `filter_<type>`, its value a parameter.
+    FilterOne(u8),
+    /// `filter*`: any combination of values, then the tail.
+    Filter(Tail),
+    /// `relate_filter*`: a relation, any combination of values, then the tail.
+    RelateFilter(Tail),
+}
+
+#[derive(Clone, Debug)]
+pub struct TemplateNode {
+    pub kind: NodeKind,
+    pub inputs: Vec<u8>,
+    /// Parameters by place in `Family::params`: the relation first where there is one.
+    pub params: Vec<u8>,
+    pub output: Type,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Constraint {
+    /// The parameter stays unset.
+    Null(u8),
+    /// The two nodes' outputs differ.
+    OutputsDiffer(u8, u8),
+    /// The two parameters are equal or one has no value yet (CLEVR's "NEQ", as its code reads).
+    Equal(u8, u8),
+}
+
+/// One template: a question family.
+#[derive(Clone, Debug)]
+pub struct Family {
+    pub file: String,
+    pub index_in_file: u32,
+    /// The family's number over all files, CLEVR's `question_family_index`.
+    pub index: u32,
+    pub params: Vec<Param>,
+    pub nodes: Vec<TemplateNode>,
+    pub constraints: Vec<Constraint>,
+    pub phrasings: Vec<Phrasing>,
+}
+
+impl Family {
+    /// The type of the answers.
+    pub fn output(&self) -> Type {
+        self.nodes.last().map_or(Type::Set, |node| node.output)
+    }
+}
+
+/// All families of a folder of templates, with the words that they use.
+#[derive(Clone, Debug)]
+pub struct TemplateSet {
+    families: Vec<Family>,
+    lexicon: Lexicon,
+    fingerprint: String,
+}
+
+#[derive(Deserialize)]
+struct RawTemplate {
+    text: Vec<String>,
+    nodes: Vec<RawNode>,
+    params: Vec<RawParam>,
+    #[serde(default)]
+    constraints: Vec<RawConstraint>,
+}
+
+#[derive(Deserialize)]
+struct RawNode {
+    #[serde(rename = "type")]
+    kind: String,
+    inputs: Vec<usize>,
+    #[serde(default)]
+    side_inputs: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct RawParam {
+    #[serde(rename = "type")]
+    kind: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct RawConstraint {
+    #[serde(rename = "type")]
+    kind: String,
+    params: Vec<serde_json::Value>,
+}
+
+impl TemplateSet {
+    /// Reads template files, given as (name without folder or suffix, bytes).
+    ///
+    /// Families are numbered through the files in the order of `order`, CLEVR v1.0's for its nine
+    /// files; files that it does not name follow in alphabetical order. `synonyms` is a JSON object
+    /// from a value, relation or "thing" to the words for it.
+    pub fn from_files(
+        vocab: &Vocabulary,
+        files: &[(String, Vec<u8>)],
+        order: &[String],
+        synonyms: (&str, &[u8]),
+    ) -> Result<Self, TemplateError> {
+        let words: BTreeMap<String, Vec<String>> =
+            serde_json::from_slice(synonyms.1).map_err(|e| TemplateError::Json(json_message(synonyms.0, &e)))?;
+        let lexicon = Lexicon::new(vocab, words)
+            .map_err(|problem| TemplateError::Invalid { place: synonyms.0.to_owned(), problem })?;
+        let rank = |name: &str| order.iter().position(|o| o == name).unwrap_or(order.len());
+        let mut sorted: Vec<&(String, Vec<u8>)> = files.iter().collect();
+        sorted.sort_by(|a, b| (rank(&a.0), &a.0).cmp(&(rank(&b.0), &b.0)));
+        let mut hasher = blake3::Hasher::new();
+        let mut families = Vec::new();
+        for (name, bytes) in sorted {
+            let file = format!("{name}.json");
+            let raw: Vec<RawTemplate> =
+                serde_json::from_slice(bytes).map_err(|e| TemplateError::Json(json_message(&file, &e)))?;
+            for (index_in_file, template) in raw.into_iter().enumerate() {
+                let reader = Reader { place: format!("{file}[{index_in_file}]") };
+                let mut family = reader.family(template)?;
+                family.file = name.clone();
+                family.index_in_file = index_in_file as u32;
+                family.index = families.len() as u32;
+                families.push(family);
+            }
+            hasher.update(name.as_bytes()).update(&(bytes.len() as u64).to_le_bytes()).update(bytes);
+        }
+        hasher.update(synonyms.1);
+        if families.is_empty() {
+            return Err(TemplateError::Empty("templates".to_owned()));
+        }
+        Ok(Self { families, lexicon, fingerprint: hasher.finalize().to_hex().to_string() })
+    }
+
+    pub fn families(&self) -> &[Family] {
+        &self.families
+    }
+
+    pub fn lexicon(&self) -> &Lexicon {
+        &self.lexicon
+    }
+
+    /// A hash of the files: two sets with the same one give the same questions.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+
+    /// Every token that a question of these templates can hold, sorted.
+    pub fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> = self
+            .families
+            .iter()
+            .flat_map(|family| family.phrasings.iter().flat_map(|p| p.words(&family.params, &self.lexicon)))
+            .collect();
+        words.sort_unstable();
+        words.dedup();
+        words
+    }
+}
+
+/// Reads one template; knows where it stands for messages.
+struct Reader {
+    place: String,
+}
+
+impl Reader {
+    fn fault<T>(&self, at: &str, problem: String) -> Result<T, TemplateError> {
+        Err(TemplateError::Invalid { place: format!("{}{at}", self.place), problem })
+    }
+
+    fn family(&self, raw: RawTemplate) -> Result<Family, TemplateError> {
+        if raw.nodes.is_empty() || raw.nodes.len() > MAX_NODES {
+            return self.fault(".nodes", format!("expected 1 to {MAX_NODES} nodes, got {}", raw.nodes.len()));
+        }
+        if raw.params.len() > MAX_PARAMS {
+            return self.fault(".params", format!("over {MAX_PARAMS} parameters"));
+        }
+        let mut params = Vec::with_capacity(raw.params.len());
+        for (i, param) in raw.params.iter().enumerate() {
+            params.push(Param { name: param.name.clone(), kind: self.param_kind(i, &param.kind)? });
+        }
+        let mut nodes: Vec<TemplateNode> = Vec::with_capacity(raw.nodes.len());
+        for (i, node) in raw.nodes.iter().enumerate() {
+            let node = self.node(i, node, &nodes, &params)?;
+            nodes.push(node);
+        }
+        if matches!(nodes.last().map(|n| n.output), Some(Type::Set | Type::Object)) {
+            return self
+                .fault(".nodes", "the last node gives no answer: it must give an integer, a truth or a value".into());
+        }
+        self.check_each_param_is_set_once(&nodes, &params)?;
+        let mut constraints = Vec::with_capacity(raw.constraints.len());
+        for (i, constraint) in raw.constraints.iter().enumerate() {
+            constraints.push(self.constraint(i, constraint, &nodes, &params)?);
+        }
+        if raw.text.is_empty() {
+            return self.fault(".text", "no phrasing".into());
+        }
+        let mut phrasings = Vec::with_capacity(raw.text.len());
+        for (i, text) in raw.text.iter().enumerate() {
+            match Phrasing::new(text, &params) {
+                Ok(phrasing) => phrasings.push(phrasing),
+                Err(problem) => return self.fault(&format!(".text[{i}]"), problem),
+            }
+        }
+        Ok(Family { file: String::new(), index_in_file: 0, index: 0, params, nodes, constraints, phrasings })
+    }
+
+    fn param_kind(&self, i: usize, name: &str) -> Result<ParamKind, TemplateError> {
+        let lower = name.to_ascii_lowercase();
+        if lower == "relation" {
+            return Ok(ParamKind::Relation);
+        }
+        match TYPE_NAMES.iter().position(|t| *t == lower) {
+            Some(kind) => Ok(ParamKind::Attribute(kind as u8)),
+            None => {
+                let known = ["Size", "Color", "Material", "Shape", "Relation"];
+                let hint = suggestion(name, known);
+                self.fault(&format!(".params[{i}]"), format!("unknown parameter type \"{name}\"{hint}"))
+            }
+        }
+    }
+
+    fn node(
+        &self,
+        i: usize,
+        raw: &RawNode,
+        earlier: &[TemplateNode],
+        params: &[Param],
+    ) -> Result<TemplateNode, TemplateError> {
+        let at = format!(".nodes[{i}]");
+        let kind = match NodeKind::from_name(&raw.kind) {
+            Ok(kind) => kind,
+            Err(problem) => return self.fault(&at, problem),
+        };
+        let takes = kind.inputs();
+        if raw.inputs.len() != takes.len() {
+            return self.fault(&at, format!("{} takes {} inputs, got {}", raw.kind, takes.len(), raw.inputs.len()));
+        }
+        for (&input, wanted) in raw.inputs.iter().zip(&takes) {
+            match earlier.get(input) {
+                None => return self.fault(&at, format!("input {input} is not an earlier node")),
+                Some(node) if node.output != *wanted => {
+                    return self
+                        .fault(&at, format!("{} takes {wanted}, but node {input} gives {}", raw.kind, node.output));
+                }
+                Some(_) => {}
+            }
+        }
+        let places = self.side_inputs(&at, raw, kind, params)?;
+        Ok(TemplateNode {
+            kind,
+            inputs: raw.inputs.iter().map(|&i| i as u8).collect(),
+            params: places,
+            output: kind.output(),
+        })
+    }
+
+    fn side_inputs(&self, at: &str, raw: &RawNode, kind: NodeKind, params: &[Param]) -> Result<Vec<u8>, TemplateError> {
+        let wanted = kind.params();
+        let mut places = Vec::with_capacity(wanted.len());
+        for name in &raw.side_inputs {
+            match params.iter().position(|p| p.name == *name) {
+                Some(place) => places.push(place as u8),
+                None => {
+                    let hint = suggestion(name, params.iter().map(|p| p.name.as_str()));
+                    return self.fault(at, format!("unknown parameter \"{name}\"{hint}"));
+                }
+            }
+        }
+        let got: Vec<ParamKind> = places.iter().map(|&p| params[usize::from(p)].kind).collect();
+        if got != wanted {
+            return self.fault(at, format!("{} takes the parameters {wanted:?}, got {got:?}", raw.kind));
+        }
+        Ok(places)
+    }
+
+    fn check_each_param_is_set_once(&self, nodes: &[TemplateNode], params: &[Param]) -> Result<(), TemplateError> {
+        for (place, param) in params.iter().enumerate() {
+            let uses = nodes.iter().flat_map(|n| &n.params).filter(|&&p| usize::from(p) == place).count();
+            if uses != 1 {
+                return self
+                    .fault(".params", format!("\"{}\" is set by {uses} nodes; it must be set by one", param.name));
+            }
+        }
+        Ok(())
+    }
+
+    fn constraint(
+        &self,
+        i: usize,
+        raw: &RawConstraint,
+        nodes: &[TemplateNode],
+        params: &[Param],
+    ) -> Result<Constraint, TemplateError> {
+        let at = format!(".constraints[{i}]");
+        let param = |value: &serde_json::Value| {
+            value.as_str().and_then(|name| params.iter().position(|p| p.name == name)).map(|p| p as u8)
+        };
+        let node = |value: &serde_json::Value| value.as_u64().filter(|&n| (n as usize) < nodes.len()).map(|n| n as u8);
+        let parsed = match (raw.kind.as_str(), raw.params.as_slice()) {
+            ("NULL", [a]) => param(a).map(Constraint::Null),
+            ("NEQ", [a, b]) => param(a).zip(param(b)).map(|(a, b)| Constraint::Equal(a, b)),
+            ("OUT_NEQ", [a, b]) => node(a).zip(node(b)).map(|(a, b)| Constraint::OutputsDiffer(a.min(b), a.max(b))),
+            ("NULL" | "NEQ" | "OUT_NEQ", other) => {
+                return self.fault(&at, format!("{} with {} parameters", raw.kind, other.len()));
+            }
+            (other, _) => {
+                let hint = suggestion(other, ["NULL", "NEQ", "OUT_NEQ"]);
+                return self.fault(&at, format!("unknown constraint \"{other}\"{hint}"));
+            }
+        };
+        let Some(constraint) = parsed else {
+            return self.fault(&at, format!("{} names no such parameter or node: {:?}", raw.kind, raw.params));
+        };
+        if let Constraint::Null(p) = constraint {
+            let in_macro = nodes
+                .iter()
+                .any(|n| n.params.contains(&p) && matches!(n.kind, NodeKind::Filter(_) | NodeKind::RelateFilter(_)));
+            if !in_macro || params[usize::from(p)].kind == ParamKind::Relation {
+                return self.fault(
+                    &at,
+                    format!("\"{}\" always has a value, so it cannot be NULL", params[usize::from(p)].name),
+                );
+            }
+        }
+        Ok(constraint)
+    }
+}
+
+/// The macros that only templates have, by name.
+const MACROS: [(&str, NodeKind); 8] = [
+    ("filter", NodeKind::Filter(Tail::Set)),
+    ("filter_unique", NodeKind::Filter(Tail::Unique)),
+    ("filter_count", NodeKind::Filter(Tail::Count)),
+    ("filter_exist", NodeKind::Filter(Tail::Exist)),
+    ("relate_filter", NodeKind::RelateFilter(Tail::Set)),
+    ("relate_filter_unique", NodeKind::RelateFilter(Tail::Unique)),
+    ("relate_filter_count", NodeKind::RelateFilter(Tail::Count)),
+    ("relate_filter_exist", NodeKind::RelateFilter(Tail::Exist)),
+];
+
+impl Tail {
+    /// The function that follows the filters, if one does.
+    pub fn function(self) -> Option<Function> {
+        match self {
+            Self::Set => None,
+            Self::Unique => Some(Function::Unique),
+            Self::Count => Some(Function::Count),
+            Self::Exist => Some(Function::Exist),
+        }
+    }
+}
+
+impl NodeKind {
+    /// By its name in template files; an error suggests a near name.
+    fn from_name(name: &str) -> Result<Self, String> {
+        if let Some((_, kind)) = MACROS.iter().find(|(known, _)| *known == name) {
+            return Ok(*kind);
+        }
+        match Function::from_name(name) {
+            Ok(Function::Filter(kind)) => Ok(Self::FilterOne(kind)),
+            Ok(Function::Relate) => Ok(Self::Relate),
+            Ok(function) => Ok(Self::Plain(function)),
+            Err(_) => {
+                let names: Vec<String> = Function::all().iter().map(ToString::to_string).collect();
+                let known = MACROS.iter().map(|(name, _)| *name).chain(names.iter().map(String::as_str));
+                Err(format!("unknown function \"{name}\"{}", suggestion(name, known)))
+            }
+        }
+    }
+
+    /// The types of its inputs.
+    pub fn inputs(self) -> Vec<Type> {
+        match self {
+            Self::Plain(function) => function.signature().inputs.into_iter().flatten().collect(),
+            Self::Relate | Self::RelateFilter(_) => vec![Type::Object],
+            Self::FilterOne(_) | Self::Filter(_) => vec![Type::Set],
+        }
+    }
+
+    /// The type of its output.
+    pub fn output(self) -> Type {
+        match self {
+            Self::Plain(function) => function.signature().output,
+            Self::Relate | Self::FilterOne(_) => Type::Set,
+            Self::Filter(tail) | Self::RelateFilter(tail) => {
+                tail.function().map_or(Type::Set, |f| f.signature().output)
+            }
+        }
+    }
+
+    /// What its parameters stand for, in order.
+    fn params(self) -> Vec<ParamKind> {
+        let all = (0..N_TYPES as u8).map(ParamKind::Attribute);
+        match self {
+            Self::Plain(_) => Vec::new(),
+            Self::Relate => vec![ParamKind::Relation],
+            Self::FilterOne(kind) => vec![ParamKind::Attribute(kind)],
+            Self::Filter(_) => all.collect(),
+            Self::RelateFilter(_) => std::iter::once(ParamKind::Relation).chain(all).collect(),
+        }
+    }
+}

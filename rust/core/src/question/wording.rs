@@ -1,0 +1,367 @@
+//! A phrasing and a choice of values in, an English question out.
+//!
+//! As in CLEVR: one synonym a parameter, a text in square brackets kept half of the time, and "other"
+//! dropped where the two objects are told apart anyway.
+
+use crate::question::template::{Param, ParamKind};
+use crate::rng::StreamRng;
+use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
+use std::collections::BTreeMap;
+
+/// The type whose unset value has a word of its own, "thing".
+const SHAPE: usize = 3;
+/// The eight parameters of a question on two objects, to which the rule for "other" applies.
+const TWO_OBJECTS: [[&str; 2]; N_TYPES] = [["<Z>", "<Z2>"], ["<C>", "<C2>"], ["<M>", "<M2>"], ["<S>", "<S2>"]];
+
+/// The words for values, relations and things.
+#[derive(Clone, Debug)]
+pub struct Lexicon {
+    values: [Vec<Vec<String>>; N_TYPES],
+    relations: Vec<Vec<String>>,
+    thing: Vec<String>,
+}
+
+impl Lexicon {
+    /// From a map of names to words; a name that it does not hold stands for itself.
+    pub fn new(vocab: &Vocabulary, mut words: BTreeMap<String, Vec<String>>) -> Result<Self, String> {
+        if let Some((name, _)) =
+            words.iter().find(|(_, list)| list.is_empty() || list.iter().any(|w| w.trim().is_empty()))
+        {
+            return Err(format!("\"{name}\" has no word or an empty one"));
+        }
+        let mut of = |name: &str| words.remove(name).unwrap_or_else(|| vec![name.to_owned()]);
+        let values = std::array::from_fn(|kind| vocab.types()[kind].values.iter().map(|v| of(v)).collect());
+        Ok(Self { values, relations: RELATION_NAMES.iter().map(|r| of(r)).collect(), thing: of("thing") })
+    }
+
+    /// The words for a parameter's value; none where it is unset and nothing stands for it.
+    pub fn words(&self, kind: ParamKind, value: Option<u8>) -> &[String] {
+        match (kind, value) {
+            (ParamKind::Relation, value) => &self.relations[usize::from(value.unwrap_or(0))],
+            (ParamKind::Attribute(kind), Some(value)) => &self.values[usize::from(kind)][usize::from(value)],
+            (ParamKind::Attribute(kind), None) if usize::from(kind) == SHAPE => &self.thing,
+            _ => &[],
+        }
+    }
+
+    /// Every word that a parameter can become, unset included.
+    fn all_words(&self, kind: ParamKind) -> Vec<&str> {
+        let lists: Vec<&[String]> = match kind {
+            ParamKind::Relation => self.relations.iter().map(Vec::as_slice).collect(),
+            ParamKind::Attribute(kind) => {
+                let unset = self.words(ParamKind::Attribute(kind), None);
+                self.values[usize::from(kind)].iter().map(Vec::as_slice).chain([unset]).collect()
+            }
+        };
+        lists.into_iter().flatten().map(String::as_str).collect()
+    }
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Piece {
+    Text(String),
+    Param(u8),
+    /// Start of an optional part; holds the place of its end.
+    Open(usize),
+    Close,
+}
+
+/// One way to say a family's question, cut into pieces.
+#[derive(Clone, Debug)]
+pub struct Phrasing {
+    text: String,
+    pieces: Vec<Piece>,
+    has_other: bool,
+    /// Parameters of the two objects by type, where the rule for "other" applies.
+    two_objects: Option<[[u8; 2]; N_TYPES]>,
+}
+
+impl Phrasing {
+    /// Cuts a template's text; an error says what is wrong with it.
+    pub fn new(text: &str, params: &[Param]) -> Result<Self, String> {
+        let mut pieces = Vec::new();
+        let mut literal = String::new();
+        let mut open = None;
+        let mut rest = text;
+        let flush = |literal: &mut String, pieces: &mut Vec<Piece>| {
+            if !literal.is_empty() {
+                pieces.push(Piece::Text(std::mem::take(literal)));
+            }
+        };
+        while let Some(c) = rest.chars().next() {
+            let mut used = c.len_utf8();
+            match c {
+                '<' => {
+                    let end = rest.find('>').ok_or_else(|| format!("\"<\" without \">\" in \"{text}\""))?;
+                    let name = &rest[..=end];
+                    let Some(place) = params.iter().position(|p| p.name == name) else {
+                        let hint = crate::error::suggestion(name, params.iter().map(|p| p.name.as_str()));
+                        return Err(format!("unknown parameter \"{name}\"{hint} in \"{text}\""));
+                    };
+                    flush(&mut literal, &mut pieces);
+                    pieces.push(Piece::Param(place as u8));
+                    used = end + 1;
+                }
+                '[' if open.is_none() => {
+                    flush(&mut literal, &mut pieces);
+                    open = Some(pieces.len());
+                    pieces.push(Piece::Open(0));
+                }
+                ']' => {
+                    flush(&mut literal, &mut pieces);
+                    let start = open.take().ok_or_else(|| format!("\"]\" without \"[\" in \"{text}\""))?;
+                    pieces[start] = Piece::Open(pieces.len());
+                    pieces.push(Piece::Close);
+                }
+                '[' => return Err(format!("\"[\" inside \"[\" in \"{text}\"")),
+                c => literal.push(c),
+            }
+            rest = &rest[used..];
+        }
+        if open.is_some() {
+            return Err(format!("\"[\" without \"]\" in \"{text}\""));
+        }
+        flush(&mut literal, &mut pieces);
+        if pieces.is_empty() {
+            return Err("empty phrasing".into());
+        }
+        let has_other = tokenize(&text.replace(['[', ']'], " ")).iter().any(|w| matches!(*w, "other" | "another"));
+        Ok(Self { text: text.to_owned(), pieces, has_other, two_objects: two_objects(params) })
+    }
+
+    /// The phrasing as its file has it.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The question for a choice of values (None: unset), one for each parameter.
+    pub fn question(&self, params: &[Param], values: &[Option<u8>], lexicon: &Lexicon, rng: &mut StreamRng) -> String {
+        let mut out = String::with_capacity(self.text.len() + 32);
+        let mut words: [Option<&str>; crate::question::template::MAX_PARAMS] = [None; _];
+        let mut place = 0;
+        while let Some(piece) = self.pieces.get(place) {
+            match piece {
+                Piece::Text(text) => push_text(&mut out, text),
+                Piece::Param(p) => {
+                    let p = usize::from(*p);
+                    let word = words[p].get_or_insert_with(|| {
+                        let list = lexicon.words(params[p].kind, values[p]);
+                        if list.is_empty() { "" } else { &list[rng.below(list.len() as u32) as usize] }
+                    });
+                    push_word(&mut out, word, lexicon.words(params[p].kind, values[p]));
+                }
+                Piece::Open(end) => {
+                    if rng.coin() {
+                        place = *end;
+                    }
+                }
+                Piece::Close => {}
+            }
+            place += 1;
+        }
+        out.truncate(out.trim_end().len());
+        if self.has_other && self.tells_two_objects_apart(values) {
+            out = out.replace(" other ", " ").replace(" another ", " a ");
+        }
+        out
+    }
+
+    /// Every token that this phrasing can give.
+    pub fn words(&self, params: &[Param], lexicon: &Lexicon) -> Vec<String> {
+        let mut words = vec!["a".to_owned(), "an".to_owned()];
+        for glued in self.text.replace(['[', ']'], " ").split_whitespace() {
+            let mut forms = vec![glued.to_owned()];
+            for param in params.iter().filter(|p| glued.contains(&p.name)) {
+                let all = lexicon.all_words(param.kind);
+                forms = forms.iter().flat_map(|form| all.iter().map(|w| form.replace(&param.name, w))).collect();
+            }
+            for form in &forms {
+                words.extend(tokenize(form).into_iter().map(str::to_owned));
+            }
+        }
+        words
+    }
+
+    /// CLEVR's rule: some attribute is given for both objects, and differently ("thing" is a shape).
+    fn tells_two_objects_apart(&self, values: &[Option<u8>]) -> bool {
+        self.two_objects.is_some_and(|pairs| {
+            pairs.iter().enumerate().any(|(kind, [a, b])| {
+                let (a, b) = (values[usize::from(*a)], values[usize::from(*b)]);
+                a != b && (kind == SHAPE || (a.is_some() && b.is_some()))
+            })
+        })
+    }
+}
+
+/// The parameters of the two objects, when a family has exactly these eight.
+fn two_objects(params: &[Param]) -> Option<[[u8; 2]; N_TYPES]> {
+    let place = |name: &str| params.iter().position(|p| p.name == name).map(|p| p as u8);
+    let mut pairs = [[0; 2]; N_TYPES];
+    for (kind, [first, second]) in TWO_OBJECTS.iter().enumerate() {
+        pairs[kind] = [place(first)?, place(second)?];
+    }
+    (params.len() == 2 * N_TYPES).then_some(pairs)
+}
+
+/// Appends a literal, never a space after a space or at the start.
+fn push_text(out: &mut String, text: &str) {
+    let text = if out.is_empty() || out.ends_with(' ') { text.trim_start() } else { text };
+    let mut after_space = false;
+    for c in text.chars() {
+        if c.is_whitespace() {
+            after_space = true;
+        } else {
+            if after_space {
+                out.push(' ');
+            }
+            after_space = false;
+            out.push(c);
+        }
+    }
+    if after_space && !out.ends_with(' ') {
+        out.push(' ');
+    }
+}
+
+/// Appends a value's word, minding the article before it: "a object" is no English.
+fn push_word(out: &mut String, word: &str, synonyms: &[String]) {
+    if !starts_with_vowel(word) || !(out.ends_with(" a ") || out.as_str() == "A ") {
+        return out.push_str(word);
+    }
+    match synonyms.iter().find(|s| !starts_with_vowel(s)) {
+        Some(other) => out.push_str(other),
+        None => {
+            out.insert(out.len() - 1, 'n');
+            out.push_str(word);
+        }
+    }
+}
+
+fn starts_with_vowel(word: &str) -> bool {
+    matches!(word.as_bytes().first(), Some(b'a' | b'e' | b'i' | b'o' | b'u'))
+}
+
+/// The tokens of a question as the public CLEVR models read them: split at white space, `;` and `,`
+/// apart, `?` and `.` left out, case kept.
+pub fn tokenize(text: &str) -> Vec<&str> {
+    let mut tokens = Vec::with_capacity(24);
+    for word in text.split_whitespace() {
+        let mut rest = word;
+        while let Some(at) = rest.find([';', ',', '?', '.']) {
+            if at > 0 {
+                tokens.push(&rest[..at]);
+            }
+            if matches!(rest.as_bytes()[at], b';' | b',') {
+                tokens.push(&rest[at..=at]);
+            }
+            rest = &rest[at + 1..];
+        }
+        if !rest.is_empty() {
+            tokens.push(rest);
+        }
+    }
+    tokens
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::StreamKey;
+
+    const PROPERTIES: &str = r#"{"sizes": {"small": 0.35, "large": 0.7}, "colors": {"red": [1, 2, 3], "orange": [1, 2, 3]},
+        "materials": {"rubber": "r", "metal": "m"}, "shapes": {"cube": "c", "cylinder": "y"}}"#;
+
+    fn vocab() -> Vocabulary {
+        Vocabulary::from_properties_json(PROPERTIES.as_bytes(), "p", 10).unwrap()
+    }
+
+    fn two_object_params() -> Vec<Param> {
+        ["", "2"]
+            .iter()
+            .flat_map(|n| {
+                ["Z", "C", "M", "S"].iter().enumerate().map(move |(kind, letter)| Param {
+                    name: format!("<{letter}{n}>"),
+                    kind: ParamKind::Attribute(kind as u8),
+                })
+            })
+            .collect()
+    }
+
+    fn say(text: &str, values: &[Option<u8>]) -> Vec<String> {
+        let synonyms = BTreeMap::from([("thing".to_owned(), vec!["thing".to_owned(), "object".to_owned()])]);
+        let lexicon = Lexicon::new(&vocab(), synonyms).unwrap();
+        let params = two_object_params();
+        let phrasing = Phrasing::new(text, &params).unwrap();
+        let mut all: Vec<String> = (0..64)
+            .map(|i| phrasing.question(&params, values, &lexicon, &mut StreamKey::new(&[b"say"]).at(i)))
+            .collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
+    #[test]
+    fn optional_words_synonyms_and_spaces() {
+        let none = [None; 8];
+        assert_eq!(
+            say("Is it [also] the <Z> <C> <M> <S>?", &none),
+            ["Is it also the object?", "Is it also the thing?", "Is it the object?", "Is it the thing?"]
+        );
+    }
+
+    #[test]
+    fn other_goes_where_the_objects_differ_anyway() {
+        let text = "Are there other <Z2> <C2> <M2> <S2>s like another <Z> <C> <M> <S>?";
+        let mut values = [None; 8];
+        (values[3], values[7]) = (Some(0), Some(0));
+        assert_eq!(say(text, &values), ["Are there other cubes like another cube?"]);
+        values[7] = Some(1);
+        assert_eq!(say(text, &values), ["Are there cylinders like a cube?"]);
+        // A thing is a shape of its own to the rule.
+        values[7] = None;
+        assert_eq!(say(text, &values), ["Are there objects like a cube?", "Are there things like a cube?"]);
+    }
+
+    #[test]
+    fn articles_fit_their_words() {
+        assert_eq!(say("Is there a <Z> <C> <M> <S>?", &[None; 8]), ["Is there a thing?"]);
+        let mut values = [None; 8];
+        (values[1], values[3]) = (Some(1), Some(0));
+        assert_eq!(say("Is there a <Z> <C> <M> <S>?", &values), ["Is there an orange cube?"]);
+    }
+
+    #[test]
+    fn tokens_are_those_of_the_public_models() {
+        assert_eq!(
+            tokenize("There is a cube; is it red, or not?"),
+            ["There", "is", "a", "cube", ";", "is", "it", "red", ",", "or", "not"]
+        );
+    }
+
+    #[test]
+    fn every_word_said_is_among_the_words() {
+        let lexicon = Lexicon::new(&vocab(), BTreeMap::new()).unwrap();
+        let params = two_object_params();
+        let phrasing = Phrasing::new("Is a <Z> <C> <M> <S>, or are <S2>s, [very] big?", &params).unwrap();
+        let words = phrasing.words(&params, &lexicon);
+        for i in 0..200 {
+            let mut rng = StreamKey::new(&[b"words"]).at(i);
+            let values: Vec<Option<u8>> = (0..8).map(|_| [None, Some(0), Some(1)][rng.below(3) as usize]).collect();
+            let values: Vec<_> =
+                values.into_iter().enumerate().map(|(i, v)| if i == 3 { Some(0) } else { v }).collect();
+            for token in tokenize(&phrasing.question(&params, &values, &lexicon, &mut rng)) {
+                assert!(words.iter().any(|w| w == token), "{token}");
+            }
+        }
+    }
+
+    #[test]
+    fn faults_in_a_text_are_named() {
+        let params = two_object_params();
+        for (text, problem) in
+            [("a <Q>", "unknown parameter \"<Q>\""), ("a [b", "without \"]\""), ("b]", "without \"[\"")]
+        {
+            assert!(Phrasing::new(text, &params).unwrap_err().contains(problem));
+        }
+    }
+}

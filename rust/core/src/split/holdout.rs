@@ -1,0 +1,215 @@
+//! A held-out conjunction of attribute values in; predicates on scenes and on descriptions out.
+//!
+//! What "mentioning" means is defined here for the generator: each node of a program that gives a
+//! set has a description, a list of alternatives, each a set of values that its members are asked
+//! to have. A question mentions the conjunction when one alternative of one node holds all of it.
+
+use crate::program::{Function, Program};
+use crate::scene::SceneView;
+use crate::vocab::{N_TYPES, Vocabulary};
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum HoldoutError {
+    #[error("a held-out combination needs two or more values, got {0}")]
+    TooFew(usize),
+    #[error("\"{a}\" and \"{b}\" are both values of {kind}: no object can have both")]
+    SameType { a: String, b: String, kind: &'static str },
+    #[error(transparent)]
+    Vocab(#[from] crate::vocab::VocabError),
+}
+
+/// A conjunction of values of different attribute types that is held out, "rubber" and "cylinder".
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Holdout {
+    /// Value held out by type, None for a type that is free.
+    values: [Option<u8>; N_TYPES],
+    /// The conjunction's bit for each type.
+    bits: [u8; N_TYPES],
+    full: u8,
+}
+
+impl Holdout {
+    /// From value names; their types follow from the names.
+    pub fn new(vocab: &Vocabulary, names: &[&str]) -> Result<Self, HoldoutError> {
+        if names.len() < 2 {
+            return Err(HoldoutError::TooFew(names.len()));
+        }
+        let mut holdout = Self { values: [None; N_TYPES], bits: [0; N_TYPES], full: 0 };
+        for (place, name) in names.iter().enumerate() {
+            let (kind, value) = vocab.find_value(name)?;
+            if let Some(other) = holdout.values[kind] {
+                return Err(HoldoutError::SameType {
+                    a: vocab.value_name(kind, usize::from(other)).to_owned(),
+                    b: (*name).to_owned(),
+                    kind: vocab.types()[kind].name,
+                });
+            }
+            holdout.values[kind] = Some(value as u8);
+            holdout.bits[kind] = 1 << place;
+            holdout.full |= 1 << place;
+        }
+        Ok(holdout)
+    }
+
+    /// The held-out value of each type, None where the type is free.
+    pub fn values(&self) -> &[Option<u8>; N_TYPES] {
+        &self.values
+    }
+
+    /// All of the conjunction's bits.
+    #[inline]
+    pub fn full(&self) -> u8 {
+        self.full
+    }
+
+    /// The objects of a scene that have every held-out value.
+    #[inline]
+    pub fn members(&self, vocab: &Vocabulary, scene: SceneView<'_>) -> u32 {
+        let mut set = scene.everything();
+        for (kind, value) in self.values.iter().enumerate() {
+            if let Some(value) = value {
+                set &= scene.members[vocab.value_row(kind, usize::from(*value))];
+            }
+        }
+        set
+    }
+
+    /// The conjunction's bits that naming `value` of `kind` covers: one bit or none.
+    #[inline]
+    pub fn bits(&self, kind: usize, value: u8) -> u8 {
+        if self.values[kind] == Some(value) { self.bits[kind] } else { 0 }
+    }
+
+    /// The bits that a filter on the given types could cover at most.
+    #[inline]
+    pub fn bits_of_types(&self, is_free: impl Fn(usize) -> bool) -> u8 {
+        (0..N_TYPES).filter(|&kind| is_free(kind)).fold(0, |bits, kind| bits | self.bits[kind])
+    }
+
+    /// True when an alternative of the description holds the whole conjunction.
+    #[inline]
+    pub fn is_mentioned_by(&self, description: Description) -> bool {
+        description.0 >> self.full & 1 == 1
+    }
+
+    /// Whether any node of a program mentions the conjunction.
+    pub fn is_mentioned_in(&self, program: &Program) -> bool {
+        let mut descriptions: Vec<Description> = Vec::with_capacity(program.steps.len());
+        for step in &program.steps {
+            let input = |i: usize| descriptions[usize::from(step.inputs[i])];
+            let description = match step.function {
+                Function::Filter(kind) => input(0).with(self.bits(usize::from(kind), step.argument)),
+                Function::Intersect => input(0).join(input(1)),
+                Function::Union => input(0).or(input(1)),
+                _ => Description::ANYTHING,
+            };
+            if self.is_mentioned_by(description) {
+                return true;
+            }
+            descriptions.push(description);
+        }
+        false
+    }
+}
+
+/// A set of alternatives, each a set of the conjunction's bits: bit `a` is set when alternative `a`
+/// is among them. (Values outside the conjunction do not matter to it.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Description(pub u16);
+
+impl Description {
+    /// One alternative that asks for nothing: what `scene`, `relate` and `same_*` start from.
+    pub const ANYTHING: Self = Self(1);
+
+    /// Each alternative with `bits` added: a filter.
+    #[inline]
+    pub fn with(self, bits: u8) -> Self {
+        if bits == 0 {
+            return self;
+        }
+        Self(self.alternatives().fold(0, |set, a| set | 1 << (a | u16::from(bits))))
+    }
+
+    /// Each alternative joined with each of the other's: an intersection.
+    #[inline]
+    pub fn join(self, other: Self) -> Self {
+        Self(self.alternatives().fold(0, |set, a| set | other.with(a as u8).0))
+    }
+
+    /// Both lists of alternatives: a union.
+    #[inline]
+    pub fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    fn alternatives(self) -> impl Iterator<Item = u16> {
+        (0..16).filter(move |a| self.0 >> a & 1 == 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::Step;
+
+    const PROPERTIES: &str = r#"{"sizes": {"small": 0.35, "large": 0.7}, "colors": {"red": [1, 2, 3]},
+        "materials": {"rubber": "r", "metal": "m"}, "shapes": {"cube": "c", "cylinder": "y"}}"#;
+
+    fn vocab() -> Vocabulary {
+        Vocabulary::from_properties_json(PROPERTIES.as_bytes(), "p", 10).unwrap()
+    }
+
+    fn step(function: Function, argument: u8, inputs: [u8; 2]) -> Step {
+        Step { function, argument, inputs }
+    }
+
+    #[test]
+    fn a_union_filtered_afterwards_mentions_the_pair() {
+        // How many matte things are either cylinders or red cubes?
+        let mut program = Program {
+            steps: vec![
+                step(Function::Scene, 0, [0, 0]),
+                step(Function::Filter(3), 1, [0, 0]),
+                step(Function::Scene, 0, [0, 0]),
+                step(Function::Filter(1), 0, [2, 0]),
+                step(Function::Filter(3), 0, [3, 0]),
+                step(Function::Union, 0, [1, 4]),
+                step(Function::Filter(2), 0, [5, 0]),
+                step(Function::Count, 0, [6, 0]),
+            ],
+        };
+        let holdout = Holdout::new(&vocab(), &["rubber", "cylinder"]).unwrap();
+        assert!(holdout.is_mentioned_in(&program));
+        program.steps[6].argument = 1; // metal
+        assert!(!holdout.is_mentioned_in(&program));
+    }
+
+    #[test]
+    fn a_relation_starts_anew() {
+        let program = Program {
+            steps: vec![
+                step(Function::Scene, 0, [0, 0]),
+                step(Function::Filter(2), 0, [0, 0]),
+                step(Function::Unique, 0, [1, 0]),
+                step(Function::Relate, 0, [2, 0]),
+                step(Function::Filter(3), 1, [3, 0]),
+                step(Function::Exist, 0, [4, 0]),
+            ],
+        };
+        assert!(!Holdout::new(&vocab(), &["rubber", "cylinder"]).unwrap().is_mentioned_in(&program));
+    }
+
+    #[test]
+    fn intersections_join_alternatives() {
+        let a = Description::ANYTHING.with(1);
+        let b = Description::ANYTHING.with(2).or(Description::ANYTHING);
+        assert_eq!(a.join(b), Description(1 << 3 | 1 << 1));
+    }
+
+    #[test]
+    fn one_type_twice_is_refused() {
+        let error = Holdout::new(&vocab(), &["rubber", "metal"]).unwrap_err().to_string();
+        assert_eq!(error, "\"rubber\" and \"metal\" are both values of material: no object can have both");
+    }
+}
