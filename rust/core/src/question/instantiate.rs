@@ -14,8 +14,8 @@ use crate::scene::SceneView;
 use crate::split::Holdout;
 use crate::vocab::{Answer, Vocabulary};
 
-/// States that one attempt may look at; real attempts stay below a few hundred.
-pub const MAX_STATES: u64 = 100_000;
+/// Options that one attempt may look at; real attempts stay far below.
+pub const MAX_OPTIONS: u64 = 1_000_000;
 
 /// A question on a scene.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +47,8 @@ pub struct Instantiator<'a> {
 /// What one thread needs to make questions.
 pub struct Workspace {
     pub searcher: Searcher,
+    /// Work done for each family, by number.
+    pub by_family: Vec<SearchStats>,
     balance: Balance,
     order: Vec<u16>,
 }
@@ -76,6 +78,7 @@ impl<'a> Instantiator<'a> {
     pub fn workspace(&self) -> Workspace {
         Workspace {
             searcher: Searcher::new(self.vocab),
+            by_family: vec![SearchStats::default(); self.plans.len()],
             balance: Balance::new(self.plans.iter()),
             order: Vec::with_capacity(self.plans.len()),
         }
@@ -145,9 +148,11 @@ impl<'a> Instantiator<'a> {
             accept,
             rule: self.rule,
             holdout: self.holdout,
-            max_states: MAX_STATES,
+            max_options: MAX_OPTIONS,
         };
-        if workspace.searcher.attempt(&task, rng) != Verdict::Found {
+        let verdict = workspace.searcher.attempt(&task, rng);
+        workspace.by_family[usize::from(family)].add(workspace.searcher.last_attempt());
+        if verdict != Verdict::Found {
             return None;
         }
         let answer = workspace.searcher.answer(plan);
@@ -188,10 +193,14 @@ impl<'a> Instantiator<'a> {
         let (relation_needed, n_relations) = relations_needed(&program, answer, scene, self.vocab);
         Question { scene: scene_index, family, answer, text, program, relation_needed, n_relations }
     }
+}
 
-    /// The sum of work that a workspace has done.
-    pub fn stats(workspace: &Workspace) -> SearchStats {
-        workspace.searcher.stats
+impl Workspace {
+    /// The sum of work done.
+    pub fn stats(&self) -> SearchStats {
+        let mut sum = SearchStats::default();
+        self.by_family.iter().for_each(|stats| sum.add(*stats));
+        sum
     }
 }
 

@@ -113,6 +113,12 @@ impl Plan {
         })
     }
 
+    /// Whether a choice's outcome is a word small enough to be a bit, and all that the rest depends on
+    /// but for raw relations.
+    pub fn judges_by_outcome(&self, at: usize) -> bool {
+        self.nodes[at].output != Type::Set && self.equal_params.is_empty()
+    }
+
     /// Whether a node after `at` joins descriptions, or adds a value to one.
     pub fn intersects_after(&self, at: usize) -> bool {
         self.nodes[at + 1..].iter().any(|n| {

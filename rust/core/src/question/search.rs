@@ -28,8 +28,6 @@ use crate::vocab::Vocabulary;
 
 /// Options drawn at random before they are listed.
 const DRAWS: u32 = 24;
-/// Draws at the last choice before all of its outcomes are judged.
-const DRAWS_BEFORE_JUDGING: u32 = 2;
 /// One evaluation of the template as it is, and one for each raw `relate` left out.
 const ROWS: usize = 1 + MAX_RELATES;
 
@@ -63,8 +61,10 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchStats {
     pub attempts: u64,
-    /// Partial and complete assignments of values that were evaluated.
+    /// Partial assignments of values from which options were tried, and complete ones that were kept.
     pub states: u64,
+    /// Options that were drawn or listed, to be taken or ruled out by what they lead to.
+    pub options: u64,
     pub found: u64,
     pub exhausted: u64,
 }
@@ -73,6 +73,7 @@ impl SearchStats {
     pub fn add(&mut self, other: Self) {
         self.attempts += other.attempts;
         self.states += other.states;
+        self.options += other.options;
         self.found += other.found;
         self.exhausted += other.exhausted;
     }
@@ -87,13 +88,13 @@ pub struct Task<'a> {
     pub accept: AnswerSet,
     pub rule: QuestionRule,
     pub holdout: Option<&'a Holdout>,
-    pub max_states: u64,
+    pub max_options: u64,
 }
 
 /// Buffers of the search, kept from one attempt to the next.
 pub struct Searcher {
     pub options: SceneOptions,
-    pub stats: SearchStats,
+    stats: SearchStats,
     memo: Memo,
     outputs: [[u32; MAX_NODES]; ROWS],
     descriptions: [Description; MAX_NODES],
@@ -101,7 +102,7 @@ pub struct Searcher {
     params: [Option<Option<u8>>; super::template::MAX_PARAMS],
     levels: Vec<Level>,
     attempt_seed: u64,
-    states_left: u64,
+    max_options: u64,
 }
 
 /// Buffers of one choice.
@@ -164,11 +165,12 @@ impl Source {
     }
 }
 
-/// Which outcomes of a choice are known to lead nowhere, by whether the conjunction was mentioned.
-#[derive(Clone, Copy, Default)]
-struct Dead {
+/// Which outcomes of a choice may still lead to a question, by whether the conjunction was mentioned.
+#[derive(Clone, Copy)]
+struct Living {
     outcomes: [u64; 2],
-    judged: [u64; 2],
+    /// Whether outcomes tell all, so that one that failed need not be tried again.
+    counts: bool,
 }
 
 impl Searcher {
@@ -183,22 +185,27 @@ impl Searcher {
             params: [None; super::template::MAX_PARAMS],
             levels: (0..MAX_NODES).map(|_| Level::default()).collect(),
             attempt_seed: 0,
-            states_left: 0,
+            max_options: 0,
         }
     }
 
     /// One attempt; `options` has been loaded with the scene. The choices are in `choices` after `Found`.
     pub fn attempt(&mut self, task: &Task<'_>, rng: &mut StreamRng) -> Verdict {
         self.attempt_seed = rng.word();
-        self.states_left = task.max_states;
+        self.max_options = task.max_options;
         self.memo.clear();
         self.params = [None; super::template::MAX_PARAMS];
-        self.stats.attempts += 1;
+        self.stats = SearchStats { attempts: 1, ..SearchStats::default() };
         let rows = (1u32 << (1 + task.plan.relates.len())) - 1;
         let verdict = self.enter(task, rng, 0, rows, false);
         self.stats.found += u64::from(verdict == Verdict::Found);
         self.stats.exhausted += u64::from(verdict == Verdict::Exhausted);
         verdict
+    }
+
+    /// The work of the last attempt.
+    pub fn last_attempt(&self) -> SearchStats {
+        self.stats
     }
 
     /// What was chosen at each node of the template.
@@ -222,11 +229,6 @@ impl Searcher {
         mut rows: u32,
         mut mentioned: bool,
     ) -> Verdict {
-        if self.states_left == 0 {
-            return Verdict::Exhausted;
-        }
-        self.states_left -= 1;
-        self.stats.states += 1;
         let nodes = &task.plan.nodes;
         let mut at = at;
         while let Some(node) = nodes.get(at) {
@@ -248,7 +250,11 @@ impl Searcher {
             }
             at += 1;
         }
-        if self.is_acceptable(task, rows, mentioned) { Verdict::Found } else { Verdict::None }
+        if !self.is_acceptable(task, rows, mentioned) {
+            return Verdict::None;
+        }
+        self.stats.states += 1;
+        Verdict::Found
     }
 
     fn is_acceptable(&self, task: &Task<'_>, rows: u32, mentioned: bool) -> bool {
@@ -301,6 +307,9 @@ impl Searcher {
         if key.is_some_and(|key| self.memo.contains(key)) {
             return Verdict::None;
         }
+        if self.stats.options > self.max_options {
+            return Verdict::Exhausted;
+        }
         let verdict = self.try_options(task, rng, at, rows, mentioned);
         if let (Verdict::None, Some(key)) = (verdict, key) {
             self.memo.insert(key);
@@ -332,29 +341,33 @@ impl Searcher {
         let node = &task.plan.nodes[at];
         let source = self.source(task, node, at);
         let count = source.count();
-        if count == 0 {
+        let mut living = !0;
+        if task.plan.judges_by_outcome(at) {
+            living = self.possible_outcomes(task, source);
+            if node.is_last_choice {
+                living = self.acceptable_outcomes(task, at, living);
+            }
+        }
+        if count == 0 || living == 0 {
             return Verdict::None;
         }
+        self.stats.states += 1;
+        let mut living =
+            Living { outcomes: [living; 2], counts: task.plan.judges_by_outcome(at) && !node.after_relate };
         if task.rule == QuestionRule::With && !mentioned && self.must_mention_at(task, at) {
-            return self.try_mentioning(task, rng, at, rows, source);
+            return self.try_mentioning(task, rng, at, rows, source, &mut living);
         }
-        let by_outcome = node.output != Type::Set && !node.after_relate && task.plan.equal_params.is_empty();
-        let mut dead = Dead::default();
-        let draws = DRAWS.min(2 * count);
-        for draw in 0..draws {
-            if draw == DRAWS_BEFORE_JUDGING
-                && by_outcome
-                && !self.any_outcome_lives(task, rng, at, rows, mentioned, source, &mut dead)
-            {
-                return Verdict::None;
-            }
+        for _ in 0..DRAWS.min(2 * count) {
             let Some(pick) = self.pick(task, at, source, rng.below(count)) else { continue };
-            match self.try_pick(task, rng, at, rows, mentioned, pick, by_outcome.then_some(&mut dead)) {
+            match self.try_pick(task, rng, at, rows, mentioned, pick, &mut living) {
                 Verdict::None => {}
                 verdict => return verdict,
             }
+            if living.counts && living.outcomes[usize::from(mentioned)] == 0 && task.rule != QuestionRule::With {
+                return Verdict::None;
+            }
         }
-        self.try_all(task, rng, at, rows, mentioned, source, by_outcome.then_some(&mut dead))
+        self.try_all(task, rng, at, rows, mentioned, source, &mut living)
     }
 
     /// Whether a question that has not mentioned the conjunction yet must do so at this choice.
@@ -377,17 +390,15 @@ impl Searcher {
         at: usize,
         rows: u32,
         source: Source,
+        living: &mut Living,
     ) -> Verdict {
         let mut indices = std::mem::take(&mut self.levels[at].indices);
         self.list_mentioning(task, at, source, &mut indices);
-        let node = &task.plan.nodes[at];
-        let by_outcome = node.output != Type::Set && !node.after_relate && task.plan.equal_params.is_empty();
-        let mut dead = Dead::default();
         let mut verdict = Verdict::None;
         while verdict == Verdict::None && !indices.is_empty() {
             let index = indices.swap_remove(rng.below(indices.len() as u32) as usize);
             if let Some(pick) = self.pick(task, at, source, index).filter(|pick| pick.mentions) {
-                verdict = self.try_pick(task, rng, at, rows, false, pick, by_outcome.then_some(&mut dead));
+                verdict = self.try_pick(task, rng, at, rows, false, pick, living);
             }
         }
         self.levels[at].indices = indices;
@@ -430,28 +441,27 @@ impl Searcher {
         rows: u32,
         mentioned: bool,
         source: Source,
-        mut dead: Option<&mut Dead>,
+        living: &mut Living,
     ) -> Verdict {
         let mut listed = std::mem::take(&mut self.levels[at].listed);
         listed.clear();
         for index in 0..source.count() {
-            if let Some(pick) = self.pick(task, at, source, index) {
-                let is_dead = dead.as_deref().is_some_and(|dead| dead.is_dead(pick.output, mentioned || pick.mentions));
-                if !is_dead {
-                    listed.push(pick);
-                }
+            if let Some(pick) = self.pick(task, at, source, index)
+                && living.has(pick.output, mentioned || pick.mentions)
+            {
+                listed.push(pick);
             }
         }
         let mut verdict = Verdict::None;
         while verdict == Verdict::None && !listed.is_empty() {
             let pick = listed.swap_remove(rng.below(listed.len() as u32) as usize);
-            verdict = self.try_pick(task, rng, at, rows, mentioned, pick, dead.as_deref_mut());
+            verdict = self.try_pick(task, rng, at, rows, mentioned, pick, living);
         }
         self.levels[at].listed = listed;
         verdict
     }
 
-    /// Takes an option and goes on from there.
+    /// Takes an option, unless its outcome is known to lead nowhere, and goes on from there.
     #[allow(clippy::too_many_arguments)]
     fn try_pick(
         &mut self,
@@ -461,119 +471,69 @@ impl Searcher {
         rows: u32,
         mentioned: bool,
         pick: Pick,
-        dead: Option<&mut Dead>,
+        living: &mut Living,
     ) -> Verdict {
         let mentioned = mentioned || pick.mentions;
-        let Some(dead) = dead else { return self.take(task, rng, at, rows, mentioned, pick) };
-        let bit = 1u64 << pick.output;
-        let side = usize::from(mentioned);
-        if dead.outcomes[side] & bit != 0 {
+        if !living.has(pick.output, mentioned) {
             return Verdict::None;
         }
-        if task.plan.nodes[at].is_last_choice && dead.judged[side] & bit != 0 {
-            // Known to be acceptable: every option with this outcome is.
-            self.set(task, at, rows, pick);
-            let answered = self.enter_judged(task, at, rows);
-            return if answered { Verdict::Found } else { Verdict::None };
-        }
-        let verdict = self.take(task, rng, at, rows, mentioned, pick);
-        if verdict == Verdict::None {
-            dead.outcomes[side] |= bit;
+        let verdict = match self.set(task, at, rows, pick) {
+            Some(rows) => self.enter(task, rng, at + 1, rows, mentioned),
+            None => Verdict::None,
+        };
+        if verdict == Verdict::None && living.counts {
+            living.outcomes[usize::from(mentioned)] &= !(1 << pick.output);
         }
         verdict
     }
 
-    fn take(
-        &mut self,
-        task: &Task<'_>,
-        rng: &mut StreamRng,
-        at: usize,
-        rows: u32,
-        mentioned: bool,
-        pick: Pick,
-    ) -> Verdict {
-        match self.set(task, at, rows, pick) {
-            Some(rows) => self.enter(task, rng, at + 1, rows, mentioned),
-            None => Verdict::None,
-        }
-    }
-
-    /// Evaluates the rest after a last choice whose outcome was judged acceptable.
-    fn enter_judged(&mut self, task: &Task<'_>, at: usize, mut rows: u32) -> bool {
-        (at + 1..task.plan.nodes.len()).all(|i| self.evaluate(task, &task.plan.nodes[i], i, &mut rows))
-    }
-
-    /// Whether any outcome that some option can have is not known to be dead; at the last choice all
-    /// of them are judged, so that what is left is known to be acceptable.
-    #[allow(clippy::too_many_arguments)]
-    fn any_outcome_lives(
-        &mut self,
-        task: &Task<'_>,
-        rng: &mut StreamRng,
-        at: usize,
-        rows: u32,
-        mentioned: bool,
-        source: Source,
-        dead: &mut Dead,
-    ) -> bool {
-        let Some(possible) = self.possible_outcomes(task, at, source) else { return true };
-        let both = task.rule == QuestionRule::With && !mentioned;
-        let sides = if both { 0..2 } else { usize::from(mentioned)..usize::from(mentioned) + 1 };
-        let mut lives = false;
-        for side in sides {
-            if task.plan.nodes[at].is_last_choice {
-                let mut unknown = possible & !dead.outcomes[side] & !dead.judged[side];
-                while unknown != 0 {
-                    let output = unknown.trailing_zeros();
-                    unknown &= unknown - 1;
-                    let pick = Pick {
-                        choice: Choice::default(),
-                        key_objects: 0,
-                        output,
-                        description: Description::ANYTHING,
-                        mentions: false,
-                    };
-                    let verdict = self.take(task, rng, at, rows, side == 1, pick);
-                    if verdict == Verdict::None {
-                        dead.outcomes[side] |= 1 << output;
-                    }
-                    dead.judged[side] |= 1 << output;
-                }
+    /// Of the outcomes of a last choice, those with which the template's own evaluation ends in an
+    /// acceptable answer.
+    fn acceptable_outcomes(&mut self, task: &Task<'_>, at: usize, possible: u64) -> u64 {
+        let nodes = &task.plan.nodes;
+        let mut acceptable = possible;
+        let mut left = possible;
+        while left != 0 {
+            let output = left.trailing_zeros();
+            left &= left - 1;
+            self.outputs[0][at] = output;
+            let mut own = 1;
+            let ends = self.differs(&nodes[at], at)
+                && (at + 1..nodes.len()).all(|i| self.evaluate(task, &nodes[i], i, &mut own))
+                && task.accept.contains(self.outputs[0][nodes.len() - 1]);
+            if !ends {
+                acceptable &= !(1 << output);
             }
-            lives |= possible & !dead.outcomes[side] != 0;
         }
-        lives
+        acceptable
     }
 
-    /// The outcomes that options of a source can have, or more; None where they are not known cheaply.
-    fn possible_outcomes(&self, task: &Task<'_>, at: usize, source: Source) -> Option<u64> {
+    /// The outcomes that options of a source can have, a bit each, or more; for outputs other than sets.
+    fn possible_outcomes(&self, task: &Task<'_>, source: Source) -> u64 {
         let exist = |sizes: u64| (sizes & 1) | u64::from(sizes >> 1 != 0) << 1;
         match source {
-            Source::Keys { set, tail, .. } if set == task.scene.everything() => Some(match tail {
+            Source::Keys { set, tail, .. } if set == task.scene.everything() => match tail {
                 Tail::Unique => u64::from(set),
                 Tail::Count => self.options.sizes() | 1,
                 Tail::Exist => exist(self.options.sizes() | 1),
-                Tail::Set => return None,
-            }),
-            Source::Keys { set, tail, .. } => Some(match tail {
+                Tail::Set => !0,
+            },
+            Source::Keys { set, tail, .. } => match tail {
                 Tail::Unique => u64::from(set),
                 Tail::Count => (2u64 << set.count_ones()) - 1,
                 Tail::Exist => 3,
-                Tail::Set => return None,
-            }),
+                Tail::Set => !0,
+            },
             Source::Relations { object, tail, .. } => {
                 let options = self.options.relate(object as usize);
-                Some(match tail {
+                match tail {
                     Tail::Unique => u64::from(options.single_objects),
                     Tail::Count => options.sizes,
                     Tail::Exist => exist(options.sizes),
-                    Tail::Set => return None,
-                })
+                    Tail::Set => !0,
+                }
             }
-            Source::Relation { .. } | Source::Values { .. } => {
-                debug_assert!(task.plan.nodes[at].output == Type::Set);
-                None
-            }
+            Source::Relation { .. } | Source::Values { .. } => !0,
         }
     }
 
@@ -623,6 +583,7 @@ impl Searcher {
     /// An option by number, None where it is none after all or is unwanted.
     #[inline]
     fn pick(&mut self, task: &Task<'_>, at: usize, source: Source, index: u32) -> Option<Pick> {
+        self.stats.options += 1;
         let node = &task.plan.nodes[at];
         let (choice, key_objects, set, types, bits, base) = match source {
             Source::Keys { set, tail, keys, extra } => {
@@ -769,9 +730,10 @@ impl Searcher {
     }
 }
 
-impl Dead {
-    fn is_dead(&self, output: u32, mentioned: bool) -> bool {
-        self.outcomes[usize::from(mentioned)] >> output & 1 == 1
+impl Living {
+    fn has(&self, output: u32, mentioned: bool) -> bool {
+        // Outcomes that are sets are not told apart.
+        self.outcomes[usize::from(mentioned)] == !0 || self.outcomes[usize::from(mentioned)] >> output & 1 == 1
     }
 }
 
