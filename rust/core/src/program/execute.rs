@@ -11,7 +11,7 @@ use thiserror::Error;
 pub struct Invalid;
 
 /// What a function's meaning may ask of a scene, in the words that `function` defines.
-pub(super) trait Facts: Copy {
+pub(crate) trait Facts: Copy {
     /// All objects.
     fn everything(self) -> u32;
     /// The objects that have a value of an attribute type.

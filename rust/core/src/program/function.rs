@@ -105,7 +105,7 @@ macro_rules! catalogue {
             /// outputs of its inputs (0 where it takes none).
             #[inline(always)]
             #[allow(unused_variables)]
-            pub(super) fn meaning<F: Facts>(self, facts: F, argument: u8, inputs: [u32; 2]) -> Result<u32, Invalid> {
+            pub(crate) fn meaning<F: Facts>(self, facts: F, argument: u8, inputs: [u32; 2]) -> Result<u32, Invalid> {
                 match self {
                     $(Self::$variant $(($kind))? => {
                         let ($facts, $value, [$a, $b]) = (facts, argument, inputs);
