@@ -15,6 +15,8 @@ pub enum Error {
     Encode(#[from] crate::program::EncodeError),
     #[error(transparent)]
     Batch(#[from] crate::program::BatchError),
+    #[error(transparent)]
+    Scene(#[from] crate::scene::SceneError),
 }
 
 /// ` (did you mean "x"?)` when a candidate is near `name`, else nothing; made to end a sentence.

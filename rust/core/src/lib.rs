@@ -13,5 +13,5 @@ pub mod vocab;
 
 pub use error::Error;
 pub use program::Program;
-pub use scene::SceneGraph;
+pub use scene::{Pool, Scene, SceneConfig, SceneError, SceneGraph, World};
 pub use vocab::Vocabulary;

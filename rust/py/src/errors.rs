@@ -4,6 +4,7 @@ use clevrhope_core::Error;
 use pyo3::prelude::*;
 
 pyo3::import_exception!(clevrhope.errors, ProgramError);
+pyo3::import_exception!(clevrhope.errors, SceneError);
 pyo3::import_exception!(clevrhope.errors, VocabularyError);
 
 /// The Python exception of an error: one class a domain, the message as it is.
@@ -12,6 +13,7 @@ pub fn to_python(error: impl Into<Error>) -> PyErr {
     let message = error.to_string();
     match error {
         Error::Vocab(_) => VocabularyError::new_err(message),
+        Error::Scene(_) => SceneError::new_err(message),
         Error::Program(_) | Error::Tokens(_) | Error::Encode(_) | Error::Batch(_) => ProgramError::new_err(message),
     }
 }

@@ -26,6 +26,15 @@ impl SceneGraph {
     ///
     /// Callers have checked the file: at most `MAX_OBJECTS` objects and indices in range.
     pub fn new(vocab: &Vocabulary, attributes: Vec<[u8; N_TYPES]>, related: &[Vec<Vec<u8>>]) -> Self {
+        let related = related
+            .iter()
+            .flat_map(|objects| objects.iter().map(|list| list.iter().fold(0, |set, &o| set | 1u32 << o)))
+            .collect();
+        Self::from_masks(vocab, attributes, related)
+    }
+
+    /// The same from bit sets: `related[relation * n_objects + object]`.
+    pub fn from_masks(vocab: &Vocabulary, attributes: Vec<[u8; N_TYPES]>, related: Vec<u32>) -> Self {
         debug_assert!(attributes.len() <= MAX_OBJECTS);
         let mut members = vec![0u32; vocab.n_values_in_all()];
         for (object, values) in attributes.iter().enumerate() {
@@ -33,10 +42,6 @@ impl SceneGraph {
                 members[vocab.value_row(kind, usize::from(value))] |= 1 << object;
             }
         }
-        let related = related
-            .iter()
-            .flat_map(|objects| objects.iter().map(|list| list.iter().fold(0, |set, &o| set | 1u32 << o)))
-            .collect();
         Self { attributes, members, related }
     }
 

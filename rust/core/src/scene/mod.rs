@@ -1,5 +1,136 @@
 //! Scenes: what is in a picture, where, and how it is seen.
+//!
+//! Properties, look and constraints make a [`World`]; a world, a seed and a name make a [`Pool`],
+//! an endless stream of [`Scene`]s; a scene goes to and from JSON, and gives a [`SceneGraph`].
 
+pub mod camera;
+pub mod config;
+pub mod geometry;
 pub mod graph;
+pub mod ground;
+pub mod json;
+pub mod look;
+pub mod relation;
+pub mod sample;
+pub mod visibility;
+pub mod world;
 
+pub use config::{DirectionsFrom, SceneConfig};
 pub use graph::{SceneGraph, SceneView};
+pub use relation::Directions;
+pub use sample::{Pool, Rejections};
+pub use visibility::Sight;
+pub use world::{Asset, World};
+
+use crate::vocab::{N_TYPES, VocabError, Vocabulary};
+use geometry::Vec3;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// What can be wrong with scenes, or with what they are made from.
+#[derive(Debug, Error)]
+pub enum SceneError {
+    #[error(transparent)]
+    Vocab(#[from] VocabError),
+    #[error("{0}")]
+    Json(String),
+    #[error("scene constraints: {key} is {value}, but has to be {expected}")]
+    Config { key: &'static str, value: String, expected: String },
+    #[error("{file}: {place}: {problem}")]
+    Look { file: String, place: String, problem: String },
+    #[error("{file}: scenes[{index}].{place}: {problem}")]
+    Scene { file: String, index: usize, place: String, problem: String },
+    #[error(
+        "scene {index} of pool \"{pool}\" (seed {seed}) could not be sampled: {n_objects} objects, {rejections}; \
+         ask for fewer objects or loosen the constraint that rejected most"
+    )]
+    Exhausted { pool: String, seed: u64, index: u64, n_objects: usize, rejections: Rejections },
+}
+
+/// One scene, in numbers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scene {
+    pub origin: Arc<Origin>,
+    /// Index in its pool, which never moves.
+    pub index: u64,
+    /// None: the name that `image_filename` makes of pool and index.
+    pub image_filename: Option<Box<str>>,
+    pub objects: Vec<Object>,
+    /// By `relation * n_objects + object`: the objects that stand so to the object.
+    pub related: Vec<u32>,
+    pub directions: Directions,
+    /// Where the picture is taken from and lit from; published CLEVR scenes do not say.
+    pub staging: Option<Staging>,
+}
+
+/// What the scenes of a pool have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Origin {
+    /// The pool's name; `split` in scene files.
+    pub pool: String,
+    /// What the scenes are a function of, with their index; None for scenes from elsewhere.
+    pub stream: Option<StreamId>,
+    /// Names of the lights that have a place.
+    pub lights: Vec<String>,
+}
+
+/// A stream of scenes, of the pool of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StreamId {
+    /// Fingerprint of the world.
+    pub world: String,
+    pub seed: u64,
+}
+
+/// What of camera and lights differs from scene to scene.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Staging {
+    pub camera: Vec3,
+    /// In the order of `Origin::lights`.
+    pub lights: Vec<Vec3>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Object {
+    /// Value number by attribute type.
+    pub attributes: [u8; N_TYPES],
+    /// Its centre.
+    pub position: Vec3,
+    pub rotation_deg: f64,
+    /// Where its centre falls in the picture, right and down, and how deep it lies.
+    pub pixel: [i32; 2],
+    pub depth: f64,
+    /// What is seen of it; published CLEVR scenes do not say.
+    pub sight: Option<Seen>,
+}
+
+/// What is seen of an object in its picture.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seen {
+    pub visible_px: u32,
+    /// Share of the pixels that it would have if no other object were there.
+    pub visible_fraction: f64,
+    /// Tight box of the visible pixels: x and y of the first, x and y behind the last.
+    pub bbox: [u16; 4],
+}
+
+/// The name that a pool's pictures have.
+pub fn image_filename(pool: &str, index: u64) -> String {
+    format!("HOPE_{pool}_{index:06}.png")
+}
+
+impl Scene {
+    pub fn n_objects(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// The file name of the scene's picture, unique over all pools.
+    pub fn image_filename(&self) -> String {
+        self.image_filename.as_deref().map_or_else(|| image_filename(&self.origin.pool, self.index), str::to_owned)
+    }
+
+    /// What programs and questions see of the scene.
+    pub fn graph(&self, vocab: &Vocabulary) -> SceneGraph {
+        SceneGraph::from_masks(vocab, self.objects.iter().map(|o| o.attributes).collect(), self.related.clone())
+    }
+}

@@ -1,0 +1,161 @@
+//! Constraints on scenes in (JSON or literals), checked constraints out.
+
+use super::SceneError;
+use crate::vocab::MAX_OBJECTS;
+use serde::{Deserialize, Serialize};
+
+/// Which camera the `directions` of a scene, and so its relations, are taken from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DirectionsFrom {
+    /// The camera that takes the picture, jitter included.
+    Camera,
+    /// The camera before its jitter, as in every published CLEVR scene.
+    Clevr,
+}
+
+/// What a sampled scene has to satisfy. The defaults are CLEVR-HOPE's.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct SceneConfig {
+    /// The number of objects is uniform in `min_objects..=max_objects`.
+    pub min_objects: u32,
+    pub max_objects: u32,
+    /// Least gap between two objects: distance of their centres on the ground less both radii.
+    pub min_distance: f64,
+    /// Along each direction, two objects are level or at least so far apart.
+    pub margin: f64,
+    /// Positions tried for an object before the scene starts again.
+    pub tries_per_object: u32,
+    /// x and y are uniform in `-position_range..position_range`.
+    pub position_range: f64,
+    /// Least number of visible pixels of each object in a picture of `width` x `height`.
+    pub min_pixels: u32,
+    pub width: u32,
+    pub height: u32,
+    pub directions: DirectionsFrom,
+    /// Times that a scene may start again before it is given up with an error.
+    pub max_restarts: u32,
+}
+
+impl Default for SceneConfig {
+    fn default() -> Self {
+        Self {
+            min_objects: 3,
+            max_objects: 10,
+            min_distance: 0.25,
+            margin: 0.4,
+            tries_per_object: 50,
+            position_range: 3.0,
+            min_pixels: 100,
+            width: 480,
+            height: 320,
+            directions: DirectionsFrom::Camera,
+            max_restarts: 10_000,
+        }
+    }
+}
+
+/// Most pixels along a side of a picture, so that a pixel's place fits in 16 bits.
+const MAX_SIDE: u32 = 8192;
+
+impl SceneConfig {
+    /// Reads constraints from JSON; what is left out has its default. `file` names it in messages.
+    pub fn from_json(bytes: &[u8], file: &str) -> Result<Self, SceneError> {
+        let config: Self =
+            serde_json::from_slice(bytes).map_err(|e| SceneError::Json(crate::error::json_message(file, &e)))?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// Errors with the first constraint that no scene could be sampled under, and its remedy.
+    pub fn validate(&self) -> Result<(), SceneError> {
+        let most = MAX_OBJECTS as u32;
+        let finite_from = |value: f64, least: f64| value.is_finite() && value >= least;
+        let checks: [(&'static str, String, bool, String); 10] = [
+            (
+                "max_objects",
+                self.max_objects.to_string(),
+                self.max_objects <= most,
+                format!("at most {most}, since a set of objects is a {most}-bit mask"),
+            ),
+            (
+                "min_objects",
+                self.min_objects.to_string(),
+                (1..=self.max_objects).contains(&self.min_objects),
+                format!("from 1 to max_objects, which is {}", self.max_objects),
+            ),
+            ("min_distance", self.min_distance.to_string(), finite_from(self.min_distance, 0.0), "0 or more".into()),
+            ("margin", self.margin.to_string(), finite_from(self.margin, 0.0), "0 or more".into()),
+            (
+                "tries_per_object",
+                self.tries_per_object.to_string(),
+                (1..=10_000).contains(&self.tries_per_object),
+                "from 1 to 10000".into(),
+            ),
+            (
+                "position_range",
+                self.position_range.to_string(),
+                finite_from(self.position_range, 0.0) && self.position_range <= 1000.0,
+                "from 0 to 1000 Blender units".into(),
+            ),
+            ("width", self.width.to_string(), (1..=MAX_SIDE).contains(&self.width), format!("from 1 to {MAX_SIDE}")),
+            ("height", self.height.to_string(), (1..=MAX_SIDE).contains(&self.height), format!("from 1 to {MAX_SIDE}")),
+            (
+                "min_pixels",
+                self.min_pixels.to_string(),
+                (1..=self.width.saturating_mul(self.height)).contains(&self.min_pixels),
+                format!(
+                    "from 1 to the {} pixels of a {} x {} picture",
+                    self.width.saturating_mul(self.height),
+                    self.width,
+                    self.height
+                ),
+            ),
+            (
+                "max_restarts",
+                self.max_restarts.to_string(),
+                (1..=1_000_000).contains(&self.max_restarts),
+                "from 1 to 1000000".into(),
+            ),
+        ];
+        match checks.into_iter().find(|(_, _, holds, _)| !holds) {
+            Some((key, value, _, expected)) => Err(SceneError::Config { key, value, expected }),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn defaults_are_valid_and_survive_json() {
+        let config = SceneConfig::default();
+        let json = serde_json::to_vec(&config).unwrap();
+        assert_eq!(SceneConfig::from_json(&json, "c.json").unwrap(), config);
+        assert_eq!(SceneConfig::from_json(b"{}", "c.json").unwrap(), config);
+    }
+
+    #[test]
+    fn faults_name_key_value_and_remedy() {
+        let cases = [
+            (
+                r#"{"max_objects": 40}"#,
+                "max_objects is 40, but has to be at most 32, since a set of objects is a 32-bit mask",
+            ),
+            (r#"{"min_objects": 0}"#, "min_objects is 0, but has to be from 1 to max_objects, which is 10"),
+            (r#"{"min_objects": 11}"#, "min_objects is 11, but"),
+            (r#"{"margin": -0.1}"#, "margin is -0.1, but has to be 0 or more"),
+            (r#"{"min_pixels": 0}"#, "min_pixels is 0, but has to be from 1 to the 153600 pixels"),
+            (r#"{"min_pixels": 200000}"#, "min_pixels is 200000, but"),
+            (r#"{"minimum_pixels": 3}"#, "c.json:1:17: unknown field `minimum_pixels`"),
+            (r#"{"directions": "left"}"#, "c.json:1:21: unknown variant `left`"),
+        ];
+        for (json, message) in cases {
+            let error = SceneConfig::from_json(json.as_bytes(), "c.json").unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+}

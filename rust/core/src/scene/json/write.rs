@@ -1,0 +1,148 @@
+//! Scenes in, JSON out: the same bytes for the same scene everywhere.
+//!
+//! Numbers were rounded when the scene was sampled, so their shortest decimal form is the rounded
+//! one.
+
+use crate::scene::{Object, Scene};
+use crate::vocab::{N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
+use serde::ser::{SerializeMap, SerializeSeq};
+use serde::{Serialize, Serializer};
+use serde_json::Value;
+use std::io;
+
+/// Appends a scene as one JSON object.
+pub fn write_scene(scene: &Scene, vocab: &Vocabulary, out: &mut Vec<u8>) -> serde_json::Result<()> {
+    serde_json::to_writer(out, &SceneJson { scene, vocab })
+}
+
+/// Writes a scene file, `{"info": ..., "scenes": [...]}`, a scene a line.
+///
+/// `info` is any JSON, CLEVR's split, licence, version and date for one.
+pub fn write_scene_file<'a>(
+    scenes: impl IntoIterator<Item = &'a Scene>,
+    vocab: &Vocabulary,
+    info: &Value,
+    mut out: impl io::Write,
+) -> io::Result<()> {
+    out.write_all(b"{\"info\": ")?;
+    serde_json::to_writer(&mut out, info)?;
+    out.write_all(b", \"scenes\": [")?;
+    let mut line = Vec::new();
+    for (number, scene) in scenes.into_iter().enumerate() {
+        line.clear();
+        line.extend_from_slice(if number == 0 { b"\n" } else { b",\n" });
+        write_scene(scene, vocab, &mut line)?;
+        out.write_all(&line)?;
+    }
+    out.write_all(b"\n]}\n")
+}
+
+/// The order of an object's attributes in CLEVR's files, by attribute type.
+const WRITTEN_ORDER: [usize; N_TYPES] = [3, 0, 1, 2];
+
+struct SceneJson<'a> {
+    scene: &'a Scene,
+    vocab: &'a Vocabulary,
+}
+
+impl Serialize for SceneJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let scene = self.scene;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("split", &scene.origin.pool)?;
+        map.serialize_entry("image_index", &scene.index)?;
+        map.serialize_entry("image_filename", &scene.image_filename())?;
+        map.serialize_entry(
+            "objects",
+            &Seq(scene.objects.iter().map(|object| ObjectJson { object, vocab: self.vocab })),
+        )?;
+        let n = scene.n_objects();
+        let sets = |relation: usize| Seq(scene.related[relation * n..][..n].iter().map(|&set| Set(set)));
+        map.serialize_entry(
+            "relationships",
+            &Map(RELATION_NAMES.iter().enumerate().map(|(r, name)| (*name, sets(r)))),
+        )?;
+        let directions = &scene.directions;
+        let named = RELATION_NAMES.iter().copied().zip(&directions.relations);
+        map.serialize_entry(
+            "directions",
+            &Map(named.chain([("above", &directions.above), ("below", &directions.below)])),
+        )?;
+        if let Some(staging) = &scene.staging {
+            map.serialize_entry("camera", &Map([("location", &staging.camera)].into_iter()))?;
+            let lights = scene.origin.lights.iter().map(String::as_str).zip(&staging.lights);
+            map.serialize_entry("lights", &Map(lights))?;
+        }
+        if let Some(stream) = &scene.origin.stream {
+            map.serialize_entry(
+                "stream",
+                &StreamJson { world: &stream.world, seed: stream.seed, pool: &scene.origin.pool, index: scene.index },
+            )?;
+        }
+        map.end()
+    }
+}
+
+#[derive(Serialize)]
+struct StreamJson<'a> {
+    world: &'a str,
+    seed: u64,
+    pool: &'a str,
+    index: u64,
+}
+
+struct ObjectJson<'a> {
+    object: &'a Object,
+    vocab: &'a Vocabulary,
+}
+
+impl Serialize for ObjectJson<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let object = self.object;
+        let mut map = serializer.serialize_map(None)?;
+        for kind in WRITTEN_ORDER {
+            let value = usize::from(object.attributes[kind]);
+            map.serialize_entry(TYPE_NAMES[kind], self.vocab.value_name(kind, value))?;
+        }
+        map.serialize_entry("3d_coords", &object.position)?;
+        map.serialize_entry("rotation", &object.rotation_deg)?;
+        map.serialize_entry("pixel_coords", &(object.pixel[0], object.pixel[1], object.depth))?;
+        if let Some(seen) = &object.sight {
+            map.serialize_entry("visible_pixels", &seen.visible_px)?;
+            map.serialize_entry("visible_fraction", &seen.visible_fraction)?;
+            map.serialize_entry("bbox", &seen.bbox)?;
+        }
+        map.end()
+    }
+}
+
+/// A set of objects, as the list of their numbers.
+struct Set(u32);
+
+impl Serialize for Set {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut seq = serializer.serialize_seq(None)?;
+        let mut rest = self.0;
+        while rest != 0 {
+            seq.serialize_element(&rest.trailing_zeros())?;
+            rest &= rest - 1;
+        }
+        seq.end()
+    }
+}
+
+/// An iterator that is written as a list, or as an object.
+struct Seq<I>(I);
+struct Map<I>(I);
+
+impl<I: Iterator<Item: Serialize> + Clone> Serialize for Seq<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.0.clone())
+    }
+}
+
+impl<'a, V: Serialize, I: Iterator<Item = (&'a str, V)> + Clone> Serialize for Map<I> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.clone())
+    }
+}

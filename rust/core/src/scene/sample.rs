@@ -1,0 +1,363 @@
+//! World, seed, pool and index in, a scene out that meets every constraint.
+//!
+//! A scene is a function of its index alone, so any of them can be made anywhere, in any order.
+//! What is tested is what the file will say: every number is rounded before it decides anything.
+
+use super::config::DirectionsFrom;
+use super::geometry::{Vec3, round6};
+use super::relation::Directions;
+use super::visibility::{Body, Viewer};
+use super::world::{SHAPE, SIZE, World};
+use super::{Object, Origin, Scene, SceneError, Seen, Staging, StreamId};
+use crate::rng::{StreamKey, StreamRng};
+use crate::scene::camera::{Camera, Lens};
+use crate::vocab::N_TYPES;
+use rayon::prelude::*;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A named, endless, seeded stream of scenes.
+#[derive(Clone, Debug)]
+pub struct Pool<'w> {
+    world: &'w World,
+    seed: u64,
+    origin: Arc<Origin>,
+    scenes: StreamKey,
+    places: StreamKey,
+    lens: Lens,
+}
+
+/// How often each constraint turned something down while scenes were sampled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Rejections {
+    /// Positions too near to another object, with the constraint's value.
+    pub distance: u64,
+    /// Positions nearly level with another object.
+    pub margin: u64,
+    /// Scenes with an object that found no position in its number of tries.
+    pub placement: u64,
+    /// Scenes with an object that too little is seen of.
+    pub visibility: u64,
+}
+
+impl Rejections {
+    /// Scenes that started again.
+    pub fn restarts(&self) -> u64 {
+        self.placement + self.visibility
+    }
+}
+
+impl std::ops::AddAssign for Rejections {
+    fn add_assign(&mut self, other: Self) {
+        self.distance += other.distance;
+        self.margin += other.margin;
+        self.placement += other.placement;
+        self.visibility += other.visibility;
+    }
+}
+
+impl fmt::Display for Rejections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} attempts failed ({} because tries_per_object ran out, after min_distance rejected {} positions and \
+             margin {}; {} because of min_pixels)",
+            self.restarts(),
+            self.placement,
+            self.distance,
+            self.margin,
+            self.visibility
+        )
+    }
+}
+
+/// Camera and lights of a scene, and what follows from them.
+struct Stage {
+    camera: Camera,
+    directions: Directions,
+    staging: Staging,
+}
+
+/// An object before it is seen.
+#[derive(Clone, Copy)]
+struct Placed {
+    attributes: [u8; N_TYPES],
+    position: Vec3,
+    rotation_deg: f64,
+    turn: [f64; 2],
+}
+
+/// Room to work in, one a thread.
+#[derive(Default)]
+struct Workspace<'w> {
+    placed: Vec<Placed>,
+    bodies: Vec<Body<'w>>,
+    viewer: Viewer,
+}
+
+impl<'w> Pool<'w> {
+    pub fn new(world: &'w World, seed: u64, name: &str) -> Self {
+        let stream =
+            |kind: &[u8]| StreamKey::new(&[kind, world.fingerprint().as_bytes(), &seed.to_le_bytes(), name.as_bytes()]);
+        let origin = Arc::new(Origin {
+            pool: name.to_owned(),
+            stream: Some(StreamId { world: world.fingerprint().to_owned(), seed }),
+            lights: world.look().lights.iter().map(|light| light.name.clone()).collect(),
+        });
+        let lens = world.look().camera.lens(world.config().width, world.config().height);
+        Self { world, seed, origin, scenes: stream(b"scene"), places: stream(b"place"), lens }
+    }
+
+    pub fn world(&self) -> &'w World {
+        self.world
+    }
+
+    pub fn name(&self) -> &str {
+        &self.origin.pool
+    }
+
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// One scene.
+    pub fn scene(&self, index: u64) -> Result<Scene, SceneError> {
+        self.sample(index, &mut Workspace::default()).map(|(scene, _)| scene)
+    }
+
+    /// One scene, and how often constraints rejected something on the way.
+    pub fn scene_with_rejections(&self, index: u64) -> Result<(Scene, Rejections), SceneError> {
+        self.sample(index, &mut Workspace::default())
+    }
+
+    /// Many scenes, in the order of their indices given, on all cores.
+    ///
+    /// Errors with the first of them that cannot be sampled.
+    pub fn scenes(&self, indices: impl IntoIterator<Item = u64>) -> Result<Vec<Scene>, SceneError> {
+        self.map_scenes(indices, |scene| scene)
+    }
+
+    /// What `look_at` makes of each of many scenes, on all cores: for those who scan scenes without
+    /// keeping them.
+    pub fn map_scenes<T: Send>(
+        &self,
+        indices: impl IntoIterator<Item = u64>,
+        look_at: impl Fn(Scene) -> T + Sync,
+    ) -> Result<Vec<T>, SceneError> {
+        let indices: Vec<u64> = indices.into_iter().collect();
+        // Scenes behind one that failed need not be made, those before it do: the first error is
+        // the same at any number of threads.
+        let first_failed = AtomicUsize::new(usize::MAX);
+        let results: Vec<Option<Result<T, SceneError>>> = indices
+            .par_iter()
+            .enumerate()
+            .map_init(Workspace::default, |workspace, (place, &index)| {
+                if place > first_failed.load(Ordering::Relaxed) {
+                    return None;
+                }
+                let result = self.sample(index, workspace).map(|(scene, _)| look_at(scene));
+                if result.is_err() {
+                    first_failed.fetch_min(place, Ordering::Relaxed);
+                }
+                Some(result)
+            })
+            .collect();
+        results.into_iter().flatten().collect()
+    }
+
+    /// The one-object pictures of a place: the same position, rotation, camera and lights, with the
+    /// attributes given, each with the index that its scene has in the pool.
+    ///
+    /// Drawn again until each of them shows at least `min_pixels` of its object.
+    pub fn single(&self, place: u64, pictures: &[(u64, [u8; N_TYPES])]) -> Result<Vec<Scene>, SceneError> {
+        let mut rng = self.places.at(place);
+        let mut workspace = Workspace::default();
+        let mut rejections = Rejections::default();
+        'draw: while rejections.restarts() <= u64::from(self.world.config().max_restarts) {
+            let stage = self.draw_stage(&mut rng);
+            let ground = self.draw_position(&mut rng);
+            let rotation_deg = draw_rotation(&mut rng);
+            let mut scenes = Vec::with_capacity(pictures.len());
+            for &(index, attributes) in pictures {
+                workspace.placed.clear();
+                workspace.placed.push(self.placed(attributes, ground, rotation_deg));
+                match self.finish(index, &stage, &mut workspace) {
+                    Some(scene) => scenes.push(scene),
+                    None => {
+                        rejections.visibility += 1;
+                        continue 'draw;
+                    }
+                }
+            }
+            return Ok(scenes);
+        }
+        Err(self.exhausted(place, 1, rejections))
+    }
+
+    fn sample(&self, index: u64, workspace: &mut Workspace<'w>) -> Result<(Scene, Rejections), SceneError> {
+        let config = self.world.config();
+        let mut rng = self.scenes.at(index);
+        // The number of objects and the stage stay when a scene starts again, so that hard scenes
+        // are not replaced by easier ones.
+        let n_objects = (config.min_objects + rng.below(config.max_objects - config.min_objects + 1)) as usize;
+        let stage = self.draw_stage(&mut rng);
+        let mut rejections = Rejections::default();
+        while rejections.restarts() <= u64::from(config.max_restarts) {
+            if !self.place(n_objects, &stage.directions, &mut rng, &mut workspace.placed, &mut rejections) {
+                rejections.placement += 1;
+                continue;
+            }
+            match self.finish(index, &stage, workspace) {
+                Some(scene) => return Ok((scene, rejections)),
+                None => rejections.visibility += 1,
+            }
+        }
+        Err(self.exhausted(index, n_objects, rejections))
+    }
+
+    fn exhausted(&self, index: u64, n_objects: usize, rejections: Rejections) -> SceneError {
+        let (pool, seed) = (self.origin.pool.clone(), self.seed);
+        SceneError::Exhausted { pool, seed, index, n_objects, rejections }
+    }
+
+    fn draw_stage(&self, rng: &mut StreamRng) -> Stage {
+        let look = self.world.look();
+        let mut jittered = |location: Vec3, jitter: f64| location.map(|x| round6(x + rng.uniform(-jitter, jitter)));
+        let camera = jittered(look.camera.location, look.camera.jitter);
+        let lights = look.lights.iter().map(|light| jittered(light.location, light.jitter)).collect();
+        let seen_from = match self.world.config().directions {
+            DirectionsFrom::Camera => camera,
+            DirectionsFrom::Clevr => look.camera.location,
+        };
+        Stage {
+            camera: look.camera.at(camera, self.lens),
+            directions: Directions::from_camera(seen_from, look.camera.target),
+            staging: Staging { camera, lights },
+        }
+    }
+
+    /// Size, colour, material and shape of an object, each uniform over the vocabulary.
+    fn draw_attributes(&self, rng: &mut StreamRng) -> [u8; N_TYPES] {
+        std::array::from_fn(|kind| rng.below(self.world.vocab().n_values(kind) as u32) as u8)
+    }
+
+    fn draw_position(&self, rng: &mut StreamRng) -> [f64; 2] {
+        let range = self.world.config().position_range;
+        [round6(rng.uniform(-range, range)), round6(rng.uniform(-range, range))]
+    }
+
+    /// Places all objects of a scene; false when one found no position.
+    fn place(
+        &self,
+        n_objects: usize,
+        directions: &Directions,
+        rng: &mut StreamRng,
+        placed: &mut Vec<Placed>,
+        rejections: &mut Rejections,
+    ) -> bool {
+        placed.clear();
+        while placed.len() < n_objects {
+            let attributes = self.draw_attributes(rng);
+            let radius = self.world.radius(attributes[SIZE]);
+            let found = (0..self.world.config().tries_per_object).find_map(|_| {
+                let ground = self.draw_position(rng);
+                self.fits(ground, radius, placed, directions, rejections).then_some(ground)
+            });
+            let Some(ground) = found else { return false };
+            let rotation_deg = draw_rotation(rng);
+            placed.push(self.placed(attributes, ground, rotation_deg));
+        }
+        true
+    }
+
+    fn placed(&self, attributes: [u8; N_TYPES], [x, y]: [f64; 2], rotation_deg: f64) -> Placed {
+        let (sin, cos) = libm::sincos(rotation_deg.to_radians());
+        let position = [x, y, self.world.radius(attributes[SIZE])];
+        Placed { attributes, position, rotation_deg, turn: [cos, sin] }
+    }
+
+    /// Whether a new object keeps its distance and its margin to all that are there.
+    fn fits(
+        &self,
+        [x, y]: [f64; 2],
+        radius: f64,
+        placed: &[Placed],
+        directions: &Directions,
+        rejections: &mut Rejections,
+    ) -> bool {
+        let config = self.world.config();
+        let (right, behind) = (directions.right(), directions.behind());
+        for other in placed {
+            let (dx, dy) = (x - other.position[0], y - other.position[1]);
+            // Left and front are right and behind with the sign turned.
+            let level = |along: Vec3| {
+                let offset = (dx * along[0] + dy * along[1]).abs();
+                0.0 < offset && offset < config.margin
+            };
+            if level(right) || level(behind) {
+                rejections.margin += 1;
+                return false;
+            }
+            let other_radius = self.world.radius(other.attributes[SIZE]);
+            if (dx * dx + dy * dy).sqrt() - radius - other_radius < config.min_distance {
+                rejections.distance += 1;
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Looks at the objects placed; None when too little is seen of one.
+    fn finish(&self, index: u64, stage: &Stage, workspace: &mut Workspace<'w>) -> Option<Scene> {
+        let Workspace { placed, bodies, viewer } = workspace;
+        bodies.clear();
+        bodies.extend(placed.iter().map(|object| self.body(object)));
+        let ground = &self.world.look().ground;
+        let sights = viewer.view(bodies, &stage.camera, ground, self.world.config().min_pixels)?;
+        let objects: Vec<Object> = placed
+            .iter()
+            .zip(sights)
+            .map(|(object, sight)| {
+                let centre = stage.camera.project(object.position);
+                Object {
+                    attributes: object.attributes,
+                    position: object.position,
+                    rotation_deg: object.rotation_deg,
+                    pixel: [centre.u_px.round() as i32, centre.v_px.round() as i32],
+                    depth: round6(centre.depth),
+                    sight: Some(Seen {
+                        visible_px: sight.visible_px,
+                        visible_fraction: round6(f64::from(sight.visible_px) / f64::from(sight.total_px)),
+                        bbox: sight.bbox,
+                    }),
+                }
+            })
+            .collect();
+        let positions: Vec<Vec3> = objects.iter().map(|object| object.position).collect();
+        Some(Scene {
+            origin: Arc::clone(&self.origin),
+            index,
+            image_filename: None,
+            related: stage.directions.related(&positions),
+            objects,
+            directions: stage.directions,
+            staging: Some(stage.staging.clone()),
+        })
+    }
+
+    fn body(&self, object: &Placed) -> Body<'w> {
+        Body {
+            solid: self.world.solid(object.attributes[SHAPE]),
+            radius: self.world.radius(object.attributes[SIZE]),
+            position: object.position,
+            turn: object.turn,
+        }
+    }
+}
+
+/// Degrees in `[0, 360)`.
+fn draw_rotation(rng: &mut StreamRng) -> f64 {
+    let rotation_deg = round6(rng.uniform(0.0, 360.0));
+    if rotation_deg < 360.0 { rotation_deg } else { 0.0 }
+}

@@ -1,0 +1,92 @@
+//! A solid of revolution and a camera in, the edges of its outline out.
+
+use super::frame::Frame;
+use super::outline::Rows;
+use super::solid::{Revolved, Ring};
+use crate::scene::geometry::Vec3;
+
+/// Segments that a ring is cut into on each side of the plane through its axis and the camera.
+const HALF_SEGMENTS: usize = 40;
+
+/// A ring of radius 1 cut into segments, from the camera's side (1, 0) to the far side (-1, 0).
+#[derive(Clone, Debug)]
+pub struct Circle {
+    /// The segments' ends, a little further out than 1 so that the polygon has the circle's area.
+    ends: [[f64; 2]; HALF_SEGMENTS + 1],
+    /// Cosine in the middle of each segment, descending.
+    middles: [f64; HALF_SEGMENTS],
+}
+
+impl Default for Circle {
+    fn default() -> Self {
+        let step = std::f64::consts::PI / HALF_SEGMENTS as f64;
+        let radius = (step / libm::sin(step)).sqrt();
+        Self {
+            ends: std::array::from_fn(|j| {
+                let (sin, cos) = libm::sincos(step * j as f64);
+                [radius * cos, radius * sin]
+            }),
+            middles: std::array::from_fn(|j| libm::cos(step * (j as f64 + 0.5))),
+        }
+    }
+}
+
+impl Circle {
+    #[inline]
+    fn point(&self, ring: &Ring, end: usize) -> Vec3 {
+        let [cos, sin] = self.ends[end];
+        [ring.radius * cos, ring.radius * sin, ring.z]
+    }
+}
+
+/// Draws the outline of a solid in a frame that is turned so that the camera stands over its x axis.
+pub fn trace_revolved(solid: &Revolved, frame: &Frame<'_>, circle: &Circle, rows: &mut Rows) {
+    // How many segments of each facet face the camera, on each side of the x axis: the top, then
+    // the facet below each ring, the bottom last. A ring is outline along the segments that one of
+    // its facets shows and the other hides.
+    let (away, up) = (frame.eye[0], frame.eye[2]);
+    let all_if = |facing: bool| if facing { HALF_SEGMENTS } else { 0 };
+    let mut above = all_if(solid.rings.first().is_some_and(|top| up > top.z));
+    for (k, ring) in solid.rings.iter().enumerate() {
+        let below = match solid.normals.get(k) {
+            Some(&[radial, z]) => {
+                let hidden = radial * ring.radius + z * (ring.z - up);
+                circle.middles.partition_point(|cos| radial * away * cos > hidden)
+            }
+            None => all_if(up < ring.z),
+        };
+        let mut last = circle.point(ring, above.min(below));
+        for end in above.min(below) + 1..=above.max(below) {
+            let next = circle.point(ring, end);
+            rows.mirrored_edges(frame, last, next);
+            last = next;
+        }
+        if let Some(next_ring) = solid.rings.get(k + 1) {
+            if 0 < below && below < HALF_SEGMENTS {
+                rows.mirrored_edges(frame, circle.point(ring, below), circle.point(next_ring, below));
+            }
+            if frame.may_be_cut(next_ring.z) {
+                trace_cut([ring, next_ring], below, frame, circle, rows);
+            }
+        }
+        above = below;
+    }
+}
+
+/// Draws where the ground cuts the facet between two rings, along the segments that face the camera.
+fn trace_cut(facet: [&Ring; 2], facing: usize, frame: &Frame<'_>, circle: &Circle, rows: &mut Rows) {
+    for mirror in [1.0, -1.0] {
+        let crossing = |end: usize| {
+            let [a, b] = facet.map(|ring| circle.point(ring, end)).map(|p| [p[0], mirror * p[1], p[2]]);
+            frame.crossing(a, b).map(|p| frame.project(p))
+        };
+        let mut last = crossing(0);
+        for end in 1..=facing {
+            let next = crossing(end);
+            if let (Some(a), Some(b)) = (last, next) {
+                rows.edge(a, b);
+            }
+            last = next;
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! Properties, look and constraints in, everything that decides a scene out, with a fingerprint.
+
+use super::SceneError;
+use super::config::SceneConfig;
+use super::look::Look;
+use super::visibility::Solid;
+use crate::error::json_message;
+use crate::vocab::Vocabulary;
+use serde_json::{Value, json};
+
+/// Attribute types by number, as `Vocabulary` numbers them.
+pub const SIZE: usize = 0;
+pub const MATERIAL: usize = 2;
+pub const SHAPE: usize = 3;
+/// CLEVR's largest integer answer; a world of more objects counts further.
+const CLEVR_LARGEST_COUNT: u32 = 10;
+
+/// Bytes, and the file's name for messages.
+#[derive(Clone, Copy, Debug)]
+pub struct Asset<'a> {
+    pub file: &'a str,
+    pub bytes: &'a [u8],
+}
+
+/// Everything that decides a scene but seed, pool and index.
+#[derive(Clone, Debug)]
+pub struct World {
+    vocab: Vocabulary,
+    look: Look,
+    config: SceneConfig,
+    /// Radius of each size.
+    radii: Vec<f64>,
+    /// Solid of each shape.
+    solids: Vec<Solid>,
+    fingerprint: String,
+}
+
+impl World {
+    /// Joins the three; errors when a constraint is impossible or an asset is not in the look.
+    pub fn new(properties: Asset<'_>, look: Asset<'_>, config: SceneConfig) -> Result<Self, SceneError> {
+        config.validate()?;
+        let largest_count = config.max_objects.max(CLEVR_LARGEST_COUNT) as u8;
+        let vocab = Vocabulary::from_properties_json(properties.bytes, properties.file, largest_count)?;
+        let fingerprint = fingerprint(&vocab, look, &config)?;
+        let look = Look::from_json(look.bytes, look.file)?;
+
+        let named =
+            |kind: usize, section: &'static str| {
+                let attribute = &vocab.types()[kind];
+                attribute.values.iter().zip(&attribute.definitions).map(move |(value, definition)| {
+                    (format!("{section}.{value}"), definition.as_str().unwrap_or_default())
+                })
+            };
+        let fault =
+            |(place, problem): (String, String)| SceneError::Look { file: properties.file.to_owned(), place, problem };
+        let solids = named(SHAPE, "shapes")
+            .map(|(place, asset)| look.solid(asset).cloned().map_err(|e| (place, e)))
+            .collect::<Result<_, _>>()
+            .map_err(fault)?;
+        for (place, asset) in named(MATERIAL, "materials") {
+            look.material(asset).map_err(|e| fault((place, e)))?;
+        }
+        let radii = vocab.types()[SIZE].definitions.iter().filter_map(Value::as_f64).collect();
+        Ok(Self { vocab, look, config, radii, solids, fingerprint })
+    }
+
+    pub fn vocab(&self) -> &Vocabulary {
+        &self.vocab
+    }
+
+    pub fn look(&self) -> &Look {
+        &self.look
+    }
+
+    pub fn config(&self) -> &SceneConfig {
+        &self.config
+    }
+
+    /// Radius of a size, in Blender units.
+    #[inline]
+    pub fn radius(&self, size: u8) -> f64 {
+        self.radii[usize::from(size)]
+    }
+
+    #[inline]
+    pub fn solid(&self, shape: u8) -> &Solid {
+        &self.solids[usize::from(shape)]
+    }
+
+    /// BLAKE3 of vocabulary, look and constraints, in hex: the same for files that say the same.
+    pub fn fingerprint(&self) -> &str {
+        &self.fingerprint
+    }
+}
+
+/// Hashes content rather than bytes: white space and the spelling of numbers do not count.
+fn fingerprint(vocab: &Vocabulary, look: Asset<'_>, config: &SceneConfig) -> Result<String, SceneError> {
+    let look: Value = serde_json::from_slice(look.bytes).map_err(|e| SceneError::Json(json_message(look.file, &e)))?;
+    let types: Vec<Value> = vocab.types().iter().map(|t| json!([t.name, t.values, t.definitions.clone()])).collect();
+    let content = canonical(json!({"properties": types, "look": look, "constraints": config}));
+    let mut hasher = blake3::Hasher::new_derive_key("clevrhope world v1");
+    hasher.update(content.to_string().as_bytes());
+    Ok(hasher.finalize().to_hex().to_string())
+}
+
+/// The same content with every number as a float, so that 1 and 1.0 are one number.
+fn canonical(value: Value) -> Value {
+    match value {
+        Value::Number(number) => number.as_f64().map_or(Value::Null, |x| json!(x)),
+        Value::Array(items) => items.into_iter().map(canonical).collect(),
+        Value::Object(entries) => entries.into_iter().map(|(key, item)| (key, canonical(item))).collect(),
+        other => other,
+    }
+}
