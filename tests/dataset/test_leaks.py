@@ -45,16 +45,18 @@ def chain(*functions: str) -> list[Row]:
     return [step(*f.split(), inputs=[k - 1] if k else []) for k, f in enumerate(("scene", *functions))]
 
 
-def scene(pool: str, index: int, *objects: str, shift: float = 0.0) -> Row:
-    """Objects ("small red rubber cube") in a row from left to right."""
+def scene(pool: str, index: int, *objects: str, row: float | None = None) -> Row:
+    """Objects ("small red rubber cube") from left to right, in a row of the scene's own if none is given."""
     n = len(objects)
-    rows = [dict(zip(("size", "color", "material", "shape"), each.split(), strict=True)) for each in objects]
-    places = [{"3d_coords": [i + shift, 0.25 * index, 0.7], "rotation": 45.0} for i in range(n)]
+    values = [
+        dict(zip(("size", "color", "material", "shape"), each.split(), strict=True)) for each in objects
+    ]
+    places = [{"3d_coords": [i, index if row is None else row, 0.7], "rotation": 45.0} for i in range(n)]
     left, right = [list(range(i)) for i in range(n)], [list(range(i + 1, n)) for i in range(n)]
     return {
         "image_index": index,
         "image_filename": f"HOPE_{pool}_{index:06d}.png",
-        "objects": [{**row, **place} for row, place in zip(rows, places, strict=True)],
+        "objects": [{**each, **place} for each, place in zip(values, places, strict=True)],
         "relationships": {"left": left, "right": right, "behind": left, "front": right},
     }
 
@@ -173,7 +175,7 @@ def clean() -> Dataset:
         f"small red {material} {shape}" for material in ("rubber", "metal") for shape in ("cylinder", "cube")
     ]
     data.scenes["minimal_material_shape"] = [
-        scene("minimal_material_shape", index, each) for index, each in enumerate(corners)
+        scene("minimal_material_shape", index, each, row=0.0) for index, each in enumerate(corners)
     ]
     question = "How many matte things are left of the cylinder?"
     data.ask("train", 0, question, "1", LEFT_OF_CYLINDER)
@@ -291,7 +293,11 @@ def two_matches_in_a_group(data: Dataset) -> None:
     data.questions["minimal_iid"] = data.questions["minimal_iid"][1:]
 
 
-def a_picture_twice_in_minimal_ood(data: Dataset) -> None:
+def a_picture_of_a_group_elsewhere(data: Dataset) -> None:
+    data.scenes["minimal_material_shape"][3]["objects"][0]["rotation"] = 46.0
+
+
+def a_question_twice_in_minimal_ood(data: Dataset) -> None:
     data.questions["minimal_ood"].append(data.questions["minimal_ood"][1])
 
 
@@ -373,9 +379,15 @@ def another_picture(data: Dataset) -> None:
             2,
             "does not mention rubber cylinder in its words",
         ),
-        (two_matches_in_a_group, "minimal_ood_questions.json", None, "not exactly one picture in four"),
+        (two_matches_in_a_group, "scenes/minimal_material_shape", 0, "not one picture in four of this place"),
         (
-            a_picture_twice_in_minimal_ood,
+            a_picture_of_a_group_elsewhere,
+            "scenes/minimal_material_shape",
+            0,
+            "not one picture in four of this",
+        ),
+        (
+            a_question_twice_in_minimal_ood,
             "minimal_ood_questions.json",
             None,
             "not exactly three answers in four",

@@ -44,11 +44,14 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class FinishedScene:
-    """A scene as a program sees it, its picture's name, and a digest of what is where in it."""
+    """A scene as a program sees it, its picture's name, and what tells it from others."""
 
     scene: Scene
     image_filename: str
     look: bytes
+    """A digest of what is where: equal for scenes that would look alike but for camera and lights."""
+    places: tuple[tuple[float, float, float], ...]
+    """Of each object x and y (z goes with its size) and its rotation in degrees."""
 
 
 @dataclass(frozen=True)
@@ -158,7 +161,7 @@ def read_scenes(path: Path, wanted: Collection[int]) -> Iterator[tuple[int, Fini
         try:
             index = row["image_index"]
             if index in wanted:
-                yield index, FinishedScene(scene_of(row), row["image_filename"], _look(row))
+                yield index, _scene(row)
         except (KeyError, TypeError) as error:
             raise DatasetError(f"{path}: a scene is no scene of CLEVR's files ({error})") from error
 
@@ -173,13 +176,11 @@ def read_json(path: Path) -> Any:
         raise DatasetError(f"{path}:{error.lineno}:{error.colno}: broken JSON ({error.msg})") from error
 
 
-def _look(row: Mapping[str, Any]) -> bytes:
-    """A digest of what is where; equal for scenes that would look alike but for camera and lights."""
-    objects = [
-        (each["size"], each["color"], each["material"], each["shape"], each["3d_coords"], each["rotation"])
-        for each in row["objects"]
-    ]
-    return hashlib.blake2b(json.dumps(objects).encode(), digest_size=16).digest()
+def _scene(row: Mapping[str, Any]) -> FinishedScene:
+    scene = scene_of(row)
+    places = tuple((*each["3d_coords"][:2], each["rotation"]) for each in row["objects"])
+    look = hashlib.blake2b(repr((scene.objects, places)).encode(), digest_size=16).digest()
+    return FinishedScene(scene, row["image_filename"], look, places)
 
 
 def _rows(path: Path, key: str, *, wanted: Collection[int] | None = None) -> Iterator[dict[str, Any]]:
