@@ -297,6 +297,10 @@ def a_picture_of_a_group_elsewhere(data: Dataset) -> None:
     data.scenes["minimal_material_shape"][3]["objects"][0]["rotation"] = 46.0
 
 
+def a_group_asked_in_other_words(data: Dataset) -> None:
+    data.questions["minimal_ood"][2]["question"] = "Is there any matte cylinder?"
+
+
 def a_question_twice_in_minimal_ood(data: Dataset) -> None:
     data.questions["minimal_ood"].append(data.questions["minimal_ood"][1])
 
@@ -379,6 +383,7 @@ def another_picture(data: Dataset) -> None:
             2,
             "does not mention rubber cylinder in its words",
         ),
+        (a_group_asked_in_other_words, "scenes/minimal_material_shape", 0, "asked different questions"),
         (two_matches_in_a_group, "scenes/minimal_material_shape", 0, "not one picture in four of this place"),
         (
             a_picture_of_a_group_elsewhere,

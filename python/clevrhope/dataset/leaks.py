@@ -125,8 +125,8 @@ def check_leaks(
     - No scene of train, complex_iid and minimal_iid holds the pair, and no question there mentions it:
       neither its program nor its words (`mention` says what that means).
     - Every scene of complex_ood holds it; every question of complex_ood and minimal_ood mentions it, in both.
-    - Of the four pictures of minimal_ood that show an object in the same place, exactly one holds it; exactly
-      three answers in four are no.
+    - Of the four pictures of minimal_ood that show an object in the same place, exactly one holds it, and all
+      are asked the same; exactly three answers in four are no.
     - No picture is in two splits, the minimal ones apart: not by name, not by its scene's objects and, for
       PNG files, not by its checksum in the manifest.
     - Every program, executed again, gives the question's answer.
@@ -240,11 +240,14 @@ class _Check:
         path = self.layout.questions_json(self.hop.name, name)
         file = self.layout.relative(path)
         n_questions = n_mentioning = n_no = 0
+        texts: dict[int, str] = {}  # of minimal_ood only, which is small: a question a picture
         for batch in _batches(read_questions(path)):
             for n, question in enumerate(batch, n_questions):
                 n_mentioning += self._check_mention(name, file, n, question)
                 self._check_answer(file, n, question, scenes)
             n_no += sum(question.answer == "no" for question in batch)
+            if name == "minimal_ood":
+                texts |= {question.image_index: question.text for question in batch}
             self._compare(name, arrays, n_questions, batch)
             n_questions += len(batch)
         if len(arrays) != n_questions:
@@ -253,7 +256,7 @@ class _Check:
             )
         n_with_pair = self._check_scenes(name, arrays, scenes)
         if name == "minimal_ood":
-            self._check_groups(arrays, scenes)
+            self._check_groups(arrays, scenes, texts)
             if 4 * n_no != 3 * n_questions:
                 value = f"{n_no} of {n_questions}"
                 self.found.add(file, None, "not exactly three answers in four are no", value)
@@ -303,8 +306,8 @@ class _Check:
                 self.found.add(f"scenes/{arrays.pool}", index, f"a picture of {split} lacks", self.hop.words)
         return n_with_pair
 
-    def _check_groups(self, arrays: SplitArrays, scenes: Pool) -> None:
-        """Four pictures of minimal_ood show an object in the same place, and one of the four is the pair."""
+    def _check_groups(self, arrays: SplitArrays, scenes: Pool, texts: Mapping[int, str]) -> None:
+        """Four pictures of minimal_ood show one place and are asked one question; one of them has the pair."""
         groups: dict[object, list[int]] = defaultdict(list)
         for index in arrays.used:
             if index in scenes:
@@ -314,6 +317,10 @@ class _Check:
             if (len(group), shown) != (4, 1):
                 problem = f"not one picture in four of this place shows a {self.hop.words}"
                 self.found.add(f"scenes/{arrays.pool}", group[0], problem, f"{shown} of {len(group)}")
+            sentences = sorted({texts[index] for index in group if index in texts})
+            if len(sentences) > 1:
+                problem = "the pictures of this place are asked different questions"
+                self.found.add(f"scenes/{arrays.pool}", group[0], problem, " ".join(sentences))
 
     def _compare(self, split: str, arrays: SplitArrays, first: int, batch: Sequence[Question]) -> None:
         """Compares a batch of JSON's questions with the arrays' rows from `first` on."""
