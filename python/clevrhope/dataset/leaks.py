@@ -307,7 +307,7 @@ class _Check:
         return n_with_pair
 
     def _check_groups(self, arrays: SplitArrays, scenes: Pool, texts: Mapping[int, str]) -> None:
-        """Four pictures of minimal_ood show one place and are asked one question; one of them has the pair."""
+        """Four pictures of minimal_ood show one place and are asked one question; one has the pair."""
         groups: dict[object, list[int]] = defaultdict(list)
         for index in arrays.used:
             if index in scenes:
