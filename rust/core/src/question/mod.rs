@@ -2,11 +2,13 @@
 
 pub mod balance;
 pub mod instantiate;
+pub mod json;
 pub mod memo;
 pub mod options;
 pub mod plan;
 pub mod search;
 pub mod template;
+pub mod tokens;
 pub mod wording;
 
 pub use template::{Family, TemplateError, TemplateSet};

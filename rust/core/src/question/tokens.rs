@@ -1,0 +1,90 @@
+//! Questions in, rows of word numbers out, as the HDF5 files of the public CLEVR models hold them.
+//!
+//! A row is `<START>`, the words, `<END>`, then `<NULL>` up to its width.
+
+use super::wording::tokenize;
+use crate::program::encode::{END, NULL, SPECIAL_NAMES, START};
+use std::collections::HashMap;
+use thiserror::Error;
+
+/// The words that a row can hold, and their numbers.
+#[derive(Clone, Debug)]
+pub struct QuestionVocabulary {
+    // Only ever asked, never walked through, so its order does not matter.
+    numbers: HashMap<String, i32>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum QuestionTokenError {
+    #[error("question token {number} is \"{found}\"; expected \"{expected}\"")]
+    Special { number: usize, found: String, expected: &'static str },
+    #[error("\"{text}\": the word \"{word}\" is not among the question tokens")]
+    UnknownWord { text: String, word: String },
+    #[error("\"{text}\" needs {needed} tokens with <START> and <END>, the row has room for {width}")]
+    TooWide { text: String, needed: usize, width: usize },
+}
+
+impl QuestionVocabulary {
+    /// The words of a `vocab.json` by number, the four special tokens first.
+    ///
+    /// # Errors
+    /// `Special` when the first four are not the special tokens.
+    pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, QuestionTokenError> {
+        let names: Vec<&str> = names.into_iter().collect();
+        for (number, expected) in SPECIAL_NAMES.into_iter().enumerate() {
+            let found = names.get(number).copied().unwrap_or("nothing");
+            if found != expected {
+                return Err(QuestionTokenError::Special { number, found: found.to_owned(), expected });
+            }
+        }
+        Ok(Self { numbers: names.iter().enumerate().map(|(i, name)| ((*name).to_owned(), i as i32)).collect() })
+    }
+
+    /// Fills a row with a question's tokens; returns how many there are, `<START>` and `<END>` included.
+    ///
+    /// # Errors
+    /// `UnknownWord`, or `TooWide` when the row is too narrow.
+    pub fn encode_into(&self, text: &str, row: &mut [i32]) -> Result<usize, QuestionTokenError> {
+        let words = tokenize(text);
+        let needed = words.len() + 2;
+        if needed > row.len() {
+            return Err(QuestionTokenError::TooWide { text: text.to_owned(), needed, width: row.len() });
+        }
+        row.fill(NULL);
+        row[0] = START;
+        row[needed - 1] = END;
+        for (slot, word) in row[1..].iter_mut().zip(words) {
+            let unknown = || QuestionTokenError::UnknownWord { text: text.to_owned(), word: word.to_owned() };
+            *slot = *self.numbers.get(word).ok_or_else(unknown)?;
+        }
+        Ok(needed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn vocabulary() -> QuestionVocabulary {
+        QuestionVocabulary::new(SPECIAL_NAMES.into_iter().chain([";", "Is", "it", "red"])).unwrap()
+    }
+
+    #[test]
+    fn a_row_is_framed_and_padded() {
+        let mut row = [7; 8];
+        assert_eq!(vocabulary().encode_into("Is it; red?", &mut row), Ok(6));
+        assert_eq!(row, [1, 5, 6, 4, 7, 2, 0, 0]);
+    }
+
+    #[test]
+    fn faults_name_question_and_word() {
+        let fault = |text: &str, width| vocabulary().encode_into(text, &mut vec![0; width]).unwrap_err().to_string();
+        assert_eq!(fault("Is it blue?", 9), "\"Is it blue?\": the word \"blue\" is not among the question tokens");
+        assert_eq!(
+            fault("Is it red?", 4),
+            "\"Is it red?\" needs 5 tokens with <START> and <END>, the row has room for 4"
+        );
+        let error = QuestionVocabulary::new(["<NULL>", "red"]).unwrap_err().to_string();
+        assert_eq!(error, "question token 1 is \"red\"; expected \"<START>\"");
+    }
+}
