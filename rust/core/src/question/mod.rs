@@ -1,6 +1,7 @@
 //! Questions: templates in, questions with programs, answers and texts out.
 
 pub mod balance;
+pub mod extent;
 pub mod instantiate;
 pub mod json;
 pub mod memo;

@@ -182,6 +182,21 @@ impl Phrasing {
         words
     }
 
+    /// Most tokens that this phrasing can give, when the parameters marked in `unset` never have a value.
+    pub fn most_tokens(&self, params: &[Param], unset: &[bool], lexicon: &Lexicon) -> usize {
+        let mut text = self.text.replace(['[', ']'], " ");
+        for (param, &unset) in params.iter().zip(unset) {
+            let words = if unset {
+                lexicon.words(param.kind, None).iter().map(String::as_str).collect()
+            } else {
+                lexicon.all_words(param.kind)
+            };
+            let longest = words.into_iter().max_by_key(|word| tokenize(word).len()).unwrap_or("");
+            text = text.replace(&param.name, longest);
+        }
+        tokenize(&text).len()
+    }
+
     /// CLEVR's rule: some attribute is given for both objects, and differently ("thing" is a shape).
     fn tells_two_objects_apart(&self, values: &[Option<u8>]) -> bool {
         self.two_objects.is_some_and(|pairs| {
