@@ -12,6 +12,7 @@ pub mod json;
 pub mod look;
 pub mod relation;
 pub mod sample;
+pub mod view;
 pub mod visibility;
 pub mod world;
 

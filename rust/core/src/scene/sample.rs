@@ -6,6 +6,7 @@
 use super::config::DirectionsFrom;
 use super::geometry::{Vec3, round6};
 use super::relation::Directions;
+use super::view::turn;
 use super::visibility::{Body, Viewer};
 use super::world::{SHAPE, SIZE, World};
 use super::{Object, Origin, Scene, SceneError, Seen, Staging, StreamId};
@@ -272,9 +273,8 @@ impl<'w> Pool<'w> {
     }
 
     fn placed(&self, attributes: [u8; N_TYPES], [x, y]: [f64; 2], rotation_deg: f64) -> Placed {
-        let (sin, cos) = libm::sincos(rotation_deg.to_radians());
         let position = [x, y, self.world.radius(attributes[SIZE])];
-        Placed { attributes, position, rotation_deg, turn: [cos, sin] }
+        Placed { attributes, position, rotation_deg, turn: turn(rotation_deg) }
     }
 
     /// Whether a new object keeps its distance and its margin to all that are there.

@@ -65,26 +65,27 @@ pub fn trace_revolved(solid: &Revolved, frame: &Frame<'_>, circle: &Circle, rows
             if 0 < below && below < HALF_SEGMENTS {
                 rows.mirrored_edges(frame, circle.point(ring, below), circle.point(next_ring, below));
             }
-            if frame.may_be_cut(next_ring.z) {
-                trace_cut([ring, next_ring], below, frame, circle, rows);
-            }
         }
         above = below;
     }
+    if let Some(first) = solid.rings.iter().skip(1).position(|ring| frame.may_be_cut(ring.z)) {
+        trace_cut(&solid.rings[first..], frame, circle, rows);
+    }
 }
 
-/// Draws where the ground cuts the facet between two rings, along the segments that face the camera.
-fn trace_cut(facet: [&Ring; 2], facing: usize, frame: &Frame<'_>, circle: &Circle, rows: &mut Rows) {
+/// Draws where the ground cuts the solid: all around, since what is not outline lies within it.
+fn trace_cut(rings: &[Ring], frame: &Frame<'_>, circle: &Circle, rows: &mut Rows) {
     for mirror in [1.0, -1.0] {
         let crossing = |end: usize| {
-            let [a, b] = facet.map(|ring| circle.point(ring, end)).map(|p| [p[0], mirror * p[1], p[2]]);
-            frame.crossing(a, b).map(|p| frame.project(p))
+            let mut points = rings.iter().map(|ring| circle.point(ring, end)).map(|p| [p[0], mirror * p[1], p[2]]);
+            let mut upper = points.next()?;
+            points.find_map(|lower| frame.crossing(std::mem::replace(&mut upper, lower), lower))
         };
         let mut last = crossing(0);
-        for end in 1..=facing {
+        for end in 1..=HALF_SEGMENTS {
             let next = crossing(end);
             if let (Some(a), Some(b)) = (last, next) {
-                rows.edge(a, b);
+                rows.edge(frame.project(a), frame.project(b));
             }
             last = next;
         }

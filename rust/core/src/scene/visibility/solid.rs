@@ -15,11 +15,11 @@ pub enum ShapeSpec {
     Revolved {
         profile_radius_z: Vec<[f64; 2]>,
     },
-    /// A cube of half extent 1; half of an edge's section from the flat to the diagonal, as
-    /// (height over the face's plane, distance from the face's middle), and the corner's coordinate.
+    /// A cube of half extent 1 with rounded edges: half of an edge's section, from the end of the
+    /// flat (1, x) to the diagonal, and the exponent of the superellipse that it follows.
     RoundedCube {
         edge_profile: Vec<[f64; 2]>,
-        corner: f64,
+        edge_exponent: f64,
     },
     /// Any convex solid: vertices, and faces whose vertices go round counter-clockwise from outside.
     Polyhedron {
@@ -96,8 +96,8 @@ impl Solid {
             }
             ShapeSpec::Icosphere { outline_radius } => Ok(Self::Sphere { radius: *outline_radius }),
             ShapeSpec::Revolved { profile_radius_z } => Revolved::new(profile_radius_z).map(Self::Revolved),
-            ShapeSpec::RoundedCube { edge_profile, corner } => {
-                rounded_cube(edge_profile, *corner).map(Self::Polyhedron)
+            ShapeSpec::RoundedCube { edge_profile, edge_exponent } => {
+                rounded_cube(edge_profile, *edge_exponent).map(Self::Polyhedron)
             }
             ShapeSpec::Polyhedron { vertices, faces } => Polyhedron::new(vertices, faces).map(Self::Polyhedron),
         }
@@ -256,27 +256,28 @@ fn convex_polygon(mut points: Vec<[f64; 2]>) -> Vec<[f64; 2]> {
 
 /// A cube with rounded edges and corners, as a mesh of quads.
 ///
-/// Each side is a grid whose lines lie where the profile's points do. Along an edge a section is
-/// the profile; towards a corner it draws in, by the same cubic law, so far that three edges meet
-/// in the corner given.
-fn rounded_cube(edge_profile: &[[f64; 2]], corner: f64) -> Result<Polyhedron, String> {
+/// In a section across an edge the rounding is `|u|^p + |v|^p = offset^p` about the end of the
+/// flats, at `1 - offset`, where p is the exponent; a corner is the same in three coordinates. The
+/// profile says where the rounding is cut.
+fn rounded_cube(edge_profile: &[[f64; 2]], exponent: f64) -> Result<Polyhedron, String> {
     let [first, .., last] = edge_profile else {
         return Err("edge_profile: expected at least two points".into());
     };
-    if first[0] != 1.0 || (last[0] - last[1]).abs() > 1e-3 {
+    let flat = first[1];
+    if !(first[0] == 1.0 && (0.0..1.0).contains(&flat) && (last[0] - last[1]).abs() < 1e-3) {
         return Err("edge_profile: has to go from (1, where the flat ends) to the diagonal".into());
     }
-    let fall = 1.0 - last[0];
-    let draw_in = last[1] - corner;
-    if !(fall > 0.0 && draw_in >= 0.0 && corner > 0.5) {
-        return Err(format!("corner: {corner} has to be above 0.5 and at most {}", last[1]));
+    if !(1.0..=100.0).contains(&exponent) {
+        return Err(format!("edge_exponent: {exponent} has to be from 1 to 100"));
     }
     let pieces = BEVEL_PIECES.min(edge_profile.len() - 1);
-    let kept = |k: usize| edge_profile[k * (edge_profile.len() - 1) / pieces];
-    // Grid lines of a side: (signed distance from the middle, fall of the surface there as a share).
-    let line = |k: usize, sign: f64| (sign * kept(k)[1], (1.0 - kept(k)[0]) / fall);
-    let lines: Vec<(f64, f64)> =
-        (0..=pieces).rev().map(|k| line(k, -1.0)).chain((0..=pieces).map(|k| line(k, 1.0))).collect();
+    let slope = |k: usize| {
+        let [across, along] = edge_profile[k * (edge_profile.len() - 1) / pieces];
+        (along - flat) / (across - flat)
+    };
+    // Grid lines of a side: the end of the flat that each is at, and how far it leans from there.
+    let far = (0..=pieces).rev().map(|k| (-flat, -slope(k)));
+    let lines: Vec<(f64, f64)> = far.chain((0..=pieces).map(|k| (flat, slope(k)))).collect();
     let n = lines.len();
 
     let mut vertices: Vec<Vec3> = Vec::new();
@@ -285,12 +286,13 @@ fn rounded_cube(edge_profile: &[[f64; 2]], corner: f64) -> Result<Polyhedron, St
     for side in 0..6 {
         let (axis, sign) = (side / 2, if side % 2 == 0 { 1.0 } else { -1.0 });
         let mut vertex = |i: usize, j: usize| {
-            let ((u, fall_u), (v, fall_v)) = (lines[i], lines[j]);
-            let height = 1.0 - fall * (fall_u + fall_v) + (fall - draw_in) * fall_u * fall_v;
+            let ((end_u, lean_u), (end_v, lean_v)) = (lines[i], lines[j]);
+            let power = |x: f64| libm::pow(x.abs(), exponent);
+            let scale = (1.0 - flat) / libm::pow(1.0 + power(lean_u) + power(lean_v), 1.0 / exponent);
             let mut p = [0.0; 3];
-            p[axis] = sign * height;
-            p[(axis + 1) % 3] = u - u.signum() * draw_in * fall_u * fall_v;
-            p[(axis + 2) % 3] = v - v.signum() * draw_in * fall_u * fall_v;
+            p[axis] = sign * (flat + scale);
+            p[(axis + 1) % 3] = end_u + scale * lean_u;
+            p[(axis + 2) % 3] = end_v + scale * lean_v;
             *numbers.entry(p.map(|x| (x * 1e6).round() as i64)).or_insert_with(|| {
                 vertices.push(p);
                 vertices.len() - 1

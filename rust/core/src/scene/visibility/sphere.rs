@@ -13,13 +13,14 @@ pub fn trace_sphere(radius: f64, centre: Vec3, camera: &Camera, ground: &[Plane]
     let (right, up, depth) = (dot(centre, camera.right), dot(centre, camera.up), dot(centre, camera.forward));
     // A ray (x, y, 1) meets the sphere where (ray . centre)^2 >= |ray|^2 * power.
     let power = dot(centre, centre) - radius * radius;
-    let (in_row, in_column) = (power - right * right, power - up * up);
-    if power <= 0.0 || in_row <= 0.0 || in_column <= 0.0 {
+    let in_row = power - right * right;
+    let in_both = in_row - up * up;
+    if in_both <= 0.0 {
         return; // The camera's plane cuts the sphere.
     }
-    let spread = (up * depth * up * depth + in_column * (depth * depth - power)).max(0.0).sqrt();
+    let spread = (up * depth * up * depth + in_both * (depth * depth - in_row)).max(0.0).sqrt();
     let row_of = |y: f64| (0.5 * height - y * lens.focal_px - 0.5).ceil().clamp(0.0, height) as u16;
-    let (first, end) = (row_of((up * depth + spread) / in_column), row_of((up * depth - spread) / in_column));
+    let (first, end) = (row_of((up * depth + spread) / in_both), row_of((up * depth - spread) / in_both));
     outline.first_row = first;
     for row in first..end {
         let y = (0.5 * height - (f64::from(row) + 0.5)) / lens.focal_px;
