@@ -17,6 +17,10 @@ pub enum Error {
     Batch(#[from] crate::program::BatchError),
     #[error(transparent)]
     Scene(#[from] crate::scene::SceneError),
+    #[error(transparent)]
+    Template(#[from] crate::question::TemplateError),
+    #[error(transparent)]
+    Split(#[from] crate::split::SplitError),
 }
 
 /// ` (did you mean "x"?)` when a candidate is near `name`, else nothing; made to end a sentence.

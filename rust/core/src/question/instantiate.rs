@@ -6,7 +6,7 @@
 use super::balance::Balance;
 use super::plan::Plan;
 use super::search::{QuestionRule, SearchStats, Searcher, Task, Verdict, chosen_values};
-use super::template::{MAX_PARAMS, NodeKind, TemplateSet};
+use super::template::{MAX_NODES, MAX_PARAMS, NodeKind, TemplateSet};
 use crate::program::function::{Function, Type};
 use crate::program::{Program, Step, execute};
 use crate::rng::{StreamKey, StreamRng};
@@ -37,7 +37,7 @@ pub struct Question {
 pub struct Instantiator<'a> {
     vocab: &'a Vocabulary,
     templates: &'a TemplateSet,
-    plans: Vec<Plan>,
+    plans: &'a [Plan],
     /// Families that can give what the rule asks for.
     usable: Vec<u16>,
     rule: QuestionRule,
@@ -58,7 +58,7 @@ impl<'a> Instantiator<'a> {
     pub fn new(
         vocab: &'a Vocabulary,
         templates: &'a TemplateSet,
-        plans: Vec<Plan>,
+        plans: &'a [Plan],
         rule: QuestionRule,
         holdout: Option<&'a Holdout>,
     ) -> Self {
@@ -173,7 +173,7 @@ impl<'a> Instantiator<'a> {
     ) -> Question {
         let source = &self.templates.families()[usize::from(family)];
         let mut values = [None; MAX_PARAMS];
-        let mut program = ProgramBuilder::default();
+        let mut program = ProgramBuilder { steps: Vec::with_capacity(32), outputs: [0; MAX_NODES], n_nodes: 0 };
         for (at, node) in plan.nodes.iter().enumerate() {
             let choice = searcher.choices()[at];
             let chosen = chosen_values(node.kind, choice, searcher.options.combinations());
@@ -182,7 +182,7 @@ impl<'a> Instantiator<'a> {
             }
             program.push(node.kind, node.inputs, choice.relation, &plan.params_of[at], &values);
         }
-        let program = Program { steps: program.steps };
+        let mut program = Program { steps: program.steps };
         let phrasing = &source.phrasings[rng.below(source.phrasings.len() as u32) as usize];
         let text = phrasing.question(&source.params, &values[..plan.n_params], self.templates.lexicon(), rng);
         let answer = match source.output() {
@@ -190,7 +190,7 @@ impl<'a> Instantiator<'a> {
             Type::Value(kind) => Answer::Value(kind, answer as u8),
             _ => Answer::Integer(answer as u8),
         };
-        let (relation_needed, n_relations) = relations_needed(&program, answer, scene, self.vocab);
+        let (relation_needed, n_relations) = relations_needed(&mut program, answer, scene, self.vocab);
         Question { scene: scene_index, family, answer, text, program, relation_needed, n_relations }
     }
 }
@@ -205,11 +205,11 @@ impl Workspace {
 }
 
 /// Expands a template's nodes into steps.
-#[derive(Default)]
 struct ProgramBuilder {
     steps: Vec<Step>,
-    /// The step that gives each node's output.
-    outputs: Vec<u8>,
+    /// The step that gives each node's output, of the nodes so far.
+    outputs: [u8; MAX_NODES],
+    n_nodes: usize,
 }
 
 impl ProgramBuilder {
@@ -221,8 +221,7 @@ impl ProgramBuilder {
         params: &[u8],
         values: &[Option<u8>; MAX_PARAMS],
     ) {
-        let input = |i: usize| self.outputs.get(usize::from(inputs[i])).copied().unwrap_or(0);
-        let (first, second) = (input(0), input(1));
+        let [first, second] = inputs.map(|input| self.outputs[usize::from(input)]);
         let mut last = match kind {
             NodeKind::Plain(function) => {
                 let inputs = match function.arity() {
@@ -253,7 +252,8 @@ impl ProgramBuilder {
             }
             NodeKind::Plain(_) | NodeKind::Relate => {}
         }
-        self.outputs.push(last);
+        self.outputs[self.n_nodes] = last;
+        self.n_nodes += 1;
     }
 
     fn step(&mut self, function: Function, argument: u8, inputs: [u8; 2]) -> u8 {
@@ -264,21 +264,20 @@ impl ProgramBuilder {
 
 /// For each `relate` of a program, whether its answer needs it: with the relation replaced by the whole
 /// scene there is another answer or none. The bits, and how many relations there are.
-pub fn relations_needed(program: &Program, answer: Answer, scene: SceneView<'_>, vocab: &Vocabulary) -> (u32, u8) {
+///
+/// The program is changed on the way and is as before in the end.
+pub fn relations_needed(program: &mut Program, answer: Answer, scene: SceneView<'_>, vocab: &Vocabulary) -> (u32, u8) {
     let (mut needed, mut count) = (0, 0);
-    if !program.steps.iter().any(|step| step.function == Function::Relate) {
-        return (0, 0);
-    }
-    let mut changed = program.clone();
-    for (i, step) in program.steps.iter().enumerate() {
+    for i in 0..program.steps.len() {
+        let step = program.steps[i];
         if step.function != Function::Relate {
             continue;
         }
-        changed.steps[i] = Step { function: Function::Scene, argument: 0, inputs: [0, 0] };
-        if execute(&changed, scene, vocab) != Ok(answer) {
+        program.steps[i] = Step { function: Function::Scene, argument: 0, inputs: [0, 0] };
+        if execute(program, scene, vocab) != Ok(answer) {
             needed |= 1 << count;
         }
-        changed.steps[i] = *step;
+        program.steps[i] = step;
         count += 1;
     }
     (needed, count)

@@ -13,11 +13,13 @@ pub struct Memo {
     len: usize,
 }
 
-impl Memo {
-    pub fn new() -> Self {
+impl Default for Memo {
+    fn default() -> Self {
         Self { slots: vec![(0, 0); SLOTS], generation: 0, len: 0 }
     }
+}
 
+impl Memo {
     pub fn clear(&mut self) {
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {

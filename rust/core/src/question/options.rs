@@ -68,70 +68,130 @@ impl Combinations {
     }
 }
 
+/// What an option leaves of its key's set: whether it changes the set, and how much is left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Left {
+    Nothing,
+    One,
+    More,
+    /// The set as it was: a trivial option.
+    AllOne,
+    AllMore,
+}
+const N_LEFT: usize = 5;
+/// `Left` by whether the set is unchanged (3) and by the size left, up to 2.
+const LEFT: [u8; 6] = [
+    Left::Nothing as u8,
+    Left::One as u8,
+    Left::More as u8,
+    Left::AllMore as u8,
+    Left::AllOne as u8,
+    Left::AllMore as u8,
+];
+
 /// What the relations of one object leave of each key. An option is `relation * n_keys + key`.
 #[derive(Clone, Debug, Default)]
 pub struct RelateOptions {
     is_filled: bool,
-    /// Options that change the key's set, by how much they leave: nothing, one object, more.
-    pub none: Vec<u16>,
-    pub one: Vec<u16>,
-    pub many: Vec<u16>,
-    /// Options that leave the key's set as it is.
-    pub trivial_one: Vec<u16>,
-    pub trivial_many: Vec<u16>,
+    /// Options by what they leave, a stretch of `room` each.
+    listed: Vec<u16>,
+    room: usize,
+    lens: [usize; N_LEFT],
     /// Objects that options with one result lead to, and sizes of results (a bit a size).
     pub single_objects: u32,
     pub sizes: u64,
-    /// Options that change the key's set and name the whole held-out conjunction: the option, the size
-    /// of what it leaves (2 for more) and its place in that size's list.
-    pub held: Vec<(u16, u8, u16)>,
+    /// Options that change the key's set and name the whole held-out conjunction: the size of what
+    /// they leave (2 for more) and their place among options of that size.
+    pub held: Vec<(u8, u16)>,
 }
 
 impl RelateOptions {
     /// Number of options that a macro with this tail has, trivial ones apart.
     #[inline]
     pub fn n_options(&self, tail: Tail) -> usize {
+        let [none, one, many, ..] = self.lens;
         match tail {
-            Tail::Unique => self.one.len(),
-            Tail::Set => self.one.len() + self.many.len(),
-            Tail::Count | Tail::Exist => self.none.len() + self.one.len() + self.many.len(),
+            Tail::Unique => one,
+            Tail::Set => one + many,
+            Tail::Count | Tail::Exist => none + one + many,
         }
     }
 
-    /// How many trivial options join them: a tenth of all, a ninth of the others, rounded.
+    /// Options that leave the key's set as it is, in the order in which they are drawn from.
+    pub fn trivial(&self, tail: Tail) -> impl Iterator<Item = u16> {
+        let more: &[u16] = if tail == Tail::Unique { &[] } else { self.list(Left::AllMore) };
+        self.list(Left::AllOne).iter().chain(more).copied()
+    }
+
+    /// How many trivial options join the others: a tenth of all, a ninth of the others, rounded.
     #[inline]
     pub fn n_trivial_offered(&self, tail: Tail) -> usize {
-        let trivial = match tail {
-            Tail::Unique => self.trivial_one.len(),
-            _ => self.trivial_one.len() + self.trivial_many.len(),
-        };
+        let [.., one, more] = self.lens;
+        let trivial = if tail == Tail::Unique { one } else { one + more };
         ((2 * self.n_options(tail) + 9) / 18).min(trivial)
     }
 
     /// Where the options that leave `size` objects (2 for more) start among a macro's options.
     #[inline]
     pub fn offset(&self, tail: Tail, size: u8) -> Option<usize> {
-        let before_one = if matches!(tail, Tail::Count | Tail::Exist) { self.none.len() } else { 0 };
+        let [none, one, ..] = self.lens;
+        let before_one = if matches!(tail, Tail::Count | Tail::Exist) { none } else { 0 };
         match (tail, size) {
             (Tail::Count | Tail::Exist, 0) => Some(0),
             (_, 0) => None,
             (_, 1) => Some(before_one),
             (Tail::Unique, _) => None,
-            _ => Some(before_one + self.one.len()),
+            _ => Some(before_one + one),
         }
     }
 
     /// A macro's option by number.
     #[inline]
     pub fn option(&self, tail: Tail, index: usize) -> u16 {
+        let [none, one, ..] = self.lens;
         let mut index = index;
         if matches!(tail, Tail::Count | Tail::Exist) {
-            if index < self.none.len() {
-                return self.none[index];
+            if index < none {
+                return self.listed[index];
             }
-            index -= self.none.len();
+            index -= none;
         }
-        if index < self.one.len() { self.one[index] } else { self.many[index - self.one.len()] }
+        if index < one { self.listed[self.room + index] } else { self.listed[2 * self.room + index - one] }
+    }
+
+    fn list(&self, left: Left) -> &[u16] {
+        let start = left as usize * self.room;
+        &self.listed[start..start + self.lens[left as usize]]
+    }
+
+    fn fill(&mut self, scene: SceneView<'_>, object: usize, keys: &[Key], full: u8) {
+        self.is_filled = true;
+        let n_relations = scene.related.len() / scene.n_objects().max(1);
+        self.room = n_relations * keys.len();
+        self.listed.resize(self.listed.len().max(N_LEFT * self.room), 0);
+        self.held.clear();
+        let (mut lens, mut single_objects, mut sizes) = ([0; N_LEFT], 0, 0u64);
+        let mut option = 0u16;
+        for relation in 0..n_relations {
+            let related = scene.related(relation, object);
+            for key in keys {
+                let left = key.objects & related;
+                let size = left.count_ones();
+                let unchanged = left == key.objects;
+                // Written for every option without a branch: this runs for every object of a scene.
+                let class = usize::from(LEFT[usize::from(unchanged) * 3 + size.min(2) as usize]);
+                let len = &mut lens[class];
+                self.listed[class * self.room + *len] = option;
+                if key.bits == full && !unchanged {
+                    self.held.push((size.min(2) as u8, *len as u16));
+                }
+                *len += 1;
+                sizes |= 1 << size;
+                single_objects |= if size == 1 { left } else { 0 };
+                option += 1;
+            }
+        }
+        (self.lens, self.single_objects, self.sizes) = (lens, single_objects, sizes);
     }
 }
 
@@ -144,7 +204,7 @@ pub struct SceneOptions {
     seen: Vec<(u32, u16)>,
     generation: u32,
     singles: Vec<u16>,
-    /// Keys that name the whole held-out conjunction, whose bits are `full`.
+    /// Keys that name the whole held-out conjunction, whose bits are `full` (no key's bits where nothing is held out).
     held: Vec<u16>,
     full: u8,
     sizes: u64,
@@ -209,7 +269,7 @@ impl SceneOptions {
         }
         self.singles.clear();
         self.held.clear();
-        self.full = holdout.map_or(0, Holdout::full);
+        self.full = holdout.map_or(u8::MAX, Holdout::full);
         self.sizes = 0;
         for (i, key) in self.keys.iter().enumerate() {
             let size = key.objects.count_ones();
@@ -217,7 +277,7 @@ impl SceneOptions {
             if size == 1 {
                 self.singles.push(i as u16);
             }
-            if key.bits == self.full && self.full != 0 {
+            if key.bits == self.full {
                 self.held.push(i as u16);
             }
         }
@@ -281,45 +341,8 @@ impl SceneOptions {
     /// Lists an object's options, once a scene.
     pub fn fill_relate(&mut self, scene: SceneView<'_>, object: usize) {
         let options = &mut self.relate[object];
-        if options.is_filled {
-            return;
-        }
-        options.is_filled = true;
-        for list in [
-            &mut options.none,
-            &mut options.one,
-            &mut options.many,
-            &mut options.trivial_one,
-            &mut options.trivial_many,
-        ] {
-            list.clear();
-        }
-        options.held.clear();
-        (options.single_objects, options.sizes) = (0, 0);
-        let n_relations = scene.related.len() / scene.n_objects().max(1);
-        for relation in 0..n_relations {
-            let related = scene.related(relation, object);
-            let base = relation * self.keys.len();
-            for (i, key) in self.keys.iter().enumerate() {
-                let left = key.objects & related;
-                let size = left.count_ones();
-                let option = (base + i) as u16;
-                options.sizes |= 1 << size;
-                let list = match (left == key.objects, size) {
-                    (false, 0) => &mut options.none,
-                    (false, 1) => &mut options.one,
-                    (false, _) => &mut options.many,
-                    (true, 1) => &mut options.trivial_one,
-                    (true, _) => &mut options.trivial_many,
-                };
-                if key.bits == self.full && self.full != 0 && left != key.objects {
-                    options.held.push((option, size.min(2) as u8, list.len() as u16));
-                }
-                list.push(option);
-                if size == 1 {
-                    options.single_objects |= left;
-                }
-            }
+        if !options.is_filled {
+            options.fill(scene, object, &self.keys, self.full);
         }
     }
 

@@ -70,6 +70,7 @@ pub struct PlanNode {
 pub struct Plan {
     pub nodes: Vec<PlanNode>,
     pub relates: Vec<u8>,
+    pub first_choice: usize,
     pub equal_params: Vec<(u8, u8)>,
     pub params_of: Vec<Vec<u8>>,
     pub n_params: usize,
@@ -78,13 +79,9 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// None for a template with more raw `relate` nodes than the search can follow.
-    pub fn new(family: &Family, vocab: &Vocabulary) -> Option<Self> {
+    pub fn new(family: &Family, vocab: &Vocabulary) -> Self {
         let relates: Vec<u8> =
             (0..family.nodes.len() as u8).filter(|&i| family.nodes[usize::from(i)].kind == NodeKind::Relate).collect();
-        if relates.len() > MAX_RELATES {
-            return None;
-        }
         let n_answers = match family.output() {
             Type::Bool => 2,
             Type::Integer => usize::from(vocab.largest_count()) + 1,
@@ -98,8 +95,9 @@ impl Plan {
         }
         mark_last_choice(&mut nodes);
         fill_live(&mut nodes);
-        Some(Self {
+        Self {
             relates,
+            first_choice: nodes.iter().position(|n| n.is_choice).unwrap_or(nodes.len()),
             equal_params: family
                 .constraints
                 .iter()
@@ -110,7 +108,7 @@ impl Plan {
             n_answers,
             possible: possible_answers(family, n_answers),
             nodes,
-        })
+        }
     }
 
     /// Whether a choice's outcome is a word small enough to be a bit, and all that the rest depends on

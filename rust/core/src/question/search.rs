@@ -28,6 +28,8 @@ use crate::vocab::Vocabulary;
 
 /// Options drawn at random before they are listed.
 const DRAWS: u32 = 24;
+/// The same at a last choice after a raw `relate`, where most options degenerate.
+const DRAWS_AFTER_RELATE: u32 = 4;
 /// One evaluation of the template as it is, and one for each raw `relate` left out.
 const ROWS: usize = 1 + MAX_RELATES;
 
@@ -70,6 +72,17 @@ pub struct SearchStats {
 }
 
 impl SearchStats {
+    /// What was done since an earlier count.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            attempts: self.attempts - earlier.attempts,
+            states: self.states - earlier.states,
+            options: self.options - earlier.options,
+            found: self.found - earlier.found,
+            exhausted: self.exhausted - earlier.exhausted,
+        }
+    }
+
     pub fn add(&mut self, other: Self) {
         self.attempts += other.attempts;
         self.states += other.states;
@@ -178,7 +191,7 @@ impl Searcher {
         Self {
             options: SceneOptions::new(vocab),
             stats: SearchStats::default(),
-            memo: Memo::new(),
+            memo: Memo::default(),
             outputs: [[0; MAX_NODES]; ROWS],
             descriptions: [Description::ANYTHING; MAX_NODES],
             choices: [Choice::default(); MAX_NODES],
@@ -303,7 +316,12 @@ impl Searcher {
         if task.rule == QuestionRule::With && !mentioned && !self.can_still_mention(task, at) {
             return Verdict::None;
         }
-        let key = task.plan.equal_params.is_empty().then(|| self.state_key(task, node, at, rows, mentioned));
+        if self.degenerates(task, node, at, rows) {
+            return Verdict::None;
+        }
+        // The first choice is reached in one way only.
+        let key = (task.plan.equal_params.is_empty() && at != task.plan.first_choice)
+            .then(|| self.state_key(task, node, at, rows, mentioned));
         if key.is_some_and(|key| self.memo.contains(key)) {
             return Verdict::None;
         }
@@ -315,6 +333,20 @@ impl Searcher {
             self.memo.insert(key);
         }
         verdict
+    }
+
+    /// Whether every question from here on degenerates: with a relation left out that has been chosen
+    /// already, all that the rest depends on is as it was.
+    fn degenerates(&self, task: &Task<'_>, node: &PlanNode, at: usize, rows: u32) -> bool {
+        task.plan.relates.iter().enumerate().any(|(i, &relate)| {
+            let row = i + 1;
+            usize::from(relate) < at
+                && rows >> row & 1 == 1
+                && node
+                    .live
+                    .iter()
+                    .all(|&live| self.outputs[row][usize::from(live)] == self.outputs[0][usize::from(live)])
+        })
     }
 
     fn can_still_mention(&self, task: &Task<'_>, at: usize) -> bool {
@@ -357,7 +389,8 @@ impl Searcher {
         if task.rule == QuestionRule::With && !mentioned && self.must_mention_at(task, at) {
             return self.try_mentioning(task, rng, at, rows, source, &mut living);
         }
-        for _ in 0..DRAWS.min(2 * count) {
+        let draws = if node.after_relate && node.is_last_choice { DRAWS_AFTER_RELATE } else { DRAWS };
+        for _ in 0..draws.min(2 * count) {
             let Some(pick) = self.pick(task, at, source, rng.below(count)) else { continue };
             match self.try_pick(task, rng, at, rows, mentioned, pick, &mut living) {
                 Verdict::None => {}
@@ -419,9 +452,8 @@ impl Searcher {
             }
             Source::Relations { object, tail, options, extra } => {
                 let lists = self.options.relate(object as usize);
-                for &(option, size, index) in &lists.held {
+                for &(size, index) in &lists.held {
                     if let Some(offset) = lists.offset(tail, size) {
-                        debug_assert_eq!(lists.option(tail, offset + usize::from(index)), option);
                         indices.push((offset + usize::from(index)) as u32);
                     }
                 }
@@ -664,10 +696,7 @@ impl Searcher {
         if !level.extra_is_drawn {
             level.extra_is_drawn = true;
             level.extra.clear();
-            level.extra.extend(lists.trivial_one.iter().map(|&o| u32::from(o)));
-            if tail != Tail::Unique {
-                level.extra.extend(lists.trivial_many.iter().map(|&o| u32::from(o)));
-            }
+            level.extra.extend(lists.trivial(tail).map(u32::from));
             let wanted = lists.n_trivial_offered(tail);
             let mut rng = StateRng::new(self.attempt_seed, at as u64, u64::from(object));
             for i in 0..wanted {

@@ -5,6 +5,7 @@
 
 use crate::error::{json_message, suggestion};
 use crate::program::function::{Function, Type};
+use crate::question::plan::{MAX_RELATES, Plan};
 use crate::question::wording::{Lexicon, Phrasing};
 use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
 use serde::Deserialize;
@@ -197,6 +198,11 @@ impl TemplateSet {
         &self.fingerprint
     }
 
+    /// The families made ready for search, by number.
+    pub fn plans(&self, vocab: &Vocabulary) -> Vec<Plan> {
+        self.families.iter().map(|family| Plan::new(family, vocab)).collect()
+    }
+
     /// Every token that a question of these templates can hold, sorted.
     pub fn words(&self) -> Vec<String> {
         let mut words: Vec<String> = self
@@ -239,6 +245,10 @@ impl Reader {
         if matches!(nodes.last().map(|n| n.output), Some(Type::Set | Type::Object)) {
             return self
                 .fault(".nodes", "the last node gives no answer: it must give an integer, a truth or a value".into());
+        }
+        let relates = nodes.iter().filter(|node| node.kind == NodeKind::Relate).count();
+        if relates > MAX_RELATES {
+            return self.fault(".nodes", format!("{relates} raw relate nodes; at most {MAX_RELATES} are followed"));
         }
         self.check_each_param_is_set_once(&nodes, &params)?;
         let mut constraints = Vec::with_capacity(raw.constraints.len());

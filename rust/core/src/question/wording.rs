@@ -85,7 +85,7 @@ impl Phrasing {
         let mut rest = text;
         let flush = |literal: &mut String, pieces: &mut Vec<Piece>| {
             if !literal.is_empty() {
-                pieces.push(Piece::Text(std::mem::take(literal)));
+                pieces.push(Piece::Text(squeeze(&std::mem::take(literal))));
             }
         };
         while let Some(c) = rest.chars().next() {
@@ -218,29 +218,28 @@ fn two_objects(params: &[Param]) -> Option<[[u8; 2]; N_TYPES]> {
     (params.len() == 2 * N_TYPES).then_some(pairs)
 }
 
-/// Appends a literal, never a space after a space or at the start.
+/// Appends a literal (its white space single already), never a space after a space or at the start.
 fn push_text(out: &mut String, text: &str) {
-    let text = if out.is_empty() || out.ends_with(' ') { text.trim_start() } else { text };
-    let mut after_space = false;
+    let skip = text.starts_with(' ') && matches!(out.as_bytes().last(), None | Some(b' '));
+    out.push_str(&text[usize::from(skip)..]);
+}
+
+/// White space made single.
+fn squeeze(text: &str) -> String {
+    let mut squeezed = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_whitespace() {
-            after_space = true;
-        } else {
-            if after_space {
-                out.push(' ');
-            }
-            after_space = false;
-            out.push(c);
+        if !c.is_whitespace() {
+            squeezed.push(c);
+        } else if !squeezed.ends_with(' ') {
+            squeezed.push(' ');
         }
     }
-    if after_space && !out.ends_with(' ') {
-        out.push(' ');
-    }
+    squeezed
 }
 
 /// Appends a value's word, minding the article before it: "a object" is no English.
 fn push_word(out: &mut String, word: &str, synonyms: &[String]) {
-    if !starts_with_vowel(word) || !(out.ends_with(" a ") || out.as_str() == "A ") {
+    if !starts_with_vowel(word) || !(out.ends_with(" a ") || out == "A ") {
         return out.push_str(word);
     }
     match synonyms.iter().find(|s| !starts_with_vowel(s)) {

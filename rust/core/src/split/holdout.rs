@@ -57,6 +57,13 @@ impl Holdout {
         &self.values
     }
 
+    /// The held-out values, in type order: "rubber cylinder".
+    pub fn describe(&self, vocab: &Vocabulary) -> String {
+        let names =
+            self.values.iter().enumerate().filter_map(|(kind, v)| Some(vocab.value_name(kind, usize::from((*v)?))));
+        names.collect::<Vec<_>>().join(" ")
+    }
+
     /// All of the conjunction's bits.
     #[inline]
     pub fn full(&self) -> u8 {

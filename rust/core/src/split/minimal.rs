@@ -1,0 +1,246 @@
+//! Attribute types in, one-object pictures and the questions that tell them apart out.
+//!
+//! For each grid of values (two of each type), each combination of the other attributes and each copy
+//! there is a place: one draw of position, rotation, camera and lights, pictured with each corner of
+//! the grid. Each corner is the match of one group: its pair of values is asked for on the corner's own
+//! picture and on those where one value or both are changed. CLEVR-HOPE's minimal sets follow
+//! (Berlot-Attwell et al., section 3), with their numbers.
+
+use super::holdout::Holdout;
+use super::select::SplitError;
+use crate::program::{Function, Program, Step};
+use crate::question::instantiate::Question;
+use crate::question::template::{Family, NodeKind, ParamKind, Tail, TemplateSet};
+use crate::rng::StreamKey;
+use crate::scene::{Pool, Scene, World};
+use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
+use rayon::prelude::*;
+
+/// Groups that hold the pair, as near as whole copies come to it from below, at the paper's size.
+const GROUPS_OF_A_PAIR: usize = 960;
+
+/// Which of the two minimal sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MinimalKind {
+    Iid,
+    Ood,
+}
+
+/// The pool of one-object pictures of some attribute types: how its scenes are numbered.
+///
+/// Scene `((grid * combinations + combination) * copies + copy) * corners + corner`, where `copies` is
+/// the paper's number, whatever number of them a dataset uses.
+#[derive(Clone, Debug)]
+pub struct MinimalPool {
+    kinds: Vec<usize>,
+    /// For each grid, the two values of each kind.
+    grids: Vec<Vec<[u8; 2]>>,
+    /// For each combination, the values of the other types (`kinds` ones are 0).
+    others: Vec<[u8; N_TYPES]>,
+    copies: usize,
+}
+
+impl MinimalPool {
+    /// The pool of the types that a conjunction holds out.
+    pub fn new(vocab: &Vocabulary, holdout: &Holdout) -> Result<Self, SplitError> {
+        let kinds: Vec<usize> = (0..N_TYPES).filter(|&kind| holdout.values()[kind].is_some()).collect();
+        let mut grids: Vec<Vec<[u8; 2]>> = vec![Vec::new()];
+        for &kind in &kinds {
+            let n = vocab.n_values(kind) as u8;
+            let pairs: Vec<[u8; 2]> = (0..n).flat_map(|a| (a + 1..n).map(move |b| [a, b])).collect();
+            if pairs.is_empty() {
+                return Err(SplitError::Minimal {
+                    split: Self::name_of(&kinds),
+                    problem: format!("{} has one value, so none can be changed", TYPE_NAMES[kind]),
+                });
+            }
+            grids =
+                grids.iter().flat_map(|grid| pairs.iter().map(move |pair| [&grid[..], &[*pair]].concat())).collect();
+        }
+        let mut others = vec![[0; N_TYPES]];
+        for kind in (0..N_TYPES).filter(|kind| !kinds.contains(kind)) {
+            others = others
+                .iter()
+                .flat_map(|values| (0..vocab.n_values(kind) as u8).map(|v| with_value(*values, kind, v)))
+                .collect();
+        }
+        let copies = (GROUPS_OF_A_PAIR / (grids.len() * others.len())).max(1);
+        Ok(Self { kinds, grids, others, copies })
+    }
+
+    /// The pool's name: `minimal_<type>_<type>`, types in the order in which questions name them.
+    pub fn name(&self) -> String {
+        Self::name_of(&self.kinds)
+    }
+
+    fn name_of(kinds: &[usize]) -> String {
+        kinds.iter().fold("minimal".to_owned(), |name, &kind| format!("{name}_{}", TYPE_NAMES[kind]))
+    }
+
+    /// Pictures of a place.
+    pub fn corners(&self) -> usize {
+        1 << self.kinds.len()
+    }
+
+    /// Copies of each grid and combination at the paper's size.
+    pub fn copies(&self) -> usize {
+        self.copies
+    }
+
+    pub fn n_grids(&self) -> usize {
+        self.grids.len()
+    }
+
+    pub fn n_combinations(&self) -> usize {
+        self.others.len()
+    }
+
+    /// Places of the whole pool.
+    pub fn n_places(&self) -> u64 {
+        (self.grids.len() * self.others.len() * self.copies) as u64
+    }
+
+    /// The places of the first so many copies, in order; at most the paper's number.
+    pub fn places(&self, copies: usize) -> Vec<u64> {
+        let copies_in_all = self.copies as u64;
+        (0..self.n_places()).filter(|place| place % copies_in_all < copies as u64).collect()
+    }
+
+    /// A few places for small sets: so many whose grid holds the conjunction and so many others, taken
+    /// in a seeded order of all places, sorted.
+    pub fn sample_places(&self, holdout: &Holdout, seed: u64, with: usize, without: usize) -> Vec<u64> {
+        let mut places: Vec<u64> = (0..self.n_places()).collect();
+        StreamKey::new(&[b"minimal sample", self.name().as_bytes(), &seed.to_le_bytes()]).at(0).shuffle(&mut places);
+        let (inside, outside): (Vec<u64>, Vec<u64>) =
+            places.into_iter().partition(|&place| self.held_corner(place, holdout).is_some());
+        let mut chosen: Vec<u64> = inside.into_iter().take(with).chain(outside.into_iter().take(without)).collect();
+        chosen.sort_unstable();
+        chosen
+    }
+
+    /// The attribute values shown at a corner of a place.
+    pub fn attributes(&self, place: u64, corner: usize) -> [u8; N_TYPES] {
+        let combination = place as usize / self.copies % self.others.len();
+        let mut values = self.others[combination];
+        for (bit, (&kind, pair)) in self.kinds.iter().zip(self.grid(place)).enumerate() {
+            values[kind] = pair[corner >> bit & 1];
+        }
+        values
+    }
+
+    fn grid(&self, place: u64) -> &[[u8; 2]] {
+        &self.grids[place as usize / (self.copies * self.others.len())]
+    }
+
+    /// The corner of a place that shows the conjunction, if its grid holds it.
+    pub fn held_corner(&self, place: u64, holdout: &Holdout) -> Option<usize> {
+        let mut corner = 0;
+        for (bit, (&kind, pair)) in self.kinds.iter().zip(self.grid(place)).enumerate() {
+            let side = pair.iter().position(|&value| Some(value) == holdout.values()[kind])?;
+            corner |= side << bit;
+        }
+        Some(corner)
+    }
+
+    /// The pictures of some places, in order, `corners()` each.
+    pub fn scenes(&self, world: &World, seed: u64, places: &[u64]) -> Result<Vec<Scene>, SplitError> {
+        let pool = Pool::new(world, seed, &self.name());
+        let corners = self.corners() as u64;
+        let scenes = places
+            .par_iter()
+            .map(|&place| {
+                let pictures: Vec<(u64, [u8; N_TYPES])> = (0..corners)
+                    .map(|corner| (place * corners + corner, self.attributes(place, corner as usize)))
+                    .collect();
+                pool.single(place, &pictures)
+            })
+            .collect::<Result<Vec<_>, _>>()?;
+        Ok(scenes.into_iter().flatten().collect())
+    }
+
+    /// The questions of a set on some places: group by group, the match first, then the pictures with
+    /// the first value changed, the second, both.
+    pub fn questions(
+        &self,
+        templates: &TemplateSet,
+        seed: u64,
+        holdout: &Holdout,
+        kind: MinimalKind,
+        places: &[u64],
+    ) -> Result<Vec<Question>, SplitError> {
+        let Some(family) = templates.families().iter().find(|family| asks_existence_alone(family)) else {
+            return Err(SplitError::Minimal {
+                split: self.name(),
+                problem: "no template asks for existence alone (scene, then filter_exist, without constraints)".into(),
+            });
+        };
+        let key = StreamKey::new(&[
+            b"minimal question",
+            templates.fingerprint().as_bytes(),
+            self.name().as_bytes(),
+            &seed.to_le_bytes(),
+        ]);
+        let mut questions = Vec::new();
+        for &place in places {
+            let held = self.held_corner(place, holdout);
+            for matching in 0..self.corners() {
+                let wanted = (held == Some(matching)) == (kind == MinimalKind::Ood);
+                if !wanted {
+                    continue;
+                }
+                let group = place * self.corners() as u64 + matching as u64;
+                let (text, program) = self.ask(templates, family, &key, group);
+                for changed in 0..self.corners() {
+                    let corner = matching ^ changed;
+                    if kind == MinimalKind::Iid && held == Some(corner) {
+                        continue;
+                    }
+                    questions.push(Question {
+                        scene: place * self.corners() as u64 + corner as u64,
+                        family: family.index as u16,
+                        answer: Answer::Bool(changed == 0),
+                        text: text.clone(),
+                        program: program.clone(),
+                        relation_needed: 0,
+                        n_relations: 0,
+                    });
+                }
+            }
+        }
+        Ok(questions)
+    }
+
+    /// The sentence and program of a group: existence of its match's values and nothing else.
+    fn ask(&self, templates: &TemplateSet, family: &Family, key: &StreamKey, group: u64) -> (String, Program) {
+        let corners = self.corners() as u64;
+        let shown = self.attributes(group / corners, (group % corners) as usize);
+        let mut values = Vec::with_capacity(family.params.len());
+        let mut steps = vec![Step { function: Function::Scene, argument: 0, inputs: [0, 0] }];
+        for &kind in &self.kinds {
+            let last = (steps.len() - 1) as u8;
+            steps.push(Step { function: Function::Filter(kind as u8), argument: shown[kind], inputs: [last, 0] });
+        }
+        for param in &family.params {
+            values.push(match param.kind {
+                ParamKind::Attribute(kind) if self.kinds.contains(&usize::from(kind)) => Some(shown[usize::from(kind)]),
+                _ => None,
+            });
+        }
+        let last = (steps.len() - 1) as u8;
+        steps.push(Step { function: Function::Exist, argument: 0, inputs: [last, 0] });
+        let mut rng = key.at(group);
+        let phrasing = &family.phrasings[rng.below(family.phrasings.len() as u32) as usize];
+        (phrasing.question(&family.params, &values, templates.lexicon(), &mut rng), Program { steps })
+    }
+}
+
+/// Whether a family is "is there a ..." on the whole scene: zero_hop's existence.
+fn asks_existence_alone(family: &Family) -> bool {
+    let kinds: Vec<NodeKind> = family.nodes.iter().map(|node| node.kind).collect();
+    kinds == [NodeKind::Plain(Function::Scene), NodeKind::Filter(Tail::Exist)] && family.constraints.is_empty()
+}
+
+fn with_value(mut values: [u8; N_TYPES], kind: usize, value: u8) -> [u8; N_TYPES] {
+    values[kind] = value;
+    values
+}

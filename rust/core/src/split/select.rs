@@ -1,0 +1,236 @@
+//! A pool and a rule in, the split's questions out, window by window.
+//!
+//! A window is 250 consecutive scenes of the pool that satisfy the rule's scene predicate. Windows know
+//! nothing of each other, so they are made in parallel, and a longer split only extends a shorter one.
+
+use super::holdout::Holdout;
+use super::scan::{CHUNK, PoolScan};
+use crate::question::instantiate::{Instantiator, Question};
+use crate::question::plan::Plan;
+use crate::question::search::{QuestionRule, SearchStats};
+use crate::question::template::TemplateSet;
+use crate::rng::StreamKey;
+use crate::scene::{SceneError, SceneGraph, SceneView};
+use crate::vocab::Vocabulary;
+use rayon::prelude::*;
+use std::sync::Arc;
+use thiserror::Error;
+
+/// Scenes in a window, as many as after which the CLEVR generator resets its counters.
+pub const WINDOW: usize = 250;
+/// Scenes looked at for one window before a split is given up as starved.
+const MOST_SCANNED_FOR_A_WINDOW: u64 = 500_000;
+/// Windows in a row without a question before a split is given up as starved.
+const MOST_EMPTY_WINDOWS: u32 = 4;
+
+#[derive(Debug, Error)]
+pub enum SplitError {
+    #[error(transparent)]
+    Scene(#[from] SceneError),
+    #[error(transparent)]
+    Holdout(#[from] super::HoldoutError),
+    #[error(
+        "split {split}: only {found} of the {scanned} scenes of pool {pool} looked at {predicate}; a window needs {window}"
+    )]
+    NoScenes { split: String, pool: String, predicate: String, found: usize, scanned: u64, window: usize },
+    #[error("split {split}: no question on {scenes} scenes of pool {pool} {predicate}")]
+    NoQuestions { split: String, pool: String, predicate: String, scenes: usize },
+    #[error("split {split}: no template can mention {holdout}: its parameters leave one of the values unset")]
+    NoFamilies { split: String, holdout: String },
+    #[error("split {split}: {problem}")]
+    Minimal { split: String, problem: String },
+}
+
+/// Which scenes a split takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SceneRule {
+    Any,
+    Without,
+    With,
+}
+
+/// What makes a split of a pool.
+#[derive(Clone, Debug)]
+pub struct SplitRule {
+    pub name: String,
+    pub scenes: SceneRule,
+    pub questions: QuestionRule,
+    /// Questions wanted on a scene; one that gives fewer contributes fewer.
+    pub per_scene: u32,
+}
+
+/// A run of windows: their questions in order, and what they took.
+#[derive(Clone, Debug, Default)]
+pub struct Windows {
+    pub questions: Vec<Question>,
+    /// Eligible scenes in these windows.
+    pub scenes: usize,
+    pub stats: SearchStats,
+}
+
+/// A split as a stream of windows.
+pub struct SplitStream {
+    scan: Arc<PoolScan>,
+    templates: Arc<TemplateSet>,
+    plans: Arc<Vec<Plan>>,
+    rule: SplitRule,
+    holdout: Option<Holdout>,
+    key: StreamKey,
+    /// The next scene of the pool to look at.
+    next: u64,
+    /// Windows in a row that gave nothing.
+    empty_windows: u32,
+}
+
+/// An eligible scene: its index, and the chunk that holds it.
+type Eligible = (u64, Arc<Vec<SceneGraph>>);
+
+impl SplitStream {
+    /// Errors when the rule asks for what no template can say.
+    pub fn new(
+        scan: Arc<PoolScan>,
+        templates: Arc<TemplateSet>,
+        rule: SplitRule,
+        holdout: Option<Holdout>,
+    ) -> Result<Self, SplitError> {
+        let vocab = scan.world().vocab();
+        let plans = Arc::new(templates.plans(vocab));
+        let key = question_key(&scan, &templates, &rule, holdout.as_ref());
+        let stream = Self { templates, plans, rule, holdout, key, next: 0, empty_windows: 0, scan };
+        if stream.instantiator().usable_families().is_empty() {
+            return Err(SplitError::NoFamilies { split: stream.rule.name.clone(), holdout: stream.holdout_text() });
+        }
+        Ok(stream)
+    }
+
+    /// The next windows' questions. Uses all cores; what it returns does not depend on their number.
+    pub fn next_windows(&mut self, count: usize) -> Result<Windows, SplitError> {
+        let windows = (0..count).map(|_| self.next_eligible()).collect::<Result<Vec<_>, _>>()?;
+        let instantiator = self.instantiator();
+        let made: Vec<(Vec<Question>, SearchStats)> = windows
+            .par_iter()
+            .map_init(
+                || instantiator.workspace(),
+                |workspace, window| {
+                    let before = workspace.stats();
+                    let scenes = window.iter().map(|(index, chunk)| (*index, graph(chunk, *index)));
+                    let questions = instantiator.window(workspace, scenes, &self.key, self.rule.per_scene);
+                    (questions, workspace.stats().since(before))
+                },
+            )
+            .collect();
+        let mut all = Windows::default();
+        for ((questions, stats), window) in made.into_iter().zip(&windows) {
+            self.empty_windows = if questions.is_empty() { self.empty_windows + 1 } else { 0 };
+            if self.empty_windows == MOST_EMPTY_WINDOWS {
+                return Err(self.no_questions());
+            }
+            all.scenes += window.len();
+            all.questions.extend(questions);
+            all.stats.add(stats);
+        }
+        Ok(all)
+    }
+
+    /// Passes over windows whose questions are there already.
+    pub fn skip_windows(&mut self, count: usize) -> Result<(), SplitError> {
+        (0..count).try_for_each(|_| self.next_eligible().map(drop))
+    }
+
+    /// Families that can satisfy the rule, by number over all files.
+    pub fn usable_families(&self) -> Vec<u16> {
+        self.instantiator().usable_families().to_vec()
+    }
+
+    /// The index after the last scene looked at.
+    pub fn scanned(&self) -> u64 {
+        self.next
+    }
+
+    fn instantiator(&self) -> Instantiator<'_> {
+        let vocab = self.scan.world().vocab();
+        Instantiator::new(vocab, &self.templates, &self.plans, self.rule.questions, self.holdout.as_ref())
+    }
+
+    fn next_eligible(&mut self) -> Result<Vec<Eligible>, SplitError> {
+        let start = self.next;
+        let mut window = Vec::with_capacity(WINDOW);
+        while window.len() < WINDOW {
+            if self.next - start >= MOST_SCANNED_FOR_A_WINDOW {
+                return Err(self.no_scenes(window.len(), self.next - start));
+            }
+            let chunk = self.scan.chunk(self.next / CHUNK)?;
+            let end = (self.next / CHUNK + 1) * CHUNK;
+            while self.next < end && window.len() < WINDOW {
+                if self.is_eligible(graph(&chunk, self.next)) {
+                    window.push((self.next, Arc::clone(&chunk)));
+                }
+                self.next += 1;
+            }
+        }
+        Ok(window)
+    }
+
+    fn is_eligible(&self, scene: SceneView<'_>) -> bool {
+        let Some(holdout) = &self.holdout else { return self.rule.scenes == SceneRule::Any };
+        match self.rule.scenes {
+            SceneRule::Any => true,
+            SceneRule::Without => holdout.members(self.scan.world().vocab(), scene) == 0,
+            SceneRule::With => holdout.members(self.scan.world().vocab(), scene) != 0,
+        }
+    }
+
+    fn holdout_text(&self) -> String {
+        self.holdout.as_ref().map_or_else(|| "nothing".to_owned(), |h| h.describe(self.scan.world().vocab()))
+    }
+
+    fn no_scenes(&self, found: usize, scanned: u64) -> SplitError {
+        let predicate = match self.rule.scenes {
+            SceneRule::Any => "are any".to_owned(),
+            SceneRule::Without => format!("are without {}", self.holdout_text()),
+            SceneRule::With => format!("hold {}", self.holdout_text()),
+        };
+        SplitError::NoScenes {
+            split: self.rule.name.clone(),
+            pool: self.scan.pool().to_owned(),
+            predicate,
+            found,
+            scanned,
+            window: WINDOW,
+        }
+    }
+
+    fn no_questions(&self) -> SplitError {
+        let predicate = match self.rule.questions {
+            QuestionRule::Any => "could be asked".to_owned(),
+            QuestionRule::Without => format!("avoids mentioning {}", self.holdout_text()),
+            QuestionRule::With => format!("mentions {}", self.holdout_text()),
+        };
+        SplitError::NoQuestions {
+            split: self.rule.name.clone(),
+            pool: self.scan.pool().to_owned(),
+            predicate,
+            scenes: MOST_EMPTY_WINDOWS as usize * WINDOW,
+        }
+    }
+}
+
+fn graph(chunk: &[SceneGraph], index: u64) -> SceneView<'_> {
+    chunk[(index % CHUNK) as usize].view()
+}
+
+/// Names the stream of a split's questions: all that decides them but the scenes' own indices.
+fn question_key(scan: &PoolScan, templates: &TemplateSet, rule: &SplitRule, holdout: Option<&Holdout>) -> StreamKey {
+    let vocab: &Vocabulary = scan.world().vocab();
+    let holdout = holdout.map(|h| h.describe(vocab)).unwrap_or_default();
+    StreamKey::new(&[
+        b"question",
+        scan.world().fingerprint().as_bytes(),
+        templates.fingerprint().as_bytes(),
+        &scan.seed().to_le_bytes(),
+        scan.pool().as_bytes(),
+        rule.name.as_bytes(),
+        holdout.as_bytes(),
+        &rule.per_scene.to_le_bytes(),
+    ])
+}
