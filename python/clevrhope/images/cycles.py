@@ -76,6 +76,11 @@ class CyclesRenderer:
         return self._settings
 
     @property
+    def workers(self) -> int:
+        """How many processes, at most."""
+        return len(self._pool)
+
+    @property
     def worker_pids(self) -> list[int]:
         """Process numbers of the workers."""
         return self._pool.pids

@@ -81,6 +81,9 @@ class WorkerPool:
         self._done: queue.SimpleQueue[_Done[Any] | RenderError] = queue.SimpleQueue()
         self._drivers: list[_Driver] = []
 
+    def __len__(self) -> int:
+        return len(self._start)
+
     @property
     def pids(self) -> list[int]:
         """Process numbers of the workers that are alive."""

@@ -145,7 +145,7 @@ class WorkerProcess:
     def _ending(self, timeout_s: float) -> str:
         """Why there is no answer, to follow "it"."""
         if self._hung:
-            return f"gave no answer within {timeout_s:.0f} s"
+            return f"gave no answer within {timeout_s:g} s"
         try:
             code = self._process.wait(timeout=5.0)  # the pipe closes a moment before the process ends
         except subprocess.TimeoutExpired:

@@ -24,11 +24,9 @@ Tasks = queue.SimpleQueue[dict[str, Any]]
 
 def main(folder: Path) -> int:
     """Serves the pool until the pipe closes."""
-    requests, replies = _own_pipes()
     # Blender's settings, add-ons and caches of this user stay out of the pictures.
     os.environ["BLENDER_USER_RESOURCES"] = str(folder)
-    tasks: Tasks = queue.SimpleQueue()
-    threading.Thread(target=_read_until_closed, args=(requests, tasks, folder), daemon=True).start()
+    tasks, replies = open_pipes(folder)
     start = tasks.get()
     try:
         scene = _load(start, folder)
@@ -42,6 +40,22 @@ def main(folder: Path) -> int:
         faulthandler.dump_traceback_later(start["timeout_s"] * 1.5 + 5.0, exit=True)
         _serve(scene, task, replies)
         faulthandler.cancel_dump_traceback_later()
+
+
+def open_pipes(folder: Path) -> tuple[Tasks, BinaryIO]:
+    """Tasks as they come in, and the pipe for replies.
+
+    The pool's pipes move to descriptors of their own, and what Blender prints goes nowhere. When the pool
+    closes its end, or dies, the folder is removed and this process ends, whatever it is doing.
+    """
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    tasks: Tasks = queue.SimpleQueue()
+    threading.Thread(target=_read_until_closed, args=(requests, tasks, folder), daemon=True).start()
+    return tasks, replies
 
 
 def _load(start: dict[str, Any], folder: Path) -> Any:
@@ -65,16 +79,6 @@ def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO) -> None:
     height, width = pixels.shape[:2]
     header = {"height": height, "width": width, "channels": pixels.size // (height * width)}
     write_frame(replies, {**header, "memory_bytes": resident_bytes()}, pixels.tobytes())
-
-
-def _own_pipes() -> tuple[BinaryIO, BinaryIO]:
-    """Moves the pool's pipes to descriptors of their own; what Blender prints goes nowhere."""
-    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nowhere = os.open(os.devnull, os.O_RDWR)
-    os.dup2(nowhere, 0)
-    os.dup2(nowhere, 1)
-    os.close(nowhere)
-    return requests, replies
 
 
 def _read_until_closed(requests: BinaryIO, tasks: Tasks, folder: Path) -> None:

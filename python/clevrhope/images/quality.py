@@ -1,0 +1,109 @@
+"""Reference scenes and their 512-sample pictures in, seconds a picture and its distance from them out."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.assets import blender_assets
+from clevrhope.errors import RenderError
+from clevrhope.images.cycles import CyclesRenderer
+from clevrhope.images.png import read_png
+from clevrhope.images.renderer import Scene
+from clevrhope.images.settings import RenderSettings
+
+
+@dataclass(frozen=True)
+class Quality:
+    """What pictures cost and how good they are.
+
+    Attributes:
+        seconds_per_picture: wall clock over all workers with the look already loaded, divided by pictures.
+        psnr_db: mean over the pictures.
+        psnr_db_of: by the number of the reference scene.
+        device: what was rendered on.
+    """
+
+    seconds_per_picture: float
+    psnr_db: float
+    psnr_db_of: Mapping[int, float]
+    device: str
+
+
+def psnr(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
+    """Peak signal to noise ratio of two pictures of 8 bits, in dB; infinite if they are the same.
+
+    Raises:
+        ValueError: they differ in shape.
+    """
+    if a.shape != b.shape:
+        raise ValueError(f"pictures of different shapes: {a.shape} and {b.shape}")
+    error = float(np.mean((a.astype(np.float64) - b.astype(np.float64)) ** 2))
+    return float("inf") if error == 0.0 else 10.0 * float(np.log10(255.0**2 / error))
+
+
+def reference_folder() -> Path:
+    """Where a checkout keeps the reference scenes and pictures; they are not part of the wheel."""
+    return blender_assets().resolve().parent / "tests" / "data" / "look"
+
+
+def reference_scenes(folder: Path | None = None) -> list[Scene]:
+    """The scenes whose pictures measure the renderer.
+
+    Raises:
+        RenderError: they are not there.
+    """
+    path = (folder or reference_folder()) / "scenes.json"
+    try:
+        scenes: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["scenes"]
+    except FileNotFoundError as error:
+        raise RenderError(
+            f"{path}: missing; the reference pictures come with a checkout of the project, not with the wheel"
+        ) from error
+    return list(scenes)
+
+
+def reference_picture(number: int, folder: Path | None = None) -> Path:
+    """The file of a reference scene's 512-sample picture."""
+    return (folder or reference_folder()) / f"{number:02d}.png"
+
+
+def measure_quality(
+    n_scenes: int = 4,
+    *,
+    settings: RenderSettings | None = None,
+    workers: int | None = None,
+    folder: Path | None = None,
+) -> Quality:
+    """Renders reference scenes, spread evenly over the sixteen, and compares them with 512 samples.
+
+    A first picture for each worker, of other scenes, is not counted: it loads the look.
+
+    Args:
+        n_scenes: how many, 1 to all.
+        settings: the effort to be measured.
+        workers: processes, one for each core by default.
+        folder: of the reference scenes and pictures.
+
+    Raises:
+        RenderError: no reference pictures here, or no Blender.
+    """
+    scenes = reference_scenes(folder)
+    n_scenes = min(n_scenes, len(scenes))
+    chosen = [(2 * i + 1) * len(scenes) // (2 * n_scenes) for i in range(n_scenes)]
+    with CyclesRenderer(settings=settings, workers=workers) as renderer:
+        for _ in renderer.render((i, scenes[0]) for i in range(renderer.workers)):
+            pass
+        begin = time.perf_counter()
+        pictures = dict(renderer.render((i, scenes[i]) for i in chosen))
+        seconds = time.perf_counter() - begin
+        device = ", ".join(sorted(renderer.devices))
+    found = {i: psnr(pictures[i], read_png(reference_picture(i, folder))) for i in chosen}
+    return Quality(seconds / len(chosen), sum(found.values()) / len(found), found, device)

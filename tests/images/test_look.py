@@ -1,0 +1,121 @@
+"""The look's two files: what is wrong in them is said in one sentence that names file, place and value."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clevrhope.assets import blender_assets
+from clevrhope.errors import ConfigError, SceneError
+from clevrhope.images.look import read_look
+from clevrhope.images.placement import place
+from clevrhope.images.settings import RenderSettings
+
+OBJECT = {
+    "shape": "cube",
+    "size": "large",
+    "color": "red",
+    "material": "rubber",
+    "3d_coords": [1, 2, 0.7],
+    "rotation": 90.0,
+}
+
+
+def test_clevrs_own_properties_file_fits_the_look(test_data: Path) -> None:
+    look = read_look(properties=test_data / "clevr_v1" / "properties.json")
+    thing = place({"objects": [OBJECT]}, look).things[0]
+    assert look.shapes[thing.shape]["kind"] == "rounded_cube"
+    assert thing.radius == 0.7
+
+
+def edited(tmp_path: Path, name: str, edit: Callable[[dict[str, Any]], object]) -> dict[str, Path]:
+    content = json.loads((blender_assets() / f"{name}.json").read_text())
+    edit(content)
+    path = tmp_path / f"{name}.json"
+    path.write_text(json.dumps(content))
+    return {name: path}
+
+
+@pytest.mark.parametrize(
+    ("name", "edit", "message"),
+    [
+        ("properties", lambda p: p.pop("colors"), r"properties.json: colors: missing"),
+        ("properties", lambda p: p["colors"].update(red=[300, 0, 0]), r"colors.red: \[300, 0, 0\] should be"),
+        ("properties", lambda p: p["sizes"].update(huge=-1), r"sizes.huge: -1 should be a radius above 0"),
+        ("properties", lambda p: p["shapes"].update(cone="con"), r'shapes.cone: look.json has no "con"'),
+        ("properties", lambda p: p["materials"].update(tin="meta"), r'no "meta" \(did you mean "metal"\?\)'),
+        ("look", lambda p: p.pop("camera"), r"look.json: camera: missing"),
+        (
+            "look",
+            lambda p: p["shapes"]["cube"].pop("edge_exponent"),
+            r'shapes.cube: .* needs "edge_exponent"',
+        ),
+        (
+            "look",
+            lambda p: p["materials"]["metal"].update(shader={"node": "fur"}),
+            r"materials.metal.shader: ",
+        ),
+        (
+            "look",
+            lambda p: p["materials"]["metal"]["shader"]["first"].pop("roughness"),
+            r'materials.metal.shader.first: a glossy node needs "roughness"',
+        ),
+    ],
+)
+def test_a_fault_is_named_with_its_place(
+    tmp_path: Path, name: str, edit: Callable[[dict[str, Any]], object], message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read_look(**edited(tmp_path, name, edit))
+
+
+def test_a_file_that_is_no_json_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "properties.json"
+    path.write_text('{"sizes": {\n "large" 0.7}}')
+    with pytest.raises(ConfigError, match=r"properties.json: not JSON: .* at line 2"):
+        read_look(properties=path)
+
+
+def test_a_scene_without_camera_gets_the_one_before_jitter() -> None:
+    look = read_look()
+    placed = place({"objects": [OBJECT]}, look)
+    assert placed.camera == (7.48113, -6.50764, 5.34367)
+    assert placed.lights["back"] == (-1.1685, 2.64602, 5.81574)
+    moved = place({"objects": [], "camera": {"location": [7, -6, 5]}, "lights": {"back": [-1, 2, 6]}}, look)
+    assert (moved.camera, moved.lights["back"]) == ((7.0, -6.0, 5.0), (-1.0, 2.0, 6.0))
+
+
+def test_colours_are_bytes_read_as_linear() -> None:
+    thing = place({"objects": [OBJECT]}, read_look()).things[0]
+    assert thing.color == (173 / 255, 35 / 255, 35 / 255)
+    assert thing.rotation_z_rad == pytest.approx(1.5707963267948966)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"color": "rad"}, r'objects\[0\].color: unknown name "rad" \(did you mean "red"\?\)'),
+        ({"shape": "teapot"}, r'objects\[0\].shape: unknown name "teapot" \(known: cube'),
+        ({"3d_coords": [1, 2]}, r"objects\[0\].3d_coords: \[1, 2\] should be three numbers"),
+        ({"rotation": None}, r"objects\[0\].rotation: None should be an angle"),
+    ],
+)
+def test_a_scene_that_cannot_be_placed_is_named(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(SceneError, match=message):
+        place({"objects": [{**OBJECT, **change}]}, read_look())
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"), [("width", 0), ("samples", 0), ("adaptive_threshold", 1.5), ("device", "tpu")]
+)
+def test_settings_that_blender_would_not_take_are_named(setting: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"render setting {setting}: {value!r} should be"):
+        RenderSettings(**{setting: value})  # type: ignore[arg-type]
+
+
+def test_512_samples_are_the_originals_setting() -> None:
+    original = RenderSettings().with_samples(512)
+    assert (original.samples, original.denoise, original.adaptive_threshold) == (512, False, 0.0)
+    assert RenderSettings().with_samples(64).denoise

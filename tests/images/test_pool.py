@@ -1,0 +1,233 @@
+"""Workers that die, hang, complain or grow: what becomes of their scenes, and what is left of them."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clevrhope.errors import RenderError
+from clevrhope.images.cycles import CyclesRenderer, threads_of_workers
+from clevrhope.images.pool import GROWTH_BYTES, ScenesFailedError
+from clevrhope.images.protocol import read_frame, write_frame
+from clevrhope.images.settings import RenderSettings
+
+FAKE_WORKER = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
+
+
+def renderer(
+    *, workers: int = 2, timeout_s: float = 60.0, samples: int = 1, pictures: int = 1000
+) -> CyclesRenderer:
+    return CyclesRenderer(
+        settings=RenderSettings(samples=samples),
+        workers=workers,
+        timeout_s=timeout_s,
+        pictures_per_worker=pictures,
+        command=FAKE_WORKER,
+    )
+
+
+def scenes(n: int) -> list[tuple[int, dict[str, object]]]:
+    return [(i, {"do": "ok", "value": i}) for i in range(n)]
+
+
+def outcome(
+    made: CyclesRenderer, tasks: list[tuple[int, dict[str, object]]]
+) -> tuple[dict[int, np.ndarray], ScenesFailedError]:
+    """What came back, and the report of what did not."""
+    found: dict[int, np.ndarray] = {}
+
+    def collect() -> None:
+        for key, pixels in made.render(tasks):
+            found[key] = pixels
+
+    with pytest.raises(ScenesFailedError) as failure:
+        collect()
+    return found, failure.value
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def wait_until_gone(pids: list[int], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while any(map(is_alive, pids)):
+        assert time.monotonic() < end, f"still alive after {seconds} s: {list(filter(is_alive, pids))}"
+        time.sleep(0.05)
+
+
+def test_every_scene_comes_back_under_its_key() -> None:
+    with renderer() as made:
+        found = dict(made.render(scenes(20)))
+        pids = made.worker_pids
+    assert {key: int(pixels[0, 0, 0]) for key, pixels in found.items()} == {i: i for i in range(20)}
+    assert found[3].shape == (1, 2, 3)
+    wait_until_gone(pids, 5.0)
+
+
+def test_scenes_are_taken_only_as_workers_get_free() -> None:
+    taken = 0
+
+    def source() -> Iterator[tuple[int, dict[str, object]]]:
+        nonlocal taken
+        for task in scenes(100):
+            taken += 1
+            yield task
+
+    with renderer() as made:
+        for done, _ in enumerate(made.render(source()), start=1):
+            assert taken <= done + 2 * 2
+    assert taken == 100
+
+
+def test_a_worker_that_dies_is_replaced_and_its_scene_done_again(tmp_path: Path) -> None:
+    tasks = scenes(8)
+    tasks[3] = (3, {"do": "die_once", "value": 3, "marker": str(tmp_path / "died")})
+    with renderer() as made:
+        found = dict(made.render(tasks))
+    assert (tmp_path / "died").exists()
+    assert sorted(found) == list(range(8))
+
+
+def test_a_scene_that_ends_three_workers_is_set_aside_and_the_others_go_on() -> None:
+    tasks = scenes(8)
+    tasks[2] = (2, {"do": "die"})
+    with renderer() as made:
+        found, failure = outcome(made, tasks)
+    assert sorted(found) == [0, 1, 3, 4, 5, 6, 7]
+    assert list(failure.reasons) == [2]
+    assert "status 7 (a line of chatter)" in failure.reasons[2]
+    assert str(failure).startswith("scene 2 could not be rendered: 3 workers in turn ended over it")
+
+
+def test_a_worker_that_hangs_is_replaced() -> None:
+    tasks = scenes(6)
+    tasks[1] = (1, {"do": "hang"})
+    with renderer(timeout_s=0.5) as made:
+        found, failure = outcome(made, tasks)
+    assert sorted(found) == [0, 2, 3, 4, 5]
+    assert "gave no answer within 0.5 s" in failure.reasons[1]
+
+
+def test_a_scene_that_a_worker_refuses_is_not_tried_again() -> None:
+    tasks = scenes(4)
+    tasks[0] = (0, {"do": "problem"})
+    with renderer(workers=1) as made:
+        first = dict(made.render(scenes(1))) and made.worker_pids
+        found, failure = outcome(made, tasks)
+        assert made.worker_pids == first
+    assert sorted(found) == [1, 2, 3]
+    assert failure.reasons == {0: "objects[0].color: unknown name"}
+
+
+def test_workers_are_replaced_after_some_pictures_and_when_they_grow() -> None:
+    with renderer(workers=1, pictures=3) as made:
+        pids = [made.worker_pids for _ in made.render(scenes(9))]
+    assert len({pid for each in pids for pid in each}) >= 2
+
+    grown = scenes(6)
+    grown[2] = (2, {"do": "ok", "value": 2, "memory_bytes": GROWTH_BYTES + 10})
+    with renderer(workers=1) as made:
+        first = dict(made.render(grown[:2])) and made.worker_pids
+        assert sorted(dict(made.render(grown[2:]))) == [2, 3, 4, 5]
+        assert made.worker_pids != first
+
+
+def test_a_worker_that_cannot_work_says_why_at_once() -> None:
+    with (
+        renderer(samples=13) as made,
+        pytest.raises(RenderError, match=r"pip install \"clevrhope\[render\]\""),
+    ):
+        list(made.render(scenes(3)))
+
+
+def test_a_worker_that_ends_at_its_start_is_not_started_for_ever() -> None:
+    with (
+        renderer(samples=14) as made,
+        pytest.raises(RenderError, match="cannot be started: it ended with status 3"),
+    ):
+        list(made.render(scenes(3)))
+
+
+def test_a_run_that_is_left_ends_its_workers_and_the_next_starts_new_ones() -> None:
+    made = renderer()
+    for _ in made.render(scenes(50)):
+        pids = made.worker_pids
+        break
+    wait_until_gone(pids, 5.0)
+    assert sorted(dict(made.render(scenes(5)))) == list(range(5))
+    made.close()
+
+
+PARENT = """
+import sys
+sys.path.insert(0, {tests!r})
+from test_pool import renderer
+made = renderer()
+for _ in made.render([(0, {{"do": "ok", "value": 0}}), (1, {{"do": "ok", "value": 0}})]):
+    pass
+print(*made.worker_pids, flush=True)
+list(made.render((i, {{"do": "hang"}}) for i in range(4)))
+"""
+
+
+@pytest.fixture
+def parent() -> Iterator[tuple[subprocess.Popen[str], list[int]]]:
+    """A process in the middle of rendering, and its workers."""
+    code = PARENT.format(tests=str(Path(__file__).parent))
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout
+    yield process, [int(pid) for pid in process.stdout.readline().split()]
+    process.kill()
+    process.communicate()
+
+
+def test_ctrl_c_stops_within_seconds_and_leaves_nothing_behind(
+    parent: tuple[subprocess.Popen[str], list[int]],
+) -> None:
+    process, pids = parent
+    assert len(pids) == 2
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=5.0)
+    assert "KeyboardInterrupt" in errors
+    wait_until_gone(pids, 2.0)
+
+
+def test_workers_do_not_outlive_a_parent_that_was_killed(
+    parent: tuple[subprocess.Popen[str], list[int]],
+) -> None:
+    process, pids = parent
+    process.kill()
+    process.communicate()
+    wait_until_gone(pids, 5.0)
+
+
+def test_cores_are_shared_out_once() -> None:
+    cores = len(os.sched_getaffinity(0))
+    assert sum(threads_of_workers(1)) == cores
+    assert threads_of_workers(cores) == [1] * cores
+
+
+def test_a_frame_comes_back_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    with path.open("wb") as pipe:
+        write_frame(pipe, {"a": [1, "ü"]}, b"pixels\n\0")
+    with path.open("rb") as pipe:
+        assert read_frame(pipe) == ({"a": [1, "ü"]}, b"pixels\n\0")
+        assert read_frame(pipe) is None
+    path.write_bytes(path.read_bytes()[:-1])
+    with path.open("rb") as pipe:
+        assert read_frame(pipe) is None

@@ -1,0 +1,206 @@
+"""Small pictures out of Blender, and the facts that they have to show."""
+
+import json
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+from clevrhope.assets import blender_assets
+from clevrhope.images import CyclesRenderer, Look, RenderSettings, psnr, read_look, render, render_png_files
+from clevrhope.images.png import encode_png, read_png
+from clevrhope.images.quality import reference_scenes
+
+Pixels = npt.NDArray[np.uint8]
+
+SMALL = RenderSettings(width=120, height=80, samples=4, device="cpu")
+LOOK = json.loads((blender_assets() / "look.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def small() -> Iterator[CyclesRenderer]:
+    with CyclesRenderer(settings=SMALL) as renderer:
+        yield renderer
+
+
+def thing(**change: Any) -> dict[str, Any]:
+    basis = {"shape": "sphere", "size": "large", "color": "gray", "material": "rubber"}
+    return {**basis, "3d_coords": [0.0, 0.0, 0.7], "rotation": 30.0, **change}
+
+
+def one(renderer: CyclesRenderer, *objects: dict[str, Any], **scene: Any) -> Pixels:
+    ((_, pixels),) = renderer.render([(0, {"objects": list(objects), **scene})])
+    return pixels
+
+
+def ids_of(renderer: CyclesRenderer, scene: dict[str, Any]) -> Pixels:
+    ((_, pixels),) = renderer.object_ids([(0, scene)])
+    return pixels
+
+
+def project(point: npt.ArrayLike, camera: npt.ArrayLike, width: int, height: int) -> tuple[float, float]:
+    """Pixel coordinates of a point of the world, worked out apart from Blender."""
+    ahead = -np.asarray(camera, dtype=float)
+    ahead /= np.linalg.norm(ahead)
+    right = np.cross(ahead, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    up = np.cross(right, ahead)
+    offset = np.asarray(point, dtype=float) - np.asarray(camera, dtype=float)
+    scale = width * LOOK["camera"]["lens_mm"] / LOOK["camera"]["sensor_width_mm"] / (offset @ ahead)
+    return width / 2 + scale * (offset @ right), height / 2 - scale * (offset @ up)
+
+
+def test_each_objects_projected_centre_lies_in_its_mask(small: CyclesRenderer) -> None:
+    scenes = [dict(scene) for scene in reference_scenes()[:6]]
+    for key, ids in small.object_ids(enumerate(scenes)):
+        assert ids.shape == (80, 120)
+        for i, entry in enumerate(scenes[key]["objects"]):
+            u, v = project(entry["3d_coords"], scenes[key]["camera"]["location"], 120, 80)
+            in_front = ids[int(v), int(u)]
+            # Its own, or that of an object that stands nearer.
+            nearer = [
+                j + 1
+                for j, other in enumerate(scenes[key]["objects"])
+                if np.dot(
+                    np.subtract(other["3d_coords"], entry["3d_coords"]), scenes[key]["camera"]["location"]
+                )
+                > 0
+            ]
+            assert in_front in [i + 1, *nearer]
+
+
+def test_a_lone_objects_mask_is_where_and_as_large_as_geometry_says(small: CyclesRenderer) -> None:
+    camera = LOOK["camera"]["location"]
+    centre = [1.0, -0.5, 0.7]
+    ids = ids_of(small, {"objects": [thing(**{"3d_coords": centre})]})
+    rows, columns = np.nonzero(ids)
+    u, v = project(centre, camera, 120, 80)
+    assert (columns.mean() + 0.5, rows.mean() + 0.5) == pytest.approx((u, v), abs=0.5)
+    distance = np.linalg.norm(np.subtract(centre, camera))
+    radius_px = 120 * 35.0 / 32.0 * 0.7 / np.sqrt(distance**2 - 0.7**2)
+    assert len(rows) == pytest.approx(np.pi * radius_px**2, rel=0.03)
+
+
+def test_the_side_away_from_the_lamp_is_darker() -> None:
+    """A ball under the key light alone, which stands at the camera's right: its left side is in the dark."""
+    look = json.loads((blender_assets() / "look.json").read_text())
+    look["lights"]["fill"]["power_w"] = look["lights"]["back"]["power_w"] = 0.0
+    look["lights"]["sun"]["strength_w_m2"] = 0.0
+    centre, camera = np.array([0.0, 0.0, 0.7]), np.asarray(LOOK["camera"]["location"])
+    right = np.cross(-camera, [0.0, 0.0, 1.0])
+    right /= np.linalg.norm(right)
+    scene = {"objects": [thing()], "lights": {"key": (5.0 * right + [0.0, 0.0, 2.0]).tolist()}}
+    dark = Look(look, read_look().properties)
+    with CyclesRenderer(settings=SMALL, look=dark, workers=1) as renderer:
+        ((_, picture),) = renderer.render([(0, scene)])
+    brightness = []
+    for side in (right, -right):
+        u, v = project(centre + 0.5 * side, camera, 120, 80)
+        brightness.append(int(picture[int(v), int(u)].astype(int).sum()))
+    assert brightness[0] > 2 * brightness[1]
+
+
+def test_an_object_throws_a_shadow_on_the_ground(small: CyclesRenderer) -> None:
+    empty, full = one(small), one(small, thing())
+    direction = -np.asarray(LOOK["lights"]["key"]["location"])[:2]
+    behind = 1.1 * direction / np.linalg.norm(direction)
+    u, v = project([*behind, 0.0], LOOK["camera"]["location"], 120, 80)
+    assert full[int(v), int(u)].astype(int).sum() < 0.9 * empty[int(v), int(u)].astype(int).sum()
+
+
+def test_colour_and_material_show(small: CyclesRenderer) -> None:
+    mask = ids_of(small, {"objects": [thing()]}) == 1
+    red = one(small, thing(color="red"))[mask].mean(axis=0)
+    blue = one(small, thing(color="blue"))[mask].mean(axis=0)
+    assert red[0] > 1.5 * red[2]
+    assert blue[2] > 1.5 * blue[0]
+    matte, metal = one(small, thing())[mask], one(small, thing(material="metal"))[mask]
+    assert metal.std() > 1.5 * matte.std()  # it mirrors lamps and darkness
+
+
+def test_camera_and_lamps_stand_where_the_scene_says(small: CyclesRenderer) -> None:
+    plain = one(small, thing())
+    key = np.add(LOOK["lights"]["key"]["location"], [0.0, 1.0, 0.0]).tolist()
+    camera = np.add(LOOK["camera"]["location"], [0.3, 0.3, -0.3]).tolist()
+    assert psnr(plain, one(small, thing(), lights={"key": key})) < 45.0
+    moved = ids_of(
+        small, {"objects": [thing(**{"3d_coords": [2.0, 1.0, 0.7]})], "camera": {"location": camera}}
+    )
+    rows, columns = np.nonzero(moved)
+    where = project([2.0, 1.0, 0.7], camera, 120, 80)
+    assert (columns.mean() + 0.5, rows.mean() + 0.5) == pytest.approx(where, abs=0.7)
+
+
+def test_pictures_are_the_same_bytes_whatever_the_workers_and_the_order() -> None:
+    scenes = list(enumerate(reference_scenes()[:4]))
+    with CyclesRenderer(settings=SMALL, workers=1) as renderer:
+        first = dict(renderer.render(scenes))
+    with CyclesRenderer(settings=SMALL, workers=2) as renderer:
+        again = dict(renderer.render(reversed(scenes)))
+        # Ids in between change settings; the next picture must not show it.
+        ids = dict(renderer.object_ids(scenes))
+        once_more = dict(renderer.render(scenes))
+    for key, _ in scenes:
+        assert encode_png(first[key]) == encode_png(again[key]) == encode_png(once_more[key])
+        assert sorted(set(ids[key].flat)) == list(range(len(scenes[key][1]["objects"]) + 1))
+
+
+def test_a_worker_killed_in_the_middle_is_replaced() -> None:
+    scenes = [(i, {"objects": [thing(color=c)]}) for i, c in enumerate(["red", "blue", "gray", "green"] * 2)]
+    with CyclesRenderer(settings=SMALL, workers=2) as renderer:
+        undisturbed = dict(renderer.render(scenes))
+        found: dict[int, Pixels] = {}
+        for key, pixels in renderer.render(scenes):
+            if not found:
+                os.kill(renderer.worker_pids[0], signal.SIGKILL)
+            found[key] = pixels
+    assert sorted(found) == list(range(8))
+    assert all((found[key] == undisturbed[key]).all() for key in found)
+
+
+def test_what_a_user_adds_renders(tmp_path: Path) -> None:
+    """A colour, a material and a mesh, as entries of the two files."""
+    properties = json.loads((blender_assets() / "properties.json").read_text())
+    look = json.loads((blender_assets() / "look.json").read_text())
+    properties["colors"]["orange"] = [255, 120, 0]
+    properties["materials"]["chalk"] = "chalk"
+    properties["shapes"]["pyramid"] = "pyramid"
+    look["materials"]["chalk"] = {"shader": {"node": "diffuse", "color": "object", "roughness": 1.0}}
+    look["shapes"]["pyramid"] = {
+        "kind": "polyhedron",
+        "shading": "flat",
+        "vertices": [[0, 0, 1], [1, 1, -1], [-1, 1, -1], [-1, -1, -1], [1, -1, -1]],
+        "faces": [[0, 1, 2], [0, 2, 3], [0, 3, 4], [0, 4, 1], [4, 3, 2, 1]],
+    }
+    (tmp_path / "look.json").write_text(json.dumps(look))
+    (tmp_path / "properties.json").write_text(json.dumps(properties))
+    added: Look = read_look(tmp_path / "look.json", tmp_path / "properties.json")
+    entry = thing(color="orange", material="chalk", shape="pyramid")
+    with CyclesRenderer(settings=SMALL, look=added, workers=1) as renderer:
+        mask = ids_of(renderer, {"objects": [entry]}) == 1
+        red, green, blue = one(renderer, entry)[mask].mean(axis=0)
+    assert 200 < mask.sum() < 700
+    assert red > green > blue
+
+
+def test_the_stage_gives_pixels_and_whole_files(tmp_path: Path, small: CyclesRenderer) -> None:
+    scenes = [
+        {"objects": [thing(color=color)], "image_filename": f"{color}.png"} for color in ("red", "cyan")
+    ]
+    pixels = dict(render(scenes, renderer=small))
+
+    def path_of(scene: Any) -> Path:
+        return tmp_path / "images" / scene["image_filename"]
+
+    written = list(render_png_files(scenes, path_of, renderer=small))
+    assert sorted(path.name for path in written) == ["cyan.png", "red.png"]
+    assert (read_png(tmp_path / "images" / "cyan.png") == pixels[1]).all()
+    before = {path: path.stat().st_mtime_ns for path in written}
+    assert list(render_png_files(scenes, path_of, renderer=small)) == []
+    assert {path: path.stat().st_mtime_ns for path in written} == before
+    assert sorted(p.name for p in (tmp_path / "images").iterdir()) == ["cyan.png", "red.png"]
