@@ -7,13 +7,58 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clevrhope.errors import ClevrhopeError as ClevrhopeError
+    from clevrhope.errors import (
+        ClevrhopeError,
+        ConfigError,
+        DatasetError,
+        ProgramError,
+        RenderError,
+        SceneError,
+        SplitError,
+        TemplateError,
+        VocabularyError,
+    )
+    from clevrhope.executor import Program, Scene, execute, execute_batch, trace
+    from clevrhope.images import render
+    from clevrhope.scenes import sample_scenes
 
 _HOME = {
     "ClevrhopeError": "clevrhope.errors",
+    "ConfigError": "clevrhope.errors",
+    "DatasetError": "clevrhope.errors",
+    "Program": "clevrhope.executor",
+    "ProgramError": "clevrhope.errors",
+    "RenderError": "clevrhope.errors",
+    "Scene": "clevrhope.executor",
+    "SceneError": "clevrhope.errors",
+    "SplitError": "clevrhope.errors",
+    "TemplateError": "clevrhope.errors",
+    "VocabularyError": "clevrhope.errors",
+    "execute": "clevrhope.executor",
+    "execute_batch": "clevrhope.executor",
+    "render": "clevrhope.images",
+    "sample_scenes": "clevrhope.scenes",
+    "trace": "clevrhope.executor",
 }
 
-__all__ = ["ClevrhopeError"]
+__all__ = [
+    "ClevrhopeError",
+    "ConfigError",
+    "DatasetError",
+    "Program",
+    "ProgramError",
+    "RenderError",
+    "Scene",
+    "SceneError",
+    "SplitError",
+    "TemplateError",
+    "VocabularyError",
+    "execute",
+    "execute_batch",
+    "render",
+    "sample_scenes",
+    "trace",
+]
 
 
 def __getattr__(name: str) -> object:

@@ -1,7 +1,12 @@
 //! The binding: converts arguments, runs the core without the GIL, wraps results, maps errors.
 
+mod convert;
 mod errors;
+mod interrupt;
+mod programs;
+mod scenes;
 mod vocabulary;
+mod world;
 
 use pyo3::prelude::*;
 
@@ -9,5 +14,11 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
+    use super::programs::{PyProgramTokens, PyPrograms, execute, execute_batch, execute_tokens, trace};
+    #[pymodule_export]
+    use super::scenes::{PySceneBatch, PySceneGraphs, sample_scenes};
+    #[pymodule_export]
     use super::vocabulary::PyVocabulary;
+    #[pymodule_export]
+    use super::world::PyWorld;
 }

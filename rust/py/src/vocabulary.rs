@@ -9,6 +9,11 @@ use std::sync::Arc;
 #[pyclass(name = "Vocabulary", module = "clevrhope._core", frozen)]
 pub struct PyVocabulary(pub Arc<Vocabulary>);
 
+/// Each attribute type with its values.
+pub fn attribute_types(vocab: &Vocabulary) -> Vec<(&str, Vec<&str>)> {
+    vocab.types().iter().map(|kind| (kind.name, kind.values.iter().map(String::as_str).collect())).collect()
+}
+
 #[pymethods]
 impl PyVocabulary {
     #[new]
@@ -20,7 +25,7 @@ impl PyVocabulary {
 
     #[getter]
     fn attribute_types(&self) -> Vec<(&str, Vec<&str>)> {
-        self.0.types().iter().map(|kind| (kind.name, kind.values.iter().map(String::as_str).collect())).collect()
+        attribute_types(&self.0)
     }
 
     #[getter]

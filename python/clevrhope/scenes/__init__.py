@@ -1,0 +1,79 @@
+"""Properties, look and constraints in, scenes out: the first stage.
+
+A pool is an endless stream of scenes, named by a seed and the pool's name; a scene is a function of world,
+seed, pool and its index alone, so any scene can be made anywhere, in any order.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope import _core
+from clevrhope._core import SceneBatch, World
+from clevrhope.assets import blender_assets
+from clevrhope.errors import ConfigError
+
+__all__ = ["SceneBatch", "World", "read_world", "sample_scenes"]
+
+
+def read_world(
+    *,
+    properties: Path | str | None = None,
+    look: Path | str | None = None,
+    constraints: Mapping[str, Any] | None = None,
+) -> World:
+    """Everything that decides a scene but seed, pool and index.
+
+    Args:
+        properties: attribute values in CLEVR's properties format; the package's if not given.
+        look: camera, lights, shapes and materials; the package's if not given.
+        constraints: those that differ from CLEVR-HOPE's (`World.config_json` lists all): `min_objects`,
+            `max_objects`, `min_distance`, `margin`, `position_range` (Blender units), `min_pixels`, `width`,
+            `height` (pixels), `tries_per_object`, `max_restarts`, `directions` ("camera" or "clevr").
+
+    Raises:
+        ConfigError: a file that cannot be read.
+        VocabularyError: no usable vocabulary.
+        SceneError: an impossible constraint, or a value whose asset is not in the look.
+    """
+    properties = Path(properties or blender_assets() / "properties.json")
+    look = Path(look or blender_assets() / "look.json")
+    return World(
+        _read(properties),
+        _read(look),
+        json.dumps(dict(constraints or {})),
+        properties_file=str(properties),
+        look_file=str(look),
+    )
+
+
+def sample_scenes(
+    indices: int | Iterable[int], *, seed: int, pool: str = "train", world: World | None = None
+) -> SceneBatch:
+    """Samples scenes of a pool; `json.loads(batch.to_json())` gives their dictionaries.
+
+    Each object has at least `min_pixels` visible pixels, counted in the picture as it will be rendered.
+
+    Args:
+        indices: which scenes, by their index in the pool; a number n means the first n.
+        seed: from 0 to 2**64 - 1.
+        pool: the stream's name: train, val, test_iid, test_ood, or any other.
+        world: CLEVR's vocabulary and look with CLEVR-HOPE's constraints if not given.
+
+    Raises:
+        SceneError: constraints that a scene could not meet; says which, and how often it failed.
+    """
+    numbers = range(indices) if isinstance(indices, int) else indices
+    return _core.sample_scenes(
+        world or read_world(), seed=seed, pool=pool, indices=np.fromiter(numbers, dtype=np.uint64)
+    )
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error

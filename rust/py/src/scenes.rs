@@ -1,0 +1,154 @@
+//! A pool's indices or scene files in, handles of scenes and of what programs see of them out.
+
+use crate::convert;
+use crate::errors::to_python;
+use crate::interrupt::in_pieces;
+use crate::vocabulary::PyVocabulary;
+use crate::world::PyWorld;
+use clevrhope_core::program::SceneTable;
+use clevrhope_core::scene::{Pool, Scene, SceneGraph, json};
+use clevrhope_core::vocab::Vocabulary;
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyIndexError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use rayon::prelude::*;
+use std::sync::{Arc, OnceLock};
+
+/// Scenes in the first piece of a batch: a few milliseconds' work.
+const FIRST_PIECE: usize = 32;
+
+/// Scenes, with everything that is known of them.
+#[pyclass(name = "SceneBatch", module = "clevrhope._core", frozen)]
+pub struct PySceneBatch {
+    pub vocab: Arc<Vocabulary>,
+    pub scenes: Vec<Arc<Scene>>,
+    graphs: OnceLock<Arc<Graphs>>,
+}
+
+/// What programs see of scenes.
+pub struct Graphs {
+    pub graphs: Vec<SceneGraph>,
+    pub table: SceneTable,
+}
+
+impl Graphs {
+    fn new(vocab: &Vocabulary, graphs: Vec<SceneGraph>) -> Self {
+        let views: Vec<_> = graphs.iter().map(SceneGraph::view).collect();
+        let table = SceneTable::new(vocab, &views);
+        Self { graphs, table }
+    }
+}
+
+impl PySceneBatch {
+    pub fn new(vocab: Arc<Vocabulary>, scenes: impl IntoIterator<Item = Scene>) -> Self {
+        Self { vocab, scenes: scenes.into_iter().map(Arc::new).collect(), graphs: OnceLock::new() }
+    }
+
+    fn rows(&self) -> PyResult<Vec<Vec<u8>>> {
+        let row = |scene: &Arc<Scene>| {
+            let mut json = Vec::new();
+            json::write_scene(scene, &self.vocab, &mut json).map(|()| json)
+        };
+        self.scenes.par_iter().map(row).collect::<Result<_, _>>().map_err(convert::unwritten)
+    }
+}
+
+#[pymethods]
+impl PySceneBatch {
+    #[staticmethod]
+    #[pyo3(signature = (vocabulary, data, *, file))]
+    fn from_json(py: Python<'_>, vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
+        let vocab = vocabulary.0.clone();
+        let scenes = py.detach(|| json::read_scenes(data, file, &vocab)).map_err(to_python)?;
+        Ok(Self::new(vocab, scenes))
+    }
+
+    fn __len__(&self) -> usize {
+        self.scenes.len()
+    }
+
+    #[getter]
+    fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        PyArray1::from_iter(py, self.scenes.iter().map(|scene| scene.index))
+    }
+
+    #[getter]
+    fn n_objects<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
+        PyArray1::from_iter(py, self.scenes.iter().map(|scene| scene.n_objects() as u8))
+    }
+
+    #[getter]
+    fn graphs(&self, py: Python<'_>) -> PySceneGraphs {
+        let make =
+            || Arc::new(Graphs::new(&self.vocab, self.scenes.iter().map(|scene| scene.graph(&self.vocab)).collect()));
+        PySceneGraphs(py.detach(|| self.graphs.get_or_init(make).clone()))
+    }
+
+    fn take(&self, positions: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
+        let positions = convert::numbers(&positions, "positions", self.scenes.len())?;
+        let scenes = positions.into_iter().map(|position| self.scenes[position as usize].clone()).collect();
+        Ok(Self { vocab: self.vocab.clone(), scenes, graphs: OnceLock::new() })
+    }
+
+    fn json_rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+        let rows = py.detach(|| self.rows())?;
+        Ok(rows.iter().map(|row| PyBytes::new(py, row)).collect())
+    }
+
+    fn to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let rows = py.detach(|| self.rows().map(|rows| convert::json_list(&rows)))?;
+        Ok(PyBytes::new(py, &rows))
+    }
+}
+
+/// What programs see of scenes: attribute values and relations.
+#[pyclass(name = "SceneGraphs", module = "clevrhope._core", frozen)]
+pub struct PySceneGraphs(pub Arc<Graphs>);
+
+impl PySceneGraphs {
+    pub fn get(&self, number: usize) -> PyResult<&SceneGraph> {
+        let graphs = &self.0.graphs;
+        graphs.get(number).ok_or_else(|| PyIndexError::new_err(format!("scene {number} of {}", graphs.len())))
+    }
+}
+
+#[pymethods]
+impl PySceneGraphs {
+    #[staticmethod]
+    #[pyo3(signature = (vocabulary, data, *, file))]
+    fn from_json(py: Python<'_>, vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
+        let vocab = &vocabulary.0;
+        let graphs = py.detach(|| json::read_graphs(data, file, vocab)).map_err(to_python)?;
+        Ok(Self(Arc::new(Graphs::new(vocab, graphs))))
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.graphs.len()
+    }
+
+    #[getter]
+    fn n_objects<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
+        PyArray1::from_iter(py, self.0.graphs.iter().map(|graph| graph.n_objects() as u8))
+    }
+}
+
+/// The scenes of some indices of a pool.
+#[pyfunction]
+#[pyo3(signature = (world, *, seed, pool, indices))]
+pub fn sample_scenes(
+    py: Python<'_>,
+    world: &PyWorld,
+    seed: u64,
+    pool: &str,
+    indices: PyReadonlyArray1<'_, u64>,
+) -> PyResult<PySceneBatch> {
+    let indices = indices.as_array().to_vec();
+    let pool = Pool::new(&world.world, seed, pool);
+    let mut scenes = Vec::with_capacity(indices.len());
+    in_pieces(py, indices.len(), FIRST_PIECE, |piece| {
+        scenes.extend(pool.scenes(indices[piece].iter().copied()).map_err(to_python)?);
+        Ok(())
+    })?;
+    Ok(PySceneBatch::new(world.vocab.clone(), scenes))
+}

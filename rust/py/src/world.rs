@@ -1,0 +1,65 @@
+//! Properties, look and constraints in, a world handle out: everything that decides a scene but its place.
+
+use crate::convert;
+use crate::errors::to_python;
+use crate::vocabulary::PyVocabulary;
+use clevrhope_core::scene::{Asset, SceneConfig, World};
+use clevrhope_core::vocab::{RELATION_NAMES, Vocabulary};
+use pyo3::prelude::*;
+use std::sync::Arc;
+
+#[pyclass(name = "World", module = "clevrhope._core", frozen)]
+pub struct PyWorld {
+    pub world: Arc<World>,
+    pub vocab: Arc<Vocabulary>,
+}
+
+#[pymethods]
+impl PyWorld {
+    #[new]
+    #[pyo3(signature = (properties, look, config, *, properties_file, look_file, config_file = "constraints"))]
+    fn new(
+        properties: &[u8],
+        look: &[u8],
+        config: &str,
+        properties_file: &str,
+        look_file: &str,
+        config_file: &str,
+    ) -> PyResult<Self> {
+        let config = SceneConfig::from_json(config.as_bytes(), config_file).map_err(to_python)?;
+        let properties = Asset { file: properties_file, bytes: properties };
+        let look = Asset { file: look_file, bytes: look };
+        let world = World::new(properties, look, config).map_err(to_python)?;
+        Ok(Self { vocab: Arc::new(world.vocab().clone()), world: Arc::new(world) })
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> &str {
+        self.world.fingerprint()
+    }
+
+    #[getter]
+    fn config_json(&self) -> PyResult<String> {
+        convert::json_text(self.world.config())
+    }
+
+    #[getter]
+    fn vocabulary(&self) -> PyVocabulary {
+        PyVocabulary(self.vocab.clone())
+    }
+
+    #[getter]
+    fn attribute_types(&self) -> Vec<(&str, Vec<&str>)> {
+        crate::vocabulary::attribute_types(&self.vocab)
+    }
+
+    #[getter]
+    fn relations(&self) -> Vec<&str> {
+        RELATION_NAMES.to_vec()
+    }
+
+    #[getter]
+    fn answers(&self) -> Vec<String> {
+        self.vocab.answer_texts()
+    }
+}

@@ -1,0 +1,115 @@
+"""What holds for every call into the native module: the GIL, Ctrl-C, errors, immutability."""
+
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+from clevrhope import _core
+from clevrhope.errors import ClevrhopeError, SceneError, VocabularyError
+
+MANY = np.arange(2_000, dtype=np.uint64)
+
+
+def test_python_runs_on_while_scenes_are_sampled(world: _core.World) -> None:
+    span: list[float] = []
+
+    def sample() -> None:
+        span.append(time.perf_counter())
+        _core.sample_scenes(world, seed=0, pool="train", indices=MANY)
+        span.append(time.perf_counter())
+
+    thread = threading.Thread(target=sample)
+    thread.start()
+    ticks = []
+    while thread.is_alive():
+        ticks.append(time.perf_counter())
+        time.sleep(0.001)
+    thread.join()
+    begin, end = span
+    inside = [tick for tick in ticks if begin + 0.2 * (end - begin) < tick < begin + 0.8 * (end - begin)]
+    assert len(inside) > 5
+
+
+def test_control_c_ends_a_long_call() -> None:
+    script = """
+import numpy as np
+from clevrhope import _core, assets
+properties, look = (assets.blender_assets() / name for name in ("properties.json", "look.json"))
+world = _core.World(properties.read_bytes(), look.read_bytes(), "{}", properties_file="p", look_file="l")
+print("ready", flush=True)
+_core.sample_scenes(world, seed=0, pool="train", indices=np.arange(10_000_000, dtype=np.uint64))
+"""
+    process = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    # Ten million scenes take half an hour: it was the signal that ended it.
+    _, errors = process.communicate(timeout=60)
+    assert b"KeyboardInterrupt" in errors
+    assert process.returncode != 0
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        ('{"max_objects": 40}', "max_objects is 40"),
+        ('{"max_object": 9}', "constraints:1:.*max_object"),
+        ('{"min_objects": 3', "constraints:1:"),
+    ],
+)
+def test_impossible_constraints_are_named(config: str, message: str) -> None:
+    from clevrhope.assets import blender_assets
+
+    properties, look = (blender_assets() / name for name in ("properties.json", "look.json"))
+    with pytest.raises(SceneError, match=message):
+        _core.World(properties.read_bytes(), look.read_bytes(), config, properties_file="p", look_file="l")
+
+
+def test_constraints_that_nothing_meets_say_which_one_failed() -> None:
+    from clevrhope.assets import blender_assets
+
+    properties, look = (blender_assets() / name for name in ("properties.json", "look.json"))
+    config = '{"min_pixels": 60000, "max_restarts": 20}'
+    world = _core.World(
+        properties.read_bytes(), look.read_bytes(), config, properties_file="p", look_file="l"
+    )
+    with pytest.raises(SceneError, match=r"scene 3 of pool.*min_pixels"):
+        _core.sample_scenes(world, seed=0, pool="train", indices=np.array([3], dtype=np.uint64))
+
+
+def test_each_domain_has_its_error_class() -> None:
+    with pytest.raises(VocabularyError, match=r"colours\.json: colors: missing") as raised:
+        _core.Vocabulary(b'{"sizes": {"large": 0.7}}', file="colours.json")
+    assert isinstance(raised.value, ClevrhopeError)
+    assert isinstance(raised.value, ValueError)
+
+
+def test_handles_are_frozen(world: _core.World) -> None:
+    with pytest.raises(AttributeError):
+        world.fingerprint = "another"  # type: ignore[misc]
+
+
+def test_a_scene_is_a_function_of_its_index(world: _core.World) -> None:
+    indices = np.array([5, 900, 2], dtype=np.uint64)
+    batch = _core.sample_scenes(world, seed=3, pool="train", indices=indices)
+    assert batch.indices.tolist() == [5, 900, 2]
+    alone = _core.sample_scenes(world, seed=3, pool="train", indices=indices[1:2])
+    assert alone.json_rows() == batch.json_rows()[1:2]
+    assert batch.take(np.array([2, 0], dtype=np.uint32)).indices.tolist() == [2, 5]
+    other = _core.sample_scenes(world, seed=4, pool="train", indices=indices[1:2])
+    assert other.json_rows() != alone.json_rows()
+
+
+def test_scenes_survive_json(world: _core.World) -> None:
+    batch = _core.sample_scenes(world, seed=0, pool="test_ood", indices=np.arange(20, dtype=np.uint64))
+    again = _core.SceneBatch.from_json(world.vocabulary, batch.to_json(), file="scenes.json")
+    assert again.json_rows() == batch.json_rows()
+    assert again.n_objects.tolist() == batch.n_objects.tolist()
+    with pytest.raises(IndexError, match=r"positions\[1\] is 20, of 20"):
+        batch.take(np.array([0, 20], dtype=np.uint32))
