@@ -20,6 +20,8 @@ pub enum Error {
     #[error(transparent)]
     Template(#[from] crate::question::TemplateError),
     #[error(transparent)]
+    QuestionTokens(#[from] crate::question::tokens::QuestionTokenError),
+    #[error(transparent)]
     Split(#[from] crate::split::SplitError),
 }
 

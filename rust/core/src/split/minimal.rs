@@ -12,7 +12,7 @@ use crate::program::{Function, Program, Step};
 use crate::question::instantiate::Question;
 use crate::question::template::{Family, NodeKind, ParamKind, Tail, TemplateSet};
 use crate::rng::StreamKey;
-use crate::scene::{Pool, Scene, World};
+use crate::scene::{Pool, Scene, SceneError, World};
 use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
 use rayon::prelude::*;
 
@@ -43,7 +43,19 @@ pub struct MinimalPool {
 impl MinimalPool {
     /// The pool of the types that a conjunction holds out.
     pub fn new(vocab: &Vocabulary, holdout: &Holdout) -> Result<Self, SplitError> {
-        let kinds: Vec<usize> = (0..N_TYPES).filter(|&kind| holdout.values()[kind].is_some()).collect();
+        Self::of_types(vocab, (0..N_TYPES).filter(|&kind| holdout.values()[kind].is_some()).collect())
+    }
+
+    /// The pool of a name, `minimal_<type>_<type>`; None for other names.
+    pub fn named(vocab: &Vocabulary, name: &str) -> Option<Result<Self, SplitError>> {
+        let types: Vec<&str> = name.strip_prefix("minimal_")?.split('_').collect();
+        let kinds: Vec<usize> =
+            types.iter().map(|name| TYPE_NAMES.iter().position(|t| t == name)).collect::<Option<_>>()?;
+        (kinds.len() > 1 && kinds.is_sorted_by(|a, b| a < b)).then(|| Self::of_types(vocab, kinds))
+    }
+
+    /// `kinds` ascending.
+    fn of_types(vocab: &Vocabulary, kinds: Vec<usize>) -> Result<Self, SplitError> {
         let mut grids: Vec<Vec<[u8; 2]>> = vec![Vec::new()];
         for &kind in &kinds {
             let n = vocab.n_values(kind) as u8;
@@ -156,6 +168,29 @@ impl MinimalPool {
             })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(scenes.into_iter().flatten().collect())
+    }
+
+    /// The scenes of some indices, in their order.
+    ///
+    /// # Errors
+    /// `Minimal` for an index beyond the pool.
+    pub fn scenes_at(&self, world: &World, seed: u64, indices: &[u64]) -> Result<Vec<Scene>, SplitError> {
+        let corners = self.corners() as u64;
+        let n_scenes = self.n_places() * corners;
+        if let Some(index) = indices.iter().find(|&&index| index >= n_scenes) {
+            let problem = format!("scene {index} of {n_scenes}");
+            return Err(SplitError::Minimal { split: self.name(), problem });
+        }
+        let pool = Pool::new(world, seed, &self.name());
+        // A place is drawn once for a run of its pictures.
+        let runs: Vec<&[u64]> = indices.chunk_by(|a, b| a / corners == b / corners).collect();
+        let scenes = runs.par_iter().map(|run| {
+            let place = run[0] / corners;
+            let picture = |corner: u64| (place * corners + corner, self.attributes(place, corner as usize));
+            let drawn = pool.single(place, &(0..corners).map(picture).collect::<Vec<_>>())?;
+            Ok(run.iter().map(|index| drawn[(index % corners) as usize].clone()).collect())
+        });
+        Ok(scenes.collect::<Result<Vec<Vec<Scene>>, SceneError>>()?.concat())
     }
 
     /// The questions of a set on some places: group by group, the match first, then the pictures with

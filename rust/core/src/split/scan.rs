@@ -4,7 +4,7 @@ use crate::scene::{Pool, SceneError, SceneGraph, World};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Scenes made at a time: enough to keep all cores busy, few enough to be interrupted.
-pub const CHUNK: u64 = 1000;
+pub const CHUNK: u64 = 250;
 
 /// The graphs of a pool's first scenes, shared by all splits over the pool.
 pub struct PoolScan {

@@ -13,6 +13,7 @@ use crate::rng::StreamKey;
 use crate::scene::{SceneError, SceneGraph, SceneView};
 use crate::vocab::Vocabulary;
 use rayon::prelude::*;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -78,6 +79,10 @@ pub struct SplitStream {
     key: StreamKey,
     /// The next scene of the pool to look at.
     next: u64,
+    /// Eligible scenes that wait to be asked about, in order; windows are cut from the front.
+    waiting: VecDeque<Eligible>,
+    /// Scenes looked at since the last window was whole.
+    looked_at: u64,
     /// Windows in a row that gave nothing.
     empty_windows: u32,
 }
@@ -96,7 +101,18 @@ impl SplitStream {
         let vocab = scan.world().vocab();
         let plans = Arc::new(templates.plans(vocab));
         let key = question_key(&scan, &templates, &rule, holdout.as_ref());
-        let stream = Self { templates, plans, rule, holdout, key, next: 0, empty_windows: 0, scan };
+        let stream = Self {
+            templates,
+            plans,
+            rule,
+            holdout,
+            key,
+            next: 0,
+            waiting: VecDeque::new(),
+            looked_at: 0,
+            empty_windows: 0,
+            scan,
+        };
         if stream.instantiator().usable_families().is_empty() {
             return Err(SplitError::NoFamilies { split: stream.rule.name.clone(), holdout: stream.holdout_text() });
         }
@@ -105,7 +121,48 @@ impl SplitStream {
 
     /// The next windows' questions. Uses all cores; what it returns does not depend on their number.
     pub fn next_windows(&mut self, count: usize) -> Result<Windows, SplitError> {
-        let windows = (0..count).map(|_| self.next_eligible()).collect::<Result<Vec<_>, _>>()?;
+        self.look_for(count)?;
+        self.ask(count)
+    }
+
+    /// Passes over windows whose questions are there already.
+    pub fn skip_windows(&mut self, count: usize) -> Result<(), SplitError> {
+        self.look_for(count)?;
+        self.waiting.drain(..count * WINDOW);
+        Ok(())
+    }
+
+    /// How many windows are whole and wait to be asked about.
+    pub fn waiting_windows(&self) -> usize {
+        self.waiting.len() / WINDOW
+    }
+
+    /// Looks at some more scenes of the pool for eligible ones.
+    ///
+    /// With `ask`, it does what `next_windows` does in pieces that each take a fraction of a second.
+    pub fn look_further(&mut self) -> Result<(), SplitError> {
+        if self.looked_at >= MOST_SCANNED_FOR_A_WINDOW {
+            return Err(self.no_scenes(self.waiting.len() % WINDOW, self.looked_at));
+        }
+        let chunk = self.scan.chunk(self.next / CHUNK)?;
+        let end = (self.next / CHUNK + 1) * CHUNK;
+        let whole = self.waiting_windows();
+        self.looked_at += end - self.next;
+        let eligible = (self.next..end).filter(|&index| self.is_eligible(graph(&chunk, index)));
+        let eligible: Vec<Eligible> = eligible.map(|index| (index, Arc::clone(&chunk))).collect();
+        self.waiting.extend(eligible);
+        self.next = end;
+        if self.waiting_windows() > whole {
+            self.looked_at = 0;
+        }
+        Ok(())
+    }
+
+    /// The questions of the next windows, at most `count` and at most those that are whole.
+    pub fn ask(&mut self, count: usize) -> Result<Windows, SplitError> {
+        let n_scenes = count.min(self.waiting_windows()) * WINDOW;
+        let scenes: Vec<Eligible> = self.waiting.drain(..n_scenes).collect();
+        let windows: Vec<&[Eligible]> = scenes.chunks_exact(WINDOW).collect();
         let instantiator = self.instantiator();
         let made: Vec<(Vec<Question>, SearchStats)> = windows
             .par_iter()
@@ -132,9 +189,11 @@ impl SplitStream {
         Ok(all)
     }
 
-    /// Passes over windows whose questions are there already.
-    pub fn skip_windows(&mut self, count: usize) -> Result<(), SplitError> {
-        (0..count).try_for_each(|_| self.next_eligible().map(drop))
+    fn look_for(&mut self, count: usize) -> Result<(), SplitError> {
+        while self.waiting_windows() < count {
+            self.look_further()?;
+        }
+        Ok(())
     }
 
     /// Families that can satisfy the rule, by number over all files.
@@ -150,25 +209,6 @@ impl SplitStream {
     fn instantiator(&self) -> Instantiator<'_> {
         let vocab = self.scan.world().vocab();
         Instantiator::new(vocab, &self.templates, &self.plans, self.rule.questions, self.holdout.as_ref())
-    }
-
-    fn next_eligible(&mut self) -> Result<Vec<Eligible>, SplitError> {
-        let start = self.next;
-        let mut window = Vec::with_capacity(WINDOW);
-        while window.len() < WINDOW {
-            if self.next - start >= MOST_SCANNED_FOR_A_WINDOW {
-                return Err(self.no_scenes(window.len(), self.next - start));
-            }
-            let chunk = self.scan.chunk(self.next / CHUNK)?;
-            let end = (self.next / CHUNK + 1) * CHUNK;
-            while self.next < end && window.len() < WINDOW {
-                if self.is_eligible(graph(&chunk, self.next)) {
-                    window.push((self.next, Arc::clone(&chunk)));
-                }
-                self.next += 1;
-            }
-        }
-        Ok(window)
     }
 
     fn is_eligible(&self, scene: SceneView<'_>) -> bool {
