@@ -1,1 +1,233 @@
-fn main() {}
+//! Programs executed a second: from packed programs and from HDF5 tokens, on all cores; and one by one.
+//!
+//! The workload is that of a dataset: scenes of 3 to 10 objects, on each of which 50 questions in the
+//! shapes of CLEVR's nine template files are asked, every one with an answer there (a program that fails
+//! early would be cheap). No program and no pair occurs twice by construction, only by chance. `in order`
+//! has a scene's questions together, as files do; `shuffled` has them anywhere.
+
+#![allow(clippy::unwrap_used)] // In a benchmark, a panic is the message.
+
+use clevrhope_core::program::{
+    Argument, Function, IllFormed, ProgramTable, ProgramVocabulary, SceneTable, Step, execute, execute_batch,
+    execute_tokens,
+};
+use clevrhope_core::rng::{StreamKey, StreamRng};
+use clevrhope_core::vocab::N_TYPES;
+use clevrhope_core::{Program, SceneGraph, Vocabulary};
+use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
+use std::hint::black_box;
+
+const N_SCENES: u64 = 20_000;
+const QUESTIONS_A_SCENE: usize = 50;
+
+/// Shapes of CLEVR's families in prefix order, about as often as it has them. `F` is a run of filters,
+/// `K` an attribute type, the same one in all of a shape.
+const SHAPES: [&str; 30] = [
+    "count F scene",
+    "exist F scene",
+    "query_K unique F scene",
+    "count F relate unique F scene",
+    "exist F relate unique F scene",
+    "query_K unique F relate unique F scene",
+    "count F relate unique F relate unique F scene",
+    "query_K unique F relate unique F relate unique F scene",
+    "exist F relate unique F relate unique F relate unique F scene",
+    "query_K unique F relate unique F relate unique F relate unique F scene",
+    "count F intersect relate unique F scene relate unique F scene",
+    "query_K unique F intersect relate unique F scene relate unique F scene",
+    "count union F scene F scene",
+    "count F union F scene F relate unique F scene",
+    "equal_K query_K unique F scene query_K unique F scene",
+    "equal_K query_K unique F relate unique F scene query_K unique F scene",
+    "equal_K query_K unique F scene query_K unique F relate unique F scene",
+    "equal_K query_K unique F relate unique F scene query_K unique F relate unique F scene",
+    "equal_integer count F scene count F scene",
+    "less_than count F scene count F relate unique F scene",
+    "greater_than count F relate unique F scene count F scene",
+    "count same_K unique F scene",
+    "exist same_K unique F scene",
+    "count F same_K unique F scene",
+    "exist F same_K unique F scene",
+    "query_K unique F same_K unique F scene",
+    "query_K unique F same_K unique F scene",
+    "count F same_K unique F scene",
+    "exist F same_K unique F scene",
+    "query_K unique F same_K unique F scene",
+];
+
+/// Questions of a dataset, scene after scene.
+struct Workload {
+    vocab: Vocabulary,
+    scenes: Vec<SceneGraph>,
+    programs: Vec<Program>,
+    /// (program, scene) of each question.
+    pairs: Vec<(u32, u32)>,
+}
+
+impl Workload {
+    fn new() -> Self {
+        let properties = concat!(env!("CARGO_MANIFEST_DIR"), "/../../blender_assets/properties.json");
+        let vocab =
+            Vocabulary::from_properties_json(&std::fs::read(properties).unwrap(), "properties.json", 10).unwrap();
+        let key = StreamKey::new(&[b"benchmark of programs"]);
+        let mut work = Self { vocab, scenes: Vec::new(), programs: Vec::new(), pairs: Vec::new() };
+        for number in 0..N_SCENES {
+            let mut rng = key.at(number);
+            let scene = scene(&work.vocab, &mut rng);
+            for _ in 0..QUESTIONS_A_SCENE {
+                let program = question(&work.vocab, &scene, &mut rng);
+                work.pairs.push((work.programs.len() as u32, number as u32));
+                work.programs.push(program);
+            }
+            work.scenes.push(scene);
+        }
+        work
+    }
+
+    fn scene_table(&self) -> SceneTable {
+        SceneTable::new(&self.vocab, &self.scenes.iter().map(SceneGraph::view).collect::<Vec<_>>())
+    }
+
+    /// The same questions in random order.
+    fn shuffled(&self) -> Vec<(u32, u32)> {
+        let mut pairs = self.pairs.clone();
+        StreamKey::new(&[b"benchmark order"]).at(0).shuffle(&mut pairs);
+        pairs
+    }
+
+    /// The programs as an HDF5 file holds them: rows of tokens of the width that the longest needs.
+    fn tokens(&self) -> (ProgramVocabulary, Vec<i32>, usize) {
+        let vocabulary = ProgramVocabulary::new(&self.vocab);
+        let width = self.programs.iter().map(|program| program.steps.len()).max().unwrap() + 2;
+        let mut tokens = vec![0; self.programs.len() * width];
+        for (program, row) in self.programs.iter().zip(tokens.chunks_exact_mut(width)) {
+            vocabulary.encode_into(program, row).unwrap();
+        }
+        (vocabulary, tokens, width)
+    }
+}
+
+/// A scene of 3 to 10 objects with any values anywhere.
+fn scene(vocab: &Vocabulary, rng: &mut StreamRng) -> SceneGraph {
+    let n = 3 + rng.below(8) as usize;
+    let attributes = (0..n).map(|_| std::array::from_fn(|kind| rng.below(vocab.n_values(kind) as u32) as u8)).collect();
+    let places: Vec<[f64; 2]> = (0..n).map(|_| [rng.unit(), rng.unit()]).collect();
+    let beyond = |axis: usize, sign: f64| -> Vec<Vec<u8>> {
+        let further = |a: &[f64; 2], b: &[f64; 2]| sign * (b[axis] - a[axis]) > 0.03;
+        places.iter().map(|a| (0..n as u8).filter(|&b| further(a, &places[usize::from(b)])).collect()).collect()
+    };
+    SceneGraph::new(vocab, attributes, &[beyond(0, -1.0), beyond(0, 1.0), beyond(1, 1.0), beyond(1, -1.0)])
+}
+
+/// A question that has an answer on the scene, of any shape.
+fn question(vocab: &Vocabulary, scene: &SceneGraph, rng: &mut StreamRng) -> Program {
+    loop {
+        let shape = SHAPES[rng.below(SHAPES.len() as u32) as usize];
+        // A shape that a scene rarely allows gets many tries, so that long questions are not rare.
+        for _ in 0..200 {
+            let program = instantiate(shape, vocab, scene, rng);
+            if execute(&program, scene.view(), vocab).is_ok() {
+                return program;
+            }
+        }
+    }
+}
+
+/// A program of a shape; each run of filters describes some object of the scene.
+fn instantiate(shape: &str, vocab: &Vocabulary, scene: &SceneGraph, rng: &mut StreamRng) -> Program {
+    let kind = rng.below(N_TYPES as u32) as u8;
+    let mut steps: Vec<Step> = Vec::new();
+    let mut open = Vec::new();
+    for word in shape.split(' ').rev() {
+        if word == "F" {
+            let object = scene.view().attributes[rng.below(scene.n_objects() as u32) as usize];
+            for (kind, value) in (0..).zip(object) {
+                if rng.below(8) < 5 {
+                    let inputs = [open.pop().unwrap_or(0), 0];
+                    open.push(steps.len() as u8);
+                    steps.push(Step { function: Function::Filter(kind), argument: value, inputs });
+                }
+            }
+            continue;
+        }
+        let function = match word {
+            "query_K" => Function::Query(kind),
+            "same_K" => Function::Same(kind),
+            "equal_K" => Function::Equal(kind),
+            name => Function::from_name(name).unwrap(),
+        };
+        let mut inputs = [0; 2];
+        (0..function.arity()).for_each(|input| inputs[input] = open.pop().unwrap());
+        let argument = match function.signature().argument {
+            Argument::Relation => rng.below(vocab.n_relations() as u32) as u8,
+            _ => 0,
+        };
+        open.push(steps.len() as u8);
+        steps.push(Step { function, argument, inputs });
+    }
+    Program { steps }
+}
+
+fn programs(criterion: &mut Criterion) {
+    let work = Workload::new();
+    let n_steps: usize = work.programs.iter().map(|program| program.steps.len()).sum();
+    println!(
+        "{} questions of {:.1} steps on {} scenes, {} threads",
+        work.pairs.len(),
+        n_steps as f64 / work.programs.len() as f64,
+        work.scenes.len(),
+        rayon::current_num_threads()
+    );
+    let (scenes, table) = (work.scene_table(), ProgramTable::new(&work.vocab, &work.programs));
+    let (vocabulary, tokens, width) = work.tokens();
+    let shuffled = work.shuffled();
+    let scene_numbers: Vec<u32> = work.pairs.iter().map(|pair| pair.1).collect();
+
+    let mut group = criterion.benchmark_group("programs");
+    group.sample_size(30).throughput(Throughput::Elements(work.pairs.len() as u64));
+    for (order, pairs) in [("in order", &work.pairs), ("shuffled", &shuffled)] {
+        group.bench_function(format!("batch, {order}"), |bencher| {
+            bencher.iter(|| execute_batch(&table, &scenes, black_box(pairs), &work.vocab).unwrap());
+        });
+    }
+    group.bench_function("from tokens", |bencher| {
+        let run = || {
+            let tokens = black_box(tokens.as_slice());
+            execute_tokens(&vocabulary, tokens, width, &scenes, &scene_numbers, &work.vocab, IllFormed::Refuse)
+        };
+        bencher.iter(|| run().unwrap());
+    });
+
+    group.throughput(Throughput::Elements(1000));
+    let some = &work.pairs[..1000];
+    group.bench_function("one by one", |bencher| {
+        bencher.iter(|| {
+            for &(program, scene) in some {
+                let (program, scene) = (&work.programs[program as usize], &work.scenes[scene as usize]);
+                black_box(execute(program, scene.view(), &work.vocab).unwrap());
+            }
+        });
+    });
+    group.bench_function("written as JSON", |bencher| {
+        let write = |mut out: Vec<u8>| {
+            work.programs[..1000].iter().for_each(|program| program.write_json(&work.vocab, &mut out));
+            out
+        };
+        bencher.iter_batched(|| Vec::with_capacity(1 << 20), write, BatchSize::LargeInput);
+    });
+    let json: Vec<Vec<u8>> = work.programs[..1000]
+        .iter()
+        .map(|program| {
+            let mut out = Vec::new();
+            program.write_json(&work.vocab, &mut out);
+            out
+        })
+        .collect();
+    group.bench_function("read from JSON", |bencher| {
+        bencher.iter(|| json.iter().for_each(|text| drop(Program::from_json(text, &work.vocab, "program").unwrap())));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, programs);
+criterion_main!(benches);

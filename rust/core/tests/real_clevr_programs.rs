@@ -68,7 +68,7 @@ fn check(vocab: &Vocabulary, scenes: &[SceneGraph], questions: &[QuestionRecord]
 
     let table = SceneTable::new(vocab, &scenes.iter().map(SceneGraph::view).collect::<Vec<_>>());
     let pairs: Vec<(u32, u32)> = (0..).zip(numbers.iter().copied()).collect();
-    assert_eq!(execute_batch(&ProgramTable::new(&programs), &table, &pairs, vocab).as_ref(), Ok(&expected));
+    assert_eq!(execute_batch(&ProgramTable::new(vocab, &programs), &table, &pairs, vocab).as_ref(), Ok(&expected));
 
     let vocabulary = ProgramVocabulary::new(vocab);
     let mut rows = vec![[0; 48]; programs.len()];

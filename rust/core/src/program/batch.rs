@@ -1,10 +1,14 @@
-//! Many programs and many scenes in, answer numbers out, on all cores.
+//! Many programs on many scenes in, answer numbers out, on all cores.
+//!
+//! A thread takes some thousand pairs, puts those of one shape together, and runs each instruction on a
+//! whole tile of them before the next one: what to do is decided once a tile instead of once a step, and
+//! the many independent reads of a tile hide each other's wait for memory.
 
 use super::encode::{ProgramVocabulary, TokenError};
-use super::execute::{Facts, answer, run};
-use super::{MAX_STEPS, Program, Step};
-use crate::scene::SceneView;
-use crate::vocab::{N_TYPES, Vocabulary};
+use super::execute::{Apply, Invalid, answer, run};
+use super::table::{Instruction, Operation, PackedScene, ProgramTable, SceneTable, Shape};
+use super::{MAX_STEPS, Step};
+use crate::vocab::Vocabulary;
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -14,8 +18,13 @@ pub const INVALID: u16 = u16::MAX;
 /// Stands for the answer of a row of tokens that is no program.
 pub const ILL_FORMED: u16 = u16::MAX - 1;
 
-/// Pairs that a thread takes at a time: enough that taking them costs nothing.
-const CHUNK: usize = 4096;
+/// Pairs that a thread takes at a time: enough that most shapes fill tiles, few enough that their scenes
+/// stay in its cache when the pairs come scene by scene.
+const CHUNK: usize = 16_384;
+/// Pairs of one shape that are run together; their scenes fit in the first-level cache.
+const LANES: usize = 64;
+/// Groups that a chunk is sorted into. Shapes beyond so many share groups, which costs time only.
+const GROUPS: usize = 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum BatchError {
@@ -38,139 +47,6 @@ pub enum IllFormed {
     Mark,
 }
 
-/// Scenes side by side in one block of words, each at the same distance from the one before.
-#[derive(Clone, Debug)]
-pub struct SceneTable {
-    words: Vec<u32>,
-    layout: Layout,
-    n_scenes: usize,
-}
-
-/// Where a scene's words lie: all objects; the sets of each value; the sets of each relation and
-/// object; each object's values, a byte each.
-#[derive(Clone, Copy, Debug)]
-struct Layout {
-    /// Where the values of each attribute type begin.
-    having: [u32; N_TYPES],
-    related: usize,
-    attributes: usize,
-    /// Places for objects: as many as the largest scene has.
-    n_places: usize,
-    stride: usize,
-}
-
-/// One scene of a table.
-#[derive(Clone, Copy)]
-struct PackedScene<'a> {
-    words: &'a [u32],
-    layout: &'a Layout,
-}
-
-impl SceneTable {
-    /// Packs scenes of the vocabulary.
-    pub fn new(vocab: &Vocabulary, scenes: &[SceneView<'_>]) -> Self {
-        let n_places = scenes.iter().map(SceneView::n_objects).max().unwrap_or(0);
-        let related = 1 + vocab.n_values_in_all();
-        let attributes = related + vocab.n_relations() * n_places;
-        let layout = Layout {
-            having: std::array::from_fn(|kind| 1 + vocab.value_row(kind, 0) as u32),
-            related,
-            attributes,
-            n_places,
-            stride: attributes + n_places,
-        };
-        let mut words = Vec::with_capacity(scenes.len() * layout.stride);
-        for scene in scenes {
-            words.push(scene.everything());
-            words.extend_from_slice(scene.members);
-            for relation in 0..vocab.n_relations() {
-                words.extend((0..scene.n_objects()).map(|object| scene.related(relation, object)));
-                words.extend((scene.n_objects()..n_places).map(|_| 0));
-            }
-            words.extend(scene.attributes.iter().map(|values| u32::from_le_bytes(*values)));
-            words.extend((scene.n_objects()..n_places).map(|_| 0));
-        }
-        Self { words, layout, n_scenes: scenes.len() }
-    }
-
-    /// Number of scenes.
-    pub fn len(&self) -> usize {
-        self.n_scenes
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.n_scenes == 0
-    }
-
-    #[inline]
-    fn scene(&self, number: u32) -> Option<PackedScene<'_>> {
-        let start = number as usize * self.layout.stride;
-        let words = self.words.get(start..start + self.layout.stride)?;
-        Some(PackedScene { words, layout: &self.layout })
-    }
-
-    fn out_of_range(&self, pair: usize, number: u32) -> BatchError {
-        BatchError::OutOfRange { pair, kind: "scene", number, available: self.len() }
-    }
-}
-
-impl Facts for PackedScene<'_> {
-    #[inline(always)]
-    fn everything(self) -> u32 {
-        self.words[0]
-    }
-
-    #[inline(always)]
-    fn having(self, kind: u8, value: u8) -> u32 {
-        self.words[self.layout.having[usize::from(kind)] as usize + usize::from(value)]
-    }
-
-    #[inline(always)]
-    fn related(self, relation: u8, object: u32) -> u32 {
-        self.words[self.layout.related + usize::from(relation) * self.layout.n_places + object as usize]
-    }
-
-    #[inline(always)]
-    fn value(self, kind: u8, object: u32) -> u32 {
-        u32::from(self.words[self.layout.attributes + object as usize].to_le_bytes()[usize::from(kind)])
-    }
-}
-
-/// Programs end to end in one list of steps.
-#[derive(Clone, Debug, Default)]
-pub struct ProgramTable {
-    steps: Vec<Step>,
-    /// Where each program ends, a 0 before the first.
-    ends: Vec<u32>,
-}
-
-impl ProgramTable {
-    /// Packs programs that have passed `Program::check`.
-    pub fn new<'a>(programs: impl IntoIterator<Item = &'a Program>) -> Self {
-        let mut table = Self { steps: Vec::new(), ends: vec![0] };
-        for program in programs {
-            table.steps.extend_from_slice(&program.steps);
-            table.ends.push(table.steps.len() as u32);
-        }
-        table
-    }
-
-    /// Number of programs.
-    pub fn len(&self) -> usize {
-        self.ends.len() - 1
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    #[inline]
-    fn steps(&self, number: u32) -> Option<&[Step]> {
-        let (start, end) = (self.ends.get(number as usize)?, self.ends.get(number as usize + 1)?);
-        self.steps.get(*start as usize..*end as usize)
-    }
-}
-
 /// The answer numbers (`Vocabulary::answer_index`) of pairs (program, scene), in the pairs' order, made
 /// on all threads of the current rayon pool.
 ///
@@ -187,44 +63,154 @@ pub fn execute_batch(
 ) -> Result<Vec<u16>, BatchError> {
     let mut answers = vec![INVALID; pairs.len()];
     let chunks = answers.par_chunks_mut(CHUNK).zip(pairs.par_chunks(CHUNK)).enumerate();
-    let error = chunks.find_map_first(|(chunk, (answers, pairs))| {
-        execute_pairs(programs, scenes, pairs, chunk * CHUNK, vocab, answers).err()
-    });
+    let run = |bench: &mut Bench, (chunk, (answers, pairs)): (usize, (&mut [u16], &[(u32, u32)]))| {
+        bench.sort(programs, scenes, pairs, chunk * CHUNK)?;
+        for group in bench.pairs.chunk_by(|a, b| a.shape == b.shape) {
+            let shape = programs.shape(group[0].shape);
+            for tile in group.chunks(LANES) {
+                bench.tile.run(shape, programs.arguments(), scenes, tile);
+                bench.tile.answer(shape, tile, vocab, answers);
+            }
+        }
+        Ok(())
+    };
+    let error = chunks.map_init(Bench::default, run).find_map_first(Result::err);
     error.map_or(Ok(answers), Err)
 }
 
-/// Fills in the answers of pairs on this thread; `first` is the number of the first pair.
-fn execute_pairs(
-    programs: &ProgramTable,
-    scenes: &SceneTable,
-    pairs: &[(u32, u32)],
-    first: usize,
-    vocab: &Vocabulary,
-    answers: &mut [u16],
-) -> Result<(), BatchError> {
-    let mut words = [0; MAX_STEPS];
-    for (i, (slot, &(program, scene))) in answers.iter_mut().zip(pairs).enumerate() {
-        let steps = programs.steps(program).ok_or_else(|| BatchError::OutOfRange {
-            pair: first + i,
-            kind: "program",
-            number: program,
-            available: programs.len(),
-        })?;
-        let facts = scenes.scene(scene).ok_or_else(|| scenes.out_of_range(first + i, scene))?;
-        *slot = answer_number(steps, facts, &mut words, vocab);
-    }
-    Ok(())
+/// A pair looked up.
+#[derive(Clone, Copy, Default)]
+struct Pair {
+    shape: u32,
+    arguments: u32,
+    scene: u32,
+    /// Its place in the chunk.
+    place: u32,
 }
 
-/// The answer number of checked steps on a scene; `words` is room to work in.
-#[inline(always)]
-fn answer_number(steps: &[Step], facts: PackedScene<'_>, words: &mut [u32; MAX_STEPS], vocab: &Vocabulary) -> u16 {
-    if run(steps, facts, words).is_err() {
-        return INVALID;
+/// What a thread works with.
+#[derive(Default)]
+struct Bench {
+    unsorted: Vec<Pair>,
+    pairs: Vec<Pair>,
+    tile: Tile,
+}
+
+impl Bench {
+    /// Looks a chunk's pairs up and puts those of one shape together; `first` is the first pair's number.
+    fn sort(
+        &mut self,
+        programs: &ProgramTable,
+        scenes: &SceneTable,
+        pairs: &[(u32, u32)],
+        first: usize,
+    ) -> Result<(), BatchError> {
+        self.unsorted.clear();
+        let mut ends = [0u32; GROUPS];
+        for (place, &(program, scene)) in pairs.iter().enumerate() {
+            let out_of_range =
+                |kind, number, available| BatchError::OutOfRange { pair: first + place, kind, number, available };
+            let entry = programs.entry(program).ok_or_else(|| out_of_range("program", program, programs.len()))?;
+            if scene as usize >= scenes.len() {
+                return Err(out_of_range("scene", scene, scenes.len()));
+            }
+            ends[entry.shape as usize % GROUPS] += 1;
+            let place = place as u32;
+            self.unsorted.push(Pair { shape: entry.shape, arguments: entry.arguments, scene, place });
+        }
+        let mut end = 0;
+        for count in &mut ends {
+            end += *count;
+            *count = end;
+        }
+        self.pairs.resize(pairs.len(), Pair::default());
+        for pair in self.unsorted.iter().rev() {
+            let end = &mut ends[pair.shape as usize % GROUPS];
+            *end -= 1;
+            self.pairs[*end as usize] = *pair;
+        }
+        Ok(())
     }
-    let Some(last) = steps.last() else { return INVALID };
-    let answer = answer(last.function.signature().output, words[steps.len() - 1]);
-    answer.and_then(|answer| vocab.answer_index(answer)).unwrap_or(INVALID)
+}
+
+/// What up to `LANES` programs of one shape have come to.
+#[derive(Default)]
+struct Tile {
+    /// Each instruction's outputs.
+    words: Vec<[u32; LANES]>,
+    /// The programs that have no answer.
+    failed: Vec<bool>,
+}
+
+impl Tile {
+    /// Runs the instructions of a shape, each on all pairs before the next.
+    fn run(&mut self, shape: &Shape, arguments: &[u8], scenes: &SceneTable, pairs: &[Pair]) {
+        self.failed.clear();
+        self.failed.resize(pairs.len(), false);
+        if self.words.len() < shape.instructions.len() {
+            self.words.resize(shape.instructions.len(), [0; LANES]);
+        }
+        for (i, instruction) in shape.instructions.iter().enumerate() {
+            let (earlier, later) = self.words.split_at_mut(i);
+            // The first instruction has nothing to take; what it is given in its place does not matter.
+            let input = |number: usize| earlier.get(usize::from(instruction.inputs[number])).unwrap_or(&[0; LANES]);
+            let inputs = [input(0), input(1)];
+            let outputs = &mut later[0];
+            match instruction.operation {
+                Operation::Filters => {
+                    for ((output, &set), pair) in outputs.iter_mut().zip(inputs[0]).zip(pairs) {
+                        let start = pair.arguments as usize + usize::from(instruction.argument);
+                        if let Some(rows) = arguments[start..].first_chunk() {
+                            *output = scenes.scene(pair.scene).filtered(set, *rows);
+                        }
+                    }
+                }
+                Operation::Function(function) => {
+                    let failed = &mut self.failed;
+                    function.apply(Row { instruction, arguments, scenes, pairs, inputs, outputs, failed });
+                }
+            }
+        }
+    }
+
+    /// Puts the answers of the tile's pairs in their places.
+    fn answer(&self, shape: &Shape, pairs: &[Pair], vocab: &Vocabulary, answers: &mut [u16]) {
+        let Some(words) = shape.instructions.len().checked_sub(1).map(|last| &self.words[last]) else { return };
+        for ((pair, &word), &failed) in pairs.iter().zip(words).zip(&self.failed) {
+            let number = answer(shape.output, word).and_then(|answer| vocab.answer_index(answer));
+            answers[pair.place as usize] = if failed { INVALID } else { number.unwrap_or(INVALID) };
+        }
+    }
+}
+
+/// One instruction's function on each pair of a tile.
+struct Row<'a> {
+    instruction: &'a Instruction,
+    arguments: &'a [u8],
+    scenes: &'a SceneTable,
+    pairs: &'a [Pair],
+    inputs: [&'a [u32; LANES]; 2],
+    outputs: &'a mut [u32; LANES],
+    failed: &'a mut [bool],
+}
+
+impl<'a> Apply for Row<'a> {
+    type Facts = PackedScene<'a>;
+    type Done = ();
+
+    #[inline(always)]
+    fn apply(self, meaning: impl Fn(PackedScene<'a>, u8, u32, u32) -> Result<u32, Invalid>) {
+        let lanes = self.outputs.iter_mut().zip(self.failed).zip(self.inputs[0].iter().zip(self.inputs[1]));
+        for (((output, failed), (&a, &b)), pair) in lanes.zip(self.pairs) {
+            let place = pair.arguments as usize + usize::from(self.instruction.argument);
+            // Functions without an argument read whatever is there, or nothing after the last.
+            let argument = self.arguments.get(place).copied().unwrap_or(0);
+            let result = meaning(self.scenes.scene(pair.scene), argument, a, b);
+            *failed |= result.is_err();
+            // A program that failed goes on with object 0, which is always there: cheaper than to stop it.
+            *output = result.unwrap_or(0);
+        }
+    }
 }
 
 /// The answer numbers of rows of prefix tokens, each on the scene of `scene_numbers`, straight from the
@@ -273,9 +259,12 @@ fn execute_rows<'a>(
     let mut words = [0; MAX_STEPS];
     let mut steps = Vec::with_capacity(MAX_STEPS);
     for (i, (slot, (tokens, scene))) in answers.iter_mut().zip(rows).enumerate() {
-        let facts = scenes.scene(scene).ok_or_else(|| scenes.out_of_range(first + i, scene))?;
+        if scene as usize >= scenes.len() {
+            let (kind, available) = ("scene", scenes.len());
+            return Err(BatchError::OutOfRange { pair: first + i, kind, number: scene, available });
+        }
         match vocabulary.decode_backwards(tokens, &mut steps) {
-            Ok(()) => *slot = answer_number(&steps, facts, &mut words, vocab),
+            Ok(()) => *slot = answer_number(&steps, scenes.scene(scene), &mut words, vocab),
             Err((position, fault)) if ill_formed == IllFormed::Refuse => {
                 return Err(TokenError { row: first + i, position, fault }.into());
             }
@@ -285,9 +274,20 @@ fn execute_rows<'a>(
     Ok(())
 }
 
+/// The answer number of checked steps on a scene; `words` is room to work in.
+#[inline(always)]
+fn answer_number(steps: &[Step], facts: PackedScene<'_>, words: &mut [u32; MAX_STEPS], vocab: &Vocabulary) -> u16 {
+    if run(steps, facts, words).is_err() {
+        return INVALID;
+    }
+    let Some(last) = steps.last() else { return INVALID };
+    let answer = answer(last.function.signature().output, words[steps.len() - 1]);
+    answer.and_then(|answer| vocab.answer_index(answer)).unwrap_or(INVALID)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::{Function, execute, samples};
+    use super::super::{Function, Program, execute, samples};
     use super::*;
     use crate::scene::SceneGraph;
 
@@ -318,7 +318,7 @@ mod tests {
         let valid = single.iter().filter(|&&answer| answer != INVALID).count();
         assert!(valid > pairs.len() / 10 && valid < pairs.len() * 9 / 10, "{valid} of {}", pairs.len());
 
-        let (programs, scenes) = (ProgramTable::new(&programs), table(&vocab, &scenes));
+        let (programs, scenes) = (ProgramTable::new(&vocab, &programs), table(&vocab, &scenes));
         for threads in [1, 2, 5] {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             let answers = pool.install(|| execute_batch(&programs, &scenes, &pairs, &vocab)).unwrap();
@@ -360,7 +360,7 @@ mod tests {
     #[test]
     fn a_count_above_the_largest_has_no_number() {
         let vocab = samples::vocabulary();
-        let count = ProgramTable::new([&samples::program("scene; count 0")]);
+        let count = ProgramTable::new(&vocab, [&samples::program("scene; count 0")]);
         let scenes = [10, 11].map(|n| SceneGraph::new(&vocab, vec![[0; 4]; n], &vec![vec![vec![]; n]; 4]));
         let answers = execute_batch(&count, &table(&vocab, &scenes), &[(0, 0), (0, 1)], &vocab);
         assert_eq!(answers, Ok(vec![12, INVALID]));
@@ -369,7 +369,7 @@ mod tests {
     #[test]
     fn the_first_bad_pair_is_named() {
         let (vocab, programs, scenes, mut pairs) = grid();
-        let (programs, scenes) = (ProgramTable::new(&programs), table(&vocab, &scenes));
+        let (programs, scenes) = (ProgramTable::new(&vocab, &programs), table(&vocab, &scenes));
         pairs[30_000] = (300, 0);
         pairs[35_000] = (0, 900);
         let error = execute_batch(&programs, &scenes, &pairs, &vocab).unwrap_err();

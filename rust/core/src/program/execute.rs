@@ -22,6 +22,28 @@ pub(crate) trait Facts: Copy {
     fn value(self, kind: u8, object: u32) -> u32;
 }
 
+/// What applies a function's meaning: it gets the meaning of (scene, argument, first input, second input).
+pub(super) trait Apply {
+    type Facts: Facts;
+    type Done;
+
+    fn apply(self, meaning: impl Fn(Self::Facts, u8, u32, u32) -> Result<u32, Invalid>) -> Self::Done;
+}
+
+/// Applies it once.
+pub(super) struct Once<F>(pub F, pub u8, pub [u32; 2]);
+
+impl<F: Facts> Apply for Once<F> {
+    type Facts = F;
+    type Done = Result<u32, Invalid>;
+
+    #[inline(always)]
+    fn apply(self, meaning: impl Fn(F, u8, u32, u32) -> Result<u32, Invalid>) -> Result<u32, Invalid> {
+        let Self(facts, argument, [a, b]) = self;
+        meaning(facts, argument, a, b)
+    }
+}
+
 impl Facts for (SceneView<'_>, &Vocabulary) {
     #[inline(always)]
     fn everything(self) -> u32 {

@@ -9,7 +9,7 @@
 //! a mask of object numbers, an object its number, an integer itself, a truth value 0 or 1, an
 //! attribute value its number within its type. A meaning sees only words of the types it asks for.
 
-use super::execute::{Facts, Invalid};
+use super::execute::{Apply, Facts, Invalid, Once};
 use crate::error::suggestion;
 use crate::vocab::{N_TYPES, TYPE_NAMES};
 use std::fmt;
@@ -101,16 +101,15 @@ macro_rules! catalogue {
                 }
             }
 
-            /// The function's output on a scene: `argument` is the value or relation, `inputs` are the
-            /// outputs of its inputs (0 where it takes none).
+            /// Hands the function's meaning to what applies it, once or many times.
             #[inline(always)]
             #[allow(unused_variables)]
-            pub(crate) fn meaning<F: Facts>(self, facts: F, argument: u8, inputs: [u32; 2]) -> Result<u32, Invalid> {
+            pub(super) fn apply<A: Apply>(self, to: A) -> A::Done {
                 match self {
-                    $(Self::$variant $(($kind))? => {
-                        let ($facts, $value, [$a, $b]) = (facts, argument, inputs);
-                        Output::from($meaning).0
-                    })*
+                    $(Self::$variant $(($kind))? => to.apply(
+                        #[inline(always)]
+                        |$facts: A::Facts, $value: u8, $a: u32, $b: u32| Output::from($meaning).0
+                    ),)*
                 }
             }
         }
@@ -182,6 +181,13 @@ const fn at_most_two(types: &[Type]) -> [Option<Type>; 2] {
 }
 
 impl Function {
+    /// The function's output on a scene: `argument` is the value or relation, `inputs` are the outputs
+    /// of its inputs (0 where it takes none).
+    #[inline(always)]
+    pub(crate) fn meaning<F: Facts>(self, facts: F, argument: u8, inputs: [u32; 2]) -> Result<u32, Invalid> {
+        self.apply(Once(facts, argument, inputs))
+    }
+
     /// The function of a name, as CLEVR's files spell it; an error suggests a near name.
     pub fn from_name(name: &str) -> Result<Self, String> {
         let all = Self::all();

@@ -9,16 +9,18 @@ pub mod execute;
 pub mod function;
 pub mod json;
 pub mod question_file;
+pub mod table;
 pub mod typecheck;
 
 #[cfg(test)]
 mod samples;
 
-pub use batch::{BatchError, ILL_FORMED, INVALID, IllFormed, ProgramTable, SceneTable, execute_batch, execute_tokens};
+pub use batch::{BatchError, ILL_FORMED, INVALID, IllFormed, execute_batch, execute_tokens};
 pub use encode::{EncodeError, ProgramVocabulary, TokenError};
 pub use execute::{Invalid, Output, execute, trace};
 pub use function::{Argument, Function, Signature, Type};
 pub use json::Node;
+pub use table::{ProgramTable, SceneTable};
 pub use typecheck::{Fault, ProgramError};
 
 /// Most steps of a program, since a step names its inputs in a byte.

@@ -1,0 +1,258 @@
+//! Scenes and programs in, packed for execution in large numbers.
+//!
+//! A program is kept as its shape (functions and wiring, shared by all programs that differ only in values)
+//! and its arguments. A run of filters is one instruction of the shape, whatever its length, so that a
+//! dataset has about as many shapes as question families.
+
+use super::execute::Facts;
+use super::{Argument, Function, Program, Step, Type};
+use crate::scene::SceneView;
+use crate::vocab::{N_TYPES, Vocabulary};
+use std::collections::HashMap;
+
+/// Scenes side by side in one block of words, each at the same distance from the one before.
+#[derive(Clone, Debug)]
+pub struct SceneTable {
+    words: Vec<u32>,
+    layout: Layout,
+    n_scenes: usize,
+}
+
+/// Where a scene's words lie: all objects; the sets of each value; the sets of each relation and
+/// object; each object's values, a byte each.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    /// Where the sets of each attribute type's values begin.
+    having: [u32; N_TYPES],
+    related: usize,
+    attributes: usize,
+    /// Places for objects: as many as the largest scene has, and at least one, so that object 0 can be
+    /// asked about where a failed `unique` left no better one.
+    n_places: usize,
+    stride: usize,
+}
+
+/// One scene of a table.
+#[derive(Clone, Copy)]
+pub(super) struct PackedScene<'a> {
+    words: &'a [u32],
+    layout: &'a Layout,
+}
+
+impl SceneTable {
+    /// Packs scenes of the vocabulary.
+    pub fn new(vocab: &Vocabulary, scenes: &[SceneView<'_>]) -> Self {
+        let n_places = scenes.iter().map(SceneView::n_objects).fold(1, usize::max);
+        let related = 1 + vocab.n_values_in_all();
+        let attributes = related + vocab.n_relations() * n_places;
+        let layout = Layout {
+            having: std::array::from_fn(|kind| u32::from(set_row(vocab, kind as u8, 0))),
+            related,
+            attributes,
+            n_places,
+            stride: attributes + n_places,
+        };
+        let mut words = Vec::with_capacity(scenes.len() * layout.stride);
+        for scene in scenes {
+            words.push(scene.everything());
+            words.extend_from_slice(scene.members);
+            for relation in 0..vocab.n_relations() {
+                words.extend((0..scene.n_objects()).map(|object| scene.related(relation, object)));
+                words.extend((scene.n_objects()..n_places).map(|_| 0));
+            }
+            words.extend(scene.attributes.iter().map(|values| u32::from_le_bytes(*values)));
+            words.extend((scene.n_objects()..n_places).map(|_| 0));
+        }
+        Self { words, layout, n_scenes: scenes.len() }
+    }
+
+    /// Number of scenes.
+    pub fn len(&self) -> usize {
+        self.n_scenes
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.n_scenes == 0
+    }
+
+    /// A scene; its number is below `len`.
+    #[inline(always)]
+    pub(super) fn scene(&self, number: u32) -> PackedScene<'_> {
+        let start = number as usize * self.layout.stride;
+        PackedScene { words: &self.words[start..start + self.layout.stride], layout: &self.layout }
+    }
+}
+
+/// The word of a scene that holds the objects with a value; word 0 holds all objects.
+fn set_row(vocab: &Vocabulary, kind: u8, value: u8) -> u8 {
+    // There are at most `MAX_VALUES` values.
+    1 + vocab.value_row(usize::from(kind), usize::from(value)) as u8
+}
+
+impl PackedScene<'_> {
+    /// The objects of a set that are in each of four sets of the scene, by their words' numbers.
+    #[inline(always)]
+    pub(super) fn filtered(self, set: u32, rows: [u8; 4]) -> u32 {
+        rows.into_iter().fold(set, |set, row| set & self.words[usize::from(row)])
+    }
+}
+
+impl Facts for PackedScene<'_> {
+    #[inline(always)]
+    fn everything(self) -> u32 {
+        self.words[0]
+    }
+
+    #[inline(always)]
+    fn having(self, kind: u8, value: u8) -> u32 {
+        self.words[self.layout.having[usize::from(kind)] as usize + usize::from(value)]
+    }
+
+    #[inline(always)]
+    fn related(self, relation: u8, object: u32) -> u32 {
+        self.words[self.layout.related + usize::from(relation) * self.layout.n_places + object as usize]
+    }
+
+    #[inline(always)]
+    fn value(self, kind: u8, object: u32) -> u32 {
+        u32::from(self.words[self.layout.attributes + object as usize].to_le_bytes()[usize::from(kind)])
+    }
+}
+
+/// Programs as shapes and arguments.
+#[derive(Clone, Debug, Default)]
+pub struct ProgramTable {
+    shapes: Vec<Shape>,
+    numbers: HashMap<Vec<Instruction>, u32>,
+    entries: Vec<Entry>,
+    arguments: Vec<u8>,
+}
+
+/// A program of a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub shape: u32,
+    /// Where its arguments begin.
+    pub arguments: u32,
+}
+
+/// What programs have in common that differ only in their arguments.
+#[derive(Clone, Debug)]
+pub(super) struct Shape {
+    pub instructions: Vec<Instruction>,
+    /// The last instruction's.
+    pub output: Type,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Instruction {
+    pub operation: Operation,
+    /// Earlier instructions by number, as in `Step`.
+    pub inputs: [u8; 2],
+    /// Where its first argument stands among the program's.
+    pub argument: u16,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Operation {
+    Function(Function),
+    /// Up to four filters in a row; their arguments are words of the scene, 0 where there are fewer.
+    Filters,
+}
+
+/// Most filters of one instruction.
+const RUN: usize = 4;
+
+impl ProgramTable {
+    /// Packs programs that have passed `Program::check` with this vocabulary.
+    pub fn new<'a>(vocab: &Vocabulary, programs: impl IntoIterator<Item = &'a Program>) -> Self {
+        let mut table = Self::default();
+        for program in programs {
+            table.push(vocab, &program.steps);
+        }
+        table
+    }
+
+    /// Number of programs.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    #[inline]
+    pub(super) fn entry(&self, number: u32) -> Option<Entry> {
+        self.entries.get(number as usize).copied()
+    }
+
+    #[inline]
+    pub(super) fn shape(&self, number: u32) -> &Shape {
+        &self.shapes[number as usize]
+    }
+
+    #[inline]
+    pub(super) fn arguments(&self) -> &[u8] {
+        &self.arguments
+    }
+
+    /// Packs checked steps.
+    pub(super) fn push(&mut self, vocab: &Vocabulary, steps: &[Step]) {
+        let start = self.arguments.len();
+        let instructions = lower(vocab, steps, &mut self.arguments);
+        let shape = match self.numbers.get(&instructions) {
+            Some(&number) => number,
+            None => {
+                let number = self.shapes.len() as u32;
+                let output = steps.last().map_or(Type::Set, |step| step.function.signature().output);
+                self.shapes.push(Shape { instructions: instructions.clone(), output });
+                self.numbers.insert(instructions, number);
+                number
+            }
+        };
+        self.entries.push(Entry { shape, arguments: start as u32 });
+    }
+}
+
+/// Steps as instructions, their arguments added to a list.
+fn lower(vocab: &Vocabulary, steps: &[Step], arguments: &mut Vec<u8>) -> Vec<Instruction> {
+    let mut uses = vec![0; steps.len()];
+    for source in steps.iter().flat_map(Step::sources) {
+        uses[usize::from(*source)] += 1;
+    }
+    let start = arguments.len();
+    let mut instructions: Vec<Instruction> = Vec::with_capacity(steps.len());
+    // The instruction that gives each step's output, and how many filters it holds.
+    let mut places: Vec<(u8, usize)> = Vec::with_capacity(steps.len());
+    for step in steps {
+        let [a, b] = step.inputs.map(usize::from);
+        if let Function::Filter(kind) = step.function {
+            let row = set_row(vocab, kind, step.argument);
+            let (place, length) = places[a];
+            if (1..RUN).contains(&length) && uses[a] == 1 {
+                arguments[start + usize::from(instructions[usize::from(place)].argument) + length] = row;
+                places.push((place, length + 1));
+                continue;
+            }
+            places.push((instructions.len() as u8, 1));
+            let argument = (arguments.len() - start) as u16;
+            instructions.push(Instruction { operation: Operation::Filters, inputs: [place, 0], argument });
+            arguments.extend([row, 0, 0, 0]);
+            continue;
+        }
+        let arity = step.function.arity();
+        let place = |input: usize, taken: bool| if taken { places[input].0 } else { 0 };
+        let inputs = [place(a, arity > 0), place(b, arity > 1)];
+        let argument = match step.function.signature().argument {
+            Argument::Nothing => 0,
+            Argument::Value(_) | Argument::Relation => {
+                arguments.push(step.argument);
+                (arguments.len() - 1 - start) as u16
+            }
+        };
+        places.push((instructions.len() as u8, 0));
+        instructions.push(Instruction { operation: Operation::Function(step.function), inputs, argument });
+    }
+    instructions
+}
