@@ -63,18 +63,13 @@ pub fn execute_batch(
 ) -> Result<Vec<u16>, BatchError> {
     let mut answers = vec![INVALID; pairs.len()];
     let chunks = answers.par_chunks_mut(CHUNK).zip(pairs.par_chunks(CHUNK)).enumerate();
-    let run = |bench: &mut Bench, (chunk, (answers, pairs)): (usize, (&mut [u16], &[(u32, u32)]))| {
-        bench.sort(programs, scenes, pairs, chunk * CHUNK)?;
-        for group in bench.pairs.chunk_by(|a, b| a.shape == b.shape) {
-            let shape = programs.shape(group[0].shape);
-            for tile in group.chunks(LANES) {
-                bench.tile.run(shape, programs.arguments(), scenes, tile);
-                bench.tile.answer(shape, tile, vocab, answers);
-            }
-        }
-        Ok(())
-    };
-    let error = chunks.map_init(Bench::default, run).find_map_first(Result::err);
+    let error = chunks
+        .map_init(Workbench::default, |workbench, (chunk, (answers, pairs))| {
+            workbench.sort(programs, scenes, pairs, chunk * CHUNK)?;
+            workbench.execute(programs, scenes, vocab, answers);
+            Ok(())
+        })
+        .find_map_first(Result::err);
     error.map_or(Ok(answers), Err)
 }
 
@@ -90,13 +85,13 @@ struct Pair {
 
 /// What a thread works with.
 #[derive(Default)]
-struct Bench {
+struct Workbench {
     unsorted: Vec<Pair>,
     pairs: Vec<Pair>,
     tile: Tile,
 }
 
-impl Bench {
+impl Workbench {
     /// Looks a chunk's pairs up and puts those of one shape together; `first` is the first pair's number.
     fn sort(
         &mut self,
@@ -130,6 +125,17 @@ impl Bench {
             self.pairs[*end as usize] = *pair;
         }
         Ok(())
+    }
+
+    /// Fills in the answers of the sorted pairs.
+    fn execute(&mut self, programs: &ProgramTable, scenes: &SceneTable, vocab: &Vocabulary, answers: &mut [u16]) {
+        for group in self.pairs.chunk_by(|a, b| a.shape == b.shape) {
+            let shape = programs.shape(group[0].shape);
+            for pairs in group.chunks(LANES) {
+                self.tile.run(shape, programs.arguments(), scenes, pairs);
+                self.tile.answer(shape, pairs, vocab, answers);
+            }
+        }
     }
 }
 
