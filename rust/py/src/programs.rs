@@ -26,7 +26,7 @@ pub struct PyPrograms {
 
 impl PyPrograms {
     pub fn new(vocab: Arc<Vocabulary>, programs: Vec<Program>) -> Self {
-        let table = ProgramTable::new(&programs);
+        let table = ProgramTable::new(&vocab, &programs);
         Self { vocab, programs, table }
     }
 
