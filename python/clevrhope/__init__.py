@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     )
     from clevrhope.executor import Program, Scene, execute, execute_batch, trace
     from clevrhope.images import render
+    from clevrhope.questions import instantiate_questions
     from clevrhope.scenes import sample_scenes
+    from clevrhope.splits import select_split
 
 _HOME = {
     "ClevrhopeError": "clevrhope.errors",
@@ -36,8 +38,10 @@ _HOME = {
     "VocabularyError": "clevrhope.errors",
     "execute": "clevrhope.executor",
     "execute_batch": "clevrhope.executor",
+    "instantiate_questions": "clevrhope.questions",
     "render": "clevrhope.images",
     "sample_scenes": "clevrhope.scenes",
+    "select_split": "clevrhope.splits",
     "trace": "clevrhope.executor",
 }
 
@@ -55,8 +59,10 @@ __all__ = [
     "VocabularyError",
     "execute",
     "execute_batch",
+    "instantiate_questions",
     "render",
     "sample_scenes",
+    "select_split",
     "trace",
 ]
 

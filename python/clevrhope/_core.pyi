@@ -5,25 +5,33 @@ cores and stops at Ctrl-C. Errors are those of `clevrhope.errors`. Arrays have e
 """
 
 from collections.abc import Sequence
-from typing import TypeAlias, final
+from typing import Literal, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "MinimalPool",
+    "PoolScan",
     "ProgramTokens",
     "Programs",
+    "QuestionBatch",
     "SceneBatch",
     "SceneGraphs",
+    "SplitStream",
+    "Templates",
     "Vocabulary",
     "World",
     "execute",
     "execute_batch",
     "execute_tokens",
+    "instantiate_questions",
     "sample_scenes",
     "trace",
 ]
 
+_Pair: TypeAlias = Sequence[tuple[str, str]]  # (attribute type, value) each, of different types
+_Rule: TypeAlias = Literal["any", "without", "with"]
 _Value: TypeAlias = bool | int | str
 _TracedStep: TypeAlias = tuple[str, str | None, tuple[int, ...], str, list[int] | _Value | None]
 
@@ -210,11 +218,248 @@ class ProgramTokens:
     def names(self) -> list[str]:
         """Token names by number, the special ones included."""
 
+@final
+class Templates:
+    """The question families of a folder of templates."""
+
+    def __new__(
+        cls,
+        files: Sequence[tuple[str, bytes]],
+        order: Sequence[str],
+        synonyms: bytes,
+        world: World,
+        *,
+        synonyms_file: str = "synonyms.json",
+    ) -> Templates:
+        """Reads template files, given as (name without folder or suffix, content).
+
+        Families are numbered through the files in `order`; files that it does not name follow by name.
+
+        Raises:
+            TemplateError: not CLEVR's template format; names the file, the template and the place in it.
+        """
+
+    @property
+    def n_families(self) -> int: ...
+    @property
+    def families(self) -> list[tuple[str, int, int]]:
+        """File name, place in the file, and global index of each family, by global index."""
+
+    @property
+    def words(self) -> list[str]:
+        """Every token that a question can hold, sorted, without the special ones."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Two sets with the same one give the same questions; 64 hexadecimal digits."""
+
+    @property
+    def question_width(self) -> int:
+        """Most tokens of a question, <START> and <END> included."""
+
+    @property
+    def program_width(self) -> int:
+        """Most tokens of a program, <START> and <END> included."""
+
+    def families_that_can_mention(self, pair: _Pair) -> list[int]:
+        """Global indices of the families that can name all the values for one set of objects."""
+
+@final
+class QuestionBatch:
+    """Questions on the scenes of one pool, in order."""
+
+    def __len__(self) -> int: ...
+    def take(self, start: int, stop: int) -> QuestionBatch:
+        """The questions from `start` up to `stop`; shares them.
+
+        Raises:
+            IndexError: there are not so many.
+        """
+
+    @property
+    def image_idxs(self) -> npt.NDArray[np.int64]:
+        """(N,) each question's scene, by its index in the pool."""
+
+    @property
+    def answers(self) -> npt.NDArray[np.int32]:
+        """(N,) numbers of `Vocabulary.answers`."""
+
+    @property
+    def question_families(self) -> npt.NDArray[np.int32]:
+        """(N,) global indices of families."""
+
+    @property
+    def texts(self) -> list[str]:
+        """The questions in English."""
+
+    def relation_needed(self, width: int = 3) -> npt.NDArray[np.int8]:
+        """(N, width) for each `relate` of the program: 1 needed for the answer, 0 not, -1 no relation.
+
+        Raises:
+            ValueError: a question with more relations than that.
+        """
+
+    def question_tokens(
+        self, names: Sequence[str], width: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """(N, width) rows of words by number in `names`, padded with 0; (N,) tokens of each.
+
+        Raises:
+            TemplateError: a word that is not in `names`, or a question that needs more room.
+        """
+
+    def program_tokens(
+        self, tokens: ProgramTokens, width: int
+    ) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+        """(N, width) rows of functions in prefix order, padded with 0; (N,) tokens of each.
+
+        Raises:
+            ProgramError: a program that needs more room, or a function that has no token.
+        """
+
+    def json_rows(self, *, split: str, start_index: int = 0) -> list[bytes]:
+        """Each question as a JSON object in one line: CLEVR's keys, and template, place and needed relations.
+
+        `question_index` counts from `start_index`.
+        """
+
+    def to_json(self, *, split: str, start_index: int = 0) -> bytes:
+        """The same as a JSON list."""
+
+@final
+class PoolScan:
+    """The scenes of a pool as programs see them; made once for all splits over the pool."""
+
+    def __new__(cls, world: World, *, seed: int, pool: str) -> PoolScan: ...
+    @property
+    def scanned(self) -> int:
+        """How many scenes have been looked at."""
+
+    def look_at(self, n_scenes: int) -> None:
+        """Looks at so many scenes from the first on, if that was not done yet.
+
+        Raises:
+            SceneError: constraints that a scene could not meet.
+        """
+
+@final
+class SplitStream:
+    """A split of a pool: its questions, window after window of 250 eligible scenes."""
+
+    def __new__(
+        cls,
+        scan: PoolScan,
+        templates: Templates,
+        *,
+        split: str,
+        pair: _Pair | None,
+        scenes: _Rule,
+        questions: _Rule,
+        questions_per_scene: int,
+    ) -> SplitStream:
+        """A split by name, its held-out values, and which scenes and questions it takes.
+
+        Raises:
+            SplitError: no template can mention the values, though questions have to.
+        """
+
+    def next(self, n_windows: int) -> QuestionBatch:
+        """The questions of the next windows. After an error or Ctrl-C the stream is of no more use.
+
+        Raises:
+            SplitError: no more eligible scenes, or no question on them; says which predicate starves it.
+        """
+
+    def skip(self, n_windows: int) -> None:
+        """Passes over windows whose questions are there already.
+
+        Raises:
+            SplitError: no more eligible scenes.
+        """
+
+    @property
+    def usable_families(self) -> list[int]:
+        """Global indices of the families that can ask what the split wants."""
+
+    @property
+    def work(self) -> dict[str, int]:
+        """So far: scenes (asked about), scanned, attempts, states, options, found, exhausted."""
+
+@final
+class MinimalPool:
+    """The pool of one-object pictures of a pair's attribute types, and the questions on it.
+
+    Scene `place * corners + corner`; place `(grid * n_combinations + combination) * copies + copy`.
+    """
+
+    def __new__(cls, world: World, *, pair: _Pair) -> MinimalPool:
+        """The pool of the types of a pair, and which of its pictures show the pair.
+
+        Raises:
+            SplitError: not values of different types, or a type with one value.
+        """
+
+    @property
+    def name(self) -> str:
+        """`minimal_<type>_<type>`, the name under which `sample_scenes` gives its scenes."""
+
+    @property
+    def n_places(self) -> int: ...
+    @property
+    def n_grids(self) -> int: ...
+    @property
+    def n_combinations(self) -> int:
+        """Combinations of the other types' values."""
+
+    @property
+    def copies(self) -> int:
+        """Places of each grid and combination, as many as in the paper."""
+
+    @property
+    def corners(self) -> int:
+        """Pictures of a place: 4 for a pair."""
+
+    def has_pair(self, place: int) -> bool:
+        """Whether a place's grid holds the held-out values."""
+
+    def questions(
+        self,
+        templates: Templates,
+        *,
+        seed: int,
+        kind: Literal["iid", "ood"],
+        places: npt.NDArray[np.uint64],
+    ) -> QuestionBatch:
+        """The questions of a minimal set on (N,) places, group by group.
+
+        Raises:
+            SplitError: no template asks for existence alone.
+            IndexError: there is no such place.
+        """
+
 def sample_scenes(world: World, *, seed: int, pool: str, indices: npt.NDArray[np.uint64]) -> SceneBatch:
     """The scenes of (N,) indices of a pool; each depends on world, seed, pool and its index alone.
 
+    The pools `minimal_<type>_<type>` are those of `MinimalPool`.
+
     Raises:
         SceneError: constraints that a scene could not meet; says which, and how often it failed.
+    """
+
+def instantiate_questions(
+    scenes: SceneBatch,
+    templates: Templates,
+    *,
+    seed: int,
+    pair: _Pair | None,
+    questions: _Rule,
+    questions_per_scene: int,
+) -> QuestionBatch:
+    """Questions on scenes from anywhere, balanced over windows of 250 of them.
+
+    Raises:
+        SplitError: not values of different types.
+        VocabularyError: templates and scenes of two vocabularies.
     """
 
 def execute(programs: Programs, program: int, scenes: SceneGraphs, scene: int) -> _Value:

@@ -1,13 +1,19 @@
 //! numpy arrays and Python values in, the engine's types out, and back: the only place that converts.
 
-use crate::errors::ProgramError;
+use crate::errors::{ProgramError, SplitError, VocabularyError, to_python};
 use clevrhope_core::program::question_file::QuestionRecord;
 use clevrhope_core::program::{BatchError, ILL_FORMED, INVALID, IllFormed, Output, Program, Step};
+use clevrhope_core::question::instantiate::Question;
+use clevrhope_core::question::search::{QuestionRule, SearchStats};
+use clevrhope_core::split::{self, Holdout, MinimalKind, SceneRule};
 use clevrhope_core::vocab::{Answer, Vocabulary};
 use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
+use rayon::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// An answer's number in Python: -1 where a program has none, -2 where tokens are no program.
 pub fn answer_number(number: u16) -> i32 {
@@ -95,6 +101,12 @@ pub fn same_length(first: usize, second: usize) -> PyResult<()> {
     if first == second { Ok(()) } else { Err(message()) }
 }
 
+/// Refuses handles that were made with different vocabularies.
+pub fn same_vocabulary(first: &Arc<Vocabulary>, second: &Arc<Vocabulary>) -> PyResult<()> {
+    let message = || VocabularyError::new_err("handles of two vocabularies; make both with the same one");
+    if Arc::ptr_eq(first, second) || first == second { Ok(()) } else { Err(message()) }
+}
+
 /// The rows of a matrix end to end, and their width.
 pub fn rows<'a>(array: &'a PyReadonlyArray2<'_, i32>) -> PyResult<(&'a [i32], usize)> {
     let width = array.as_array().ncols();
@@ -102,6 +114,91 @@ pub fn rows<'a>(array: &'a PyReadonlyArray2<'_, i32>) -> PyResult<(&'a [i32], us
         return Err(PyValueError::new_err("rows of no tokens; expected at least one column"));
     }
     Ok((array.as_slice()?, width))
+}
+
+/// Places of a pool of so many, copied.
+pub fn places(array: &PyReadonlyArray1<'_, u64>, n_places: u64) -> PyResult<Vec<u64>> {
+    let places = array.as_array().to_vec();
+    match places.iter().find(|&&place| place >= n_places) {
+        Some(place) => Err(PyIndexError::new_err(format!("place {place} of {n_places}"))),
+        None => Ok(places),
+    }
+}
+
+/// The conjunction of (attribute type, value) pairs.
+pub fn holdout(vocab: &Vocabulary, pair: &[(String, String)]) -> PyResult<Holdout> {
+    for (kind, value) in pair {
+        let number = vocab.type_index(kind).map_err(to_python)?;
+        if vocab.value(number, value).is_none() {
+            return Err(SplitError::new_err(format!("held-out pair: \"{value}\" is no {kind}")));
+        }
+    }
+    let values: Vec<&str> = pair.iter().map(|(_, value)| value.as_str()).collect();
+    Holdout::new(vocab, &values).map_err(|error| to_python(split::SplitError::from(error)))
+}
+
+/// A predicate on scenes by name.
+pub fn scene_rule(name: &str) -> PyResult<SceneRule> {
+    Ok(match name {
+        "any" => SceneRule::Any,
+        "without" => SceneRule::Without,
+        "with" => SceneRule::With,
+        other => return Err(unknown("scenes", other, "any, without, with")),
+    })
+}
+
+/// A predicate on questions by name.
+pub fn question_rule(name: &str) -> PyResult<QuestionRule> {
+    Ok(match name {
+        "any" => QuestionRule::Any,
+        "without" => QuestionRule::Without,
+        "with" => QuestionRule::With,
+        other => return Err(unknown("questions", other, "any, without, with")),
+    })
+}
+
+/// One of the two minimal sets by name.
+pub fn minimal_kind(name: &str) -> PyResult<MinimalKind> {
+    Ok(match name {
+        "iid" => MinimalKind::Iid,
+        "ood" => MinimalKind::Ood,
+        other => return Err(unknown("kind", other, "iid, ood")),
+    })
+}
+
+fn unknown(argument: &str, value: &str, known: &str) -> PyErr {
+    PyValueError::new_err(format!("{argument}: \"{value}\"; known: {known}"))
+}
+
+/// What a stream has done so far, by name.
+pub fn work(work: SearchStats, n_scenes: usize, n_scanned: u64) -> BTreeMap<&'static str, u64> {
+    let SearchStats { attempts, states, options, found, exhausted } = work;
+    let scenes = [("scenes", n_scenes as u64), ("scanned", n_scanned)];
+    let search = [("attempts", attempts), ("states", states), ("options", options), ("found", found)];
+    scenes.into_iter().chain(search).chain([("exhausted", exhausted)]).collect()
+}
+
+/// Rows of tokens end to end, and each row's number of tokens, made on all cores.
+pub fn token_rows<T: Sync, E: Send>(
+    items: &[T],
+    width: usize,
+    encode: impl Fn(&T, &mut [i32]) -> Result<usize, E> + Sync,
+) -> Result<(Vec<i32>, Vec<i32>), E> {
+    let mut rows = vec![0; items.len() * width];
+    let lengths = rows.par_chunks_exact_mut(width.max(1)).zip(items).map(|(row, item)| encode(item, row));
+    let lengths = lengths.map(|length| length.map(|length| length as i32)).collect::<Result<Vec<_>, E>>()?;
+    Ok((rows, lengths))
+}
+
+/// For each relation of a question whether its answer needs it, in a row that is -1 all through.
+pub fn relations_into(question: &Question, row: &mut [i8]) -> PyResult<()> {
+    let count = usize::from(question.n_relations);
+    if count > row.len() {
+        let message = format!("\"{}\" has {count} relations, the row has room for {}", question.text, row.len());
+        return Err(PyValueError::new_err(message));
+    }
+    (0..count).for_each(|i| row[i] = (question.relation_needed >> i & 1) as i8);
+    Ok(())
 }
 
 /// Rows of a width end to end, as a matrix.

@@ -4,7 +4,10 @@ mod convert;
 mod errors;
 mod interrupt;
 mod programs;
+mod questions;
 mod scenes;
+mod splits;
+mod templates;
 mod vocabulary;
 mod world;
 
@@ -16,7 +19,13 @@ mod _core {
     #[pymodule_export]
     use super::programs::{PyProgramTokens, PyPrograms, execute, execute_batch, execute_tokens, trace};
     #[pymodule_export]
+    use super::questions::{PyQuestionBatch, instantiate_questions};
+    #[pymodule_export]
     use super::scenes::{PySceneBatch, PySceneGraphs, sample_scenes};
+    #[pymodule_export]
+    use super::splits::{PyMinimalPool, PyPoolScan, PySplitStream};
+    #[pymodule_export]
+    use super::templates::PyTemplates;
     #[pymodule_export]
     use super::vocabulary::PyVocabulary;
     #[pymodule_export]

@@ -131,6 +131,7 @@ pub fn execute<'py>(
     scenes: &PySceneGraphs,
     scene: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
+    convert::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
     let graph = scenes.get(scene)?;
     let answer = program::execute(programs.get(program)?, graph.view(), &programs.vocab);
     convert::answer(py, answer.map_err(|error| ProgramError::new_err(error.to_string()))?, &programs.vocab)
@@ -145,6 +146,7 @@ pub fn trace<'py>(
     scenes: &PySceneGraphs,
     scene: usize,
 ) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+    convert::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
     let graph = scenes.get(scene)?;
     let program = programs.get(program)?;
     let outputs = program::trace(program, graph.view(), &programs.vocab).into_iter().map(Some);
@@ -161,6 +163,7 @@ pub fn execute_batch<'py>(
     program_idxs: PyReadonlyArray1<'py, u32>,
     scene_idxs: PyReadonlyArray1<'py, u32>,
 ) -> PyResult<Bound<'py, PyArray1<i32>>> {
+    convert::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
     let program_idxs = convert::numbers(&program_idxs, "program_idxs", programs.table.len())?;
     let scene_idxs = convert::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len())?;
     let pairs = convert::pairs(program_idxs, scene_idxs)?;
@@ -184,6 +187,7 @@ pub fn execute_tokens<'py>(
     scene_idxs: PyReadonlyArray1<'py, u32>,
     mark_ill_formed: bool,
 ) -> PyResult<Bound<'py, PyArray1<i32>>> {
+    convert::same_vocabulary(&tokens.vocab, &scenes.0.vocab)?;
     let (rows, width) = convert::rows(&rows)?;
     let scene_idxs = convert::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len())?;
     convert::same_length(rows.len() / width, scene_idxs.len())?;

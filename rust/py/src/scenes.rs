@@ -7,6 +7,7 @@ use crate::vocabulary::PyVocabulary;
 use crate::world::PyWorld;
 use clevrhope_core::program::SceneTable;
 use clevrhope_core::scene::{Pool, Scene, SceneGraph, json};
+use clevrhope_core::split::MinimalPool;
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
@@ -28,15 +29,16 @@ pub struct PySceneBatch {
 
 /// What programs see of scenes.
 pub struct Graphs {
+    pub vocab: Arc<Vocabulary>,
     pub graphs: Vec<SceneGraph>,
     pub table: SceneTable,
 }
 
 impl Graphs {
-    fn new(vocab: &Vocabulary, graphs: Vec<SceneGraph>) -> Self {
+    fn new(vocab: Arc<Vocabulary>, graphs: Vec<SceneGraph>) -> Self {
         let views: Vec<_> = graphs.iter().map(SceneGraph::view).collect();
-        let table = SceneTable::new(vocab, &views);
-        Self { graphs, table }
+        let table = SceneTable::new(&vocab, &views);
+        Self { vocab, graphs, table }
     }
 }
 
@@ -79,9 +81,13 @@ impl PySceneBatch {
     }
 
     #[getter]
-    fn graphs(&self, py: Python<'_>) -> PySceneGraphs {
-        let make =
-            || Arc::new(Graphs::new(&self.vocab, self.scenes.iter().map(|scene| scene.graph(&self.vocab)).collect()));
+    pub fn graphs(&self, py: Python<'_>) -> PySceneGraphs {
+        let make = || {
+            Arc::new(Graphs::new(
+                self.vocab.clone(),
+                self.scenes.iter().map(|scene| scene.graph(&self.vocab)).collect(),
+            ))
+        };
         PySceneGraphs(py.detach(|| self.graphs.get_or_init(make).clone()))
     }
 
@@ -118,8 +124,8 @@ impl PySceneGraphs {
     #[staticmethod]
     #[pyo3(signature = (vocabulary, data, *, file))]
     fn from_json(py: Python<'_>, vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
-        let vocab = &vocabulary.0;
-        let graphs = py.detach(|| json::read_graphs(data, file, vocab)).map_err(to_python)?;
+        let vocab = vocabulary.0.clone();
+        let graphs = py.detach(|| json::read_graphs(data, file, &vocab)).map_err(to_python)?;
         Ok(Self(Arc::new(Graphs::new(vocab, graphs))))
     }
 
@@ -144,10 +150,14 @@ pub fn sample_scenes(
     indices: PyReadonlyArray1<'_, u64>,
 ) -> PyResult<PySceneBatch> {
     let indices = indices.as_array().to_vec();
+    let minimal = MinimalPool::named(&world.vocab, pool).transpose().map_err(to_python)?;
     let pool = Pool::new(&world.world, seed, pool);
     let mut scenes = Vec::with_capacity(indices.len());
     in_pieces(py, indices.len(), FIRST_PIECE, |piece| {
-        scenes.extend(pool.scenes(indices[piece].iter().copied()).map_err(to_python)?);
+        scenes.extend(match &minimal {
+            Some(minimal) => minimal.scenes_at(&world.world, seed, &indices[piece]).map_err(to_python)?,
+            None => pool.scenes(indices[piece].iter().copied()).map_err(to_python)?,
+        });
         Ok(())
     })?;
     Ok(PySceneBatch::new(world.vocab.clone(), scenes))

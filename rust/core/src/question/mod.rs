@@ -1,5 +1,6 @@
 //! Questions: templates in, questions with programs, answers and texts out.
 
+pub mod ask;
 pub mod balance;
 pub mod extent;
 pub mod instantiate;

@@ -1,0 +1,57 @@
+//! Scenes from anywhere in, questions on them out: what a split does, without a pool.
+
+use super::instantiate::{Instantiator, Question};
+use super::plan::Plan;
+use super::search::QuestionRule;
+use super::template::TemplateSet;
+use crate::rng::StreamKey;
+use crate::scene::SceneView;
+use crate::split::{Holdout, WINDOW};
+use crate::vocab::Vocabulary;
+use rayon::prelude::*;
+
+/// Asks about scenes, balanced over windows of 250 of them.
+pub struct Asker<'a> {
+    instantiator: Instantiator<'a>,
+    key: StreamKey,
+    per_scene: u32,
+}
+
+impl<'a> Asker<'a> {
+    /// `plans` are the templates' own.
+    pub fn new(
+        vocab: &'a Vocabulary,
+        templates: &'a TemplateSet,
+        plans: &'a [Plan],
+        rule: QuestionRule,
+        holdout: Option<&'a Holdout>,
+        seed: u64,
+        per_scene: u32,
+    ) -> Self {
+        let held_out = holdout.map(|holdout| holdout.describe(vocab)).unwrap_or_default();
+        let key = StreamKey::new(&[
+            b"question on given scenes",
+            templates.fingerprint().as_bytes(),
+            &seed.to_le_bytes(),
+            held_out.as_bytes(),
+            &per_scene.to_le_bytes(),
+        ]);
+        Self { instantiator: Instantiator::new(vocab, templates, plans, rule, holdout), key, per_scene }
+    }
+
+    /// Families that can satisfy the rule, by number over all files.
+    pub fn usable_families(&self) -> &[u16] {
+        self.instantiator.usable_families()
+    }
+
+    /// The questions of whole windows, and of what is left over; uses all cores.
+    ///
+    /// A scene's draws are those of its index.
+    pub fn ask(&self, scenes: &[(u64, SceneView<'_>)]) -> Vec<Question> {
+        let windows = scenes.par_chunks(WINDOW).map_init(
+            || self.instantiator.workspace(),
+            |workspace, window| self.instantiator.window(workspace, window.iter().copied(), &self.key, self.per_scene),
+        );
+        windows.collect::<Vec<_>>().concat()
+    }
+}

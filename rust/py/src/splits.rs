@@ -1,0 +1,198 @@
+//! Pools and rules in, questions out: window by window of a pool's scenes, and of the one-object sets.
+
+use crate::convert;
+use crate::errors::to_python;
+use crate::interrupt::in_pieces;
+use crate::questions::{FIRST_WINDOWS, Pictures, PyQuestionBatch};
+use crate::templates::PyTemplates;
+use crate::world::PyWorld;
+use clevrhope_core::question::search::SearchStats;
+use clevrhope_core::split::{Holdout, MinimalPool, PoolScan, SplitRule, SplitStream, scan};
+use clevrhope_core::vocab::Vocabulary;
+use numpy::PyReadonlyArray1;
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// The scenes of a pool as programs see them, shared by all splits over the pool.
+#[pyclass(name = "PoolScan", module = "clevrhope._core", frozen)]
+pub struct PyPoolScan {
+    scan: Arc<PoolScan>,
+    vocab: Arc<Vocabulary>,
+}
+
+#[pymethods]
+impl PyPoolScan {
+    #[new]
+    #[pyo3(signature = (world, *, seed, pool))]
+    fn new(world: &PyWorld, seed: u64, pool: &str) -> Self {
+        Self { scan: Arc::new(PoolScan::new(world.world.clone(), seed, pool)), vocab: world.vocab.clone() }
+    }
+
+    #[getter]
+    fn scanned(&self) -> u64 {
+        self.scan.scanned()
+    }
+
+    fn look_at(&self, py: Python<'_>, n_scenes: u64) -> PyResult<()> {
+        in_pieces(py, n_scenes.div_ceil(scan::CHUNK) as usize, 1, |mut chunks| {
+            chunks.try_for_each(|chunk| self.scan.chunk(chunk as u64).map(drop)).map_err(to_python)
+        })
+    }
+}
+
+/// A split of a pool, window after window.
+#[pyclass(name = "SplitStream", module = "clevrhope._core", frozen)]
+pub struct PySplitStream {
+    scan: Arc<PoolScan>,
+    templates: PyTemplates,
+    vocab: Arc<Vocabulary>,
+    state: Mutex<State>,
+}
+
+struct State {
+    stream: SplitStream,
+    n_scenes: usize,
+    work: SearchStats,
+}
+
+impl PySplitStream {
+    /// Looks at scenes until so many windows are whole.
+    fn look(&self, py: Python<'_>, stream: &mut SplitStream, n_windows: usize) -> PyResult<()> {
+        while stream.waiting_windows() < n_windows {
+            py.detach(|| stream.look_further()).map_err(to_python)?;
+            py.check_signals()?;
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl PySplitStream {
+    #[new]
+    #[pyo3(signature = (scan, templates, *, split, pair, scenes, questions, questions_per_scene))]
+    fn new(
+        scan: &PyPoolScan,
+        templates: &PyTemplates,
+        split: String,
+        pair: Option<Vec<(String, String)>>,
+        scenes: &str,
+        questions: &str,
+        questions_per_scene: u32,
+    ) -> PyResult<Self> {
+        convert::same_vocabulary(&scan.vocab, &templates.vocab)?;
+        let (vocab, scan) = (scan.vocab.clone(), scan.scan.clone());
+        let holdout = pair.map(|pair| convert::holdout(&vocab, &pair)).transpose()?;
+        let (scenes, questions) = (convert::scene_rule(scenes)?, convert::question_rule(questions)?);
+        let rule = SplitRule { name: split, scenes, questions, per_scene: questions_per_scene };
+        let stream = SplitStream::new(scan.clone(), templates.templates.clone(), rule, holdout).map_err(to_python)?;
+        let state = Mutex::new(State { stream, n_scenes: 0, work: SearchStats::default() });
+        Ok(Self { scan, templates: templates.clone(), vocab, state })
+    }
+
+    fn next(&self, py: Python<'_>, n_windows: usize) -> PyResult<PyQuestionBatch> {
+        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let State { stream, n_scenes, work } = &mut *state;
+        self.look(py, stream, n_windows)?;
+        let mut questions = Vec::new();
+        in_pieces(py, n_windows, FIRST_WINDOWS, |piece| {
+            let windows = stream.ask(piece.len()).map_err(to_python)?;
+            *n_scenes += windows.scenes;
+            work.add(windows.stats);
+            questions.extend(windows.questions);
+            Ok(())
+        })?;
+        let pictures = Pictures::OfPool(self.scan.pool().into());
+        Ok(PyQuestionBatch::new(self.vocab.clone(), self.templates.templates.clone(), pictures, questions))
+    }
+
+    fn skip(&self, py: Python<'_>, n_windows: usize) -> PyResult<()> {
+        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        self.look(py, &mut state.stream, n_windows)?;
+        state.stream.skip_windows(n_windows).map_err(to_python)
+    }
+
+    #[getter]
+    fn usable_families(&self, py: Python<'_>) -> Vec<u16> {
+        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).stream.usable_families()
+    }
+
+    #[getter]
+    fn work(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
+        let state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        convert::work(state.work, state.n_scenes, state.stream.scanned())
+    }
+}
+
+/// The pool of one-object pictures of a pair's types, and the questions that tell them apart.
+#[pyclass(name = "MinimalPool", module = "clevrhope._core", frozen)]
+pub struct PyMinimalPool {
+    vocab: Arc<Vocabulary>,
+    holdout: Holdout,
+    pool: MinimalPool,
+}
+
+#[pymethods]
+impl PyMinimalPool {
+    #[new]
+    #[pyo3(signature = (world, *, pair))]
+    fn new(world: &PyWorld, pair: Vec<(String, String)>) -> PyResult<Self> {
+        let vocab = world.vocab.clone();
+        let holdout = convert::holdout(&vocab, &pair)?;
+        let pool = MinimalPool::new(&vocab, &holdout).map_err(to_python)?;
+        Ok(Self { vocab, holdout, pool })
+    }
+
+    #[getter]
+    fn name(&self) -> String {
+        self.pool.name()
+    }
+
+    #[getter]
+    fn n_places(&self) -> u64 {
+        self.pool.n_places()
+    }
+
+    #[getter]
+    fn n_grids(&self) -> usize {
+        self.pool.n_grids()
+    }
+
+    #[getter]
+    fn n_combinations(&self) -> usize {
+        self.pool.n_combinations()
+    }
+
+    #[getter]
+    fn copies(&self) -> usize {
+        self.pool.copies()
+    }
+
+    #[getter]
+    fn corners(&self) -> usize {
+        self.pool.corners()
+    }
+
+    fn has_pair(&self, place: u64) -> bool {
+        place < self.pool.n_places() && self.pool.held_corner(place, &self.holdout).is_some()
+    }
+
+    #[pyo3(signature = (templates, *, seed, kind, places))]
+    fn questions(
+        &self,
+        py: Python<'_>,
+        templates: &PyTemplates,
+        seed: u64,
+        kind: &str,
+        places: PyReadonlyArray1<'_, u64>,
+    ) -> PyResult<PyQuestionBatch> {
+        convert::same_vocabulary(&self.vocab, &templates.vocab)?;
+        let kind = convert::minimal_kind(kind)?;
+        let places = convert::places(&places, self.pool.n_places())?;
+        let templates = templates.templates.clone();
+        let made = py.detach(|| self.pool.questions(&templates, seed, &self.holdout, kind, &places));
+        let pictures = Pictures::OfPool(self.pool.name().into());
+        Ok(PyQuestionBatch::new(self.vocab.clone(), templates, pictures, made.map_err(to_python)?))
+    }
+}
