@@ -21,6 +21,8 @@ use thiserror::Error;
 pub const WINDOW: usize = 250;
 /// Scenes looked at for one window before a split is given up as starved.
 const MOST_SCANNED_FOR_A_WINDOW: u64 = 500_000;
+/// Scenes looked at in a row of which none was eligible before a split is given up.
+const MOST_SCANNED_FOR_NOTHING: u64 = 50_000;
 /// Windows in a row without a question before a split is given up as starved.
 const MOST_EMPTY_WINDOWS: u32 = 4;
 
@@ -141,8 +143,10 @@ impl SplitStream {
     ///
     /// With `ask`, it does what `next_windows` does in pieces that each take a fraction of a second.
     pub fn look_further(&mut self) -> Result<(), SplitError> {
-        if self.looked_at >= MOST_SCANNED_FOR_A_WINDOW {
-            return Err(self.no_scenes(self.waiting.len() % WINDOW, self.looked_at));
+        let found = self.waiting.len() % WINDOW;
+        let most = if found == 0 { MOST_SCANNED_FOR_NOTHING } else { MOST_SCANNED_FOR_A_WINDOW };
+        if self.looked_at >= most {
+            return Err(self.no_scenes(found, self.looked_at));
         }
         let chunk = self.scan.chunk(self.next / CHUNK)?;
         let end = (self.next / CHUNK + 1) * CHUNK;
