@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from clevrhope.errors import ConfigError
 from clevrhope.images.settings import RenderSettings
@@ -35,8 +35,8 @@ class StreamSplit:
     """A split that is the first questions on the scenes of a pool that satisfy a predicate."""
 
     pool: str
-    scenes: str
-    """Which scenes and questions: "without" the pair, "with" it, or "any"."""
+    predicate: Literal["any", "without", "with"]
+    """On scenes and questions: without the pair, with it, or any."""
     questions_per_scene: int
 
 

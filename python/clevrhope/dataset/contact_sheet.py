@@ -21,6 +21,9 @@ SPLIT_WORDS: Mapping[str, str] = {
 }
 """What a reader should look for in a split."""
 
+ASKS_FOR_PAIR = ("complex_ood", "minimal_ood")
+"""Splits whose questions all mention the pair; elsewhere its words may be near each other by chance."""
+
 
 @dataclass(frozen=True)
 class Box:
@@ -142,7 +145,8 @@ def _hop(hop: HopCards) -> str:
 
 def _split(hop: HopCards, split: SplitCards) -> str:
     kind = "minimal" if split.split.startswith("minimal") else "complex"
-    cards = "\n".join(_card(hop, card) for card in split.cards)
+    pair_words = hop.pair_words if split.split in ASKS_FOR_PAIR else ()
+    cards = "\n".join(_card(card, pair_words) for card in split.cards)
     return (
         f"<h3>{escape(split.split)} <span>{number(split.n_questions)} questions, {number(split.n_pictures)} "
         f"pictures</span></h3><p>{escape(SPLIT_WORDS.get(split.split, ''))}</p>"
@@ -150,14 +154,14 @@ def _split(hop: HopCards, split: SplitCards) -> str:
     )
 
 
-def _card(hop: HopCards, card: Card) -> str:
+def _card(card: Card, pair_words: Sequence[frozenset[str]]) -> str:
     boxes = "".join(
         f'<i style="left:{box.left:.2f}%;top:{box.top:.2f}%;'
         f'width:{box.width:.2f}%;height:{box.height:.2f}%"></i>'
         for box in card.pair_boxes
     )
     rows = "".join(
-        f'<li><span class="q">{_marked(asked.text, hop.pair_words)}</span> '
+        f'<li><span class="q">{_marked(asked.text, pair_words)}</span> '
         f'<b class="a" title="{escape(asked.family)}">{escape(asked.answer)}</b></li>'
         for asked in card.questions
     )

@@ -30,7 +30,8 @@ from clevrhope.errors import DatasetError
 
 Picture = npt.NDArray[np.uint8]
 
-_DEFLATE_LEVEL = 4
+DEFLATE_LEVEL = 4
+"""zlib's effort on a picture."""
 
 
 def aggregate_pictures(
@@ -60,7 +61,7 @@ def aggregate_pictures(
                 chunks=(1, height, width, 3),
                 dtype=np.uint8,
                 compression="gzip",
-                compression_opts=_DEFLATE_LEVEL,
+                compression_opts=DEFLATE_LEVEL,
                 track_times=False,
             )
             file.create_dataset("indices", data=wanted, track_times=False)
@@ -169,7 +170,7 @@ def _pack(png: Path, size: tuple[int, int]) -> bytes:
         raise DatasetError(
             f"{png}: {pixels.shape[1]} x {pixels.shape[0]} pixels, but the pool has {size[1]} x {size[0]}"
         )
-    return zlib.compress(pixels.tobytes(), _DEFLATE_LEVEL)
+    return zlib.compress(pixels.tobytes(), DEFLATE_LEVEL)
 
 
 def _png_size(path: Path) -> tuple[int, int]:

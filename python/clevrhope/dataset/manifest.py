@@ -6,7 +6,7 @@ the folder was made.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -49,6 +49,8 @@ class Manifest:
     """HOP -> split -> pool, questions, pictures, finished or not."""
     pools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Pool -> number of scenes in use, size so far, kinds of picture files."""
+    checked: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """HOP -> what the check for leaks found in order, since its questions last changed."""
     files: Mapping[str, FileRecord] = field(default_factory=dict)
     """Path below the folder -> size and checksum, of every finished file but this one."""
     complete: bool = False
@@ -69,6 +71,8 @@ def read_manifest(path: Path) -> Manifest | None:
         text = path.read_text("utf-8")
     except FileNotFoundError:
         return None
+    except NotADirectoryError as error:
+        raise DatasetError(f"{path.parent}: a file, not a folder; choose another --out") from error
     except (PermissionError, UnicodeDecodeError) as error:
         raise DatasetError(f"{path}: cannot be read ({error})") from error
     try:
@@ -91,6 +95,7 @@ def read_manifest(path: Path) -> Manifest | None:
             config=raw["config"],
             splits=raw["splits"],
             pools=raw["pools"],
+            checked=raw["checked"],
             files={name: FileRecord(**each) for name, each in raw["files"].items()},
             complete=raw["complete"],
         )
@@ -112,6 +117,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         "config": manifest.config,
         "splits": manifest.splits,
         "pools": {name: manifest.pools[name] for name in sorted(manifest.pools)},
+        "checked": manifest.checked,
     }
     head = json.dumps(raw, indent=2, ensure_ascii=False)
     # A line a file: a paper-sized folder has 400,000 of them, and a diff should be readable.
@@ -123,11 +129,15 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     write_whole(path, f'{head[:-2]},\n  "files": {files}\n}}\n'.encode())
 
 
+class BindingError(DatasetError, ValueError):
+    """A folder that was made with other settings than those asked for."""
+
+
 def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
     """Passes when `wanted` extends the folder that `existing` describes.
 
     Raises:
-        DatasetError: they differ in something that decides content; says in what, with both values.
+        BindingError: they differ in something that decides content; says in what, with both values.
     """
     keys = list(_BOUND)
     if existing.rendering is not None and wanted.rendering is not None:
@@ -135,7 +145,7 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
     for key in keys:
         there, here = getattr(existing, key), getattr(wanted, key)
         if there != here:
-            raise DatasetError(
+            raise BindingError(
                 f"{root}: made with another {_NAMES[key]} ({_difference(there, here)}); "
                 "choose another --out, or ask for what the folder was made with"
             )

@@ -1,0 +1,252 @@
+"""Finished files in; datasheets, contact sheet and vocabulary out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
+
+import numpy as np
+
+from clevrhope.build import engine
+from clevrhope.build.pictures import scenes_of
+from clevrhope.build.request import Resolved
+from clevrhope.dataset.atomic import FileRecord, record, write_whole
+from clevrhope.dataset.clevr_json import read_rows
+from clevrhope.dataset.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
+from clevrhope.dataset.datasheet import Family, Provenance, SubDataset, sub_datasheet
+from clevrhope.dataset.datasheet_folder import PoolStats, WholeDataset, folder_datasheet
+from clevrhope.dataset.images_h5 import pictures_in, read_pictures, read_png
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.pictures_shown import pair_boxes, sketch_url, thumbnail_url
+from clevrhope.dataset.questions_h5 import Ints, read_questions
+from clevrhope.dataset.stats import SceneCounts, measure_split, pictures_shared, read_scene_counts
+from clevrhope.dataset.vocab import read_vocab, write_vocab
+from clevrhope.hops import Hop
+from clevrhope.progress import Progress
+from clevrhope.version import software_version
+
+PICTURES_SHOWN = 6
+QUESTIONS_SHOWN = 5
+PICTURES_SHOWN_OF_MANY = 2
+"""Pictures a split on the contact sheet, when there are more pairs than `MANY`."""
+MANY = 3
+
+
+def write_vocabulary(resolved: Resolved) -> dict[str, FileRecord]:
+    """Writes vocab.json."""
+    path = resolved.layout.vocab
+    write_vocab(path, engine.vocabulary(resolved.world, resolved.engine.templates))
+    return {resolved.layout.relative(path): record(path)}
+
+
+def write_account(
+    resolved: Resolved,
+    manifest: Manifest,
+    used: Mapping[str, Ints],
+    progress: Progress,
+) -> dict[str, FileRecord]:
+    """Measures all files of the folder; writes its datasheets and its contact sheet."""
+    layout = resolved.layout
+    counts = {pool: _scene_counts(layout, pool, indices) for pool, indices in used.items()}
+    hops = [resolved.hop(name) for name in manifest.splits]
+    with progress.stage("Measuring what was made", total=len(hops), unit="pairs") as advance:
+        subs = []
+        scenes_by_split = _pictures_by_split(manifest, layout)
+        for hop in hops:
+            subs.append(_sub_dataset(hop, resolved, manifest, counts, scenes_by_split))
+            advance(1)
+    files = []
+    for sub in subs:
+        write_whole(layout.hop_datasheet(sub.hop.name), sub_datasheet(sub).encode())
+        files.append(layout.hop_datasheet(sub.hop.name))
+    whole = _whole_dataset(resolved, manifest, used, subs, scenes_by_split)
+    write_whole(layout.datasheet, folder_datasheet(whole).encode())
+    write_whole(layout.contact_sheet, contact_sheet(_sheet(resolved, manifest, used)).encode())
+    files += [layout.datasheet, layout.contact_sheet]
+    return {layout.relative(path): record(path) for path in files}
+
+
+def _scene_counts(layout: Layout, pool: str, indices: Ints) -> SceneCounts:
+    shards = np.unique(indices // SCENES_A_SHARD).tolist()
+    return read_scene_counts(layout.scene_shard(pool, shard) for shard in shards)
+
+
+_BySplit = Mapping[tuple[str, str], tuple[str, Ints]]
+"""(HOP, split) -> pool, and the pictures that it uses."""
+
+
+def _pictures_by_split(manifest: Manifest, layout: Layout) -> _BySplit:
+    return {
+        (hop, split): (entry["pool"], np.unique(read_questions(layout.questions_h5(hop, split)).image_idxs))
+        for hop, splits in manifest.splits.items()
+        for split, entry in splits.items()
+    }
+
+
+def _sub_dataset(
+    hop: Hop,
+    resolved: Resolved,
+    manifest: Manifest,
+    counts: Mapping[str, SceneCounts],
+    pictures: _BySplit,
+) -> SubDataset:
+    layout = resolved.layout
+    vocab = read_vocab(layout.vocab)
+    splits = []
+    shared = {}
+    for split, entry in manifest.splits[hop.name].items():
+        rows = read_questions(layout.questions_h5(hop.name, split))
+        splits.append(measure_split(split, entry["pool"], rows, vocab=vocab, scenes=counts[entry["pool"]]))
+        pool, mine = pictures[hop.name, split]
+        others = [
+            theirs for (name, _), (where, theirs) in pictures.items() if name != hop.name and where == pool
+        ]
+        elsewhere = np.unique(np.concatenate(others)) if others else np.zeros(0, dtype=np.int32)
+        shared[split] = (len(mine), int(np.isin(mine, elsewhere).sum()))
+    return SubDataset(
+        hop=hop,
+        splits=splits,
+        families={
+            index: Family(file, place)
+            for index, (file, place) in engine.families(resolved.engine.templates).items()
+        },
+        families_never=_never(hop, resolved),
+        shared_pictures=shared,
+        checked=manifest.checked.get(hop.name, ()),
+        made_with=_provenance(resolved, manifest),
+    )
+
+
+def _never(hop: Hop, resolved: Resolved) -> list[int]:
+    """Families that can never mention the pair."""
+    if hop.pair is None:
+        return []
+    return engine.families_that_never_mention(resolved.engine.templates, hop.pair)
+
+
+def _whole_dataset(
+    resolved: Resolved,
+    manifest: Manifest,
+    used: Mapping[str, Ints],
+    subs: Sequence[SubDataset],
+    pictures: _BySplit,
+) -> WholeDataset:
+    pools = {}
+    for pool, indices in used.items():
+        by_hop: dict[str, list[Ints]] = {}
+        for (hop, _), (where, mine) in pictures.items():
+            if where == pool:
+                by_hop.setdefault(hop, []).append(mine)
+        of_hops = [np.unique(np.concatenate(lists)) for lists in by_hop.values()]
+        n_pictures, n_shared = pictures_shared(of_hops)
+        pools[pool] = PoolStats(int(indices[-1]) + 1, n_pictures, n_shared, sum(map(len, of_hops)))
+    return WholeDataset(
+        hops=[(sub.hop, sub.splits) for sub in subs],
+        pools=pools,
+        bytes_by_kind=_bytes_by_kind(manifest),
+        n_answers=len(resolved.world.answers),
+        made_with=_provenance(resolved, manifest),
+    )
+
+
+_KINDS: Mapping[str, tuple[str, str]] = {
+    "questions as arrays": ("hops/", ".h5"),
+    "questions in English": ("hops/", ".json"),
+    "scenes": ("scenes/", ".json"),
+    "pictures as PNG": ("images/", ".png"),
+    "pictures as HDF5": ("images/", ".h5"),
+}
+"""Kind of file -> how its path begins and ends."""
+
+
+def _bytes_by_kind(manifest: Manifest) -> dict[str, int]:
+    return {
+        kind: sum(
+            each.bytes
+            for name, each in manifest.files.items()
+            if name.startswith(begin) and name.endswith(end)
+        )
+        for kind, (begin, end) in _KINDS.items()
+    }
+
+
+def _provenance(resolved: Resolved, manifest: Manifest) -> Provenance:
+    kinds = sorted({kind for pool in manifest.pools.values() for kind in pool.get("files", ())})
+    return Provenance(
+        dataset_version=manifest.version,
+        software_version=software_version(),
+        seed=manifest.seed,
+        world=manifest.world,
+        templates={"fingerprint": manifest.templates["fingerprint"], "folder": manifest.config["templates"]},
+        rendering=manifest.rendering,
+        image_files=kinds,
+    )
+
+
+def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> Sheet:
+    n_shown = PICTURES_SHOWN if len(manifest.splits) <= MANY else PICTURES_SHOWN_OF_MANY
+    return Sheet(
+        seed=manifest.seed,
+        n_questions=sum(
+            split["questions"] for splits in manifest.splits.values() for split in splits.values()
+        ),
+        n_pictures=sum(map(len, used.values())),
+        n_rendered=sum(pool["pictures"] for pool in manifest.pools.values()),
+        hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
+    )
+
+
+def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -> HopCards:
+    synonyms = engine.synonyms(resolved.config)
+    words = [
+        frozenset(form for word in (value, *synonyms.get(value, ())) for form in (word, f"{word}s"))
+        for _, value in hop.pair or ()
+    ]
+    splits = [
+        SplitCards(
+            split,
+            entry["questions"],
+            entry["pictures"],
+            _cards(hop, split, entry["pool"], resolved, n_shown),
+        )
+        for split, entry in manifest.splits[hop.name].items()
+    ]
+    return HopCards(hop.name, hop.words, words, splits)
+
+
+def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
+    """The first pictures of a split; of a minimal one, whole places of four."""
+    layout = resolved.layout
+    n_pictures = max(4, n_shown - n_shown % 4) if split.startswith("minimal") else n_shown
+    by_picture: dict[int, list[Asked]] = {}
+    for row in islice(read_rows(layout.questions_json(hop.name, split)), 50 * n_pictures):
+        asked = Asked(
+            row["question"],
+            row["answer"],
+            f"{row['template_filename']}, family {row['question_family_index']}",
+        )
+        by_picture.setdefault(row["image_index"], []).append(asked)
+    shown = sorted(list(by_picture)[:n_pictures])
+    pictures = dict(_shown_pictures(layout, pool, shown))
+    colours = engine.colours(resolved.config)
+    return [
+        Card(
+            name=str(scene["image_filename"]),
+            picture=pictures.get(scene["image_index"]) or sketch_url(scene, colours),
+            sketch=scene["image_index"] not in pictures,
+            pair_boxes=pair_boxes(scene, hop.pair) if hop.pair else (),
+            questions=by_picture[scene["image_index"]][:QUESTIONS_SHOWN],
+        )
+        for scene in scenes_of(layout, pool, np.asarray(shown, dtype=np.int32))
+    ]
+
+
+def _shown_pictures(layout: Layout, pool: str, indices: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Index and address of those pictures that were rendered."""
+    packed = set(pictures_in(layout.pictures_h5(pool)).tolist())
+    for index in indices:
+        png = layout.picture(pool, index)
+        if png.exists():
+            yield index, thumbnail_url(read_png(png))
+        elif index in packed:
+            for _, pixels in read_pictures(layout.pictures_h5(pool), [index]):
+                yield index, thumbnail_url(pixels)

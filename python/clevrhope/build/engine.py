@@ -1,0 +1,231 @@
+"""Settings in; worlds, templates, questions and scenes out, batch by batch, in the shapes that files take.
+
+The one module of the build that calls the native module.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from clevrhope import assets
+from clevrhope._core import (
+    MinimalPool,
+    PoolScan,
+    ProgramTokens,
+    QuestionBatch,
+    SplitStream,
+    Templates,
+    World,
+    sample_scenes,
+)
+from clevrhope.config import WINDOW, Config, StreamSplit
+from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
+from clevrhope.dataset.vocab import Vocab, make_vocab
+from clevrhope.errors import ConfigError
+
+__all__ = ["MinimalPool", "Templates", "World"]
+
+Pair = tuple[tuple[str, str], tuple[str, str]]
+
+WINDOWS_A_BATCH = 8
+"""Windows asked for at once: enough for all cores, few enough to keep memory flat."""
+
+SCENES_A_BATCH = 2_000
+PLACES_A_BATCH = 500
+
+RELATIONS = 3
+"""Most relations of a question in CLEVR's templates; files have room for so many, or for what others need."""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """A batch of questions, as arrays and as JSON rows."""
+
+    arrays: QuestionArrays
+    rows: list[bytes]
+
+
+class Engine:
+    """World, templates and seed of a folder, and what is kept while several splits are made from them."""
+
+    def __init__(self, world: World, templates: Templates, *, seed: int) -> None:
+        self.world = world
+        self.templates = templates
+        self.seed = seed
+        self._scans: dict[str, PoolScan] = {}
+        self._vocab = vocabulary(world, templates)
+        self._tokens = ProgramTokens(world.vocabulary, self._vocab.programs())
+        self._words = self._vocab.questions()
+        answers = self._vocab.answer_token_to_idx
+        self._answers = np.asarray([answers[answer] for answer in world.answers], dtype=np.int32)
+
+    def stream(self, split: str, stream: StreamSplit, pair: Pair | None, n: int) -> Iterator[Questions]:
+        """The first n questions of a streamed split; the last picture in part.
+
+        Raises:
+            SplitError: a predicate starves the split; says which, after a bounded search.
+        """
+        questions = SplitStream(
+            self._scan(stream.pool),
+            self.templates,
+            split=split,
+            pair=None if pair is None else list(pair),
+            scenes=stream.predicate,
+            questions=stream.predicate,
+            questions_per_scene=stream.questions_per_scene,
+        )
+        done = 0
+        while done < n:
+            batch = questions.next(_n_windows(n - done, stream))
+            if len(batch) > n - done:
+                batch = batch.take(0, n - done)
+            yield self._questions(batch, split=split, first=done)
+            done += len(batch)
+
+    def minimal(self, split: str, pool: MinimalPool, places: Sequence[int]) -> Iterator[Questions]:
+        """The questions of a minimal split on some places, place by place."""
+        done = 0
+        kind: Literal["iid", "ood"] = "ood" if split == "minimal_ood" else "iid"
+        for begin in range(0, len(places), PLACES_A_BATCH):
+            some = np.asarray(places[begin : begin + PLACES_A_BATCH], dtype=np.uint64)
+            batch = pool.questions(self.templates, seed=self.seed, kind=kind, places=some)
+            yield self._questions(batch, split=split, first=done)
+            done += len(batch)
+
+    def minimal_pool(self, pair: Pair) -> MinimalPool:
+        """The pool of one-object pictures of a pair's types."""
+        return MinimalPool(self.world, pair=list(pair))
+
+    def scene_rows(self, pool: str, indices: Ints) -> Iterator[list[bytes]]:
+        """Scenes of a pool as JSON rows, in the order of `indices`, batch by batch."""
+        for begin in range(0, len(indices), SCENES_A_BATCH):
+            some = indices[begin : begin + SCENES_A_BATCH].astype(np.uint64)
+            yield sample_scenes(self.world, seed=self.seed, pool=pool, indices=some).json_rows()
+
+    def _scan(self, pool: str) -> PoolScan:
+        """The pool's scenes as questions see them, looked at once for all splits."""
+        if pool not in self._scans:
+            self._scans[pool] = PoolScan(self.world, seed=self.seed, pool=pool)
+        return self._scans[pool]
+
+    def _questions(self, batch: QuestionBatch, *, split: str, first: int) -> Questions:
+        """A batch whose first question is number `first` of its split, in the folder's numbers."""
+        words, n_words = batch.question_tokens(self._words, self.templates.question_width)
+        programs, n_functions = batch.program_tokens(self._tokens, self.templates.program_width)
+        arrays = QuestionArrays(
+            questions=words,
+            question_lengths=n_words,
+            programs=programs,
+            program_lengths=n_functions,
+            answers=self._answers[batch.answers],
+            image_idxs=batch.image_idxs.astype(np.int32),
+            question_families=batch.question_families,
+            relation_needed=batch.relation_needed(RELATIONS),
+        )
+        return Questions(arrays, batch.json_rows(split=split, start_index=first))
+
+
+def open_world(config: Config) -> World:
+    """The world of a configuration.
+
+    Raises:
+        ConfigError: a file that cannot be read.
+        VocabularyError: a properties file without colours, say.
+        SceneError: constraints that no scene can meet.
+    """
+    properties = config.properties or assets.blender_assets() / "properties.json"
+    look = assets.blender_assets() / "look.json"
+    return World(
+        _read(properties),
+        _read(look),
+        config.world_json(),
+        properties_file=str(properties),
+        look_file=str(look),
+    )
+
+
+def open_templates(config: Config, world: World) -> Templates:
+    """The question templates of a configuration.
+
+    Raises:
+        ConfigError: a folder without templates.
+        TemplateError: a template that is none; says where.
+    """
+    folder = config.templates or assets.question_templates()
+    files = [
+        (path.stem, _read(path)) for path in sorted(folder.glob("*.json")) if path.name not in _NOT_TEMPLATES
+    ]
+    if not files:
+        raise ConfigError(f"{folder}: no question templates (*.json) in it")
+    synonyms = _synonyms_file(config)
+    return Templates(files, _order(), _read(synonyms), world, synonyms_file=str(synonyms))
+
+
+def template_files(templates: Templates) -> list[str]:
+    """The files that the families come from, in the order in which families are numbered."""
+    return list(dict.fromkeys(file for file, _, _ in templates.families))
+
+
+def families(templates: Templates) -> dict[int, tuple[str, int]]:
+    """Global index of each family -> its file and its place there."""
+    return {index: (file, place) for file, place, index in templates.families}
+
+
+def families_that_never_mention(templates: Templates, pair: Pair) -> list[int]:
+    """Global indices of the families that cannot mention a pair, whatever the scene."""
+    able = set(templates.families_that_can_mention(list(pair)))
+    return [index for index in families(templates) if index not in able]
+
+
+def vocabulary(world: World, templates: Templates) -> Vocab:
+    """Every word, function and answer that can occur in this world with these templates."""
+    return make_vocab(templates.words, ProgramTokens(world.vocabulary).names, world.answers)
+
+
+def synonyms(config: Config) -> Mapping[str, Sequence[str]]:
+    """Value, relation or "thing" -> the words that questions have for it."""
+    words: Mapping[str, Sequence[str]] = json.loads(_read(_synonyms_file(config)))
+    return words
+
+
+def colours(config: Config) -> Mapping[str, Sequence[float]]:
+    """Colour -> red, green, blue from 0 to 255."""
+    properties = config.properties or assets.blender_assets() / "properties.json"
+    named: Mapping[str, Sequence[float]] = json.loads(_read(properties))["colors"]
+    return named
+
+
+_NOT_TEMPLATES = ("synonyms.json", "families.json")
+
+
+def _n_windows(n: int, stream: StreamSplit) -> int:
+    """Windows that give n questions if each scene gives all of its own; no more than a batch's."""
+    return max(1, min(WINDOWS_A_BATCH, -(-n // (WINDOW * stream.questions_per_scene))))
+
+
+def _order() -> list[str]:
+    """Names of CLEVR's template files in the order of their families' numbers."""
+    listed = json.loads(_read(assets.question_templates() / "families.json"))["files"]
+    return [str(name).removesuffix(".json") for name in listed]
+
+
+def _synonyms_file(config: Config) -> Path:
+    """The synonyms beside a configuration's templates, above them (as in CLEVR's code), or the package's."""
+    own = assets.question_templates() / "synonyms.json"
+    if config.templates is None:
+        return own
+    beside = (config.templates / "synonyms.json", config.templates.parent / "synonyms.json")
+    return next((path for path in beside if path.is_file()), own)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path}: no such file") from error
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error

@@ -1,0 +1,127 @@
+"""Scenes in use in; PNG files and HDF5 files of their pictures out."""
+
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope.build.request import Resolved
+from clevrhope.dataset.atomic import FileRecord, record, write_whole
+from clevrhope.dataset.clevr_json import read_rows
+from clevrhope.dataset.images_h5 import aggregate_pictures, pictures_in, read_pictures
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.images.png import encode_png
+from clevrhope.images.renderer import Renderer, Scene
+from clevrhope.images.stage import render_png_files
+from clevrhope.progress import Advance, Progress
+
+
+@dataclass(frozen=True)
+class PoolPictures:
+    """What is to be done for the pictures of one pool."""
+
+    pool: str
+    used: Ints
+    missing: Ints
+    """Scenes to be rendered: their pixels are in no file yet."""
+
+
+def missing_pictures(used: Mapping[str, Ints], layout: Layout) -> list[PoolPictures]:
+    """For each pool the scenes whose pictures are neither in PNG files nor in HDF5."""
+    found = []
+    for pool, indices in used.items():
+        there = np.union1d(pictures_in(layout.pictures_h5(pool)), _png_indices(layout.pictures(pool)))
+        there = np.union1d(there, _png_indices(layout.picture_store(pool)))
+        found.append(PoolPictures(pool, indices, np.setdiff1d(indices, there)))
+    return found
+
+
+def render_missing(
+    work: Sequence[PoolPictures], resolved: Resolved, renderer: Renderer, progress: Progress
+) -> None:
+    """Renders what is missing, pool by pool, into PNG files; each appears when it is whole."""
+    layout = resolved.layout
+    n_missing = sum(len(each.missing) for each in work)
+    if not n_missing:
+        return
+    with progress.stage("Rendering pictures", total=n_missing, unit="pictures") as advance:
+        for each in work:
+            folder = layout.pictures(each.pool) if resolved.config.png else layout.picture_store(each.pool)
+            scenes = scenes_of(layout, each.pool, each.missing)
+            for _ in render_png_files(scenes, partial(_path_in, folder), renderer=renderer):
+                advance(1)
+
+
+def store_pictures(each: PoolPictures, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
+    """Brings a pool's pictures into the kinds of file that are asked for; all pixels are there already."""
+    layout, pool = resolved.layout, each.pool
+    png_folder, store, h5 = layout.pictures(pool), layout.picture_store(pool), layout.pictures_h5(pool)
+    files: dict[str, FileRecord] = {}
+    if resolved.config.png:
+        _png_from_elsewhere(each.used, png_folder, store, h5, layout, pool)
+        for index in each.used.tolist():
+            path = layout.picture(pool, index)
+            name = layout.relative(path)
+            files[name] = manifest.files.get(name) or record(path)
+            advance(1)
+    if resolved.config.h5:
+        sources = {index: folder for folder in (store, png_folder) for index in _png_indices(folder).tolist()}
+        aggregate_pictures(
+            h5,
+            each.used.tolist(),
+            lambda index: sources.get(index, png_folder) / layout.picture(pool, index).name,
+            pool=pool,
+            on_picture=lambda: advance(1),
+        )
+        files[layout.relative(h5)] = record(h5)
+    if store.is_dir():
+        shutil.rmtree(store)
+    entry = {
+        "pictures": len(each.used),
+        "size": int(each.used[-1]) + 1,
+        "files": [
+            kind for kind, there in (("PNG", resolved.config.png), ("HDF5", resolved.config.h5)) if there
+        ],
+    }
+    return replace(manifest.with_files(files), pools={**manifest.pools, pool: entry})
+
+
+def scenes_of(layout: Layout, pool: str, indices: Ints) -> Iterator[Scene]:
+    """The scenes of a pool with these indices, from its files, in order."""
+    for shard in np.unique(indices // SCENES_A_SHARD).tolist():
+        wanted = set(indices[indices // SCENES_A_SHARD == shard].tolist())
+        for scene in read_rows(layout.scene_shard(pool, shard)):
+            if scene["image_index"] in wanted:
+                yield scene
+
+
+def _path_in(folder: Path, scene: Mapping[str, Any]) -> Path:
+    return folder / str(scene["image_filename"])
+
+
+def _png_indices(folder: Path) -> Ints:
+    """The scene indices of the PNG files in a folder, sorted."""
+    try:
+        names = [path.stem for path in folder.iterdir() if path.suffix == ".png" and path.name[0] != "."]
+    except FileNotFoundError:
+        names = []
+    return np.sort(np.asarray([int(name.rpartition("_")[2]) for name in names], dtype=np.int32))
+
+
+def _png_from_elsewhere(used: Ints, folder: Path, store: Path, h5: Path, layout: Layout, pool: str) -> None:
+    """Makes the PNG files whose pixels are in HDF5 or in the store only."""
+    missing = np.setdiff1d(used, _png_indices(folder))
+    stored = np.intersect1d(missing, _png_indices(store))
+    for index in stored.tolist():
+        path = layout.picture(pool, index)
+        write_whole(path, (store / path.name).read_bytes())
+    packed = np.setdiff1d(missing, stored)
+    if len(packed):
+        for index, pixels in read_pictures(h5, packed.tolist()):
+            write_whole(layout.picture(pool, index), encode_png(pixels))

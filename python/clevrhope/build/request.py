@@ -1,0 +1,240 @@
+"""What a user asks for in; what is to be made and what the folder is bound to out. Nothing is written."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from clevrhope.build.engine import Engine, Templates, World, open_templates, open_world, template_files
+from clevrhope.build.minimal import n_places
+from clevrhope.config import PAIR_STREAMS, PLAIN_STREAMS, WINDOW, Config, Sizes, check_splits, splits_of
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.hops import Hop, parse_hop
+from clevrhope.version import DATASET_VERSION
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a user asks for."""
+
+    out: Path
+    hops: tuple[str, ...]
+    config: Config
+    seed: int | None
+    """None takes the folder's own, which then has to be there."""
+    splits: tuple[str, ...] | None = None
+    """None asks for all splits of each pair."""
+    render: bool = True
+    workers: int | None = None
+    """Render processes; None for one a core."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One split of one pair: the questions that the folder will hold when the run is done."""
+
+    hop: Hop
+    split: str
+    pool: str
+    goal: int
+    """Questions of a streamed split, places of a minimal one: what is asked for, or what is there if more."""
+    finished: bool
+    """The files of exactly this goal are there."""
+
+    @property
+    def minimal(self) -> bool:
+        """A split of one-object grids, counted in places."""
+        return self.split.startswith("minimal")
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A request after everything in it was looked up and found to fit the folder."""
+
+    request: Request
+    layout: Layout
+    engine: Engine
+    manifest: Manifest
+    """The folder's manifest as it is before the run, bound and with nothing in it for a new folder."""
+    is_new: bool
+    hops: tuple[Hop, ...]
+    jobs: tuple[Job, ...]
+
+    @property
+    def seed(self) -> int:
+        """The folder's seed."""
+        return self.manifest.seed
+
+    @property
+    def world(self) -> World:
+        """Vocabulary, look and constraints."""
+        return self.engine.world
+
+    @property
+    def config(self) -> Config:
+        """What was asked for, with the kinds of pictures that the folder has already."""
+        return self.request.config
+
+    def hop(self, name: str) -> Hop:
+        """A pair by its canonical name."""
+        return parse_hop(name, self.world.attribute_types)
+
+
+def resolve(request: Request) -> Resolved:
+    """Looks everything up and compares it with the folder.
+
+    Raises:
+        ClevrhopeError: a pair, split, template or setting that is wrong, or a folder bound to others.
+    """
+    config = request.config
+    world = open_world(config)
+    templates = open_templates(config, world)
+    hops = _hops(request.hops, world)
+    layout = Layout(request.out)
+    existing = read_manifest(layout.manifest)
+    if existing is None:
+        _check_empty(request.out)
+    manifest = _bound(request, existing, world, templates)
+    config = replace(config, images=_union(config.images, manifest.config.get("images")))
+    made = Engine(world, templates, seed=manifest.seed)
+    jobs = tuple(
+        _job(hop, split, config.sizes, manifest, layout, made)
+        for hop in hops
+        for split in _splits(hop, request.splits)
+    )
+    if not jobs:
+        raise ConfigError(
+            f"--splits: {', '.join(request.splits or ())} is no split of {', '.join(request.hops)}; "
+            f"known: {', '.join(splits_of(hops[0].pair))}"
+        )
+    return Resolved(
+        request=replace(request, config=config),
+        layout=layout,
+        engine=made,
+        manifest=manifest,
+        is_new=existing is None,
+        hops=hops,
+        jobs=(*jobs, *_repairs(jobs, manifest, layout, world)),
+    )
+
+
+def resolved_config(resolved: Resolved) -> dict[str, Any]:
+    """The configuration as the manifest records it; paths by their last part, so machines agree."""
+    config = resolved.config
+    before = resolved.manifest.config.get("sizes", {})
+    sizes = {name: _larger(name, size, before.get(name)) for name, size in asdict(config.sizes).items()}
+    return {
+        "preset": config.preset,
+        "sizes": sizes,
+        "images": config.images,
+        "templates": _last_part(config.templates, "question_templates"),
+        "properties": _last_part(config.properties, "properties.json"),
+    }
+
+
+def _larger(name: str, size: int, before: int | None) -> int:
+    """The larger of two sizes; for a limit on the minimal sets 0 means none."""
+    if before is None:
+        return size
+    if name.startswith("minimal_") and 0 in (size, before):
+        return 0
+    return max(size, before)
+
+
+def _last_part(path: Path | None, own: str) -> str:
+    return own if path is None else path.resolve().name
+
+
+def _hops(names: Sequence[str], world: World) -> tuple[Hop, ...]:
+    if not names:
+        raise ConfigError("no HOP given; name one or more with --hop, such as --hop rubber_cylinder")
+    return tuple(dict.fromkeys(parse_hop(name, world.attribute_types) for name in names))
+
+
+def _splits(hop: Hop, wanted: Sequence[str] | None) -> tuple[str, ...]:
+    known = splits_of(hop.pair)
+    return known if wanted is None else tuple(name for name in check_splits(wanted) if name in known)
+
+
+def _check_empty(root: Path) -> None:
+    """A folder without a manifest has to be new, so that nothing of a user's is mixed with a dataset."""
+    try:
+        stray = next((path for path in root.iterdir() if not path.name.startswith(".")), None)
+    except FileNotFoundError:
+        return
+    except PermissionError as error:
+        raise DatasetError(f"{root}: no permission to read it; choose another --out") from error
+    if stray is not None:
+        raise DatasetError(
+            f"{root}: not empty ({stray.name}) and no dataset of clevrhope (no manifest.json); "
+            "choose another --out"
+        )
+
+
+def _bound(request: Request, existing: Manifest | None, world: World, templates: Templates) -> Manifest:
+    """The folder's manifest, checked against the request; for a new folder one with nothing in it."""
+    seed = request.seed if request.seed is not None else existing.seed if existing else None
+    if seed is None:
+        raise ConfigError(f"{request.out}: a new dataset needs a seed")
+    streams = {**PAIR_STREAMS, **PLAIN_STREAMS}
+    wanted = Manifest(
+        version=DATASET_VERSION,
+        seed=seed,
+        world={
+            "fingerprint": world.fingerprint,
+            "constraints": json.loads(world.config_json),
+            "attributes": {kind: list(values) for kind, values in world.attribute_types},
+        },
+        templates={"fingerprint": templates.fingerprint, "files": template_files(templates)},
+        questions={
+            "window": WINDOW,
+            "a_picture": {split: stream.questions_per_scene for split, stream in streams.items()},
+        },
+        rendering=asdict(request.config.rendering) if request.render else None,
+    )
+    if existing is None:
+        return replace(wanted, rendering=None)
+    check_binding(existing, wanted, request.out)
+    return existing
+
+
+def _job(hop: Hop, split: str, sizes: Sizes, manifest: Manifest, layout: Layout, engine: Engine) -> Job:
+    there: Mapping[str, Any] = manifest.splits.get(hop.name, {}).get(split, {})
+    if hop.pair is not None and split.startswith("minimal"):
+        minimal = engine.minimal_pool(hop.pair)
+        pool = minimal.name
+        goal = n_places(minimal, copies=sizes.minimal_copies, limit=sizes.minimal_places)
+        had = int(there.get("places", 0))
+    else:
+        stream = (PAIR_STREAMS if hop.pair else PLAIN_STREAMS)[split]
+        pool, goal = stream.pool, getattr(sizes, split)
+        had = int(there.get("questions", 0))
+    files = (layout.questions_h5(hop.name, split), layout.questions_json(hop.name, split))
+    whole = had >= goal and all(_as_recorded(path, manifest, layout) for path in files)
+    return Job(hop, split, pool, max(goal, had), finished=whole)
+
+
+def _repairs(jobs: Sequence[Job], manifest: Manifest, layout: Layout, world: World) -> Iterator[Job]:
+    """Splits of earlier runs whose files are missing or not those of the manifest: a run was killed there."""
+    asked = {(job.hop.name, job.split) for job in jobs}
+    for name, splits in manifest.splits.items():
+        for split, entry in splits.items():
+            files = (layout.questions_h5(name, split), layout.questions_json(name, split))
+            if (name, split) not in asked and not all(_as_recorded(path, manifest, layout) for path in files):
+                goal = int(entry.get("places", entry["questions"]))
+                yield Job(parse_hop(name, world.attribute_types), split, entry["pool"], goal, finished=False)
+
+
+def _as_recorded(path: Path, manifest: Manifest, layout: Layout) -> bool:
+    known = manifest.files.get(layout.relative(path))
+    try:
+        return known is not None and path.stat().st_size == known.bytes
+    except OSError:
+        return False
+
+
+def _union(asked: str, there: str | None) -> str:
+    return asked if there is None or there == asked else "both"

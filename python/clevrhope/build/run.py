@@ -1,0 +1,191 @@
+"""A request in, a finished folder and a summary of it out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from time import monotonic
+
+from clevrhope.build import engine
+from clevrhope.build.account import write_account, write_vocabulary
+from clevrhope.build.pictures import PoolPictures, missing_pictures, render_missing, store_pictures
+from clevrhope.build.request import Request, Resolved, resolve, resolved_config
+from clevrhope.build.text import questions_of, scenes_in_use, write_scenes, write_split
+from clevrhope.dataset.atomic import sweep
+from clevrhope.dataset.leaks import check_leaks
+from clevrhope.dataset.lock import locked
+from clevrhope.dataset.manifest import Manifest, write_manifest
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.errors import DatasetError
+from clevrhope.images.cycles import CyclesRenderer
+from clevrhope.images.look import read_look
+from clevrhope.images.renderer import Renderer
+from clevrhope.images.settings import RenderSettings
+from clevrhope.progress import Progress, Silent
+
+
+class LeakError(DatasetError):
+    """The held-out pair is where it must not be, or files contradict each other: a bug of clevrhope."""
+
+
+MakeRenderer = Callable[[RenderSettings, int | None], Renderer]
+"""Makes a renderer from settings and a number of workers."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a run left behind."""
+
+    folder: Path
+    seed: int
+    splits: Mapping[str, Mapping[str, Mapping[str, object]]]
+    """HOP -> split -> pool, questions, pictures; the whole folder's."""
+    n_questions: int
+    n_pictures: int
+    """Scenes in use; each has a picture unless rendering was left out."""
+    n_rendered: int
+    """Pictures rendered by this run."""
+    n_bytes: int
+    seconds: float
+    contact_sheet: Path
+
+
+def build(
+    request: Request, *, make_renderer: MakeRenderer | None = None, progress: Progress | None = None
+) -> Summary:
+    """Makes what is missing in a dataset's folder for a request; a killed run goes on where it was.
+
+    `make_renderer` is for other renderers than Blender's Cycles.
+
+    Raises:
+        ClevrhopeError: something wrong in the request, a folder bound to something else, no space, a scene
+            that cannot be rendered, a leak. What is finished stays.
+    """
+    began = monotonic()
+    progress = progress or Silent()
+    resolved = resolve(request)
+    with ExitStack() as stack:
+        # What is bound to fail is told before there is a folder.
+        _try_each_split(resolved)
+        renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
+        stack.enter_context(locked(request.out))
+        # Another run may have changed the folder before this one held it.
+        resolved = replace(resolve(request), engine=resolved.engine)
+        sweep(request.out)
+        manifest = _begun(resolved)
+        manifest = _text(resolved, manifest, progress)
+        used = scenes_in_use(manifest, resolved)
+        manifest = _scenes(resolved, manifest, used, progress)
+        work = missing_pictures(used, resolved.layout)
+        if renderer is not None:
+            manifest = _pictures(resolved, manifest, work, renderer, progress)
+        manifest = _checked(resolved, manifest, progress)
+        files = write_account(resolved, manifest, used, progress)
+        manifest = replace(manifest.with_files(files), complete=True)
+        write_manifest(resolved.layout.manifest, manifest)
+    return Summary(
+        folder=request.out,
+        seed=manifest.seed,
+        splits=manifest.splits,
+        n_questions=_n_questions(manifest),
+        n_pictures=sum(map(len, used.values())),
+        n_rendered=sum(len(each.missing) for each in work) if renderer is not None else 0,
+        n_bytes=sum(each.bytes for each in manifest.files.values()),
+        seconds=monotonic() - began,
+        contact_sheet=resolved.layout.contact_sheet,
+    )
+
+
+def open_renderer(
+    stack: ExitStack, resolved: Resolved, make_renderer: MakeRenderer | None = None
+) -> Renderer:
+    """The renderer of a request, closed with the stack.
+
+    Raises:
+        RenderError: Blender is missing, of another release, or lacks libraries.
+    """
+    settings, workers = resolved.config.rendering, resolved.request.workers
+    if make_renderer is not None:
+        return stack.enter_context(make_renderer(settings, workers))
+    look = read_look(properties=resolved.config.properties)
+    return stack.enter_context(CyclesRenderer(look=look, settings=settings, workers=workers))
+
+
+def _try_each_split(resolved: Resolved) -> None:
+    """Asks the first questions of what is missing, so that a split that nothing can fill is told at once."""
+    for job in resolved.jobs:
+        if not job.finished:
+            next(questions_of(replace(job, goal=1), resolved))
+
+
+def _begun(resolved: Resolved) -> Manifest:
+    """The manifest at the start of the run: bound, not complete; on disk before anything else is."""
+    rendering = asdict(resolved.config.rendering) if resolved.request.render else resolved.manifest.rendering
+    manifest = replace(
+        resolved.manifest, rendering=rendering, config=resolved_config(resolved), complete=False
+    )
+    manifest = manifest.with_files(write_vocabulary(resolved))
+    write_manifest(resolved.layout.manifest, manifest)
+    return manifest
+
+
+def _text(resolved: Resolved, manifest: Manifest, progress: Progress) -> Manifest:
+    jobs = [job for job in resolved.jobs if not job.finished]
+    for job in jobs:
+        unit = "questions"
+        total = 0 if job.minimal else job.goal
+        with progress.stage(f"Asking {job.hop.name} {job.split}", total=total, unit=unit) as advance:
+            manifest = write_split(job, resolved, manifest, advance)
+        write_manifest(resolved.layout.manifest, manifest)
+    return manifest
+
+
+def _scenes(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints], progress: Progress) -> Manifest:
+    with progress.stage("Writing scenes", total=sum(map(len, used.values())), unit="scenes") as advance:
+        for pool, indices in used.items():
+            manifest = write_scenes(pool, indices, resolved, manifest, advance)
+    write_manifest(resolved.layout.manifest, manifest)
+    return manifest
+
+
+def _pictures(
+    resolved: Resolved,
+    manifest: Manifest,
+    work: Sequence[PoolPictures],
+    renderer: Renderer,
+    progress: Progress,
+) -> Manifest:
+    render_missing(work, resolved, renderer, progress)
+    kinds = resolved.config.png + resolved.config.h5
+    total = kinds * sum(len(each.used) for each in work)
+    with progress.stage("Storing pictures", total=total, unit="pictures") as advance:
+        for each in work:
+            manifest = store_pictures(each, resolved, manifest, advance)
+            write_manifest(resolved.layout.manifest, manifest)
+    return manifest
+
+
+def _checked(resolved: Resolved, manifest: Manifest, progress: Progress) -> Manifest:
+    """Looks for leaks in every pair whose files changed since they were last looked at.
+
+    Raises:
+        LeakError: there are some; names the first few.
+    """
+    words = engine.synonyms(resolved.config)
+    unchecked = [hop for hop in manifest.splits if hop not in manifest.checked]
+    with progress.stage("Looking for leaks", total=len(unchecked), unit="pairs") as advance:
+        for hop in unchecked:
+            report = check_leaks(resolved.layout.root, resolved.hop(hop), words=words)
+            if not report.ok:
+                shown = "; ".join(map(str, report.violations[:3]))
+                raise LeakError(f"{resolved.layout.hop(hop)}: {report.n_violations} violations: {shown}")
+            manifest = replace(manifest, checked={**manifest.checked, hop: list(report.checked())})
+            write_manifest(resolved.layout.manifest, manifest)
+            advance(1)
+    return replace(manifest, checked={hop: manifest.checked[hop] for hop in sorted(manifest.checked)})
+
+
+def _n_questions(manifest: Manifest) -> int:
+    return sum(
+        int(str(split["questions"])) for splits in manifest.splits.values() for split in splits.values()
+    )

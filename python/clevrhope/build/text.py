@@ -1,0 +1,98 @@
+"""Jobs in; question files and the scene files that they ask about out."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clevrhope.build.engine import Questions
+from clevrhope.build.minimal import first_places
+from clevrhope.build.request import Job, Resolved
+from clevrhope.config import PAIR_STREAMS, PLAIN_STREAMS, StreamSplit, splits_of
+from clevrhope.dataset.atomic import record
+from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file, scene_info
+from clevrhope.dataset.layout import SCENES_A_SHARD
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.questions_h5 import Ints, QuestionWriter, read_scenes_in_use
+from clevrhope.progress import Advance
+
+
+def write_split(job: Job, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
+    """Writes a split's two files; gives the manifest with them in it."""
+    layout = resolved.layout
+    h5, rows = layout.questions_h5(job.hop.name, job.split), layout.questions_json(job.hop.name, job.split)
+    n_questions = 0
+    pictures: set[int] = set()
+    with (
+        rows_file(rows, key="questions", info=question_info(job.split)) as add_rows,
+        QuestionWriter(h5, hop=job.hop.name, split=job.split, pool=job.pool) as writer,
+    ):
+        for batch in questions_of(job, resolved):
+            writer.append(batch.arrays)
+            add_rows(batch.rows)
+            n_questions += len(batch.rows)
+            pictures.update(np.unique(batch.arrays.image_idxs).tolist())
+            advance(len(batch.rows))
+    entry: dict[str, Any] = {"pool": job.pool, "questions": n_questions, "pictures": len(pictures)}
+    if job.minimal:
+        entry["places"] = job.goal
+    splits = {name: dict(entries) for name, entries in manifest.splits.items()}
+    splits.setdefault(job.hop.name, {})[job.split] = entry
+    files = {layout.relative(path): record(path) for path in (h5, rows)}
+    checked = {name: found for name, found in manifest.checked.items() if name != job.hop.name}
+    return replace(manifest.with_files(files), splits=_in_order(splits, resolved), checked=checked)
+
+
+def scenes_in_use(manifest: Manifest, resolved: Resolved) -> dict[str, Ints]:
+    """Pool -> sorted indices of the scenes that any split of the folder asks about."""
+    used: dict[str, list[Ints]] = {}
+    for hop, splits in manifest.splits.items():
+        for split in splits:
+            pool, indices = read_scenes_in_use(resolved.layout.questions_h5(hop, split))
+            used.setdefault(pool, []).append(indices)
+    return {pool: np.unique(np.concatenate(used[pool])) for pool in sorted(used)}
+
+
+def write_scenes(
+    pool: str, indices: Ints, resolved: Resolved, manifest: Manifest, advance: Advance
+) -> Manifest:
+    """Makes a pool's scene files hold exactly the scenes in use; gives the manifest with them in it."""
+    layout = resolved.layout
+    files = {}
+    for shard in np.unique(indices // SCENES_A_SHARD).tolist():
+        here = indices[indices // SCENES_A_SHARD == shard]
+        path = layout.scene_shard(pool, shard)
+        if not path.exists() or not np.array_equal(read_scene_indices(path), here):
+            with rows_file(path, key="scenes", info=scene_info(pool)) as add_rows:
+                for rows in resolved.engine.scene_rows(pool, here):
+                    add_rows(rows)
+        files[layout.relative(path)] = record(path)
+        advance(len(here))
+    return manifest.with_files(files)
+
+
+def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions]:
+    """All questions of a split, batch by batch."""
+    engine, pair = resolved.engine, job.hop.pair
+    if pair is None or not job.minimal:
+        return engine.stream(job.split, stream_of(job), pair, job.goal)
+    pool = engine.minimal_pool(pair)
+    return engine.minimal(job.split, pool, first_places(pool, job.goal, seed=resolved.seed))
+
+
+def stream_of(job: Job) -> StreamSplit:
+    """Pool, predicates and questions a picture of a streamed split."""
+    return (PLAIN_STREAMS if job.hop.pair is None else PAIR_STREAMS)[job.split]
+
+
+def _in_order(splits: Mapping[str, Mapping[str, Any]], resolved: Resolved) -> dict[str, dict[str, Any]]:
+    """Pairs by name, splits in their canonical order: the order of runs must not show."""
+    return {
+        name: {
+            split: splits[name][split]
+            for split in splits_of(resolved.hop(name).pair)
+            if split in splits[name]
+        }
+        for name in sorted(splits)
+    }

@@ -1,0 +1,140 @@
+"""More pairs, larger sizes, other kinds of pictures: what is finished stays, what is smaller is a prefix."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from clevrhope.dataset.clevr_json import read_row_lines
+from clevrhope.dataset.images_h5 import pictures_in, read_pictures
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.questions_h5 import read_questions
+from clevrhope.errors import DatasetError
+from conftest import Make, stamps, tree
+
+SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+LARGER = {"train": 600, "complex_iid": 190, "complex_ood": 31, "minimal_places": 20}
+
+
+def described(name: str) -> bool:
+    """Whether a file describes the folder as a whole, and so has to change with it."""
+    return name.endswith(("manifest.json", "DATASHEET.md", "index.html"))
+
+
+def test_another_pair_leaves_the_first_ones_files_and_pictures_untouched(tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "out", images="png")
+    before = stamps(tmp_path / "out")
+    second = make(tmp_path / "out", hops=("cyan_cylinder",), images="png")
+    after = stamps(tmp_path / "out")
+    for name, stamp in before.items():
+        if name.startswith(("hops/", "images/", "vocab")) and not described(name):
+            assert after[name] == stamp, name
+    both = make(tmp_path / "both", hops=("rubber_cylinder", "cyan_cylinder"), images="png")
+    assert second.n_rendered < both.n_rendered, "no picture was shared"
+    assert tree(tmp_path / "out") == tree(tmp_path / "both")
+
+
+def test_larger_sizes_have_the_smaller_ones_as_a_prefix(tmp_path: Path, make: Make) -> None:
+    layout = Layout(tmp_path / "out")
+    make(layout.root)
+    small = {split: read_questions(layout.questions_h5("rubber_cylinder", split)) for split in SPLITS}
+    rows = {split: list(read_row_lines(layout.questions_json("rubber_cylinder", split))) for split in SPLITS}
+    pictures = {name: stamp for name, stamp in stamps(layout.root).items() if name.endswith(".png")}
+    make(layout.root, sizes=LARGER)
+    for split in SPLITS:
+        large = read_questions(layout.questions_h5("rubber_cylinder", split))
+        n = len(small[split])
+        assert len(large) > n
+        for name, values in small[split].arrays().items():
+            np.testing.assert_array_equal(large.arrays()[name][:n], values)
+        path = layout.questions_json("rubber_cylinder", split)
+        assert list(read_row_lines(path))[:n] == rows[split]
+    after = stamps(layout.root)
+    assert all(after[name] == stamp for name, stamp in pictures.items())
+    make(tmp_path / "at_once", sizes=LARGER)
+    assert tree(layout.root) == tree(tmp_path / "at_once")
+
+
+def test_smaller_sizes_take_nothing_away(tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "out", sizes=LARGER)
+    before = tree(tmp_path / "out")
+    make(tmp_path / "out")
+    assert tree(tmp_path / "out") == before
+
+
+def test_splits_come_one_by_one(tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "out", splits=("complex_ood",))
+    assert sorted(path.name for path in (tmp_path / "out" / "hops" / "rubber_cylinder").glob("*.h5")) == [
+        "complex_ood.h5"
+    ]
+    make(tmp_path / "out")
+    make(tmp_path / "at_once")
+    assert tree(tmp_path / "out") == tree(tmp_path / "at_once")
+
+
+@pytest.mark.parametrize(("first", "then"), [("png", "h5"), ("h5", "png"), ("png", "both"), ("h5", "both")])
+def test_kinds_of_pictures_can_be_added_without_rendering_again(
+    tmp_path: Path, make: Make, first: str, then: str
+) -> None:
+    make(tmp_path / "out", images=first)
+    before = stamps(tmp_path / "out")
+    assert make(tmp_path / "out", images=then).n_rendered == 0
+    after = stamps(tmp_path / "out")
+    assert all(after[name] == stamp for name, stamp in before.items() if name.startswith("images/"))
+    make(tmp_path / "both", images="both")
+    assert tree(tmp_path / "out") == tree(tmp_path / "both")
+
+
+def test_pictures_can_come_after_the_text(tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "out", render=False)
+    assert not (tmp_path / "out" / "images").exists()
+    make(tmp_path / "out")
+    make(tmp_path / "whole")
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")
+
+
+def test_rows_of_hdf5_are_the_png_files(tmp_path: Path, make: Make) -> None:
+    layout = Layout(tmp_path / "out")
+    make(layout.root)
+    rows = read_questions(layout.questions_h5("rubber_cylinder", "complex_ood")).image_idxs
+    assert set(rows) == set(pictures_in(layout.pictures_h5("test_ood")).tolist())
+    for index, pixels in read_pictures(layout.pictures_h5("test_ood"), rows.tolist()):
+        np.testing.assert_array_equal(pixels, np.asarray(Image.open(layout.picture("test_ood", index))))
+
+
+def test_other_settings_are_an_error_that_says_what_differs(tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "out", render=False)
+    before = tree(tmp_path / "out")
+    with pytest.raises(DatasetError, match=r"made with another seed \(5 there, 6 asked for\)"):
+        make(tmp_path / "out", seed=6)
+    assert tree(tmp_path / "out") == before
+
+
+def test_a_folder_of_something_else_is_not_touched(tmp_path: Path, make: Make) -> None:
+    (tmp_path / "thesis.tex").write_text("mine")
+    with pytest.raises(DatasetError, match=r"not empty \(thesis.tex\) and no dataset"):
+        make(tmp_path)
+    assert tree(tmp_path).keys() == {"thesis.tex"}
+
+
+def test_a_file_that_was_lost_is_made_again(tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "out", hops=("rubber_cylinder", "cyan_cylinder"))
+    before = tree(tmp_path / "out")
+    (tmp_path / "out" / "hops" / "cyan_cylinder" / "train.h5").unlink()
+    next((tmp_path / "out" / "images" / "train").iterdir()).unlink()
+    make(tmp_path / "out")
+    assert tree(tmp_path / "out") == before
+
+
+def test_the_manifest_lists_every_file_with_size_and_checksum(tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "out")
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    hashes = tree(tmp_path / "out")
+    del hashes["manifest.json"]
+    assert {name: each["sha256"] for name, each in manifest["files"].items()} == hashes
+    for name, each in manifest["files"].items():
+        assert (tmp_path / "out" / name).stat().st_size == each["bytes"]
+    assert manifest["complete"] is True
+    assert str(tmp_path) not in json.dumps(manifest)

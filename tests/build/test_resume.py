@@ -1,0 +1,87 @@
+"""Killed, stopped, out of space: started again, the folder has the bytes of a run that was never stopped."""
+
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from fake_renderer import FakeRenderer
+
+from clevrhope.build import build
+from clevrhope.errors import RenderError
+from conftest import Make, command, request, tree
+
+BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5", "--quiet")
+
+
+@pytest.mark.parametrize("rendering", [(), ("--no-render",)], ids=["rendered", "no-render"])
+def test_killed_at_any_point_and_resumed_equals_uninterrupted(
+    tmp_path: Path, rendering: tuple[str, ...]
+) -> None:
+    began = time.monotonic()
+    whole = command(*BUILD, *rendering, "--out", tmp_path / "whole", delay_s=0.01)
+    _, errors = whole.communicate()
+    assert whole.returncode == 0, errors
+    lasted_s = time.monotonic() - began
+
+    chance = random.Random(20)
+    n_killed = 0
+    for _ in range(8):
+        running = command(*BUILD, *rendering, "--out", tmp_path / "killed", delay_s=0.01)
+        try:
+            running.communicate(timeout=chance.uniform(0.1, 1.0) * lasted_s)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            running.communicate()
+            n_killed += 1
+    assert n_killed, "every run ended before it could be killed"
+    last = command(*BUILD, *rendering, "--out", tmp_path / "killed")
+    _, errors = last.communicate()
+    assert last.returncode == 0, errors
+    assert tree(tmp_path / "killed") == tree(tmp_path / "whole")
+
+
+def test_interrupted_says_how_to_go_on_and_does(tmp_path: Path, make: Make) -> None:
+    running = command(*BUILD, "--out", tmp_path / "stopped", delay_s=0.1)
+    pictures = tmp_path / "stopped" / "images" / "train"
+    deadline = time.monotonic() + 60
+    while not (pictures.is_dir() and any(pictures.iterdir())):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    began = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=20)
+    assert time.monotonic() - began < 10
+    assert running.returncode == 130
+    assert errors.strip() == "clevrhope: stopped; run the same command to resume"
+    make(tmp_path / "stopped")
+    make(tmp_path / "whole")
+    assert tree(tmp_path / "stopped") == tree(tmp_path / "whole")
+
+
+def test_a_failing_renderer_leaves_what_is_finished(tmp_path: Path, make: Make) -> None:
+    with pytest.raises(RenderError, match="it was killed"):
+        build(
+            request(tmp_path / "failed"),
+            make_renderer=lambda settings, workers: FakeRenderer(settings=settings, fails_on=7),
+        )
+    assert len(list((tmp_path / "failed" / "images").rglob("*.png"))) == 7
+    make(tmp_path / "failed")
+    make(tmp_path / "whole")
+    assert tree(tmp_path / "failed") == tree(tmp_path / "whole")
+
+
+def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "one", workers=1)
+    make(tmp_path / "four", workers=4)
+    assert tree(tmp_path / "one") == tree(tmp_path / "four")
+
+
+def test_a_finished_folder_is_left_alone(tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "out")
+    before = tree(tmp_path / "out")
+    again = make(tmp_path / "out", seed=None)
+    assert again.n_rendered == 0
+    assert tree(tmp_path / "out") == before
