@@ -1,0 +1,262 @@
+"""Command lines in, exit codes out: 0 done, 1 failed, 2 wrong input, 130 stopped with Ctrl-C.
+
+Commands only translate; what they do is in the modules that they import when they run, so that `--help` is
+quick. Results go to standard output, all else to standard error; an error is one sentence.
+"""
+
+import json
+import secrets
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from clevrhope.errors import ClevrhopeError
+
+if TYPE_CHECKING:
+    from clevrhope.build import Request, Summary
+    from clevrhope.progress import Progress
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="clevrhope")
+def commands() -> None:
+    """Makes datasets that test systematic generalisation in visual question answering (CLEVR-HOPE)."""
+
+
+def _dataset_options(command: _Command) -> _Command:
+    """The choices that `build` and `plan` share."""
+    path = click.Path(path_type=Path)
+    options = [
+        click.option(
+            "--hop",
+            "hops",
+            multiple=True,
+            metavar="NAME",
+            help="Held-out pair, such as rubber_cylinder, or none; can be repeated.",
+        ),
+        click.option(
+            "--preset",
+            type=click.Choice(["demo", "small", "paper"]),
+            help="demo: some 60 pictures; small: a hundredth of paper; paper: the paper's.  [default: demo]",
+        ),
+        click.option(
+            "--out",
+            type=path,
+            help="Folder of the dataset; one that is there is extended.  [default: out/PRESET]",
+        ),
+        click.option(
+            "--seed",
+            type=click.IntRange(0, 2**64 - 1),
+            help="Decides the dataset; drawn, printed and recorded when left out.",
+        ),
+        click.option(
+            "--config",
+            "config_file",
+            type=path,
+            metavar="FILE.toml",
+            help="Settings: preset, images, templates, properties, [sizes], [world], [rendering].",
+        ),
+        click.option("--workers", type=click.IntRange(1), help="Render processes.  [default: one a core]"),
+        click.option(
+            "--samples",
+            type=int,
+            help="Samples a pixel; from 512 on without denoiser, as the original.  [default: 16]",
+        ),
+        click.option("--no-render", is_flag=True, help="Leave the pictures out; a later run can add them."),
+        click.option(
+            "--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them."
+        ),
+        click.option("--train-questions", type=int, metavar="N", help="Questions in train."),
+        click.option(
+            "--test-questions",
+            type=int,
+            metavar="N",
+            help="Questions in each of complex_iid and complex_ood (none: val and test).",
+        ),
+        click.option(
+            "--templates",
+            type=path,
+            metavar="DIR",
+            help="Question templates in CLEVR's format, the original's own included.",
+        ),
+        click.option(
+            "--properties",
+            type=path,
+            metavar="FILE",
+            help="Sizes, colors, materials and shapes, as CLEVR's properties.json.",
+        ),
+        click.option(
+            "--images",
+            type=click.Choice(["png", "h5", "both"]),
+            help="How pictures are stored.  [default: both; paper: png]",
+        ),
+        click.option("--quiet", is_flag=True, help="Say nothing but errors."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@commands.command()
+@_dataset_options
+def build(**choices: Any) -> None:
+    """Makes a dataset, or extends the one in the folder; run it again after any stop to go on."""
+    from clevrhope.build import build as run
+
+    request = _request(choices)
+    summary = run(request, progress=_progress(choices))
+    if choices["as_json"]:
+        click.echo(json.dumps(_summary_json(summary)))
+    elif not choices["quiet"]:
+        _show_summary(summary)
+
+
+@commands.command()
+@_dataset_options
+def plan(**choices: Any) -> None:
+    """Says what the same `build` would make, how large it is and how long it takes here; writes nothing."""
+    from clevrhope.plan import make_plan, plan_json, plan_lines
+
+    made = make_plan(_request(choices))
+    if choices["as_json"]:
+        click.echo(json.dumps(plan_json(made)))
+    else:
+        click.echo("\n".join(plan_lines(made)))
+
+
+@commands.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of words.")
+def hops(as_json: bool) -> None:
+    """Lists the paper's 29 held-out pairs; any other pair of values can be built too."""
+    from clevrhope.hops import paper_hops
+
+    if as_json:
+        rows = [
+            {"hop": hop.name, "values": dict(hop.pair or ()), "diversity": hop.diversity}
+            for hop in paper_hops()
+        ]
+        click.echo(json.dumps(rows))
+        return
+    click.echo(f"{'HOP':<18} {'types':<20} diversity")
+    for hop in paper_hops():
+        types = ", ".join(kind for kind, _ in hop.pair or ())
+        click.echo(f"{hop.name:<18} {types:<20} {hop.diversity:>9}")
+
+
+def main() -> None:
+    """Runs the command line and exits."""
+    sys.exit(run_command(sys.argv[1:]))
+
+
+def run_command(arguments: list[str]) -> int:
+    """Runs one command line; gives its exit code, with any error told in one sentence on standard error."""
+    before = signal.signal(signal.SIGTERM, _terminate)
+    try:
+        code = commands.main(args=arguments, prog_name="clevrhope", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except click.ClickException as error:
+        return _fail(error.format_message(), 2)
+    except (KeyboardInterrupt, click.Abort):
+        return _fail("stopped; run the same command to resume", 130)
+    except ClevrhopeError as error:
+        # Errors that are also a ValueError are about what was asked for; the others about doing it.
+        return _fail(str(error), 2 if isinstance(error, ValueError) else 1)
+    except BrokenPipeError:
+        sys.stdout = None  # the reader of our output left; Python would complain at exit otherwise
+        return 1
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _terminate(*_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def _fail(sentence: str, code: int) -> int:
+    click.echo(f"clevrhope: {sentence}", err=True)
+    return code
+
+
+def _request(choices: dict[str, Any]) -> "Request":
+    from clevrhope.build import Request
+    from clevrhope.config import resolve_config
+    from clevrhope.dataset.layout import Layout
+
+    if not choices["hops"]:
+        raise click.UsageError("no HOP given; name one or more with --hop, such as --hop rubber_cylinder")
+    config = resolve_config(
+        preset=choices["preset"],
+        file=choices["config_file"],
+        train_questions=choices["train_questions"],
+        test_questions=choices["test_questions"],
+        samples=choices["samples"],
+        images=choices["images"],
+        templates=choices["templates"],
+        properties=choices["properties"],
+    )
+    out = choices["out"] or Path("out") / config.preset
+    seed = choices["seed"]
+    if seed is None and not Layout(out).manifest.exists():
+        seed = secrets.randbelow(2**32)
+        if not choices["quiet"]:
+            click.echo(f"seed {seed} (drawn; --seed {seed} makes the same again)", err=True)
+    splits = [name.strip() for names in choices["splits"] for name in names.split(",")]
+    return Request(
+        out=out,
+        hops=choices["hops"],
+        config=config,
+        seed=seed,
+        splits=tuple(splits) or None,
+        render=not choices["no_render"],
+        workers=choices["workers"],
+    )
+
+
+def _progress(choices: dict[str, Any]) -> "Progress":
+    from clevrhope.progress import Silent
+
+    if choices["quiet"]:
+        return Silent()
+    from rich.console import Console
+
+    from clevrhope.display import TerminalProgress
+
+    return TerminalProgress(Console(stderr=True))
+
+
+def _summary_json(summary: "Summary") -> dict[str, Any]:
+    return {
+        "folder": str(summary.folder),
+        "seed": summary.seed,
+        "questions": summary.n_questions,
+        "scenes": summary.n_pictures,
+        "pictures_rendered": summary.n_rendered,
+        "bytes": summary.n_bytes,
+        "seconds": round(summary.seconds, 3),
+        "splits": summary.splits,
+        "contact_sheet": str(summary.contact_sheet),
+    }
+
+
+def _show_summary(summary: "Summary") -> None:
+    from clevrhope.display import duration, size
+
+    click.echo(
+        f"\n{summary.folder}: {summary.n_questions:,} questions about {summary.n_pictures:,} scenes, "
+        f"{size(summary.n_bytes)}, seed {summary.seed}; {summary.n_rendered:,} pictures rendered, "
+        f"{duration(summary.seconds)}"
+    )
+    for hop, splits in summary.splits.items():
+        counts = ", ".join(f"{split} {entry['questions']:,}" for split, entry in splits.items())
+        click.echo(f"  {hop}: {counts}")
+    click.echo(f"Look at it:   {summary.contact_sheet}")
+    for hop in list(summary.splits)[:3]:
+        click.echo(f"Its numbers:  {summary.folder / 'hops' / hop / 'DATASHEET.md'}")
+    click.echo(f"Read it from: {summary.folder / 'hops'} (questions), {summary.folder / 'images'} (pictures)")

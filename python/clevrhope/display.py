@@ -1,0 +1,98 @@
+"""Progress and sizes in, lines for people on a terminal out. The only module that imports rich."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+from clevrhope.progress import Advance, Stage
+
+
+class TerminalProgress:
+    """Bars with rates and time left on a terminal; where there is none, a line when a stage is done."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def stage(self, title: str, *, total: int, unit: str) -> Stage:
+        """A bar for one stage."""
+        return self._bar(title, total, unit) if self._console.is_terminal else self._line(title, unit)
+
+    @contextmanager
+    def _bar(self, title: str, total: int, unit: str) -> Iterator[Advance]:
+        columns: list[ProgressColumn] = [
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=28),
+            MofNCompleteColumn(),
+            _Rate(unit),
+            TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+        ]
+        with Progress(*columns, console=self._console) as progress:
+            task = progress.add_task(f"{title:<34}", total=total or None)
+            yield lambda n: progress.advance(task, n)
+            if not total:
+                done = progress.tasks[0].completed
+                progress.update(task, total=done)
+
+    @contextmanager
+    def _line(self, title: str, unit: str) -> Iterator[Advance]:
+        began, done = monotonic(), 0
+
+        def advance(n: int) -> None:
+            nonlocal done
+            done += n
+
+        yield advance
+        seconds = monotonic() - began
+        self._console.print(f"{title}: {done:,} {unit}, {duration(seconds)}", highlight=False, soft_wrap=True)
+
+
+class _Rate(ProgressColumn):
+    """Units a second, or seconds a unit when they are slow."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        if not speed:
+            return Text("")
+        if speed >= 1:
+            return Text(f"{speed:,.0f} {self._unit}/s", style="cyan")
+        return Text(f"{1 / speed:.1f} s each", style="cyan")
+
+
+def duration(seconds: float) -> str:
+    """A time as one says it: 0.4 s, 12 s, 3 min 5 s, 2 h 10 min, 3 days 4 h."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    minutes = whole // 60
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes // 1440} days {minutes % 1440 // 60} h"
+
+
+def size(n_bytes: float) -> str:
+    """Bytes as one says them: 812 B, 1.4 MB."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.1f} TB"

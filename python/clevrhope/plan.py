@@ -1,0 +1,326 @@
+"""A request in; how many pictures, questions and bytes, and how long here, out. Nothing is written.
+
+Small splits are made in memory and counted. Of large ones the first scenes of each pool are looked at: if a
+split needs S scenes of a pool to be scanned (its pictures over the share of eligible scenes), then a scene is
+used by some split with the largest S of those that it is eligible for, as a share of the scenes scanned. So
+the pictures that any split uses are the mean of that maximum.
+"""
+
+import json
+import os
+import zlib
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+
+from clevrhope.build.engine import MinimalPool
+from clevrhope.build.minimal import first_places
+from clevrhope.build.pictures import missing_pictures
+from clevrhope.build.request import Job, Request, Resolved, resolve
+from clevrhope.build.run import open_renderer
+from clevrhope.build.text import questions_of, scenes_in_use, stream_of
+from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.display import duration, size
+from clevrhope.errors import RenderError
+from clevrhope.images.png import encode_png
+
+COUNTED = 20_000
+"""Questions up to which a request is made in memory and counted rather than estimated."""
+
+SCENES_LOOKED_AT = 2_000
+QUESTIONS_LOOKED_AT = 2_250
+PICTURES_TIMED = 2
+BYTES_OF_ARRAYS = 30
+"""Of a question in HDF5, compressed; measured on a train split of 5,600."""
+
+
+@dataclass(frozen=True)
+class SplitPlan:
+    """What a split will hold."""
+
+    hop: str
+    split: str
+    pool: str
+    questions: int
+    pictures: int
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Measured here, just now."""
+
+    questions_per_second: float
+    scenes_per_second: float
+    seconds_per_picture: float | None
+    """With all workers; None where nothing is rendered, or could be."""
+    bytes_a_question: float
+    bytes_a_scene: float
+    bytes_a_picture: Mapping[str, float]
+    """Of each kind of file that will be there."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a build would make."""
+
+    resolved: Resolved
+    splits: Sequence[SplitPlan]
+    pictures: Mapping[str, int]
+    """Pool -> pictures that some split of this request uses, each once."""
+    to_render: int
+    """Those of them that are not there yet."""
+    exact: bool
+    """Counted, not estimated."""
+    rates: Rates
+    no_pictures_because: str
+    """Why pictures could not be timed; empty when they were, or were not asked for."""
+
+    @property
+    def questions(self) -> int:
+        """Questions of all splits."""
+        return sum(each.questions for each in self.splits)
+
+    @property
+    def bytes(self) -> float:
+        """Bytes of all files."""
+        n_pictures = sum(self.pictures.values())
+        pictures = (
+            n_pictures * sum(self.rates.bytes_a_picture.values()) if self.resolved.request.render else 0.0
+        )
+        return self.questions * self.rates.bytes_a_question + n_pictures * self.rates.bytes_a_scene + pictures
+
+    @property
+    def seconds(self) -> float | None:
+        """Time from nothing; None when pictures are wanted and could not be timed."""
+        text = self.questions / self.rates.questions_per_second
+        text += sum(self.pictures.values()) / self.rates.scenes_per_second
+        if not self.resolved.request.render:
+            return text
+        if self.rates.seconds_per_picture is None:
+            return None
+        return text + self.to_render * self.rates.seconds_per_picture
+
+
+def make_plan(request: Request) -> Plan:
+    """Looks at the first scenes and questions of what a request asks for.
+
+    Raises:
+        ClevrhopeError: as `build` would.
+    """
+    resolved = resolve(request)
+    streamed = [job for job in resolved.jobs if not job.minimal]
+    exact = sum(job.goal for job in streamed) <= COUNTED
+    used = _counted(resolved) if exact else None
+    splits = [_split_plan(job, resolved, used) for job in resolved.jobs]
+    there = _pictures_there(resolved)
+    if used is not None:
+        by_pool = _by_pool(used)
+        to_render = sum(
+            len(np.setdiff1d(indices, there.get(pool, _NONE))) for pool, indices in by_pool.items()
+        )
+        pictures = {pool: len(indices) for pool, indices in by_pool.items()}
+    else:
+        pictures = _estimated(resolved)
+        to_render = sum(max(0, n - len(there.get(pool, _NONE))) for pool, n in pictures.items())
+    rates, problem = _measured(resolved)
+    return Plan(resolved, splits, pictures, to_render, exact, rates, problem)
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """The plan in words."""
+    request = plan.resolved.request
+    about = "" if plan.exact else "about "
+    lines = [
+        f"{request.out}, preset {request.config.preset}, seed {plan.resolved.seed}; nothing is written.",
+        "",
+    ]
+    lines.append(f"{'HOP':<18} {'split':<12} {'questions':>11} {'pictures':>11}")
+    lines += [f"{s.hop:<18} {s.split:<12} {s.questions:>11,} {s.pictures:>11,}" for s in plan.splits]
+    apart = sum(split.pictures for split in plan.splits)
+    shared = sum(plan.pictures.values())
+    lines += [
+        "",
+        f"{plan.questions:,} questions about {about}{shared:,} scenes"
+        + (f" ({apart:,} if nothing were shared)" if apart > shared else ""),
+        f"{about}{plan.to_render:,} pictures to render" if request.render else "no pictures (--no-render)",
+        f"{about}{size(plan.bytes)}",
+    ]
+    if plan.seconds is not None:
+        each = plan.rates.seconds_per_picture
+        rate = f" ({each:.2f} s a picture, measured now)" if each is not None else ""
+        lines.append(f"{about}{duration(plan.seconds)} here{rate}")
+    else:
+        lines.append(f"how long cannot be told: {plan.no_pictures_because}")
+    return lines
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """The plan as one JSON object."""
+    return {
+        "folder": str(plan.resolved.request.out),
+        "seed": plan.resolved.seed,
+        "exact": plan.exact,
+        "questions": plan.questions,
+        "scenes": sum(plan.pictures.values()),
+        "pictures_to_render": plan.to_render if plan.resolved.request.render else 0,
+        "bytes": round(plan.bytes),
+        "seconds": None if plan.seconds is None else round(plan.seconds, 1),
+        "seconds_per_picture": plan.rates.seconds_per_picture,
+        "questions_per_second": round(plan.rates.questions_per_second),
+        "scenes_per_second": round(plan.rates.scenes_per_second),
+        "pools": dict(plan.pictures),
+        "splits": [
+            {"hop": s.hop, "split": s.split, "pool": s.pool, "questions": s.questions, "pictures": s.pictures}
+            for s in plan.splits
+        ],
+    }
+
+
+_NONE: Ints = np.zeros(0, dtype=np.int32)
+
+
+def _counted(resolved: Resolved) -> dict[Job, Ints]:
+    """Makes every split in memory; keeps which pictures it uses."""
+    return {
+        job: np.unique(np.concatenate([batch.arrays.image_idxs for batch in questions_of(job, resolved)]))
+        for job in resolved.jobs
+    }
+
+
+def _split_plan(job: Job, resolved: Resolved, used: Mapping[Job, Ints] | None) -> SplitPlan:
+    questions, pictures = _minimal_counts(job, resolved) if job.minimal else (job.goal, _n_pictures(job))
+    if used is not None:
+        pictures = len(used[job])
+    return SplitPlan(job.hop.name, job.split, job.pool, questions, pictures)
+
+
+def _n_pictures(job: Job) -> int:
+    """Pictures of a streamed split, if each gives as many questions as it should."""
+    return -(-job.goal // stream_of(job).questions_per_scene)
+
+
+def _minimal_counts(job: Job, resolved: Resolved) -> tuple[int, int]:
+    """Questions and pictures of a minimal split.
+
+    A place whose grid holds the pair gives four out-of-distribution questions, one a picture; in distribution
+    it gives three groups of four less the three questions about the pair's picture. Others give all sixteen.
+    """
+    pool, places = _places(job, resolved)
+    held = sum(map(pool.has_pair, places))
+    free = len(places) - held
+    if job.split == "minimal_ood":
+        return 4 * held, 4 * held
+    return 9 * held + 16 * free, 3 * held + 4 * free
+
+
+def _places(job: Job, resolved: Resolved) -> tuple[MinimalPool, list[int]]:
+    assert job.hop.pair is not None
+    pool = resolved.engine.minimal_pool(job.hop.pair)
+    return pool, first_places(pool, job.goal, seed=resolved.seed)
+
+
+def _pictures_there(resolved: Resolved) -> dict[str, Ints]:
+    """Pool -> pictures that are in the folder already."""
+    used = scenes_in_use(resolved.manifest, resolved)
+    work = missing_pictures(used, resolved.layout)
+    return {each.pool: np.setdiff1d(each.used, each.missing) for each in work}
+
+
+def _estimated(resolved: Resolved) -> dict[str, int]:
+    """Pool -> pictures that any split uses; see the module's first lines."""
+    pictures: dict[str, int] = {}
+    for pool in dict.fromkeys(job.pool for job in resolved.jobs):
+        jobs = [job for job in resolved.jobs if job.pool == pool]
+        if jobs[0].minimal:
+            corners: set[int] = set()
+            for job in jobs:
+                minimal, places = _places(job, resolved)
+                corners.update(
+                    place * minimal.corners + corner
+                    for place in places
+                    for corner in range(minimal.corners)
+                    if job.split == "minimal_iid" or minimal.has_pair(place)
+                )
+            pictures[pool] = len(corners)
+            continue
+        looked_at = _scenes_looked_at(resolved, pool)
+        most = np.zeros(len(looked_at))
+        for job in jobs:
+            eligible = np.asarray([_eligible(scene, job) for scene in looked_at])
+            if eligible.any():
+                most = np.maximum(most, np.where(eligible, _n_pictures(job) / eligible.mean(), 0.0))
+        pictures[pool] = round(float(most.mean()))
+    return pictures
+
+
+def _scenes_looked_at(resolved: Resolved, pool: str) -> list[Mapping[str, Any]]:
+    indices = np.arange(SCENES_LOOKED_AT, dtype=np.int32)
+    return [json.loads(row) for rows in resolved.engine.scene_rows(pool, indices) for row in rows]
+
+
+def _eligible(scene: Mapping[str, Any], job: Job) -> bool:
+    if job.hop.pair is None:
+        return True
+    held = any(all(each[kind] == value for kind, value in job.hop.pair) for each in scene["objects"])
+    return held == (stream_of(job).predicate == "with")
+
+
+def _measured(resolved: Resolved) -> tuple[Rates, str]:
+    """Rates of this machine, and why pictures could not be timed."""
+    job = max(resolved.jobs, key=lambda job: job.goal if not job.minimal else 0)
+    began = perf_counter()
+    batch = next(iter(questions_of(replace(job, goal=min(job.goal, QUESTIONS_LOOKED_AT)), resolved)))
+    questions_per_second = len(batch.rows) / (perf_counter() - began)
+    began = perf_counter()
+    indices = np.unique(batch.arrays.image_idxs)
+    rows = [row for rows in resolved.engine.scene_rows(job.pool, indices) for row in rows]
+    scenes_per_second = len(rows) / (perf_counter() - began)
+    seconds: float | None = None
+    picture_bytes: dict[str, float] = {}
+    problem = ""
+    if resolved.request.render:
+        try:
+            seconds, picture_bytes = _timed_pictures([json.loads(row) for row in rows], resolved)
+        except RenderError as error:
+            problem = str(error)
+    rates = Rates(
+        questions_per_second=questions_per_second,
+        scenes_per_second=scenes_per_second,
+        seconds_per_picture=seconds,
+        bytes_a_question=sum(map(len, batch.rows)) / len(batch.rows) + BYTES_OF_ARRAYS,
+        bytes_a_scene=sum(map(len, rows)) / len(rows),
+        bytes_a_picture=picture_bytes,
+    )
+    return rates, problem
+
+
+def _timed_pictures(
+    scenes: Sequence[Mapping[str, Any]], resolved: Resolved
+) -> tuple[float, dict[str, float]]:
+    """Seconds a picture with all workers busy, and bytes a picture by kind of file."""
+    with ExitStack() as stack:
+        renderer = open_renderer(stack, resolved)
+        n_workers = resolved.request.workers or os.cpu_count() or 1
+        repeated = [scenes[k % len(scenes)] for k in range(n_workers * (1 + PICTURES_TIMED))]
+        png = h5 = 0
+        ends = []
+        for _, pixels in renderer.render(enumerate(repeated)):
+            ends.append(perf_counter())
+            png += len(encode_png(pixels))
+            h5 += len(zlib.compress(pixels.tobytes(), DEFLATE_LEVEL))
+    # The first picture of each worker pays for Blender's start.
+    seconds = (ends[-1] - ends[n_workers - 1]) / (len(ends) - n_workers)
+    sizes = {"png": png / len(ends)} if resolved.config.png else {}
+    return seconds, sizes | ({"h5": h5 / len(ends)} if resolved.config.h5 else {})
+
+
+def _by_pool(used: Mapping[Job, Ints]) -> dict[str, Ints]:
+    lists: dict[str, list[Ints]] = {}
+    for job, indices in used.items():
+        lists.setdefault(job.pool, []).append(indices)
+    return {pool: np.unique(np.concatenate(each)) for pool, each in lists.items()}

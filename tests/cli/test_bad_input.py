@@ -1,0 +1,195 @@
+"""Whatever a user gets wrong: one sentence on standard error, an exit code, nothing half-written."""
+
+import json
+import shutil
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clevrhope.assets import blender_assets, question_templates
+from clevrhope.cli import run_command
+
+Fail = Callable[..., str]
+
+
+@pytest.fixture
+def fail(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Fail:
+    """Runs a build that has to fail; gives its one sentence, after looking that nothing was written."""
+
+    def run(*arguments: str | Path, code: int = 2, command: str = "build") -> str:
+        out = tmp_path / "out"
+        asked = [command, "--out", str(out), "--seed", "1", "--quiet", *map(str, arguments)]
+        if "--hop" not in asked:
+            asked += ["--hop", "rubber_cylinder"]
+        assert run_command(asked) == code
+        seen = capsys.readouterr()
+        assert seen.out == ""
+        (sentence,) = seen.err.splitlines()
+        assert sentence.startswith("clevrhope: ")
+        assert not out.exists(), "something was written"
+        return sentence.removeprefix("clevrhope: ")
+
+    return run
+
+
+@pytest.fixture
+def templates(tmp_path: Path) -> Path:
+    """A copy of the question templates, to be spoilt."""
+    return Path(shutil.copytree(question_templates(), tmp_path / "templates"))
+
+
+def toml(folder: Path, text: str) -> Path:
+    path = folder / "mine.toml"
+    path.write_text(text)
+    return path
+
+
+def spoilt(path: Path, change: Callable[[Any], None]) -> None:
+    content = json.loads(path.read_text())
+    change(content)
+    path.write_text(json.dumps(content, indent=1))
+
+
+@pytest.mark.parametrize("command", ["build", "plan"])
+def test_an_unknown_pair(fail: Fail, command: str) -> None:
+    assert 'did you mean "rubber_cylinder"?' in fail(
+        "--hop", "rubber_cilinder", "--no-render", command=command
+    )
+
+
+def test_a_pair_of_one_type(fail: Fail) -> None:
+    assert "two values of one type, color" in fail("--hop", "red_blue", "--no-render")
+
+
+def test_no_pair(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["build"]) == 2
+    assert "no HOP given" in capsys.readouterr().err
+
+
+def test_an_unknown_split_and_one_of_another_kind(fail: Fail) -> None:
+    assert 'did you mean "complex_ood"?' in fail("--splits", "train,complex_odd")
+    assert "val is no split of rubber_cylinder" in fail("--splits", "val")
+
+
+def test_an_unknown_option_and_command(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["build", "--hopp", "x"], ["biuld"]):
+        assert run_command(arguments) == 2
+        assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_an_unknown_function_in_a_template(fail: Fail, templates: Path) -> None:
+    def misspell(families: Any) -> None:
+        families[3]["nodes"][2]["type"] = "querry_color"
+
+    spoilt(templates / "one_hop.json", misspell)
+    sentence = fail("--templates", templates, "--no-render")
+    assert "one_hop.json[3]" in sentence
+    assert "querry_color" in sentence
+    assert "did you mean" in sentence
+
+
+def test_broken_json_in_a_template(fail: Fail, templates: Path) -> None:
+    path = templates / "zero_hop.json"
+    lines = path.read_text().splitlines()
+    lines[4] = lines[4].replace('"', "", 1)
+    path.write_text("\n".join(lines))
+    assert "zero_hop.json:5:" in fail("--templates", templates, "--no-render")
+
+
+def test_a_folder_without_templates(fail: Fail, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    assert "empty" in fail("--templates", tmp_path / "empty", "--no-render")
+    assert "is no folder" in fail("--templates", tmp_path / "nowhere", "--no-render")
+
+
+def test_a_properties_file_without_colours(fail: Fail, tmp_path: Path) -> None:
+    path = tmp_path / "properties.json"
+    shutil.copy(blender_assets() / "properties.json", path)
+    spoilt(path, lambda properties: properties.pop("colors"))
+    sentence = fail("--properties", path, "--no-render")
+    assert "properties.json" in sentence
+    assert "colors: missing or empty" in sentence
+    assert "no such file" in fail("--properties", tmp_path / "nowhere.json", "--no-render")
+
+
+def test_forty_objects(fail: Fail, tmp_path: Path) -> None:
+    sentence = fail("--config", toml(tmp_path, "[world]\nmax_objects = 40"), "--no-render")
+    assert "max_objects is 40" in sentence
+
+
+def test_pixels_that_nothing_has(fail: Fail, tmp_path: Path) -> None:
+    sentence = fail("--config", toml(tmp_path, "[world]\nmin_pixels = 150000"), "--no-render", code=2)
+    assert "min_pixels" in sentence
+
+
+def test_an_unknown_setting(fail: Fail, tmp_path: Path) -> None:
+    assert "minimum_pixels" in fail("--config", toml(tmp_path, "[world]\nminimum_pixels = 3"), "--no-render")
+
+
+def test_a_split_that_nothing_can_fill(fail: Fail, tmp_path: Path) -> None:
+    """Where every object is a rubber cylinder, no scene is without one."""
+    path = tmp_path / "properties.json"
+    shutil.copy(blender_assets() / "properties.json", path)
+
+    def only_one(properties: Any) -> None:
+        for kind, value in (("materials", "rubber"), ("shapes", "cylinder")):
+            properties[kind] = {value: properties[kind][value]}
+
+    spoilt(path, only_one)
+    sentence = fail("--properties", path, "--no-render", "--splits", "train", code=2)
+    assert "train" in sentence
+    assert "rubber" in sentence
+
+
+def test_blender_missing(fail: Fail, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clevrhope.images.libraries.blender_folder", lambda: None)
+    sentence = fail(code=1)
+    assert "bpy" in sentence
+    assert "pip install" in sentence
+
+
+def test_a_folder_that_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "out").write_text("mine")
+    arguments = ["build", "--hop", "rubber_cylinder", "--seed", "1", "--no-render", "--quiet"]
+    assert run_command([*arguments, "--out", str(tmp_path / "out")]) == 1
+    assert "a file" in capsys.readouterr().err
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def limited(set_limit: str, out: Path) -> subprocess.CompletedProcess[str]:
+    """A build in a process whose surroundings are set by a line of Python."""
+    script = f"""
+        import os, resource, signal, sys
+        from clevrhope.cli import run_command
+        {set_limit}
+        sys.exit(run_command(["build", "--hop", "rubber_cylinder", "--seed", "1", "--no-render", "--quiet",
+                              "--out", sys.argv[1]]))
+    """
+    return subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), str(out)], capture_output=True, text=True, check=False
+    )
+
+
+def test_no_space_left_and_then_some(tmp_path: Path) -> None:
+    """A file that may not grow meets the same code as a disk that is full."""
+    out = tmp_path / "out"
+    full = "resource.setrlimit(resource.RLIMIT_FSIZE, (60_000, 60_000))"
+    done = limited(full, out)
+    assert done.returncode == 1, done.stderr
+    assert "no space left" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not list(out.rglob("*.partial"))
+    assert limited("pass", out).returncode == 0
+
+
+def test_no_permission(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody makes folders in /sys, root included."""
+    arguments = ["build", "--hop", "rubber_cylinder", "--seed", "1", "--no-render", "--quiet"]
+    assert run_command([*arguments, "--out", "/sys/clevrhope"]) == 1
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert "/sys/clevrhope: no permission to write there" in sentence

@@ -1,0 +1,137 @@
+"""The commands as a script sees them: JSON on standard output, seeds, summaries."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clevrhope.cli import run_command
+from clevrhope.hops import paper_hops
+
+QUICK = ["--hop", "rubber_cylinder", "--no-render"]
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> tuple[str, str]:
+    assert run_command([str(argument) for argument in arguments]) == 0
+    seen = capsys.readouterr()
+    return seen.out, seen.err
+
+
+def test_hops_lists_the_29_with_types_and_diversity(capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(capsys, "hops", "--json")
+    rows = json.loads(out)
+    assert [row["hop"] for row in rows] == [hop.name for hop in paper_hops()]
+    assert rows[4] == {
+        "hop": "rubber_cylinder",
+        "values": {"material": "rubber", "shape": "cylinder"},
+        "diversity": 6,
+    }
+    words, _ = run(capsys, "hops")
+    assert len(words.splitlines()) == 30
+
+
+def test_build_prints_one_json_object_and_nothing_else(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, err = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3, "--json", "--quiet")
+    summary = json.loads(out)
+    assert err == ""
+    assert summary["seed"] == 3
+    assert summary["splits"]["rubber_cylinder"]["train"]["questions"] == 162
+    assert summary["splits"]["rubber_cylinder"]["complex_ood"]["pictures"] == 12
+    assert Path(summary["contact_sheet"]).is_file()
+
+
+def test_the_summary_says_where_to_look(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, err = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
+    assert str(tmp_path / "a" / "index.html") in out
+    assert "DATASHEET.md" in out
+    assert "Asking rubber_cylinder train: 162 questions" in err
+
+
+def test_a_seed_is_drawn_printed_recorded_and_kept(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, err = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--splits", "complex_ood")
+    seed = json.loads((tmp_path / "a" / "manifest.json").read_text())["seed"]
+    assert f"seed {seed} (drawn" in err
+    out, err = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--json")
+    assert json.loads(out)["seed"] == seed
+    assert "drawn" not in err
+
+
+def test_the_number_of_questions_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(
+        capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 1, "--json",
+        "--train-questions", 25, "--test-questions", 20,
+        "--splits", "train,complex_iid", "--splits", "complex_ood",
+    )  # fmt: skip
+    splits = json.loads(out)["splits"]["rubber_cylinder"]
+    assert {name: entry["questions"] for name, entry in splits.items()} == {
+        "train": 25,
+        "complex_iid": 20,
+        "complex_ood": 20,
+    }
+
+
+def test_none_is_a_plain_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out, _ = run(
+        capsys, "build", "--hop", "none", "--no-render", "--out", tmp_path / "a", "--seed", 1, "--json"
+    )
+    splits = json.loads(out)["splits"]["none"]
+    assert {name: entry["pool"] for name, entry in splits.items()} == {
+        "train": "train",
+        "val": "val",
+        "test": "test_iid",
+    }
+
+
+def test_plan_counts_what_build_makes_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    choices = [*QUICK, "--hop", "cyan_cylinder", "--out", tmp_path / "a", "--seed", 3, "--json"]
+    planned = json.loads(run(capsys, "plan", *choices)[0])
+    assert not (tmp_path / "a").exists()
+    made = json.loads(run(capsys, "build", *choices)[0])
+    assert (planned["questions"], planned["scenes"]) == (made["questions"], made["scenes"])
+    for split in planned["splits"]:
+        entry = made["splits"][split["hop"]][split["split"]]
+        assert (split["questions"], split["pictures"]) == (entry["questions"], entry["pictures"])
+    assert planned["exact"]
+    assert 0.5 < planned["bytes"] / made["bytes"] < 2
+
+
+def test_a_plan_of_the_paper_agrees_with_its_numbers(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All 29 pairs: the facts simulate 266,000 train pictures, 57,000, 58,000, and 20,928 of one object."""
+    pairs = [word for hop in paper_hops() for word in ("--hop", hop.name)]
+    out, _ = run(
+        capsys, "plan", *pairs, "--preset", "paper", "--no-render", "--seed", 1, "--json", "--out", tmp_path
+    )
+    planned = json.loads(out)
+    pools = planned["pools"]
+    assert pools["train"] == pytest.approx(266_000, rel=0.06)
+    assert pools["test_iid"] == pytest.approx(57_000, rel=0.06)
+    assert pools["test_ood"] == pytest.approx(58_000, rel=0.12)
+    assert sum(n for pool, n in pools.items() if pool.startswith("minimal")) == 20_928
+    questions = {
+        split["split"]: split["questions"] for split in planned["splits"] if split["hop"] == "gray_cube"
+    }
+    assert questions == {
+        "train": 560_000, "complex_iid": 120_000, "complex_ood": 15_000,
+        "minimal_iid": 9_968, "minimal_ood": 448,
+    }  # fmt: skip
+
+
+def test_help_is_quick_and_imports_nothing_heavy() -> None:
+    script = (
+        "import sys\nfrom clevrhope.cli import run_command\ncode = run_command(['build', '--help'])\n"
+        "heavy = {'numpy', 'h5py', 'rich', 'PIL', 'clevrhope._core'} & set(sys.modules)\n"
+        "sys.exit(code or len(heavy))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "--hop" in done.stdout
