@@ -9,7 +9,8 @@ use crate::rng::StreamRng;
 /// A window's counters.
 pub struct Balance {
     families: Vec<Counts>,
-    order: Vec<u16>,
+    /// Families not yet tried on the scene at hand.
+    untried: Vec<u16>,
 }
 
 struct Counts {
@@ -22,7 +23,7 @@ impl Balance {
     /// Counters at zero, for families with so many answers each.
     pub fn new<'a>(plans: impl Iterator<Item = &'a Plan>) -> Self {
         let families = plans.map(|plan| Counts::new(plan.n_answers)).collect();
-        Self { families, order: Vec::new() }
+        Self { families, untried: Vec::new() }
     }
 
     /// Back to zero: a new window.
@@ -32,13 +33,22 @@ impl Balance {
         }
     }
 
-    /// The families given, least used first, ties in random order.
-    pub fn order(&mut self, among: &[u16], rng: &mut StreamRng) -> &[u16] {
-        self.order.clear();
-        self.order.extend_from_slice(among);
-        rng.shuffle(&mut self.order);
-        self.order.sort_by_key(|&family| self.families[usize::from(family)].questions);
-        &self.order
+    /// A new scene, on which the families given may be tried.
+    pub fn start(&mut self, among: &[u16]) {
+        self.untried.clear();
+        self.untried.extend_from_slice(among);
+    }
+
+    /// The next family to try on the scene: the least used, ties broken at random.
+    pub fn next_family(&mut self, rng: &mut StreamRng) -> Option<u16> {
+        let used = |family: u16| self.families[usize::from(family)].questions;
+        let least = self.untried.iter().map(|&family| used(family)).min()?;
+        let ties = self.untried.iter().filter(|&&family| used(family) == least).count();
+        let drawn = rng.below(ties as u32) as usize;
+        let mut tied = self.untried.iter().enumerate().filter(|&(_, &family)| used(family) == least);
+        let (place, &family) = tied.nth(drawn)?;
+        self.untried.remove(place);
+        Some(family)
     }
 
     /// The answers that a family may give next.

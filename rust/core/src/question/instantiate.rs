@@ -50,7 +50,6 @@ pub struct Workspace {
     /// Work done for each family, by number.
     pub by_family: Vec<SearchStats>,
     balance: Balance,
-    order: Vec<u16>,
 }
 
 impl<'a> Instantiator<'a> {
@@ -80,7 +79,6 @@ impl<'a> Instantiator<'a> {
             searcher: Searcher::new(self.vocab),
             by_family: vec![SearchStats::default(); self.plans.len()],
             balance: Balance::new(self.plans.iter()),
-            order: Vec::with_capacity(self.plans.len()),
         }
     }
 
@@ -112,14 +110,11 @@ impl<'a> Instantiator<'a> {
         questions: &mut Vec<Question>,
     ) {
         workspace.searcher.options.load(scene, self.holdout);
-        workspace.order.clear();
-        workspace.order.extend_from_slice(workspace.balance.order(&self.usable, rng));
+        workspace.balance.start(&self.usable);
         let mut left = per_scene;
-        for i in 0..workspace.order.len() {
-            if left == 0 {
-                break;
-            }
-            let family = workspace.order[i];
+        while left > 0
+            && let Some(family) = workspace.balance.next_family(rng)
+        {
             if let Some(question) = self.attempt(workspace, index, scene, family, rng) {
                 questions.push(question);
                 left -= 1;
