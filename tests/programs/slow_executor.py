@@ -1,0 +1,65 @@
+"""A CLEVR program and scene as dictionaries in, each node's output out: slow, obvious, apart from the engine.
+
+Written from the published description of CLEVR's functions (Johnson et al. 2017, appendix A), a function a
+line or two, sets as Python lists. It is what the engine is held against, so it shares nothing with it.
+"""
+
+from typing import Any
+
+TYPES = ("size", "color", "material", "shape")
+FAILED = "failed"
+"""The output of a `unique` whose set has not exactly one object; no node after it has one."""
+
+
+def run(nodes: list[dict[str, Any]], scene: dict[str, Any]) -> list[Any]:
+    """The outputs of the nodes in order, up to and including the first that failed."""
+    outputs: list[Any] = []
+    for node in nodes:
+        inputs = [outputs[i] for i in node["inputs"]]
+        outputs.append(output(node["function"], node["value_inputs"], inputs, scene))
+        if outputs[-1] == FAILED:
+            break
+    return outputs
+
+
+def output(function: str, values: list[str], inputs: list[Any], scene: dict[str, Any]) -> Any:
+    """What one function gives: a sorted list of objects, an object, an int, a bool or a value's name."""
+    objects = scene["objects"]
+    if function == "scene":
+        return list(range(len(objects)))
+    if function == "unique":
+        return inputs[0][0] if len(inputs[0]) == 1 else FAILED
+    if function == "relate":
+        return sorted(scene["relationships"][values[0]][inputs[0]])
+    if function == "union":
+        return sorted(set(inputs[0] + inputs[1]))
+    if function == "intersect":
+        return [i for i in inputs[0] if i in inputs[1]]
+    if function == "count":
+        return len(inputs[0])
+    if function == "exist":
+        return inputs[0] != []
+    if function == "less_than":
+        return inputs[0] < inputs[1]
+    if function == "greater_than":
+        return inputs[0] > inputs[1]
+    verb, _, kind = function.partition("_")
+    if verb == "equal":
+        return inputs[0] == inputs[1]
+    if verb == "filter":
+        return [i for i in inputs[0] if objects[i][kind] == values[0]]
+    if verb == "query":
+        return objects[inputs[0]][kind]
+    if verb == "same":
+        this = objects[inputs[0]]
+        return [i for i, other in enumerate(objects) if other is not this and other[kind] == this[kind]]
+    raise AssertionError(f"no function {function}")
+
+
+def prefix_tokens(nodes: list[dict[str, Any]], number: int = -1) -> list[str]:
+    """The tokens of a node and all that it takes, as the public CLEVR models order and spell them."""
+    node = nodes[number]
+    value = f"[{node['value_inputs'][0]}]" if node["value_inputs"] else ""
+    return [node["function"] + value] + [
+        token for source in node["inputs"] for token in prefix_tokens(nodes, source)
+    ]
