@@ -4,15 +4,32 @@
 pub type Vec3 = [f64; 3];
 
 /// Rounds to the 6 decimals in which scene files hold lengths and angles; never gives -0.
+///
+/// Exact for numbers below a thousand million.
 #[inline]
 pub fn round6(x: f64) -> f64 {
-    (x * 1e6).round() / 1e6 + 0.0
+    nearest(x * 1e6) as f64 / 1e6
 }
 
 /// Rounds to the 9 decimals in which scene files hold directions; never gives -0.
 #[inline]
 pub fn round9(x: f64) -> f64 {
-    (x * 1e9).round() / 1e9 + 0.0
+    nearest(x * 1e9) as f64 / 1e9
+}
+
+/// The nearest integer, halves away from zero.
+///
+/// Casts, since `f64::round` and `f64::ceil` are calls into a library on plain x86-64.
+#[inline]
+pub fn nearest(x: f64) -> i64 {
+    (x + 0.5_f64.copysign(x)) as i64
+}
+
+/// The least integer from 0 to `most` that is not below `x`; `most` if all are.
+#[inline]
+pub fn ceil_within(x: f64, most: u32) -> u32 {
+    let below = x as u32; // Saturates, so what is negative or not a number gives 0.
+    (below + u32::from(f64::from(below) < x && below < most)).min(most)
 }
 
 #[inline]
@@ -49,5 +66,13 @@ mod tests {
             assert!((rounded - x).abs() <= 0.500_001e-6);
         }
         assert!(round6(-1e-9).is_sign_positive());
+    }
+
+    #[test]
+    fn ceilings_are_clamped() {
+        let cases = [(-3.5, 0), (0.0, 0), (0.1, 1), (7.0, 7), (7.000001, 8), (9.5, 9), (1e300, 9), (f64::INFINITY, 9)];
+        for (x, expected) in cases {
+            assert_eq!(ceil_within(x, 9), expected, "{x}");
+        }
     }
 }

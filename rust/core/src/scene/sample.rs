@@ -4,7 +4,7 @@
 //! What is tested is what the file will say: every number is rounded before it decides anything.
 
 use super::config::DirectionsFrom;
-use super::geometry::{Vec3, round6};
+use super::geometry::{Vec3, nearest, round6};
 use super::relation::Directions;
 use super::view::turn;
 use super::visibility::{Body, Viewer};
@@ -324,7 +324,7 @@ impl<'w> Pool<'w> {
                     attributes: object.attributes,
                     position: object.position,
                     rotation_deg: object.rotation_deg,
-                    pixel: [centre.u_px.round() as i32, centre.v_px.round() as i32],
+                    pixel: [nearest(centre.u_px) as i32, nearest(centre.v_px) as i32],
                     depth: round6(centre.depth),
                     sight: Some(Seen {
                         visible_px: sight.visible_px,

@@ -16,7 +16,7 @@ pub use solid::{ShapeSpec, Solid};
 
 use super::camera::Camera;
 use super::ground::Ground;
-use order::{Order, entry, order};
+use order::{Depth, Order, order};
 use outline::{Outline, Span, Tracer};
 
 /// What is seen of a body.
@@ -30,15 +30,24 @@ pub struct Sight {
     pub bbox: [u16; 4],
 }
 
+/// Pixels of a row in which a body is hidden by one that it meets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Run {
+    hidden: usize,
+    row: u16,
+    span: Span,
+}
+
 /// Finds what is seen; holds room to work in, so one serves many scenes.
 #[derive(Clone, Debug, Default)]
 pub struct Viewer {
     tracer: Tracer,
     outlines: Vec<Outline>,
-    /// Pairs (hidden, hiding) of bodies.
+    /// Pairs (hidden, hiding) of bodies that stand apart.
     hiding: Vec<(usize, usize)>,
-    /// Whether two bodies meet where both show.
-    meeting: bool,
+    /// What bodies that meet hide of each other.
+    runs: Vec<Run>,
+    hiders: Vec<usize>,
     taken: Vec<Span>,
     sights: Vec<Sight>,
 }
@@ -49,11 +58,6 @@ impl Viewer {
         self.outline(bodies, camera, ground, min_pixels)?;
         self.relate(bodies, camera);
         self.sights.clear();
-        if self.meeting {
-            let ids = self.fill(bodies, camera);
-            count_ids(&ids, camera.lens.width_px as usize, &self.outlines[..bodies.len()], &mut self.sights);
-            return self.sights.iter().all(|s| s.visible_px >= min_pixels).then_some(&self.sights);
-        }
         for body in 0..bodies.len() {
             let sight = self.sight(body);
             if sight.visible_px < min_pixels {
@@ -87,15 +91,32 @@ impl Viewer {
     /// Finds which bodies hide which.
     fn relate(&mut self, bodies: &[Body<'_>], camera: &Camera) {
         self.hiding.clear();
-        self.meeting = false;
+        self.runs.clear();
         for (j, second) in bodies.iter().enumerate() {
             for (i, first) in bodies[..j].iter().enumerate() {
                 if boxes_overlap(&self.outlines[i], &self.outlines[j]) {
                     match order(first, second, camera.location) {
                         Order::FirstInFront => self.hiding.push((j, i)),
                         Order::SecondInFront => self.hiding.push((i, j)),
-                        Order::ByPixel => self.meeting = true,
+                        Order::ByPixel => self.compare(bodies, [i, j], camera),
                     }
+                }
+            }
+        }
+        self.runs.sort_unstable();
+    }
+
+    /// Finds what two bodies that meet hide of each other, pixel by pixel.
+    fn compare(&mut self, bodies: &[Body<'_>], pair: [usize; 2], camera: &Camera) {
+        let depths = pair.map(|body| Depth::new(&bodies[body], camera.location));
+        let outlines = pair.map(|body| &self.outlines[body]);
+        for (row, span) in (outlines[0].first_row..).zip(&outlines[0].spans) {
+            let other = outlines[1].span(row);
+            for column in span[0].max(other[0])..span[1].min(other[1]) {
+                let hidden = pair[usize::from(first_is_nearer(&depths, camera, column, row))];
+                match self.runs.last_mut() {
+                    Some(run) if run.hidden == hidden && run.row == row && run.span[1] == column => run.span[1] += 1,
+                    _ => self.runs.push(Run { hidden, row, span: [column, column + 1] }),
                 }
             }
         }
@@ -103,16 +124,27 @@ impl Viewer {
 
     fn sight(&mut self, body: usize) -> Sight {
         let own = &self.outlines[body];
+        self.hiders.clear();
+        self.hiders.extend(self.hiding.iter().filter(|(hidden, _)| *hidden == body).map(|(_, hiding)| *hiding));
+        let runs = &self.runs[self.runs.partition_point(|run| run.hidden < body)..];
+        let mut runs = &runs[..runs.partition_point(|run| run.hidden == body)];
+        if self.hiders.is_empty() && runs.is_empty() {
+            return Sight { visible_px: own.area, total_px: own.area, bbox: own.bbox };
+        }
         let mut visible_px = 0;
         let mut bbox = [u16::MAX, u16::MAX, 0, 0];
         for (row, &span) in (own.first_row..).zip(&own.spans) {
             self.taken.clear();
-            for &(_, hiding) in self.hiding.iter().filter(|(hidden, _)| *hidden == body) {
+            for &hiding in &self.hiders {
                 let other = self.outlines[hiding].span(row);
                 let both = [other[0].max(span[0]), other[1].min(span[1])];
                 if both[0] < both[1] {
                     self.taken.push(both);
                 }
+            }
+            while let Some((run, rest)) = runs.split_first().filter(|(run, _)| run.row == row) {
+                self.taken.push(run.span);
+                runs = rest;
             }
             let [left, right, count] = remaining(span, &mut self.taken);
             if count > 0 {
@@ -128,20 +160,21 @@ impl Viewer {
         let (width, height) = (camera.lens.width_px as usize, camera.lens.height_px as usize);
         let mut ids = vec![0u8; width * height];
         for (j, body) in bodies.iter().enumerate() {
-            let orders: Vec<Order> = bodies[..j].iter().map(|earlier| order(earlier, body, camera.location)).collect();
+            let in_front = bodies[..j].iter().map(|earlier| match order(earlier, body, camera.location) {
+                Order::FirstInFront => Ok(false),
+                Order::SecondInFront => Ok(true),
+                Order::ByPixel => Err([body, earlier].map(|body| Depth::new(body, camera.location))),
+            });
+            let in_front: Vec<Result<bool, [Depth<'_>; 2]>> = in_front.collect();
             let outline = &self.outlines[j];
             for (row, span) in (outline.first_row..).zip(&outline.spans) {
                 for column in span[0]..span[1] {
                     let pixel = &mut ids[usize::from(row) * width + usize::from(column)];
                     let nearer = match usize::from(*pixel).checked_sub(1) {
                         None => true,
-                        Some(i) => match orders[i] {
-                            Order::FirstInFront => false,
-                            Order::SecondInFront => true,
-                            Order::ByPixel => {
-                                let ray = camera.ray(f64::from(column) + 0.5, f64::from(row) + 0.5);
-                                entry(body, camera.location, ray) < entry(&bodies[i], camera.location, ray)
-                            }
+                        Some(i) => match &in_front[i] {
+                            Ok(in_front) => *in_front,
+                            Err(depths) => first_is_nearer(depths, camera, column, row),
                         },
                     };
                     if nearer {
@@ -154,8 +187,15 @@ impl Viewer {
     }
 }
 
+/// Compares depths at a pixel's centre.
+fn first_is_nearer(depths: &[Depth<'_>; 2], camera: &Camera, column: u16, row: u16) -> bool {
+    let ray = camera.ray(f64::from(column) + 0.5, f64::from(row) + 0.5);
+    depths[0].along(ray) <= depths[1].along(ray)
+}
+
 fn boxes_overlap(a: &Outline, b: &Outline) -> bool {
-    a.columns[0] < b.columns[1] && b.columns[0] < a.columns[1] && a.first_row < b.end_row() && b.first_row < a.end_row()
+    let ([ax0, ay0, ax1, ay1], [bx0, by0, bx1, by1]) = (a.bbox, b.bbox);
+    ax0 < bx1 && bx0 < ax1 && ay0 < by1 && by0 < ay1
 }
 
 /// First pixel, end and number of the pixels of a span that none of the taken ones hold.
@@ -182,18 +222,135 @@ fn remaining(span: Span, taken: &mut [Span]) -> [u16; 3] {
     [left.unwrap_or(0), right, count]
 }
 
-fn count_ids(ids: &[u8], width: usize, outlines: &[Outline], sights: &mut Vec<Sight>) {
-    sights.extend(outlines.iter().map(|outline| Sight { total_px: outline.area, ..Sight::default() }));
-    for (row, pixels) in ids.chunks_exact(width).enumerate() {
-        for (column, &id) in pixels.iter().enumerate().filter(|(_, id)| **id > 0) {
-            let sight = &mut sights[usize::from(id) - 1];
-            let (x, y) = (column as u16, row as u16);
-            if sight.visible_px == 0 {
-                sight.bbox = [x, y, x, y];
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::StreamKey;
+    use crate::scene::camera::Lens;
+    use crate::scene::ground::GroundSpec;
+
+    /// A ground that rises fast enough to bury the feet of what stands on it.
+    fn slope() -> Ground {
+        let profile_x_z = vec![[-9.0, -0.4], [0.0, 0.02], [1.0, 0.1], [9.0, 1.5]];
+        Ground::new(&GroundSpec { rotation_z_rad: 2.0, translation: [0.0; 3], profile_x_z }).unwrap()
+    }
+
+    fn solids() -> Vec<Solid> {
+        let shapes = [
+            r#"{"kind": "icosphere", "outline_radius": 0.999}"#,
+            r#"{"kind": "revolved", "profile_radius_z": [[0.9, 1], [1, 0.9], [1, -0.9], [0.95, -1]]}"#,
+            r#"{"kind": "revolved", "profile_radius_z": [[0.1, 1], [1, -0.8], [0.4, -1]]}"#,
+            r#"{"kind": "rounded_cube", "edge_profile": [[1, 0.75], [0.998, 0.82], [0.94845, 0.94845]], "edge_exponent": 3}"#,
+            r#"{"kind": "polyhedron", "vertices": [[1, 1, -1], [-1, 1, -1], [0, -1, -1], [0, 0, 1]],
+                "faces": [[0, 2, 1], [0, 1, 3], [1, 2, 3], [2, 0, 3]]}"#,
+        ];
+        shapes.iter().map(|json| Solid::new(&serde_json::from_str(json).unwrap()).unwrap()).collect()
+    }
+
+    /// Where a ray meets a body above the ground, and how deep that is; Some(false) below it.
+    fn meets(
+        body: &Body<'_>,
+        depth: &Depth<'_>,
+        ray: [f64; 3],
+        camera: &Camera,
+        ground: &Ground,
+    ) -> Option<(f64, bool)> {
+        let distance = depth.along(ray);
+        let hit: [f64; 3] = std::array::from_fn(|i| camera.location[i] + distance * ray[i]);
+        if let Solid::Polyhedron(solid) = body.solid {
+            let [cos, sin] = body.turn;
+            let [x, y, z]: [f64; 3] = std::array::from_fn(|i| (hit[i] - body.position[i]) / body.radius);
+            let own = [cos * x + sin * y, cos * y - sin * x, z];
+            if solid.planes.iter().any(|&(normal, offset)| crate::scene::geometry::dot(normal, own) > offset + 1e-3) {
+                return None;
             }
-            sight.visible_px += 1;
-            let [x0, y0, x1, y1] = sight.bbox;
-            sight.bbox = [x0.min(x), y0, x1.max(x + 1), y1.max(y + 1)];
         }
+        let mut planes = Vec::new();
+        ground.planes(hit[0], hit[1], 0.0, &mut planes);
+        let stands = planes.iter().all(|plane| hit[2] > plane.at(hit[0], hit[1]));
+        distance.is_finite().then_some((distance, stands))
+    }
+
+    /// The picture asked ray by ray, without outlines, spans or order.
+    fn ids_by_rays(bodies: &[Body<'_>], camera: &Camera, ground: &Ground) -> Vec<u8> {
+        let depths: Vec<Depth<'_>> = bodies.iter().map(|body| Depth::new(body, camera.location)).collect();
+        let lens = &camera.lens;
+        let pixel = |i: u32| {
+            let ray = camera.ray(f64::from(i % lens.width_px) + 0.5, f64::from(i / lens.width_px) + 0.5);
+            let met = bodies.iter().zip(&depths).zip(1u8..);
+            met.filter_map(|((body, depth), id)| meets(body, depth, ray, camera, ground).map(|met| (met, id)))
+                .min_by(|a, b| a.0.0.total_cmp(&b.0.0))
+                .map_or(0, |((_, stands), id)| if stands { id } else { 0 })
+        };
+        (0..lens.height_px * lens.width_px).map(pixel).collect()
+    }
+
+    /// Four bodies on the slope, crowded enough to hide and to meet each other.
+    fn crowd(solids: &[Solid], case: u64) -> (Vec<Body<'_>>, Camera) {
+        let mut rng = StreamKey::new(&[b"crowd"]).at(case);
+        let bodies = (0..4).map(|_| {
+            let (sin, cos) = libm::sincos(rng.uniform(0.0, 6.3));
+            let radius = rng.uniform(0.3, 0.8);
+            Body {
+                solid: &solids[rng.below(solids.len() as u32) as usize],
+                radius,
+                position: [rng.uniform(-1.5, 1.5), rng.uniform(-1.5, 1.5), radius],
+                turn: [cos, sin],
+            }
+        });
+        let bodies = bodies.collect();
+        let location = [rng.uniform(4.0, 8.0), rng.uniform(-8.0, -4.0), rng.uniform(2.0, 6.0)];
+        (bodies, Camera::looking_at(location, [0.0; 3], Lens::new(35.0, 32.0, 240, 160, 0.1)))
+    }
+
+    fn counted(ids: &[u8], body: usize, width: usize) -> (u32, [u16; 4]) {
+        let pixels = || ids.iter().enumerate().filter(|(_, id)| usize::from(**id) == body + 1).map(|(i, _)| i);
+        let (x, y) = (|i: usize| (i % width) as u16, |i: usize| (i / width) as u16);
+        let least = |f: &dyn Fn(usize) -> u16| pixels().map(f).min().unwrap_or(0);
+        let most = |f: &dyn Fn(usize) -> u16| pixels().map(f).max().map_or(0, |last| last + 1);
+        (pixels().count() as u32, [least(&x), least(&y), most(&x), most(&y)])
+    }
+
+    #[test]
+    fn outlines_and_order_agree_with_rays() {
+        let (solids, ground) = (solids(), slope());
+        let (mut differing, mut covered, mut partly_hidden) = (0, 0, 0);
+        for case in 0..40 {
+            let (bodies, camera) = crowd(&solids, case);
+            let mut viewer = Viewer::default();
+            let ids = viewer.ids(&bodies, &camera, &ground);
+            let by_rays = ids_by_rays(&bodies, &camera, &ground);
+            let differing_here = ids.iter().zip(&by_rays).filter(|(a, b)| a != b).count();
+            let covered_here = by_rays.iter().filter(|id| **id > 0).count();
+            assert!(differing_here * 50 < covered_here, "case {case}: {differing_here} of {covered_here}");
+            differing += differing_here;
+            covered += covered_here;
+            let sights = viewer.view(&bodies, &camera, &ground, 0).unwrap().to_vec();
+            for (body, sight) in sights.iter().enumerate() {
+                assert_eq!((sight.visible_px, sight.bbox), counted(&ids, body, 240), "case {case}, body {body}");
+                partly_hidden += usize::from(0 < sight.visible_px && sight.visible_px < sight.total_px);
+            }
+        }
+        assert!(differing * 200 < covered, "{differing} of {covered}");
+        assert!(partly_hidden > 40, "{partly_hidden}");
+    }
+
+    #[test]
+    fn spheres_are_exact() {
+        let (solids, ground) = (&solids()[..1], slope());
+        for case in 0..20 {
+            let (mut bodies, camera) = crowd(solids, case);
+            bodies.truncate(1);
+            let ids = Viewer::default().ids(&bodies, &camera, &ground);
+            assert_eq!(ids, ids_by_rays(&bodies, &camera, &ground), "case {case}");
+        }
+    }
+
+    #[test]
+    fn taken_spans_may_overlap() {
+        assert_eq!(remaining([10, 20], &mut []), [10, 20, 10]);
+        assert_eq!(remaining([10, 20], &mut [[15, 20], [10, 12]]), [12, 15, 3]);
+        assert_eq!(remaining([10, 20], &mut [[12, 18], [13, 14], [17, 19]]), [10, 20, 3]);
+        assert_eq!(remaining([10, 20], &mut [[10, 15], [15, 20]])[2], 0);
     }
 }

@@ -87,37 +87,64 @@ fn footprint(body: &Body<'_>) -> Vec<[f64; 2]> {
     solid.footprint.iter().map(corner).collect()
 }
 
-/// How far along `ray` from `camera` a body begins; infinite where the ray misses it.
-pub fn entry(body: &Body<'_>, camera: Vec3, ray: Vec3) -> f64 {
-    let [cos, sin] = body.turn;
-    let own = |v: Vec3| [cos * v[0] + sin * v[1], cos * v[1] - sin * v[0], v[2]];
-    let eye = own(sub(camera, body.position)).map(|x| x / body.radius);
-    let ray = own(ray).map(|x| x / body.radius);
-    match body.solid {
-        Solid::Sphere { radius } => {
-            let (a, b, c) = (dot(ray, ray), dot(ray, eye), dot(eye, eye) - radius * radius);
-            let discriminant = b * b - a * c;
-            if discriminant < 0.0 { f64::INFINITY } else { (-b - discriminant.sqrt()) / a }
+/// How far along rays from one place a body begins.
+pub struct Depth<'a> {
+    solid: &'a Solid,
+    radius: f64,
+    turn: [f64; 2],
+    /// The camera in the body's own coordinates.
+    eye: Vec3,
+    /// The planes that face the camera, and how far it stands outside them.
+    facing: Vec<(Vec3, f64)>,
+}
+
+impl<'a> Depth<'a> {
+    pub fn new(body: &Body<'a>, camera: Vec3) -> Self {
+        let Body { solid, radius, turn, .. } = *body;
+        let eye = own(turn, radius, sub(camera, body.position));
+        let facing = match solid {
+            Solid::Polyhedron(solid) => {
+                let outside = solid.planes.iter().map(|&(normal, offset)| (normal, dot(normal, eye) - offset));
+                outside.filter(|(_, outside)| *outside > 0.0).collect()
+            }
+            Solid::Sphere { .. } | Solid::Revolved(_) => Vec::new(),
+        };
+        Self { solid, radius, turn, eye, facing }
+    }
+
+    /// The depth at which a ray of depth 1 enters; infinite, or behind the body, where it misses.
+    pub fn along(&self, ray: Vec3) -> f64 {
+        let ray = own(self.turn, self.radius, ray);
+        match self.solid {
+            Solid::Sphere { radius } => {
+                let eye = self.eye;
+                let (a, b, c) = (dot(ray, ray), dot(ray, eye), dot(eye, eye) - radius * radius);
+                let discriminant = b * b - a * c;
+                if discriminant < 0.0 { f64::INFINITY } else { (-b - discriminant.sqrt()) / a }
+            }
+            // A convex body is entered through the plane that is met last. Fractions are compared
+            // crosswise, for there are many planes.
+            Solid::Polyhedron(_) => {
+                let (mut outside, mut towards) = (0.0, 1.0);
+                for &(normal, far) in &self.facing {
+                    let near = -dot(normal, ray);
+                    if near <= 0.0 {
+                        return f64::INFINITY;
+                    }
+                    if far * towards > outside * near {
+                        (outside, towards) = (far, near);
+                    }
+                }
+                outside / towards
+            }
+            Solid::Revolved(solid) => entry_revolved(solid, self.eye, ray),
         }
-        Solid::Polyhedron(solid) => clip(solid.planes.iter().copied(), eye, ray),
-        Solid::Revolved(solid) => entry_revolved(solid, eye, ray),
     }
 }
 
-/// Where a ray enters the space inside planes.
-fn clip(planes: impl Iterator<Item = (Vec3, f64)>, eye: Vec3, ray: Vec3) -> f64 {
-    let (mut enter, mut leave) = (f64::NEG_INFINITY, f64::INFINITY);
-    for (normal, offset) in planes {
-        let (towards, inside) = (dot(normal, ray), offset - dot(normal, eye));
-        if towards < 0.0 {
-            enter = f64::max(enter, inside / towards);
-        } else if towards > 0.0 {
-            leave = f64::min(leave, inside / towards);
-        } else if inside < 0.0 {
-            return f64::INFINITY;
-        }
-    }
-    if enter <= leave { enter } else { f64::INFINITY }
+/// A direction of the world in a body's own coordinates.
+fn own([cos, sin]: [f64; 2], radius: f64, v: Vec3) -> Vec3 {
+    [cos * v[0] + sin * v[1], cos * v[1] - sin * v[0], v[2]].map(|x| x / radius)
 }
 
 /// Where a ray meets the facets, each a piece of a cone, and the flat ends.

@@ -9,7 +9,7 @@ use super::revolved::{Circle, trace_revolved};
 use super::solid::Solid;
 use super::sphere::trace_sphere;
 use crate::scene::camera::Camera;
-use crate::scene::geometry::{Vec3, dot, sub};
+use crate::scene::geometry::{Vec3, ceil_within, dot, sub};
 use crate::scene::ground::{Ground, Plane};
 
 /// A solid of the world: unit solid, scaled by `radius`, turned about Z, moved.
@@ -41,16 +41,11 @@ pub struct Outline {
     pub spans: Vec<Span>,
     /// Number of pixels.
     pub area: u32,
-    /// Smallest begin and largest end.
-    pub columns: Span,
+    /// Tight box: x and y of the first pixel, x and y behind the last. All 0 without pixels.
+    pub bbox: [u16; 4],
 }
 
 impl Outline {
-    #[inline]
-    pub fn end_row(&self) -> u16 {
-        self.first_row + self.spans.len() as u16
-    }
-
     /// The span of a row; empty where the body is not.
     #[inline]
     pub fn span(&self, row: u16) -> Span {
@@ -64,17 +59,21 @@ impl Outline {
     }
 
     fn measure(&mut self) {
-        self.area = self.spans.iter().map(|s| u32::from(s[1] - s[0])).sum();
-        let seen = self.spans.iter().filter(|s| s[0] < s[1]);
-        self.columns = seen.fold([u16::MAX, 0], |[a, b], s| [a.min(s[0]), b.max(s[1])]);
+        self.area = 0;
+        let mut bbox = [u16::MAX, u16::MAX, 0, 0];
+        for (row, span) in (self.first_row..).zip(&self.spans).filter(|(_, span)| span[0] < span[1]) {
+            self.area += u32::from(span[1] - span[0]);
+            bbox = [bbox[0].min(span[0]), bbox[1].min(row), bbox[2].max(span[1]), row + 1];
+        }
+        self.bbox = if self.area > 0 { bbox } else { [0; 4] };
     }
 }
 
 /// The pixels of a row whose centres lie between two places.
 #[inline]
-pub fn span(left: f64, right: f64, width: f64) -> Span {
-    let begin = (left - 0.5).ceil().clamp(0.0, width);
-    let end = (right - 0.5).ceil().clamp(begin, width);
+pub fn span(left: f64, right: f64, width_px: u32) -> Span {
+    let begin = ceil_within(left - 0.5, width_px);
+    let end = ceil_within(right - 0.5, width_px).max(begin);
     [begin as u16, end as u16]
 }
 
@@ -145,7 +144,7 @@ impl Rows {
         outline.first_row = self.first_row as u16;
         let rows = self.first_row..self.end_row;
         for (left, right) in self.left[rows.clone()].iter_mut().zip(&mut self.right[rows]) {
-            outline.spans.push(span(*left, *right, f64::from(width_px)));
+            outline.spans.push(span(*left, *right, width_px));
             (*left, *right) = (f64::INFINITY, f64::NEG_INFINITY);
         }
     }
@@ -154,8 +153,9 @@ impl Rows {
     #[inline]
     pub fn edge(&mut self, a: [f64; 2], b: [f64; 2]) {
         let (top, bottom) = if a[1] <= b[1] { (a, b) } else { (b, a) };
-        let first = (top[1] - 0.5).ceil().max(0.0) as usize;
-        let end = ((bottom[1] - 0.5).ceil().max(0.0) as usize).min(self.left.len());
+        let rows = self.left.len() as u32;
+        let first = ceil_within(top[1] - 0.5, rows) as usize;
+        let end = ceil_within(bottom[1] - 0.5, rows) as usize;
         if first >= end {
             return;
         }

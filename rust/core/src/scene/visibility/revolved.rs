@@ -1,6 +1,6 @@
 //! A solid of revolution and a camera in, the edges of its outline out.
 
-use super::frame::Frame;
+use super::frame::{Frame, between};
 use super::outline::Rows;
 use super::solid::{Revolved, Ring};
 use crate::scene::geometry::Vec3;
@@ -47,6 +47,7 @@ pub fn trace_revolved(solid: &Revolved, frame: &Frame<'_>, circle: &Circle, rows
     let (away, up) = (frame.eye[0], frame.eye[2]);
     let all_if = |facing: bool| if facing { HALF_SEGMENTS } else { 0 };
     let mut above = all_if(solid.rings.first().is_some_and(|top| up > top.z));
+    let mut most_facing = 0;
     for (k, ring) in solid.rings.iter().enumerate() {
         let below = match solid.normals.get(k) {
             Some(&[radial, z]) => {
@@ -62,6 +63,7 @@ pub fn trace_revolved(solid: &Revolved, frame: &Frame<'_>, circle: &Circle, rows
             last = next;
         }
         if let Some(next_ring) = solid.rings.get(k + 1) {
+            most_facing = most_facing.max(below);
             if 0 < below && below < HALF_SEGMENTS {
                 rows.mirrored_edges(frame, circle.point(ring, below), circle.point(next_ring, below));
             }
@@ -69,23 +71,31 @@ pub fn trace_revolved(solid: &Revolved, frame: &Frame<'_>, circle: &Circle, rows
         above = below;
     }
     if let Some(first) = solid.rings.iter().skip(1).position(|ring| frame.may_be_cut(ring.z)) {
-        trace_cut(&solid.rings[first..], frame, circle, rows);
+        trace_cut(&solid.rings[first..], most_facing, frame, circle, rows);
     }
 }
 
-/// Draws where the ground cuts the solid: all around, since what is not outline lies within it.
-fn trace_cut(rings: &[Ring], frame: &Frame<'_>, circle: &Circle, rows: &mut Rows) {
+/// Draws where the ground cuts the solid, along the segments that face the camera and one more: what
+/// is not outline lies within it, and so closes the gap to where the outline meets the ground.
+fn trace_cut(rings: &[Ring], facing: usize, frame: &Frame<'_>, circle: &Circle, rows: &mut Rows) {
     for mirror in [1.0, -1.0] {
         let crossing = |end: usize| {
             let mut points = rings.iter().map(|ring| circle.point(ring, end)).map(|p| [p[0], mirror * p[1], p[2]]);
             let mut upper = points.next()?;
-            points.find_map(|lower| frame.crossing(std::mem::replace(&mut upper, lower), lower))
+            let mut above_upper = frame.above_ground(upper);
+            points.find_map(|lower| {
+                let above_lower = frame.above_ground(lower);
+                let crossing = (above_upper > 0.0 && above_lower <= 0.0)
+                    .then(|| frame.project(between(upper, lower, above_upper, above_lower)));
+                (upper, above_upper) = (lower, above_lower);
+                crossing
+            })
         };
         let mut last = crossing(0);
-        for end in 1..=HALF_SEGMENTS {
+        for end in 1..=(facing + 1).min(HALF_SEGMENTS) {
             let next = crossing(end);
             if let (Some(a), Some(b)) = (last, next) {
-                rows.edge(frame.project(a), frame.project(b));
+                rows.edge(a, b);
             }
             last = next;
         }

@@ -2,7 +2,7 @@
 
 use super::outline::{Outline, span};
 use crate::scene::camera::Camera;
-use crate::scene::geometry::{Vec3, dot};
+use crate::scene::geometry::{Vec3, ceil_within, dot};
 use crate::scene::ground::Plane;
 
 /// A sphere's outline is a conic, so a row's span comes from a quadratic equation. `centre` is seen
@@ -19,7 +19,7 @@ pub fn trace_sphere(radius: f64, centre: Vec3, camera: &Camera, ground: &[Plane]
         return; // The camera's plane cuts the sphere.
     }
     let spread = (up * depth * up * depth + in_both * (depth * depth - in_row)).max(0.0).sqrt();
-    let row_of = |y: f64| (0.5 * height - y * lens.focal_px - 0.5).ceil().clamp(0.0, height) as u16;
+    let row_of = |y: f64| ceil_within(0.5 * height - y * lens.focal_px - 0.5, lens.height_px) as u16;
     let (first, end) = (row_of((up * depth + spread) / in_both), row_of((up * depth - spread) / in_both));
     outline.first_row = first;
     for row in first..end {
@@ -31,7 +31,7 @@ pub fn trace_sphere(radius: f64, centre: Vec3, camera: &Camera, ground: &[Plane]
         outline.spans.push(span(
             u_of((along * right - spread) / in_row),
             u_of((along * right + spread) / in_row),
-            width,
+            lens.width_px,
         ));
     }
     bury_sphere(centre, power, camera, ground, outline);
