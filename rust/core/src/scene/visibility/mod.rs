@@ -160,21 +160,22 @@ impl Viewer {
         let (width, height) = (camera.lens.width_px as usize, camera.lens.height_px as usize);
         let mut ids = vec![0u8; width * height];
         for (j, body) in bodies.iter().enumerate() {
-            let in_front = bodies[..j].iter().map(|earlier| match order(earlier, body, camera.location) {
-                Order::FirstInFront => Ok(false),
-                Order::SecondInFront => Ok(true),
-                Order::ByPixel => Err([body, earlier].map(|body| Depth::new(body, camera.location))),
-            });
-            let in_front: Vec<Result<bool, [Depth<'_>; 2]>> = in_front.collect();
+            let rivals: Vec<(Order, [Depth<'_>; 2])> = bodies[..j]
+                .iter()
+                .map(|earlier| {
+                    (order(earlier, body, camera.location), [earlier, body].map(|b| Depth::new(b, camera.location)))
+                })
+                .collect();
             let outline = &self.outlines[j];
             for (row, span) in (outline.first_row..).zip(&outline.spans) {
                 for column in span[0]..span[1] {
                     let pixel = &mut ids[usize::from(row) * width + usize::from(column)];
                     let nearer = match usize::from(*pixel).checked_sub(1) {
                         None => true,
-                        Some(i) => match &in_front[i] {
-                            Ok(in_front) => *in_front,
-                            Err(depths) => first_is_nearer(depths, camera, column, row),
+                        Some(i) => match &rivals[i] {
+                            (Order::FirstInFront, _) => false,
+                            (Order::SecondInFront, _) => true,
+                            (Order::ByPixel, depths) => !first_is_nearer(depths, camera, column, row),
                         },
                     };
                     if nearer {
