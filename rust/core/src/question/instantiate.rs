@@ -152,20 +152,18 @@ impl<'a> Instantiator<'a> {
         }
         let answer = workspace.searcher.answer(plan);
         workspace.balance.accept(family, answer);
-        Some(self.question(&workspace.searcher, plan, index, scene, family, answer, rng))
+        Some(self.question(&workspace.searcher, (index, scene), family, answer, rng))
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn question(
         &self,
         searcher: &Searcher,
-        plan: &Plan,
-        scene_index: u64,
-        scene: SceneView<'_>,
+        (scene_index, scene): (u64, SceneView<'_>),
         family: u16,
         answer: u32,
         rng: &mut StreamRng,
     ) -> Question {
+        let plan = &self.plans[usize::from(family)];
         let source = &self.templates.families()[usize::from(family)];
         let mut values = [None; MAX_PARAMS];
         let mut program = ProgramBuilder { steps: Vec::with_capacity(32), outputs: [0; MAX_NODES], n_nodes: 0 };

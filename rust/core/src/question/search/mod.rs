@@ -1,0 +1,511 @@
+//! A family made ready, a scene and the answers wanted in; one uniformly drawn question, or none, out.
+//!
+//! Depth first in random order, as in the CLEVR generator: at each node that has a choice, one of its
+//! options that lead to an acceptable question, each equally likely. What makes it fast removes
+//! nothing that the plain search could find:
+//!
+//! - a few options are drawn at random before all are listed;
+//! - what an option leads to is remembered by what the rest of the search can see of it (an object, a
+//!   count, a truth value), so that no outcome is tried twice;
+//! - at the last choice the outcomes that any option can have are judged first;
+//! - states that failed are remembered over different ways to reach them;
+//! - a choice that cannot mention what must be mentioned, or that mentions what must not be, is never
+//!   entered.
+//!
+//! What is drawn for a state (which trivial relations and which absent combinations are offered) is a
+//! function of the attempt and the state, so that a state is the same each time it is reached.
+
+mod choice;
+
+pub use choice::{Choice, chosen_values};
+use choice::{Pick, Source, reduce};
+
+use super::memo::Memo;
+use super::options::SceneOptions;
+use super::plan::{AnswerSet, MAX_RELATES, Plan, PlanNode};
+use super::template::{MAX_NODES, NodeKind};
+use crate::program::function::{Function, Type};
+use crate::rng::StreamRng;
+use crate::scene::SceneView;
+use crate::split::{Description, Holdout};
+use crate::vocab::Vocabulary;
+
+/// Options drawn at random before they are listed.
+const DRAWS: u32 = 24;
+/// The same at a last choice after a raw `relate`, where most options degenerate.
+const DRAWS_AFTER_RELATE: u32 = 4;
+/// One evaluation of the template as it is, and one for each raw `relate` left out.
+const ROWS: usize = 1 + MAX_RELATES;
+
+/// What a question must say of the held-out conjunction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum QuestionRule {
+    Any,
+    Without,
+    With,
+}
+
+/// How an attempt ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Found,
+    /// No acceptable question exists.
+    None,
+    /// The bound on states was reached first.
+    Exhausted,
+}
+
+/// Counts of work, over any number of attempts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SearchStats {
+    pub attempts: u64,
+    /// Partial assignments of values from which options were tried, and complete ones that were kept.
+    pub states: u64,
+    /// Options that were drawn or listed, to be taken or ruled out by what they lead to.
+    pub options: u64,
+    pub found: u64,
+    pub exhausted: u64,
+}
+
+impl SearchStats {
+    /// What was done since an earlier count.
+    pub fn since(self, earlier: Self) -> Self {
+        Self {
+            attempts: self.attempts - earlier.attempts,
+            states: self.states - earlier.states,
+            options: self.options - earlier.options,
+            found: self.found - earlier.found,
+            exhausted: self.exhausted - earlier.exhausted,
+        }
+    }
+
+    pub fn add(&mut self, other: Self) {
+        self.attempts += other.attempts;
+        self.states += other.states;
+        self.options += other.options;
+        self.found += other.found;
+        self.exhausted += other.exhausted;
+    }
+}
+
+/// The scene, the rules and the bound of a search.
+#[derive(Clone, Copy)]
+pub struct Task<'a> {
+    pub scene: SceneView<'a>,
+    pub vocab: &'a Vocabulary,
+    pub plan: &'a Plan,
+    pub accept: AnswerSet,
+    pub rule: QuestionRule,
+    pub holdout: Option<&'a Holdout>,
+    pub max_options: u64,
+}
+
+/// An attempt under way.
+struct Run<'t, 'r> {
+    task: &'t Task<'t>,
+    rng: &'r mut StreamRng,
+}
+
+/// Where a search stands.
+#[derive(Clone, Copy)]
+struct State {
+    /// The node to go on from.
+    at: usize,
+    /// The evaluations that still have a value, a bit each; the template's own is the first.
+    rows: u32,
+    mentioned: bool,
+}
+
+/// Buffers of the search, kept from one attempt to the next.
+pub struct Searcher {
+    pub options: SceneOptions,
+    stats: SearchStats,
+    memo: Memo,
+    outputs: [[u32; MAX_NODES]; ROWS],
+    descriptions: [Description; MAX_NODES],
+    choices: [Choice; MAX_NODES],
+    params: [Option<Option<u8>>; super::template::MAX_PARAMS],
+    levels: Vec<Level>,
+    attempt_seed: u64,
+    max_options: u64,
+}
+
+/// Buffers of one choice.
+#[derive(Default)]
+struct Level {
+    /// Trivial options offered, or absent combinations, once drawn.
+    extra: Vec<u32>,
+    extra_is_drawn: bool,
+    listed: Vec<Pick>,
+    indices: Vec<u32>,
+}
+
+/// Which outcomes of a choice may still lead to a question, by whether the conjunction was mentioned.
+#[derive(Clone, Copy)]
+struct Living {
+    outcomes: [u64; 2],
+    /// Whether outcomes tell all, so that one that failed need not be tried again.
+    counts: bool,
+}
+
+impl Searcher {
+    pub fn new(vocab: &Vocabulary) -> Self {
+        Self {
+            options: SceneOptions::new(vocab),
+            stats: SearchStats::default(),
+            memo: Memo::default(),
+            outputs: [[0; MAX_NODES]; ROWS],
+            descriptions: [Description::ANYTHING; MAX_NODES],
+            choices: [Choice::default(); MAX_NODES],
+            params: [None; super::template::MAX_PARAMS],
+            levels: (0..MAX_NODES).map(|_| Level::default()).collect(),
+            attempt_seed: 0,
+            max_options: 0,
+        }
+    }
+
+    /// One attempt; `options` has been loaded with the scene. The choices are in `choices` after `Found`.
+    pub fn attempt(&mut self, task: &Task<'_>, rng: &mut StreamRng) -> Verdict {
+        self.attempt_seed = rng.word();
+        self.max_options = task.max_options;
+        self.memo.clear();
+        self.params = [None; super::template::MAX_PARAMS];
+        self.stats = SearchStats { attempts: 1, ..SearchStats::default() };
+        let rows = (1u32 << (1 + task.plan.relates.len())) - 1;
+        let verdict = self.enter(&mut Run { task, rng }, State { at: 0, rows, mentioned: false });
+        self.stats.found += u64::from(verdict == Verdict::Found);
+        self.stats.exhausted += u64::from(verdict == Verdict::Exhausted);
+        verdict
+    }
+
+    /// The work of the last attempt.
+    pub fn last_attempt(&self) -> SearchStats {
+        self.stats
+    }
+
+    /// What was chosen at each node of the template.
+    pub fn choices(&self) -> &[Choice; MAX_NODES] {
+        &self.choices
+    }
+
+    /// The answer found, within the family's own answers.
+    pub fn answer(&self, plan: &Plan) -> u32 {
+        self.outputs[0][plan.nodes.len() - 1]
+    }
+
+    /// Evaluates the nodes from the state on, up to the next choice, which it enters.
+    fn enter(&mut self, run: &mut Run<'_, '_>, mut state: State) -> Verdict {
+        let task = run.task;
+        while let Some(node) = task.plan.nodes.get(state.at) {
+            if node.is_choice {
+                return self.choose(run, state);
+            }
+            if !self.evaluate(task, node, state.at, &mut state.rows) {
+                return Verdict::None;
+            }
+            if let Some(holdout) = task.holdout {
+                let description = self.describe(node);
+                self.descriptions[state.at] = description;
+                if holdout.is_mentioned_by(description) {
+                    if task.rule == QuestionRule::Without {
+                        return Verdict::None;
+                    }
+                    state.mentioned = true;
+                }
+            }
+            state.at += 1;
+        }
+        if !self.is_acceptable(task, state) {
+            return Verdict::None;
+        }
+        self.stats.states += 1;
+        Verdict::Found
+    }
+
+    fn is_acceptable(&self, task: &Task<'_>, state: State) -> bool {
+        let last = task.plan.nodes.len() - 1;
+        let answer = self.outputs[0][last];
+        let degenerate = (1..=task.plan.relates.len()).any(|row| state.has(row) && self.outputs[row][last] == answer);
+        task.accept.contains(answer) && !degenerate && (task.rule != QuestionRule::With || state.mentioned)
+    }
+
+    /// A node without a choice; false when the template's own evaluation fails.
+    fn evaluate(&mut self, task: &Task<'_>, node: &PlanNode, at: usize, rows: &mut u32) -> bool {
+        let NodeKind::Plain(function) = node.kind else { return false };
+        for row in 0..=task.plan.relates.len() {
+            if *rows >> row & 1 == 0 {
+                continue;
+            }
+            let inputs = node.inputs.map(|input| self.outputs[row][usize::from(input)]);
+            match function.meaning((task.scene, task.vocab), 0, inputs) {
+                Ok(word) => self.outputs[row][at] = word,
+                Err(_) if row == 0 => return false,
+                Err(_) => *rows &= !(1 << row),
+            }
+        }
+        self.differs(node, at)
+    }
+
+    /// Whether the node's output differs from those that it must differ from.
+    fn differs(&self, node: &PlanNode, at: usize) -> bool {
+        let outputs = &self.outputs[0];
+        node.differs_from.iter().all(|&other| outputs[usize::from(other)] != outputs[at])
+    }
+
+    fn describe(&self, node: &PlanNode) -> Description {
+        let input = |i: usize| self.descriptions[usize::from(node.inputs[i])];
+        match node.kind {
+            NodeKind::Plain(Function::Union) => input(0).or(input(1)),
+            NodeKind::Plain(Function::Intersect) => input(0).join(input(1)),
+            _ => Description::ANYTHING,
+        }
+    }
+
+    /// A choice: tries options in random order until one leads to a question.
+    fn choose(&mut self, run: &mut Run<'_, '_>, state: State) -> Verdict {
+        let task = run.task;
+        if task.rule == QuestionRule::With && !state.mentioned && !self.can_still_mention(task, state.at) {
+            return Verdict::None;
+        }
+        if self.degenerates(task, state) {
+            return Verdict::None;
+        }
+        // The first choice is reached in one way only.
+        let is_shared = task.plan.equal_params.is_empty() && state.at != task.plan.first_choice;
+        let key = is_shared.then(|| self.state_key(task, state));
+        if key.is_some_and(|key| self.memo.contains(key)) {
+            return Verdict::None;
+        }
+        if self.stats.options > self.max_options {
+            return Verdict::Exhausted;
+        }
+        let verdict = self.try_options(run, state);
+        if let (Verdict::None, Some(key)) = (verdict, key) {
+            self.memo.insert(key);
+        }
+        verdict
+    }
+
+    /// Whether every question from here on degenerates: with a relation left out that has been chosen
+    /// already, all that the rest depends on is as it was.
+    fn degenerates(&self, task: &Task<'_>, state: State) -> bool {
+        let live = &task.plan.nodes[state.at].live;
+        let is_the_same =
+            |row: usize| live.iter().map(|&i| usize::from(i)).all(|i| self.outputs[row][i] == self.outputs[0][i]);
+        task.plan.relates.iter().enumerate().any(|(i, &relate)| {
+            let row = i + 1;
+            usize::from(relate) < state.at && state.has(row) && is_the_same(row)
+        })
+    }
+
+    fn can_still_mention(&self, task: &Task<'_>, at: usize) -> bool {
+        let mut descriptions = self.descriptions;
+        task.holdout.is_some_and(|holdout| task.plan.can_mention_from(at, &mut descriptions, holdout))
+    }
+
+    /// Everything that the rest of the search depends on, hashed.
+    fn state_key(&self, task: &Task<'_>, state: State) -> u128 {
+        let mut key = Memo::key(state.at as u64, u64::from(state.rows) << 1 | u64::from(state.mentioned));
+        for &live in &task.plan.nodes[state.at].live {
+            let i = usize::from(live);
+            for row in 0..=task.plan.relates.len() {
+                key = Memo::extend(key, u64::from(self.outputs[row][i]));
+            }
+            if task.holdout.is_some() && task.plan.nodes[i].output == Type::Set {
+                key = Memo::extend(key, u64::from(self.descriptions[i].0));
+            }
+        }
+        key
+    }
+
+    fn try_options(&mut self, run: &mut Run<'_, '_>, state: State) -> Verdict {
+        let task = run.task;
+        let node = &task.plan.nodes[state.at];
+        let source = self.source(task, state.at);
+        let count = source.count();
+        let by_outcome = task.plan.judges_by_outcome(state.at);
+        let mut living = !0;
+        if by_outcome {
+            living = self.possible_outcomes(task, source);
+            if node.is_last_choice {
+                living = self.acceptable_outcomes(task, state.at, living);
+            }
+        }
+        if count == 0 || living == 0 {
+            return Verdict::None;
+        }
+        self.stats.states += 1;
+        let mut living = Living { outcomes: [living; 2], counts: by_outcome && !node.after_relate };
+        if task.rule == QuestionRule::With && !state.mentioned && self.must_mention_at(task, state.at) {
+            return self.try_mentioning(run, state, source, &mut living);
+        }
+        let draws = if node.after_relate && node.is_last_choice { DRAWS_AFTER_RELATE } else { DRAWS };
+        for _ in 0..draws.min(2 * count) {
+            let index = run.rng.below(count);
+            let Some(pick) = self.pick(task, state.at, source, index) else { continue };
+            match self.try_pick(run, state, pick, &mut living) {
+                Verdict::None => {}
+                verdict => return verdict,
+            }
+            if task.rule != QuestionRule::With && living.are_none(state.mentioned) {
+                return Verdict::None;
+            }
+        }
+        self.try_all(run, state, source, &mut living)
+    }
+
+    /// Whether a question that has not mentioned the conjunction yet must do so at this choice.
+    fn must_mention_at(&self, task: &Task<'_>, at: usize) -> bool {
+        let node = &task.plan.nodes[at];
+        if node.output == Type::Set {
+            // A set's description may be completed later, unless all that follows is of this kind.
+            return node.is_last_choice && !task.plan.intersects_after(at);
+        }
+        let mut descriptions = self.descriptions;
+        descriptions[at] = Description::ANYTHING;
+        !task.holdout.is_some_and(|holdout| task.plan.can_mention_from(at + 1, &mut descriptions, holdout))
+    }
+
+    /// Tries only the options that mention the conjunction, all that can succeed here.
+    fn try_mentioning(&mut self, run: &mut Run<'_, '_>, state: State, source: Source, living: &mut Living) -> Verdict {
+        let mut indices = std::mem::take(&mut self.levels[state.at].indices);
+        self.list_mentioning(run.task, state.at, source, &mut indices);
+        let mut verdict = Verdict::None;
+        while verdict == Verdict::None && !indices.is_empty() {
+            let index = indices.swap_remove(run.rng.below(indices.len() as u32) as usize);
+            if let Some(pick) = self.pick(run.task, state.at, source, index).filter(|pick| pick.mentions) {
+                verdict = self.try_pick(run, state, pick, living);
+            }
+        }
+        self.levels[state.at].indices = indices;
+        verdict
+    }
+
+    /// Lists the options that are left and tries them in random order.
+    fn try_all(&mut self, run: &mut Run<'_, '_>, state: State, source: Source, living: &mut Living) -> Verdict {
+        let mut listed = std::mem::take(&mut self.levels[state.at].listed);
+        listed.clear();
+        for index in 0..source.count() {
+            if let Some(pick) = self.pick(run.task, state.at, source, index)
+                && living.has(pick.output, state.mentioned || pick.mentions)
+            {
+                listed.push(pick);
+            }
+        }
+        let mut verdict = Verdict::None;
+        while verdict == Verdict::None && !listed.is_empty() {
+            let pick = listed.swap_remove(run.rng.below(listed.len() as u32) as usize);
+            verdict = self.try_pick(run, state, pick, living);
+        }
+        self.levels[state.at].listed = listed;
+        verdict
+    }
+
+    /// Takes an option, unless its outcome is known to lead nowhere, and goes on from there.
+    fn try_pick(&mut self, run: &mut Run<'_, '_>, state: State, pick: Pick, living: &mut Living) -> Verdict {
+        let mentioned = state.mentioned || pick.mentions;
+        if !living.has(pick.output, mentioned) {
+            return Verdict::None;
+        }
+        let verdict = match self.set(run.task, state, pick) {
+            Some(rows) => self.enter(run, State { at: state.at + 1, rows, mentioned }),
+            None => Verdict::None,
+        };
+        if verdict == Verdict::None && living.counts {
+            living.outcomes[usize::from(mentioned)] &= !(1 << pick.output);
+        }
+        verdict
+    }
+
+    /// Of the outcomes of a last choice, those with which the template's own evaluation ends in an
+    /// acceptable answer.
+    fn acceptable_outcomes(&mut self, task: &Task<'_>, at: usize, possible: u64) -> u64 {
+        let nodes = &task.plan.nodes;
+        let mut acceptable = possible;
+        let mut left = possible;
+        while left != 0 {
+            let output = left.trailing_zeros();
+            left &= left - 1;
+            self.outputs[0][at] = output;
+            let mut own = 1;
+            let ends = self.differs(&nodes[at], at)
+                && (at + 1..nodes.len()).all(|i| self.evaluate(task, &nodes[i], i, &mut own))
+                && task.accept.contains(self.outputs[0][nodes.len() - 1]);
+            if !ends {
+                acceptable &= !(1 << output);
+            }
+        }
+        acceptable
+    }
+
+    /// Writes an option's output into every evaluation; None where a constraint forbids it, else the
+    /// evaluations that still have a value.
+    fn set(&mut self, task: &Task<'_>, state: State, pick: Pick) -> Option<u32> {
+        let at = state.at;
+        let node = &task.plan.nodes[at];
+        self.outputs[0][at] = pick.output;
+        self.choices[at] = pick.choice;
+        self.descriptions[at] = if node.output == Type::Set { pick.description } else { Description::ANYTHING };
+        if !self.differs(node, at) {
+            return None;
+        }
+        if !task.plan.equal_params.is_empty() && !self.params_are_equal(task, at, pick.choice) {
+            return None;
+        }
+        let mut rows = state.rows;
+        for (i, &relate) in task.plan.relates.iter().enumerate() {
+            let row = i + 1;
+            if !state.has(row) {
+                continue;
+            }
+            let input = self.outputs[row][usize::from(node.inputs[0])];
+            let set = match node.kind {
+                NodeKind::Relate if usize::from(relate) == at => task.scene.everything(),
+                NodeKind::Relate => task.scene.related(usize::from(pick.choice.relation), input as usize),
+                NodeKind::RelateFilter(_) => {
+                    pick.key_objects & task.scene.related(usize::from(pick.choice.relation), input as usize)
+                }
+                _ => pick.key_objects & input,
+            };
+            match reduce(node.kind, set) {
+                Some(output) => self.outputs[row][at] = output,
+                None => rows &= !(1 << row),
+            }
+        }
+        Some(rows)
+    }
+
+    /// CLEVR's "NEQ" as its code reads: parameters that both have been given are the same.
+    fn params_are_equal(&mut self, task: &Task<'_>, at: usize, choice: Choice) -> bool {
+        for later in &task.plan.params_of[at..] {
+            later.iter().for_each(|&p| self.params[usize::from(p)] = None);
+        }
+        let values = chosen_values(task.plan.nodes[at].kind, choice, self.options.combinations());
+        for (&param, value) in task.plan.params_of[at].iter().zip(values) {
+            self.params[usize::from(param)] = Some(value);
+        }
+        task.plan.equal_params.iter().all(|&(a, b)| match (self.params[usize::from(a)], self.params[usize::from(b)]) {
+            (Some(a), Some(b)) => a == b,
+            _ => true,
+        })
+    }
+}
+
+impl State {
+    /// Whether an evaluation still has a value.
+    fn has(self, row: usize) -> bool {
+        self.rows >> row & 1 == 1
+    }
+}
+
+impl Living {
+    /// Whether nothing is left to try.
+    fn are_none(&self, mentioned: bool) -> bool {
+        self.counts && self.outcomes[usize::from(mentioned)] == 0
+    }
+
+    fn has(&self, output: u32, mentioned: bool) -> bool {
+        // Outcomes that are sets are not told apart.
+        self.outcomes[usize::from(mentioned)] == !0 || self.outcomes[usize::from(mentioned)] >> output & 1 == 1
+    }
+}
