@@ -462,6 +462,13 @@ def instantiate_questions(
         VocabularyError: templates and scenes of two vocabularies.
     """
 
+def object_ids(world: World, scenes: SceneBatch) -> npt.NDArray[np.uint8]:
+    """(N, height, width) which object each pixel shows: 0 none, i + 1 object i; as visibility was counted.
+
+    Raises:
+        SceneError: a scene does not say where its camera stands.
+    """
+
 def execute(programs: Programs, program: int, scenes: SceneGraphs, scene: int) -> _Value:
     """The answer of one program on one scene.
 

@@ -25,6 +25,8 @@ WORKER_COMMAND = (sys.executable, "-P", "-m", "clevrhope.images.worker")
 SECONDS_PER_SAMPLE = 5e-6
 PATIENCE = 10.0
 LEAST_TIMEOUT_S = 120.0
+#: What a worker holds, 385 MiB at 120 x 80 pixels, with room for larger pictures.
+BYTES_OF_A_WORKER = 512 << 20
 
 
 class CyclesRenderer:
@@ -122,10 +124,21 @@ class CyclesRenderer:
 
 
 def threads_of_workers(workers: int | None = None) -> list[int]:
-    """How many threads each worker has, so that all together use each core of this process once."""
+    """How many threads each worker has, so that all together use each core of this process once.
+
+    Args:
+        workers: processes; by default one for each core, or as many as fit into half of the memory.
+    """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = workers or cores
+    workers = workers or max(1, min(cores, _memory_bytes() // 2 // BYTES_OF_A_WORKER))
     return [max(1, cores // workers + (i < cores % workers)) for i in range(workers)]
+
+
+def _memory_bytes() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, ValueError):
+        return 1 << 40  # a system that does not tell: the cores decide
 
 
 def timeout_of(settings: RenderSettings, *, threads: int) -> float:

@@ -1,7 +1,7 @@
 //! A pool's indices or scene files in, handles of scenes and of what programs see of them out.
 
 use crate::convert;
-use crate::errors::to_python;
+use crate::errors::{SceneError, to_python};
 use crate::interrupt::in_pieces;
 use crate::vocabulary::PyVocabulary;
 use crate::world::PyWorld;
@@ -9,7 +9,7 @@ use clevrhope_core::program::SceneTable;
 use clevrhope_core::scene::{Pool, Scene, SceneGraph, json};
 use clevrhope_core::split::MinimalPool;
 use clevrhope_core::vocab::Vocabulary;
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -161,4 +161,14 @@ pub fn sample_scenes(
         Ok(())
     })?;
     Ok(PySceneBatch::new(world.vocab.clone(), scenes))
+}
+
+/// Which object each pixel of each scene's picture shows, as visibility was counted.
+#[pyfunction]
+pub fn object_ids<'py>(py: Python<'py>, world: &PyWorld, scenes: &PySceneBatch) -> PyResult<Bound<'py, PyArray3<u8>>> {
+    let (width, height) = (world.world.config().width as usize, world.world.config().height as usize);
+    let raster = |scene: &Arc<Scene>| world.world.object_ids(scene);
+    let rasters: Option<Vec<_>> = py.detach(|| scenes.scenes.par_iter().map(raster).collect());
+    let rasters = rasters.ok_or_else(|| SceneError::new_err("a scene does not say where its camera stands"))?;
+    PyArray1::from_vec(py, rasters.concat()).reshape([rasters.len(), height, width])
 }
