@@ -82,9 +82,9 @@ def measure_quality(
     workers: int | None = None,
     folder: Path | None = None,
 ) -> Quality:
-    """Renders reference scenes, spread evenly over the sixteen, and compares them with 512 samples.
+    """Renders reference scenes, spread evenly over all there are, and compares them with 512 samples.
 
-    A first picture for each worker, of other scenes, is not counted: it loads the look.
+    A first picture for each worker is not counted: it loads the look and Cycles' shaders.
 
     Args:
         n_scenes: how many, 1 to all.
@@ -96,8 +96,14 @@ def measure_quality(
         RenderError: no reference pictures here, or no Blender.
     """
     scenes = reference_scenes(folder)
-    n_scenes = min(n_scenes, len(scenes))
-    chosen = [(2 * i + 1) * len(scenes) // (2 * n_scenes) for i in range(n_scenes)]
+    there = [i for i in range(len(scenes)) if reference_picture(i, folder).exists()]
+    if not there:
+        raise RenderError(
+            f"{reference_picture(0, folder)}: missing, as all reference pictures are; "
+            "render them with: python -m clevrhope.images.reference"
+        )
+    n_scenes = min(n_scenes, len(there))
+    chosen = [there[(2 * i + 1) * len(there) // (2 * n_scenes)] for i in range(n_scenes)]
     with CyclesRenderer(settings=settings, workers=workers) as renderer:
         for _ in renderer.render((i, scenes[0]) for i in range(renderer.workers)):
             pass
