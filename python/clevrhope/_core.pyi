@@ -377,6 +377,13 @@ class SplitStream:
             SplitError: no more eligible scenes.
         """
 
+    def prepare(self, n_windows: int) -> None:
+        """Looks for the scenes of the next windows, so that `next` has only to ask.
+
+        Raises:
+            SplitError: no more eligible scenes.
+        """
+
     @property
     def usable_families(self) -> list[int]:
         """Global indices of the families that can ask what the split wants."""

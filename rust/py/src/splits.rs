@@ -107,6 +107,11 @@ impl PySplitStream {
         Ok(PyQuestionBatch::new(self.vocab.clone(), self.templates.templates.clone(), pictures, questions))
     }
 
+    fn prepare(&self, py: Python<'_>, n_windows: usize) -> PyResult<()> {
+        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        self.look(py, &mut state.stream, n_windows)
+    }
+
     fn skip(&self, py: Python<'_>, n_windows: usize) -> PyResult<()> {
         let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         self.look(py, &mut state.stream, n_windows)?;

@@ -250,7 +250,7 @@ impl Reader {
         if relates > MAX_RELATES {
             return self.fault(".nodes", format!("{relates} raw relate nodes; at most {MAX_RELATES} are followed"));
         }
-        self.check_each_param_is_set_once(&nodes, &params)?;
+        self.check_each_param_is_set_once(&nodes, &params, &raw.text)?;
         let mut constraints = Vec::with_capacity(raw.constraints.len());
         for (i, constraint) in raw.constraints.iter().enumerate() {
             constraints.push(self.constraint(i, constraint, &nodes, &params)?);
@@ -337,10 +337,17 @@ impl Reader {
         Ok(places)
     }
 
-    fn check_each_param_is_set_once(&self, nodes: &[TemplateNode], params: &[Param]) -> Result<(), TemplateError> {
+    /// A parameter that is neither set nor said is no fault: some of CLOSURE's templates have one.
+    fn check_each_param_is_set_once(
+        &self,
+        nodes: &[TemplateNode],
+        params: &[Param],
+        text: &[String],
+    ) -> Result<(), TemplateError> {
         for (place, param) in params.iter().enumerate() {
             let uses = nodes.iter().flat_map(|n| &n.params).filter(|&&p| usize::from(p) == place).count();
-            if uses != 1 {
+            let is_said = text.iter().any(|phrasing| phrasing.contains(&param.name));
+            if uses > 1 || (uses == 0 && is_said) {
                 return self
                     .fault(".params", format!("\"{}\" is set by {uses} nodes; it must be set by one", param.name));
             }

@@ -1,0 +1,252 @@
+"""Nothing in; what this machine makes a second of questions, programs, scenes and pictures, out.
+
+The workloads are those for which the project states its numbers:
+
+- questions: the train and complex_ood splits of rubber_cylinder, all 90 families, 9 (or 1) a scene, windows
+  of 250 scenes, texts and programs included. Scenes are sampled before the clock starts.
+- programs: those questions' programs on scenes of another pool, no pair of program and scene twice; parsed
+  once, and from rows of tokens as HDF5 holds them.
+- scenes: with exact visibility at 480 x 320.
+- pictures: reference scenes at the default settings against 512 samples without denoiser.
+
+Rates are medians over repetitions, on all cores that this process may use.
+"""
+
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope import _core
+from clevrhope.errors import RenderError
+from clevrhope.questions import read_templates
+from clevrhope.scenes import read_world
+from clevrhope.splits import PoolScan, Rule, SplitStream
+
+SEED = 0
+PAIR = (("material", "rubber"), ("shape", "cylinder"))
+WINDOW = 250
+
+Ints = npt.NDArray[np.uint32]
+
+
+@dataclass(frozen=True)
+class Work:
+    """How much is done for each number."""
+
+    windows: int
+    """Windows of questions a repetition, for each split."""
+    scenes: int
+    """Scenes sampled a repetition."""
+    pairs: int
+    """Pairs of program and scene a repetition."""
+    pictures: int
+    """Reference scenes rendered; 0 for none."""
+    repetitions: int
+
+
+QUICK = Work(windows=32, scenes=1_000, pairs=4_000_000, pictures=4, repetitions=3)
+"""Under a minute on two cores."""
+
+FULL = Work(windows=128, scenes=4_000, pairs=10_000_000, pictures=16, repetitions=5)
+
+
+@dataclass(frozen=True)
+class BenchResult:
+    """What was measured; None where it could not be, and `notes` says why."""
+
+    questions_per_second: float
+    """Train split of rubber_cylinder."""
+    ood_questions_per_second: float
+    """Its complex_ood split."""
+    states_per_question: float
+    """Search states for each train question kept."""
+    ood_states_per_question: float
+    programs_per_second: float
+    """Parsed once."""
+    token_programs_per_second: float
+    """From rows of tokens."""
+    scenes_per_second: float
+    seconds_per_picture: float | None
+    psnr_db: float | None
+    """Mean against 512 samples of the same scenes."""
+    cores: int
+    machine: str
+    device: str | None
+    """What pictures were rendered on."""
+    notes: tuple[str, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """Name -> value, for `--json`."""
+        return asdict(self)
+
+
+def run(
+    *, full: bool = False, pictures: bool = True, advance: Callable[[str], None] = lambda _: None
+) -> BenchResult:
+    """Measures everything; under a minute on two cores unless `full`.
+
+    Args:
+        full: more repetitions, and all sixteen reference pictures.
+        pictures: whether to render; needs Blender and a checkout, without which `notes` says so.
+        advance: is told what is measured next.
+    """
+    work = FULL if full else QUICK
+    world = read_world()
+    templates = read_templates(world)
+    advance("scenes")
+    scenes_per_second = _scenes_per_second(world, work)
+    # One pool serves both splits: what they ask is what counts, and scenes take most of the time.
+    scan = PoolScan(world, seed=SEED, pool="bench")
+    train = _Splits(scan, templates, "train", "without", 9)
+    ood = _Splits(scan, templates, "complex_ood", "with", 1)
+    advance("questions")
+    train_rate, train_states, questions = train.measure(work)
+    ood_rate, ood_states, _ = ood.measure(work)
+    advance("programs")
+    programs_per_second, token_programs_per_second = _programs_per_second(world, questions, work)
+    notes: list[str] = []
+    seconds = psnr_db = device = None
+    if pictures and work.pictures:
+        advance("pictures")
+        try:
+            seconds, psnr_db, device = _pictures(work.pictures)
+        except RenderError as error:
+            notes.append(f"no pictures: {error}")
+    return BenchResult(
+        questions_per_second=train_rate,
+        ood_questions_per_second=ood_rate,
+        states_per_question=train_states,
+        ood_states_per_question=ood_states,
+        programs_per_second=programs_per_second,
+        token_programs_per_second=token_programs_per_second,
+        scenes_per_second=scenes_per_second,
+        seconds_per_picture=seconds,
+        psnr_db=psnr_db,
+        cores=_cores(),
+        machine=f"{platform.system()} {platform.machine()}",
+        device=device,
+        notes=tuple(notes),
+    )
+
+
+ROWS: Mapping[str, tuple[str, str]] = {
+    "questions_per_second": ("questions a second, train", "{:,.0f}"),
+    "ood_questions_per_second": ("questions a second, complex_ood", "{:,.0f}"),
+    "states_per_question": ("search states a question, train", "{:.1f}"),
+    "ood_states_per_question": ("search states a question, complex_ood", "{:.1f}"),
+    "programs_per_second": ("programs a second, parsed once", "{:,.0f}"),
+    "token_programs_per_second": ("programs a second, from tokens", "{:,.0f}"),
+    "scenes_per_second": ("scenes a second", "{:,.0f}"),
+    "seconds_per_picture": ("seconds a picture, 480 x 320", "{:.2f}"),
+    "psnr_db": ("PSNR against 512 samples, dB", "{:.1f}"),
+}
+"""Field -> what it is called and how it is written, in the order of the table."""
+
+
+def text_rows(result: BenchResult) -> list[tuple[str, str]]:
+    """The numbers with their names, for a table."""
+    values = result.as_json()
+    return [
+        (name, form.format(values[field]) if values[field] is not None else "not measured")
+        for field, (name, form) in ROWS.items()
+    ]
+
+
+@dataclass(frozen=True)
+class _Splits:
+    """A split that can be made anew again and again on scenes that were looked at once."""
+
+    scan: PoolScan
+    templates: _core.Templates
+    name: str
+    rule: Rule
+    per_scene: int
+
+    def measure(self, work: Work) -> tuple[float, float, _core.QuestionBatch]:
+        """Questions a second, states a question, and the questions."""
+        self._stream().skip(work.windows)  # the scenes are there when the clock starts
+        rates, states = [], 0.0
+        for _ in range(work.repetitions):
+            stream = self._stream()
+            stream.prepare(work.windows)
+            began = time.perf_counter()
+            questions = stream.next(work.windows)
+            rates.append(len(questions) / (time.perf_counter() - began))
+            states = stream.work["states"] / len(questions)
+        return statistics.median(rates), states, questions
+
+    def _stream(self) -> SplitStream:
+        return SplitStream(
+            self.scan,
+            self.templates,
+            split=self.name,
+            pair=PAIR,
+            scenes=self.rule,
+            questions=self.rule,
+            questions_per_scene=self.per_scene,
+        )
+
+
+def _scenes_per_second(world: _core.World, work: Work) -> float:
+    rates = []
+    for repetition in range(work.repetitions):
+        indices = np.arange(work.scenes, dtype=np.uint64) + np.uint64(repetition * work.scenes)
+        began = time.perf_counter()
+        _core.sample_scenes(world, seed=SEED, pool="bench scenes", indices=indices)
+        rates.append(work.scenes / (time.perf_counter() - began))
+    return statistics.median(rates)
+
+
+def _programs_per_second(
+    world: _core.World, questions: _core.QuestionBatch, work: Work
+) -> tuple[float, float]:
+    """Parsed once, and from rows of tokens."""
+    n_scenes = work.scenes
+    indices = np.arange(n_scenes, dtype=np.uint64)
+    graphs = _core.sample_scenes(world, seed=SEED, pool="bench programs", indices=indices).graphs
+    tokens = _core.ProgramTokens(world.vocabulary)
+    rows, lengths = questions.program_tokens(tokens, 64)
+    rows = np.ascontiguousarray(rows[:, : lengths.max()])
+    programs = _core.Programs.from_tokens(tokens, rows)
+    program_idxs, scene_idxs = distinct_pairs(len(programs), n_scenes, work.pairs)
+    parsed, from_tokens = [], []
+    for _ in range(work.repetitions):
+        began = time.perf_counter()
+        _core.execute_batch(programs, graphs, program_idxs, scene_idxs)
+        parsed.append(len(program_idxs) / (time.perf_counter() - began))
+        first = np.ascontiguousarray(scene_idxs[: len(rows)])
+        began = time.perf_counter()
+        _core.execute_tokens(tokens, rows, graphs, first)
+        from_tokens.append(len(rows) / (time.perf_counter() - began))
+    return statistics.median(parsed), statistics.median(from_tokens)
+
+
+def distinct_pairs(n_programs: int, n_scenes: int, n_pairs: int) -> tuple[Ints, Ints]:
+    """Pairs of program and scene, none twice, in an order that jumps about in both: (n,) and (n,).
+
+    At most as many as there are pairs.
+    """
+    number = np.arange(min(n_pairs, n_programs * n_scenes), dtype=np.int64)
+    program = number % n_programs
+    turn = number // n_programs
+    # In each turn through the programs every program meets a scene further on.
+    scene = (program * 7919 + turn) % n_scenes
+    return program.astype(np.uint32), scene.astype(np.uint32)
+
+
+def _pictures(n_pictures: int) -> tuple[float, float, str]:
+    from clevrhope.images.quality import measure_quality
+
+    quality = measure_quality(n_pictures)
+    return quality.seconds_per_picture, quality.psnr_db, quality.device
+
+
+def _cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1

@@ -1,0 +1,234 @@
+"""Questions through the binding: what a split promises, whatever batches it is made in."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clevrhope import SplitError, TemplateError, _core, execute, instantiate_questions, select_split
+from clevrhope.executor import answer_text
+from clevrhope.questions import read_templates
+from clevrhope.splits import MinimalPool, PoolScan, SplitStream
+
+PAIR = (("material", "rubber"), ("shape", "cylinder"))
+SPECIAL = ["<NULL>", "<START>", "<END>", "<UNK>"]
+
+
+@pytest.fixture(scope="module")
+def templates(world: _core.World) -> _core.Templates:
+    return read_templates(world)
+
+
+@pytest.fixture(scope="module")
+def scan(world: _core.World) -> PoolScan:
+    return PoolScan(world, seed=7, pool="train")
+
+
+def stream(scan: PoolScan, templates: _core.Templates, **changes: Any) -> SplitStream:
+    settings: dict[str, Any] = {
+        "split": "train",
+        "pair": PAIR,
+        "scenes": "without",
+        "questions": "without",
+        "questions_per_scene": 9,
+    }
+    return SplitStream(scan, templates, **{**settings, **changes})
+
+
+def rows(batch: _core.QuestionBatch) -> list[dict[str, Any]]:
+    questions: list[dict[str, Any]] = json.loads(batch.to_json(split="train"))
+    return questions
+
+
+def test_batches_do_not_show(scan: PoolScan, templates: _core.Templates) -> None:
+    at_once = stream(scan, templates).next(3)
+    one_by_one = stream(scan, templates)
+    parts = [one_by_one.next(1) for _ in range(3)]
+    assert sum(map(len, parts)) == len(at_once)
+    assert [row for part in parts for row in part.texts] == at_once.texts
+    skipping = stream(scan, templates)
+    skipping.skip(2)
+    assert skipping.next(1).to_json(split="train") == parts[2].to_json(split="train")
+
+
+def test_threads_do_not_show(scan: PoolScan, templates: _core.Templates) -> None:
+    script = """
+import sys
+from bindings.test_splits import PAIR, stream
+from clevrhope.questions import read_templates
+from clevrhope.scenes import read_world
+from clevrhope.splits import PoolScan
+world = read_world()
+batch = stream(PoolScan(world, seed=7, pool="train"), read_templates(world)).next(2)
+sys.stdout.buffer.write(batch.to_json(split="train"))
+"""
+    alone = subprocess.run(
+        [sys.executable, "-c", script],
+        check=True,
+        capture_output=True,
+        env={"RAYON_NUM_THREADS": "1", "PYTHONPATH": str(Path(__file__).parents[1])},
+    )
+    assert alone.stdout == stream(scan, templates).next(2).to_json(split="train")
+
+
+def test_a_shorter_split_is_a_prefix(world: _core.World, scan: PoolScan, templates: _core.Templates) -> None:
+    def texts(n: int) -> list[str]:
+        batches = select_split(
+            n,
+            seed=7,
+            world=world,
+            templates=templates,
+            split="train",
+            pool="train",
+            pair=PAIR,
+            scenes="without",
+            questions="without",
+            scan=scan,
+        )
+        return [text for batch in batches for text in batch.texts]
+
+    long, short = texts(3_000), texts(1_234)
+    assert (len(long), len(short)) == (3_000, 1_234)
+    assert long[:1_234] == short
+
+
+def test_answers_are_those_of_the_executor(
+    world: _core.World, scan: PoolScan, templates: _core.Templates
+) -> None:
+    batch = stream(scan, templates).next(1)
+    indices = np.unique(batch.image_idxs).astype(np.uint64)
+    sampled = _core.sample_scenes(world, seed=7, pool="train", indices=indices)
+    scenes = {scene["image_index"]: scene for scene in json.loads(sampled.to_json())}
+    for row, number in zip(rows(batch), batch.answers, strict=True):
+        scene = scenes[row["image_index"]]
+        assert answer_text(execute(row, scene)) == row["answer"] == world.answers[number]
+        assert row["image_filename"] == scene["image_filename"]
+
+
+def test_rows_columns_and_tokens_say_the_same(
+    world: _core.World, scan: PoolScan, templates: _core.Templates
+) -> None:
+    batch = stream(scan, templates).next(1).take(100, 400)
+    assert len(batch) == 300
+    questions = rows(batch)
+    assert [row["question"] for row in questions] == batch.texts
+    assert [row["question_family_index"] for row in questions] == batch.question_families.tolist()
+    assert [row["question_index"] for row in questions] == list(range(300))
+    families = {index: (file, place) for file, place, index in templates.families}
+    for row, needed in zip(questions, batch.relation_needed(), strict=True):
+        assert families[row["question_family_index"]] == (row["template_filename"], row["template_index"])
+        relations = [node for node in row["program"] if node["function"] == "relate"]
+        assert row["relation_needed"] == [bool(n) for n in needed if n >= 0]
+        assert len(row["relation_needed"]) == len(relations)
+    names = SPECIAL + templates.words
+    words, lengths = batch.question_tokens(names, templates.question_width)
+    for row, tokens, length in zip(questions, words, lengths, strict=True):
+        said = [names[token] for token in tokens[1 : length - 1]]
+        plain = row["question"].replace(";", " ;").replace(",", " ,").replace("?", "").replace(".", "")
+        assert said == plain.split()
+        assert (tokens[0], tokens[length - 1], tokens[length:].any()) == (1, 2, False)
+    program_tokens = _core.ProgramTokens(world.vocabulary)
+    programs, _ = batch.program_tokens(program_tokens, templates.program_width)
+    parsed = _core.Programs.from_tokens(program_tokens, programs)
+    assert len(parsed) == 300
+
+
+def test_what_does_not_fit_a_row_is_named(scan: PoolScan, templates: _core.Templates) -> None:
+    batch = stream(scan, templates).next(1)
+    with pytest.raises(TemplateError, match="is not among the question tokens"):
+        batch.question_tokens(SPECIAL, templates.question_width)
+    with pytest.raises(TemplateError, match="the row has room for 5"):
+        batch.question_tokens(SPECIAL + templates.words, 5)
+    with pytest.raises(ValueError, match="the row has room for 1"):
+        batch.relation_needed(1)
+    with pytest.raises(IndexError):
+        batch.take(1, len(batch) + 1)
+
+
+def test_minimal_sets_have_the_papers_numbers(world: _core.World, templates: _core.Templates) -> None:
+    pool = MinimalPool(world, pair=PAIR)
+    places = np.arange(pool.n_places, dtype=np.uint64)
+    ood = pool.questions(templates, seed=1, kind="ood", places=places)
+    iid = pool.questions(templates, seed=1, kind="iid", places=places)
+    assert (len(ood), len(iid)) == (2_560, 10_880)
+    assert (len(set(ood.image_idxs)), len(set(iid.image_idxs))) == (2_560, 3_200)
+    assert (ood.answers == 1).mean() == 0.75  # no
+    assert sum(map(pool.has_pair, range(pool.n_places))) == 640
+
+
+def test_scenes_of_a_minimal_pool_have_names_like_any_other(world: _core.World) -> None:
+    pool = MinimalPool(world, pair=PAIR)
+    indices = np.array([41, 42, 7], dtype=np.uint64)
+    scenes = _core.sample_scenes(world, seed=1, pool=pool.name, indices=indices)
+    assert scenes.indices.tolist() == [41, 42, 7]
+    assert scenes.n_objects.tolist() == [1, 1, 1]
+    with pytest.raises(SplitError, match="scene 99999 of 3840"):
+        _core.sample_scenes(world, seed=1, pool=pool.name, indices=np.array([99999], dtype=np.uint64))
+
+
+def test_questions_on_published_scenes(
+    world: _core.World, templates: _core.Templates, test_data: Path
+) -> None:
+    file = test_data / "real_clevr" / "CLEVR_val_scenes.json"
+    scenes = _core.SceneBatch.from_json(world.vocabulary, file.read_bytes(), file=str(file))
+    published = {scene["image_index"]: scene for scene in json.loads(file.read_bytes())["scenes"]}
+    batch = instantiate_questions(scenes, seed=5, templates=templates, questions_per_scene=4)
+    assert len(batch) == 4 * len(scenes)
+    for row in rows(batch):
+        scene = published[row["image_index"]]
+        assert answer_text(execute(row, scene)) == row["answer"]
+        assert row["image_filename"] == scene["image_filename"]
+
+
+@pytest.mark.parametrize(("folder", "n_families"), [("clevr_v1/templates", 90), ("closure_templates", 48)])
+def test_templates_of_others_load_and_ask(
+    world: _core.World, scan: PoolScan, test_data: Path, folder: str, n_families: int
+) -> None:
+    theirs = read_templates(world, test_data / folder)
+    assert theirs.n_families == n_families
+    batch = stream(scan, theirs).next(2)
+    assert set(batch.question_families) > set(range(0, n_families, 10))
+
+
+def test_a_folder_without_templates_is_named(world: _core.World, tmp_path: Path) -> None:
+    with pytest.raises(TemplateError, match="no JSON files"):
+        read_templates(world, tmp_path)
+    (tmp_path / "one_hop.json").write_text("[{]")
+    with pytest.raises(TemplateError, match=r"one_hop\.json:1:3"):
+        read_templates(world, tmp_path)
+
+
+def test_what_no_template_can_mention_is_said_at_once(
+    world: _core.World, scan: PoolScan, tmp_path: Path
+) -> None:
+    nodes = [{"type": "scene", "inputs": []}, {"type": "count", "inputs": [0]}]
+    template = {"text": ["How many things are there?"], "nodes": nodes, "params": [], "constraints": []}
+    (tmp_path / "bare.json").write_text(json.dumps([template]))
+    bare = read_templates(world, tmp_path)
+    assert bare.families_that_can_mention(PAIR) == []
+    with pytest.raises(SplitError, match="split complex_ood: no template can mention rubber cylinder"):
+        stream(scan, bare, split="complex_ood", questions="with")
+
+
+@pytest.mark.parametrize(
+    ("pair", "message"),
+    [
+        ((("material", "rubber"), ("material", "metal")), "both values of material"),
+        ((("material", "rubber"), ("shape", "metal")), '"metal" is no shape'),
+        ((("material", "rubber"),), "two or more values"),
+    ],
+)
+def test_what_is_no_pair_is_named(
+    scan: PoolScan, templates: _core.Templates, pair: tuple[tuple[str, str], ...], message: str
+) -> None:
+    with pytest.raises(SplitError, match=message):
+        stream(scan, templates, pair=pair)
+
+
+def test_rules_are_named(scan: PoolScan, templates: _core.Templates) -> None:
+    with pytest.raises(ValueError, match='scenes: "some"; known: any, without, with'):
+        stream(scan, templates, scenes="some")
