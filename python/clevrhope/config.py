@@ -4,7 +4,6 @@ What decides a dataset's content is here and in the world's own settings, which 
 win: preset, then file, then command line.
 """
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -102,10 +101,6 @@ class Config:
     def h5(self) -> bool:
         """Whether there is an HDF5 file a pool."""
         return self.images in ("h5", "both")
-
-    def world_json(self) -> str:
-        """The world's settings as the core reads them."""
-        return json.dumps(dict(self.world))
 
 
 PRESETS: Mapping[str, Config] = {

@@ -26,7 +26,7 @@ def test_later_sources_win(tmp_path: Path) -> None:
     config = resolve_config(file=file, train_questions=30)
     assert (config.preset, config.sizes.train, config.sizes.complex_ood) == ("small", 30, 7)
     assert config.sizes.complex_iid == PRESETS["small"].sizes.complex_iid
-    assert config.world_json() == '{"max_objects": 8}'
+    assert config.world == {"max_objects": 8}
     assert resolve_config(preset="paper", file=file).sizes.complex_iid == 120_000
     assert resolve_config() == PRESETS["demo"]
 

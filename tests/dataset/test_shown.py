@@ -121,13 +121,14 @@ def test_a_vocabulary_has_special_tokens_first_and_comes_back(tmp_path: Path) ->
 
 def provenance() -> Provenance:
     return Provenance(
-        "1",
-        "0.1.0",
-        7,
-        {"fingerprint": "abc", "constraints": {"max_objects": 10}},
-        {"folder": "a|b"},
-        None,
-        (),
+        dataset_version="1",
+        software_version="0.1.0",
+        seed=7,
+        world={"fingerprint": "abc", "constraints": {"max_objects": 10}},
+        attributes={"color": ["red", "blue"]},
+        templates={"folder": "a|b"},
+        rendering=None,
+        image_files=(),
     )
 
 
@@ -148,6 +149,8 @@ def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
     assert "| `train` | yes 75.0% | 75.0% | 25.0% |" in sheet
     assert "| `train` | 3 | 75.0% | 66.7% |" in sheet
     assert "1 of the 2 families can never mention the pair" in sheet
+    assert "by analysis: `one_hop.json` 3." in sheet
+    assert "| color red | 66.7% |" in sheet
     assert r"no \<leak\>" in sheet
     assert "| 1 `one_hop.json` 3 | 3 |" in sheet
     assert "| max\\_objects | 10 |" in sheet

@@ -176,6 +176,7 @@ def _provenance(resolved: Resolved, manifest: Manifest) -> Provenance:
         software_version=software_version(),
         seed=manifest.seed,
         world=manifest.world,
+        attributes=manifest.world["attributes"],
         templates={"fingerprint": manifest.templates["fingerprint"], "folder": manifest.config["templates"]},
         rendering=manifest.rendering,
         image_files=kinds,

@@ -6,7 +6,6 @@ The one module of the build that calls the native module.
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -25,7 +24,8 @@ from clevrhope._core import (
 from clevrhope.config import WINDOW, Config, StreamSplit
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
 from clevrhope.dataset.vocab import Vocab, make_vocab
-from clevrhope.errors import ConfigError
+from clevrhope.questions import read_templates, synonyms_path
+from clevrhope.scenes import read_world
 
 __all__ = ["MinimalPool", "Templates", "World"]
 
@@ -137,32 +137,16 @@ def open_world(config: Config) -> World:
         VocabularyError: a properties file without colours, say.
         SceneError: constraints that no scene can meet.
     """
-    properties = config.properties or assets.blender_assets() / "properties.json"
-    look = assets.blender_assets() / "look.json"
-    return World(
-        _read(properties),
-        _read(look),
-        config.world_json(),
-        properties_file=str(properties),
-        look_file=str(look),
-    )
+    return read_world(properties=config.properties, constraints=config.world)
 
 
 def open_templates(config: Config, world: World) -> Templates:
     """The question templates of a configuration.
 
     Raises:
-        ConfigError: a folder without templates.
-        TemplateError: a template that is none; says where.
+        TemplateError: a folder without templates, or a template that is none; says where.
     """
-    folder = config.templates or assets.question_templates()
-    files = [
-        (path.stem, _read(path)) for path in sorted(folder.glob("*.json")) if path.name not in _NOT_TEMPLATES
-    ]
-    if not files:
-        raise ConfigError(f"{folder}: no question templates (*.json) in it")
-    synonyms = _synonyms_file(config)
-    return Templates(files, _order(), _read(synonyms), world, synonyms_file=str(synonyms))
+    return read_templates(world, config.templates)
 
 
 def template_files(templates: Templates) -> list[str]:
@@ -188,44 +172,18 @@ def vocabulary(world: World, templates: Templates) -> Vocab:
 
 def synonyms(config: Config) -> Mapping[str, Sequence[str]]:
     """Value, relation or "thing" -> the words that questions have for it."""
-    words: Mapping[str, Sequence[str]] = json.loads(_read(_synonyms_file(config)))
+    path = synonyms_path(config.templates or assets.question_templates())
+    words: Mapping[str, Sequence[str]] = json.loads(path.read_bytes())
     return words
 
 
 def colours(config: Config) -> Mapping[str, Sequence[float]]:
     """Colour -> red, green, blue from 0 to 255."""
-    properties = config.properties or assets.blender_assets() / "properties.json"
-    named: Mapping[str, Sequence[float]] = json.loads(_read(properties))["colors"]
+    path = config.properties or assets.blender_assets() / "properties.json"
+    named: Mapping[str, Sequence[float]] = json.loads(path.read_bytes())["colors"]
     return named
-
-
-_NOT_TEMPLATES = ("synonyms.json", "families.json")
 
 
 def _n_windows(n: int, stream: StreamSplit) -> int:
     """Windows that give n questions if each scene gives all of its own; no more than a batch's."""
     return max(1, min(WINDOWS_A_BATCH, -(-n // (WINDOW * stream.questions_per_scene))))
-
-
-def _order() -> list[str]:
-    """Names of CLEVR's template files in the order of their families' numbers."""
-    listed = json.loads(_read(assets.question_templates() / "families.json"))["files"]
-    return [str(name).removesuffix(".json") for name in listed]
-
-
-def _synonyms_file(config: Config) -> Path:
-    """The synonyms beside a configuration's templates, above them (as in CLEVR's code), or the package's."""
-    own = assets.question_templates() / "synonyms.json"
-    if config.templates is None:
-        return own
-    beside = (config.templates / "synonyms.json", config.templates.parent / "synonyms.json")
-    return next((path for path in beside if path.is_file()), own)
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        raise ConfigError(f"{path}: no such file") from error
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error

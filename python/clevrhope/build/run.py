@@ -155,7 +155,10 @@ def _pictures(
     renderer: Renderer,
     progress: Progress,
 ) -> Manifest:
-    render_missing(work, resolved, renderer, progress)
+    if any(len(each.missing) for each in work):
+        manifest = replace(manifest, checked={})  # what was checked without these pictures is to be again
+        write_manifest(resolved.layout.manifest, manifest)
+        render_missing(work, resolved, renderer, progress)
     kinds = resolved.config.png + resolved.config.h5
     total = kinds * sum(len(each.used) for each in work)
     with progress.stage("Storing pictures", total=total, unit="pictures") as advance:
@@ -175,7 +178,9 @@ def _checked(resolved: Resolved, manifest: Manifest, progress: Progress) -> Mani
     unchecked = [hop for hop in manifest.splits if hop not in manifest.checked]
     with progress.stage("Looking for leaks", total=len(unchecked), unit="pairs") as advance:
         for hop in unchecked:
-            report = check_leaks(resolved.layout.root, resolved.hop(hop), words=words)
+            report = check_leaks(
+                resolved.layout.root, resolved.hop(hop), pictures=resolved.request.render, words=words
+            )
             if not report.ok:
                 shown = "; ".join(map(str, report.violations[:3]))
                 raise LeakError(f"{resolved.layout.hop(hop)}: {report.n_violations} violations: {shown}")

@@ -39,6 +39,8 @@ class Provenance:
     seed: int
     world: Mapping[str, object]
     """Fingerprint and constraints."""
+    attributes: Mapping[str, Sequence[str]]
+    """The world's attribute types, each with its values."""
     templates: Mapping[str, object]
     """Fingerprint and folder."""
     rendering: Mapping[str, object] | None
@@ -173,15 +175,16 @@ def _compared(data: SubDataset) -> str:
                 ("families that occur", *(len(each.families) for each in columns)),
             ],
         ),
-        "Values (share of the objects in the split's pictures, within each type all shares add up to 100%):",
+        "Values (share of the objects in the split's pictures; within each type they add up to 100%):",
         table(
             ["value", *(code(each.split) for each in columns)],
             [
                 (
-                    escape(value),
+                    escape(f"{kind} {value}"),
                     *(percent(each.values.get(value, 0) / max(_n_objects(each), 1)) for each in columns),
                 )
-                for value in columns[0].values
+                for kind, values in data.made_with.attributes.items()
+                for value in values
             ],
         ),
     ]
@@ -193,11 +196,10 @@ def _compared(data: SubDataset) -> str:
             f"{decimal(total_variation(iid.words, ood.words))}."
         )
     if data.families_never:
-        names = listed([_family_name(data, index) for index in data.families_never])
         parts.append(
             f"{len(data.families_never)} of the {len(data.families)} families can never mention the pair, "
-            "because their templates keep one of its types empty; `complex_ood` leaves them out by "
-            f"analysis: {names}."
+            "because their templates keep one of its types empty. `complex_ood` leaves them out by analysis: "
+            f"{_families_by_file(data, data.families_never)}."
         )
     return "\n\n".join(parts)
 
@@ -380,6 +382,14 @@ def _is_plain(value: object) -> bool:
 def _family_name(data: SubDataset, index: int) -> str:
     family = data.families.get(index)
     return str(index) if family is None else f"{code(family.file)} {family.index}"
+
+
+def _families_by_file(data: SubDataset, indices: Sequence[int]) -> str:
+    """Families as one lists them: each file once, with the places in it."""
+    places: dict[str, list[str]] = {}
+    for index in indices:
+        places.setdefault(data.families[index].file, []).append(str(data.families[index].index))
+    return "; ".join(f"{code(file)} {listed(numbers)}" for file, numbers in places.items())
 
 
 def _families(data: SubDataset) -> str:

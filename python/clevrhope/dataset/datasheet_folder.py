@@ -45,7 +45,9 @@ def folder_datasheet(data: WholeDataset) -> str:
         "## Why was it made, and by whom?",
         f"To measure systematic generalisation in visual question answering. It follows {PAPER}: for each "
         "held-out pair of attribute values a train set in which the pair never occurs, in pictures or in "
-        "words, and four test sets. Whoever ran clevrhope with the settings below made it.",
+        "words, and four test sets. Whoever ran clevrhope with the settings below made it; no funding is "
+        "recorded. It differs from the paper's own release in its scenes: all are sampled and rendered anew "
+        "(part of the paper's train pictures are CLEVR's), and phrasings are those of the templates below.",
         "## What is in it?",
         f"{number(len(held_out))} held-out pair{'s' if len(held_out) != 1 else ''}"
         f"{' and a dataset with nothing held out' if len(held_out) < len(data.hops) else ''}; "
