@@ -26,6 +26,7 @@ __all__ = [
     "execute_batch",
     "execute_tokens",
     "instantiate_questions",
+    "object_ids",
     "sample_scenes",
     "trace",
 ]
@@ -376,6 +377,9 @@ class SplitStream:
         Raises:
             SplitError: no more eligible scenes.
         """
+
+    def time_attempts(self, n_windows: int) -> npt.NDArray[np.uint64]:
+        """Nanoseconds of each attempt at a question in the next windows, kept or not; for benchmarks."""
 
     def prepare(self, n_windows: int) -> None:
         """Looks for the scenes of the next windows, so that `next` has only to ask.

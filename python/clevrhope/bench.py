@@ -67,6 +67,9 @@ class BenchResult:
     states_per_question: float
     """Search states for each train question kept."""
     ood_states_per_question: float
+    slowest_attempt_us: float
+    """The slowest 0.1% of attempts at a train question take at least so many microseconds."""
+    ood_slowest_attempt_us: float
     programs_per_second: float
     """Parsed once."""
     token_programs_per_second: float
@@ -123,6 +126,8 @@ def run(
         ood_questions_per_second=ood_rate,
         states_per_question=train_states,
         ood_states_per_question=ood_states,
+        slowest_attempt_us=train.slowest_attempt_us(work),
+        ood_slowest_attempt_us=ood.slowest_attempt_us(work),
         programs_per_second=programs_per_second,
         token_programs_per_second=token_programs_per_second,
         scenes_per_second=scenes_per_second,
@@ -140,6 +145,8 @@ ROWS: Mapping[str, tuple[str, str]] = {
     "ood_questions_per_second": ("questions a second, complex_ood", "{:,.0f}"),
     "states_per_question": ("search states a question, train", "{:.1f}"),
     "ood_states_per_question": ("search states a question, complex_ood", "{:.1f}"),
+    "slowest_attempt_us": ("slowest 0.1% of attempts, train, us", "{:,.0f}"),
+    "ood_slowest_attempt_us": ("slowest 0.1%, complex_ood, us", "{:,.0f}"),
     "programs_per_second": ("programs a second, parsed once", "{:,.0f}"),
     "token_programs_per_second": ("programs a second, from tokens", "{:,.0f}"),
     "scenes_per_second": ("scenes a second", "{:,.0f}"),
@@ -180,6 +187,11 @@ class _Splits:
             rates.append(len(questions) / (time.perf_counter() - began))
             states = stream.work["states"] / len(questions)
         return statistics.median(rates), states, questions
+
+    def slowest_attempt_us(self, work: Work) -> float:
+        """What the slowest 0.1% of attempts take at least, in microseconds."""
+        nanoseconds = self._stream().time_attempts(work.windows)
+        return float(np.quantile(nanoseconds, 0.999)) / 1_000
 
     def _stream(self) -> SplitStream:
         return SplitStream(

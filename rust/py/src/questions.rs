@@ -37,6 +37,9 @@ pub struct PyQuestionBatch {
     range: Range<usize>,
 }
 
+/// Rows of tokens, and how many there are in each.
+type TokenMatrix<'py> = (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>);
+
 /// What the pictures of scenes are called, by the scenes' indices.
 #[derive(Clone)]
 pub enum Pictures {
@@ -128,12 +131,7 @@ impl PyQuestionBatch {
         self.rows().iter().map(|question| question.text.as_str()).collect()
     }
 
-    fn question_tokens<'py>(
-        &self,
-        py: Python<'py>,
-        names: Vec<String>,
-        width: usize,
-    ) -> PyResult<(Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>)> {
+    fn question_tokens<'py>(&self, py: Python<'py>, names: Vec<String>, width: usize) -> PyResult<TokenMatrix<'py>> {
         let words = QuestionVocabulary::new(names.iter().map(String::as_str)).map_err(to_python)?;
         let encode = |question: &Question, row: &mut [i32]| words.encode_into(&question.text, row);
         let (rows, lengths) = py.detach(|| convert::token_rows(self.rows(), width, encode)).map_err(to_python)?;
@@ -145,7 +143,7 @@ impl PyQuestionBatch {
         py: Python<'py>,
         tokens: &PyProgramTokens,
         width: usize,
-    ) -> PyResult<(Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>)> {
+    ) -> PyResult<TokenMatrix<'py>> {
         let encode = |question: &Question, row: &mut [i32]| tokens.tokens.encode_into(&question.program, row);
         let (rows, lengths) = py.detach(|| convert::token_rows(self.rows(), width, encode)).map_err(to_python)?;
         Ok((convert::to_matrix(py, rows, width)?, PyArray1::from_vec(py, lengths)))

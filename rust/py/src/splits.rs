@@ -7,13 +7,20 @@ use crate::questions::{FIRST_WINDOWS, Pictures, PyQuestionBatch};
 use crate::templates::PyTemplates;
 use crate::world::PyWorld;
 use clevrhope_core::question::search::SearchStats;
-use clevrhope_core::split::{Holdout, MinimalPool, PoolScan, SplitRule, SplitStream, scan};
+use clevrhope_core::split::{Holdout, MinimalPool, PoolScan, SplitRule, SplitStream, Windows, scan};
 use clevrhope_core::vocab::Vocabulary;
-use numpy::PyReadonlyArray1;
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::time::Instant;
+
+/// The stopwatch of benchmarks.
+fn nanoseconds() -> u64 {
+    static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
+    BEGAN.elapsed().as_nanos() as u64
+}
 
 /// The scenes of a pool as programs see them, shared by all splits over the pool.
 #[pyclass(name = "PoolScan", module = "clevrhope._core", frozen)]
@@ -58,6 +65,20 @@ struct State {
 }
 
 impl PySplitStream {
+    /// Asks about the next windows piece by piece; `keep` is given each piece.
+    fn ask(&self, py: Python<'_>, n_windows: usize, mut keep: impl FnMut(Windows) + Send) -> PyResult<()> {
+        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let State { stream, n_scenes, work } = &mut *state;
+        self.look(py, stream, n_windows)?;
+        in_pieces(py, n_windows, FIRST_WINDOWS, |piece| {
+            let windows = stream.ask(piece.len()).map_err(to_python)?;
+            *n_scenes += windows.scenes;
+            work.add(windows.stats);
+            keep(windows);
+            Ok(())
+        })
+    }
+
     /// Looks at scenes until so many windows are whole.
     fn look(&self, py: Python<'_>, stream: &mut SplitStream, n_windows: usize) -> PyResult<()> {
         while stream.waiting_windows() < n_windows {
@@ -92,19 +113,17 @@ impl PySplitStream {
     }
 
     fn next(&self, py: Python<'_>, n_windows: usize) -> PyResult<PyQuestionBatch> {
-        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        let State { stream, n_scenes, work } = &mut *state;
-        self.look(py, stream, n_windows)?;
         let mut questions = Vec::new();
-        in_pieces(py, n_windows, FIRST_WINDOWS, |piece| {
-            let windows = stream.ask(piece.len()).map_err(to_python)?;
-            *n_scenes += windows.scenes;
-            work.add(windows.stats);
-            questions.extend(windows.questions);
-            Ok(())
-        })?;
+        self.ask(py, n_windows, |windows| questions.extend(windows.questions))?;
         let pictures = Pictures::OfPool(self.scan.pool().into());
         Ok(PyQuestionBatch::new(self.vocab.clone(), self.templates.templates.clone(), pictures, questions))
+    }
+
+    fn time_attempts<'py>(&self, py: Python<'py>, n_windows: usize) -> PyResult<Bound<'py, PyArray1<u64>>> {
+        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).stream.time_attempts(nanoseconds);
+        let mut attempt_ns = Vec::new();
+        self.ask(py, n_windows, |windows| attempt_ns.extend(windows.attempt_ns))?;
+        Ok(PyArray1::from_vec(py, attempt_ns))
     }
 
     fn prepare(&self, py: Python<'_>, n_windows: usize) -> PyResult<()> {

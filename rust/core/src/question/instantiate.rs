@@ -49,8 +49,14 @@ pub struct Workspace {
     pub searcher: Searcher,
     /// Work done for each family, by number.
     pub by_family: Vec<SearchStats>,
+    /// What the stopwatch said of each attempt, if there is one.
+    pub attempt_ns: Vec<u64>,
+    stopwatch: Option<Stopwatch>,
     balance: Balance,
 }
+
+/// A clock of the caller's, for benchmarks: nanoseconds since some moment. Nothing is decided by it.
+pub type Stopwatch = fn() -> u64;
 
 impl<'a> Instantiator<'a> {
     /// Families that can never satisfy the rule are left out, by analysis.
@@ -78,6 +84,8 @@ impl<'a> Instantiator<'a> {
         Workspace {
             searcher: Searcher::new(self.vocab),
             by_family: vec![SearchStats::default(); self.plans.len()],
+            attempt_ns: Vec::new(),
+            stopwatch: None,
             balance: Balance::new(self.plans.iter()),
         }
     }
@@ -145,7 +153,11 @@ impl<'a> Instantiator<'a> {
             holdout: self.holdout,
             max_options: MAX_OPTIONS,
         };
+        let began = workspace.stopwatch.map(|now| now());
         let verdict = workspace.searcher.attempt(&task, rng);
+        if let (Some(now), Some(began)) = (workspace.stopwatch, began) {
+            workspace.attempt_ns.push(now() - began);
+        }
         workspace.by_family[usize::from(family)].add(workspace.searcher.last_attempt());
         if verdict != Verdict::Found {
             return None;
@@ -189,6 +201,11 @@ impl<'a> Instantiator<'a> {
 }
 
 impl Workspace {
+    /// The same with each attempt timed.
+    pub fn timed_by(self, stopwatch: Option<Stopwatch>) -> Self {
+        Self { stopwatch, ..self }
+    }
+
     /// The sum of work done.
     pub fn stats(&self) -> SearchStats {
         let mut sum = SearchStats::default();

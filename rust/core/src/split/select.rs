@@ -5,7 +5,7 @@
 
 use super::holdout::Holdout;
 use super::scan::{CHUNK, PoolScan};
-use crate::question::instantiate::{Instantiator, Question};
+use crate::question::instantiate::{Instantiator, Question, Stopwatch};
 use crate::question::plan::Plan;
 use crate::question::search::{QuestionRule, SearchStats};
 use crate::question::template::TemplateSet;
@@ -69,6 +69,8 @@ pub struct Windows {
     /// Eligible scenes in these windows.
     pub scenes: usize,
     pub stats: SearchStats,
+    /// Nanoseconds of each attempt, where a stopwatch was given.
+    pub attempt_ns: Vec<u64>,
 }
 
 /// A split as a stream of windows.
@@ -87,6 +89,7 @@ pub struct SplitStream {
     looked_at: u64,
     /// Windows in a row that gave nothing.
     empty_windows: u32,
+    stopwatch: Option<Stopwatch>,
 }
 
 /// An eligible scene: its index, and the chunk that holds it.
@@ -113,6 +116,7 @@ impl SplitStream {
             waiting: VecDeque::new(),
             looked_at: 0,
             empty_windows: 0,
+            stopwatch: None,
             scan,
         };
         if stream.instantiator().usable_families().is_empty() {
@@ -125,6 +129,11 @@ impl SplitStream {
     pub fn next_windows(&mut self, count: usize) -> Result<Windows, SplitError> {
         self.look_for(count)?;
         self.ask(count)
+    }
+
+    /// Has each attempt timed from now on, for benchmarks; questions stay the same.
+    pub fn time_attempts(&mut self, stopwatch: Stopwatch) {
+        self.stopwatch = Some(stopwatch);
     }
 
     /// Passes over windows whose questions are there already.
@@ -168,27 +177,29 @@ impl SplitStream {
         let scenes: Vec<Eligible> = self.waiting.drain(..n_scenes).collect();
         let windows: Vec<&[Eligible]> = scenes.chunks_exact(WINDOW).collect();
         let instantiator = self.instantiator();
-        let made: Vec<(Vec<Question>, SearchStats)> = windows
+        let made: Vec<Windows> = windows
             .par_iter()
             .map_init(
-                || instantiator.workspace(),
+                || instantiator.workspace().timed_by(self.stopwatch),
                 |workspace, window| {
                     let before = workspace.stats();
                     let scenes = window.iter().map(|(index, chunk)| (*index, graph(chunk, *index)));
                     let questions = instantiator.window(workspace, scenes, &self.key, self.rule.per_scene);
-                    (questions, workspace.stats().since(before))
+                    let attempt_ns = std::mem::take(&mut workspace.attempt_ns);
+                    Windows { questions, scenes: window.len(), stats: workspace.stats().since(before), attempt_ns }
                 },
             )
             .collect();
         let mut all = Windows::default();
-        for ((questions, stats), window) in made.into_iter().zip(&windows) {
-            self.empty_windows = if questions.is_empty() { self.empty_windows + 1 } else { 0 };
+        for window in made {
+            self.empty_windows = if window.questions.is_empty() { self.empty_windows + 1 } else { 0 };
             if self.empty_windows == MOST_EMPTY_WINDOWS {
                 return Err(self.no_questions());
             }
-            all.scenes += window.len();
-            all.questions.extend(questions);
-            all.stats.add(stats);
+            all.scenes += window.scenes;
+            all.questions.extend(window.questions);
+            all.stats.add(window.stats);
+            all.attempt_ns.extend(window.attempt_ns);
         }
         Ok(all)
     }
