@@ -201,7 +201,13 @@ def page(question: str, *, sketch: bool = True) -> _Page:
         [Asked(question, "<yes>", "zero_hop.json")],
     )
     words = [frozenset({"rubber", "matte"}), frozenset({"cylinder", "cylinders"})]
-    hop = HopCards(HOP.name, HOP.words, words, [SplitCards("complex_ood", 4, 2, [card])])
+    hop = HopCards(
+        HOP.name,
+        HOP.words,
+        words,
+        frozenset({"red", "shiny"}.union(*words)),
+        [SplitCards("complex_ood", 4, 2, [card])],
+    )
     parser = _Page()
     parser.feed(contact_sheet(Sheet(7, 4, 2, 0, [hop])))
     parser.close()
@@ -221,6 +227,10 @@ def test_a_page_is_well_formed_escaped_and_offline() -> None:
 def test_the_pair_is_marked_where_a_question_has_words_for_both_values() -> None:
     assert page("How many matte cylinders are there?").marked[1:] == ["matte", "cylinders"]
     assert page("How many matte cubes are there?").marked[1:] == []
+    seen = page("Is the matte red cylinder left of the shiny cylinder a matte thing?")
+    assert seen.marked[1:] == ["matte", "cylinder"]
+    seen = page("How many matte things are either cylinders or red cubes?")
+    assert seen.marked[1:] == ["matte", "cylinders"]
 
 
 def test_the_box_is_that_of_the_objects_with_the_pair() -> None:

@@ -29,6 +29,8 @@ QUESTIONS_SHOWN = 5
 PICTURES_SHOWN_OF_MANY = 2
 """Pictures a split on the contact sheet, when there are more pairs than `MANY`."""
 MANY = 3
+PLACES_SHOWN = 2
+PICTURES_OF_A_PLACE = 4
 
 
 def write_vocabulary(resolved: Resolved) -> dict[str, FileRecord]:
@@ -198,10 +200,13 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
 
 def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -> HopCards:
     synonyms = engine.synonyms(resolved.config)
-    words = [
-        frozenset(form for word in (value, *synonyms.get(value, ())) for form in (word, f"{word}s"))
-        for _, value in hop.pair or ()
-    ]
+
+    def words(value: str) -> frozenset[str]:
+        return frozenset(form for word in (value, *synonyms.get(value, ())) for form in (word, f"{word}s"))
+
+    value_words = frozenset().union(
+        *(words(v) for _, values in resolved.world.attribute_types for v in values)
+    )
     splits = [
         SplitCards(
             split,
@@ -211,22 +216,25 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
         )
         for split, entry in manifest.splits[hop.name].items()
     ]
-    return HopCards(hop.name, hop.words, words, splits)
+    return HopCards(hop.name, hop.words, [words(value) for _, value in hop.pair or ()], value_words, splits)
 
 
 def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
     """The first pictures of a split; of a minimal one, whole places of four."""
     layout = resolved.layout
-    n_pictures = max(4, n_shown - n_shown % 4) if split.startswith("minimal") else n_shown
     by_picture: dict[int, list[Asked]] = {}
-    for row in islice(read_rows(layout.questions_json(hop.name, split)), 50 * n_pictures):
+    for row in islice(read_rows(layout.questions_json(hop.name, split)), 50 * n_shown):
         asked = Asked(
             row["question"],
             row["answer"],
             f"{row['template_filename']}, family {row['question_family_index']}",
         )
         by_picture.setdefault(row["image_index"], []).append(asked)
-    shown = sorted(list(by_picture)[:n_pictures])
+    if split.startswith("minimal"):
+        places = list(dict.fromkeys(index // PICTURES_OF_A_PLACE for index in by_picture))[:PLACES_SHOWN]
+        shown = sorted(index for index in by_picture if index // PICTURES_OF_A_PLACE in places)
+    else:
+        shown = sorted(list(by_picture)[:n_shown])
     pictures = dict(_shown_pictures(layout, pool, shown))
     colours = engine.colours(resolved.config)
     return [

@@ -72,13 +72,15 @@ def store_pictures(each: PoolPictures, resolved: Resolved, manifest: Manifest, a
             advance(1)
     if resolved.config.h5:
         sources = {index: folder for folder in (store, png_folder) for index in _png_indices(folder).tolist()}
-        aggregate_pictures(
+        changed = aggregate_pictures(
             h5,
             each.used.tolist(),
             lambda index: sources.get(index, png_folder) / layout.picture(pool, index).name,
             pool=pool,
             on_picture=lambda: advance(1),
         )
+        if not changed:
+            advance(len(each.used))
         files[layout.relative(h5)] = record(h5)
     if store.is_dir():
         shutil.rmtree(store)

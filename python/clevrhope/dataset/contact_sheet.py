@@ -77,6 +77,8 @@ class HopCards:
     """The pair as one reads it."""
     pair_words: Sequence[frozenset[str]]
     """For each of the two values, the words that questions have for it."""
+    value_words: frozenset[str]
+    """The words for any value: what may stand between the pair's words in one description."""
     splits: Sequence[SplitCards]
 
 
@@ -145,8 +147,8 @@ def _hop(hop: HopCards) -> str:
 
 def _split(hop: HopCards, split: SplitCards) -> str:
     kind = "minimal" if split.split.startswith("minimal") else "complex"
-    pair_words = hop.pair_words if split.split in ASKS_FOR_PAIR else ()
-    cards = "\n".join(_card(card, pair_words) for card in split.cards)
+    asks = split.split in ASKS_FOR_PAIR
+    cards = "\n".join(_card(card, hop if asks else None) for card in split.cards)
     return (
         f"<h3>{escape(split.split)} <span>{number(split.n_questions)} questions, {number(split.n_pictures)} "
         f"pictures</span></h3><p>{escape(SPLIT_WORDS.get(split.split, ''))}</p>"
@@ -154,14 +156,15 @@ def _split(hop: HopCards, split: SplitCards) -> str:
     )
 
 
-def _card(card: Card, pair_words: Sequence[frozenset[str]]) -> str:
+def _card(card: Card, marking: HopCards | None) -> str:
+    """A card; the words of `marking`'s pair are marked, if there is one."""
     boxes = "".join(
         f'<i style="left:{box.left:.2f}%;top:{box.top:.2f}%;'
         f'width:{box.width:.2f}%;height:{box.height:.2f}%"></i>'
         for box in card.pair_boxes
     )
     rows = "".join(
-        f'<li><span class="q">{_marked(asked.text, pair_words)}</span> '
+        f'<li><span class="q">{_marked(asked.text, marking) if marking else escape(asked.text)}</span> '
         f'<b class="a" title="{escape(asked.family)}">{escape(asked.answer)}</b></li>'
         for asked in card.questions
     )
@@ -172,14 +175,32 @@ def _card(card: Card, pair_words: Sequence[frozenset[str]]) -> str:
     )
 
 
-def _marked(text: str, pair_words: Sequence[frozenset[str]]) -> str:
-    """The question with the pair's words marked, when words of both values are in it."""
+def _marked(text: str, hop: HopCards) -> str:
+    """The question with the words marked that name the pair in one description ("rubber blue cylinder").
+
+    Where none does, as in "matte things that are either cylinders or cubes", all words of both values are.
+    """
     words = text.split(" ")
     bare = [word.strip("?,;.").lower() for word in words]
-    if not pair_words or not all(any(word in known for word in bare) for known in pair_words):
-        return escape(text)
-    known = frozenset().union(*pair_words)
+    places = _described(bare, hop)
+    if not places and all(any(word in known for word in bare) for known in hop.pair_words):
+        places = {place for known in hop.pair_words for place, word in enumerate(bare) if word in known}
     return " ".join(
-        f"<mark>{escape(word)}</mark>" if plain in known else escape(word)
-        for word, plain in zip(words, bare, strict=True)
+        f"<mark>{escape(word)}</mark>" if place in places else escape(word)
+        for place, word in enumerate(words)
     )
+
+
+def _described(bare: Sequence[str], hop: HopCards) -> set[int]:
+    """Places of the pair's words that have nothing but words for values between them."""
+    found: set[int] = set()
+    first, second = hop.pair_words
+    for place, word in enumerate(bare):
+        if word in first or word in second:
+            other = second if word in first else first
+            for further in range(place + 1, len(bare)):
+                if bare[further] in other:
+                    found |= {place, further}
+                if bare[further] in other or bare[further] not in hop.value_words:
+                    break
+    return found
