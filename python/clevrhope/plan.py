@@ -34,7 +34,7 @@ COUNTED = 20_000
 
 SCENES_LOOKED_AT = 2_000
 QUESTIONS_LOOKED_AT = 2_250
-PICTURES_TIMED = 2
+PICTURES_TIMED = 1
 BYTES_OF_ARRAYS = 30
 """Of a question in HDF5, compressed; measured on a train split of 5,600."""
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from building import Make, stamps, tree
 from PIL import Image
 
 from clevrhope.dataset.clevr_json import read_row_lines
@@ -12,7 +13,6 @@ from clevrhope.dataset.images_h5 import pictures_in, read_pictures
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import read_questions
 from clevrhope.errors import DatasetError
-from conftest import Make, stamps, tree
 
 SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 LARGER = {"train": 600, "complex_iid": 190, "complex_ood": 31, "minimal_places": 20}

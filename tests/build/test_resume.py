@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 
 import pytest
+from building import Make, command, request, tree
 from fake_renderer import FakeRenderer
 
 from clevrhope.build import build
 from clevrhope.errors import RenderError
-from conftest import Make, command, request, tree
 
 BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5", "--quiet")
 

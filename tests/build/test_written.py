@@ -7,13 +7,13 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from building import tree
 
 from clevrhope import execute
 from clevrhope.cli import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.scenes import SceneBatch, read_world
-from conftest import tree
 
 SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 
