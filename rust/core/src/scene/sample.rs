@@ -32,7 +32,7 @@ pub struct Pool<'w> {
 /// How often each constraint turned something down while scenes were sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Rejections {
-    /// Positions too near to another object, with the constraint's value.
+    /// Positions too near to another object.
     pub distance: u64,
     /// Positions nearly level with another object.
     pub margin: u64,
