@@ -1,0 +1,15 @@
+//! Questions, held against slow and obvious versions of the same rules, on random scenes.
+
+#![allow(clippy::unwrap_used, clippy::panic)] // In a test, a panic is the message.
+
+mod chi_square;
+mod distribution;
+mod engine;
+mod foreign;
+mod mention;
+mod minimal_sets;
+mod plain;
+mod reachable;
+mod template_errors;
+mod windows;
+mod world;

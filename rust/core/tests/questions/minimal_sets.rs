@@ -1,0 +1,209 @@
+//! The minimal sets have the numbers that CLEVR-HOPE gives, for every pair, and groups that are fair.
+
+use crate::world::{Templates, project_world};
+use clevrhope_core::Vocabulary;
+use clevrhope_core::program::execute;
+use clevrhope_core::question::instantiate::Question;
+use clevrhope_core::split::{Holdout, MinimalKind, MinimalPool};
+use clevrhope_core::vocab::Answer;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// CLEVR-HOPE's pairs by diversity.
+const PAIRS: [(usize, &[[&str; 2]]); 4] = [
+    (4, &[["large", "rubber"], ["small", "rubber"], ["large", "metal"], ["small", "metal"]]),
+    (
+        6,
+        &[
+            ["rubber", "cylinder"],
+            ["metal", "cylinder"],
+            ["rubber", "cube"],
+            ["metal", "cube"],
+            ["rubber", "sphere"],
+            ["large", "cylinder"],
+            ["small", "cylinder"],
+            ["small", "cube"],
+            ["large", "cube"],
+            ["small", "sphere"],
+        ],
+    ),
+    (
+        16,
+        &[
+            ["rubber", "cyan"],
+            ["rubber", "brown"],
+            ["rubber", "purple"],
+            ["metal", "red"],
+            ["metal", "gray"],
+            ["large", "cyan"],
+            ["small", "brown"],
+            ["small", "purple"],
+            ["small", "red"],
+            ["large", "gray"],
+        ],
+    ),
+    (24, &[["cyan", "cylinder"], ["brown", "sphere"], ["red", "cylinder"], ["gray", "cube"], ["purple", "sphere"]]),
+];
+
+/// Numbers of a minimal set.
+struct Row {
+    grids: usize,
+    grids_with_the_pair: usize,
+    combinations: usize,
+    copies: usize,
+    groups_with_the_pair: usize,
+    ood_questions: usize,
+    iid_images: usize,
+    iid_questions: usize,
+    /// Share of no in IID, in tenths of a percent.
+    iid_no: u32,
+}
+
+const fn row(numbers: [usize; 8], iid_no: u32) -> Row {
+    let [
+        grids,
+        grids_with_the_pair,
+        combinations,
+        copies,
+        groups_with_the_pair,
+        ood_questions,
+        iid_images,
+        iid_questions,
+    ] = numbers;
+    Row {
+        grids,
+        grids_with_the_pair,
+        combinations,
+        copies,
+        groups_with_the_pair,
+        ood_questions,
+        iid_images,
+        iid_questions,
+        iid_no,
+    }
+}
+
+/// The table by diversity, as worked out from the paper's six bounds.
+const TABLE: [Row; 4] = [
+    row([1, 1, 24, 40, 960, 3_840, 2_880, 8_640], 667),
+    row([3, 2, 16, 20, 640, 2_560, 3_200, 10_880], 706),
+    row([28, 7, 6, 5, 210, 840, 3_150, 11_970], 737),
+    row([84, 14, 4, 2, 112, 448, 2_576, 9_968], 742),
+];
+
+fn images(questions: &[Question]) -> BTreeSet<u64> {
+    questions.iter().map(|question| question.scene).collect()
+}
+
+fn no_share(questions: &[Question]) -> f64 {
+    questions.iter().filter(|q| q.answer == Answer::Bool(false)).count() as f64 / questions.len() as f64
+}
+
+#[test]
+fn the_numbers_are_the_papers_for_all_pairs() {
+    let world = project_world();
+    let vocab = world.vocab();
+    let templates = Templates::own(vocab);
+    let mut pairs = BTreeSet::new();
+    for ((diversity, of_it), row) in PAIRS.into_iter().zip(&TABLE) {
+        for pair in of_it {
+            pairs.insert(pair);
+            let holdout = Holdout::new(vocab, pair).unwrap();
+            let pool = MinimalPool::new(vocab, &holdout).unwrap();
+            let n: usize = (0..4).filter(|&k| holdout.values()[k].is_some()).map(|k| vocab.n_values(k)).product();
+            assert_eq!(n, diversity, "{pair:?}");
+            let shape = (pool.n_grids(), pool.n_combinations(), pool.copies(), pool.corners());
+            assert_eq!(shape, (row.grids, row.combinations, row.copies, 4), "{pair:?}");
+            let places = pool.places(pool.copies());
+            assert_eq!(places.len() as u64, pool.n_places());
+            let held = places.iter().filter(|&&place| pool.held_corner(place, &holdout).is_some()).count();
+            assert_eq!(held, row.grids_with_the_pair * row.combinations * row.copies, "{pair:?}");
+            let ask = |kind| pool.questions(&templates.set, 3, &holdout, kind, &places).unwrap();
+
+            let ood = ask(MinimalKind::Ood);
+            assert_eq!((ood.len(), images(&ood).len()), (row.ood_questions, row.ood_questions), "{pair:?}");
+            assert_eq!(ood.len(), 4 * row.groups_with_the_pair, "{pair:?}");
+            assert_eq!(no_share(&ood), 0.75, "{pair:?}");
+            let shows = |question: &Question| shows_pair(&pool, &holdout, question.scene);
+            assert_eq!(4 * ood.iter().filter(|q| shows(q)).count(), ood.len(), "{pair:?}");
+            assert!(ood.iter().all(|question| holdout.is_mentioned_in(&question.program)), "{pair:?}");
+
+            let iid = ask(MinimalKind::Iid);
+            assert_eq!((iid.len(), images(&iid).len()), (row.iid_questions, row.iid_images), "{pair:?}");
+            assert!((no_share(&iid) - f64::from(row.iid_no) / 1000.0).abs() < 0.0005, "{pair:?} {}", no_share(&iid));
+            assert!(!iid.iter().any(shows), "{pair:?}");
+            assert!(!iid.iter().any(|question| holdout.is_mentioned_in(&question.program)), "{pair:?}");
+            check_groups(&pool, vocab, &ood);
+        }
+    }
+    assert_eq!(pairs.len(), 29);
+}
+
+fn shows_pair(pool: &MinimalPool, holdout: &Holdout, scene: u64) -> bool {
+    let shown = pool.attributes(scene / 4, (scene % 4) as usize);
+    (0..4).all(|kind| holdout.values()[kind].is_none_or(|value| value == shown[kind]))
+}
+
+/// A group of four: one sentence, one place; the first picture matches it, the others change the first
+/// value, the second, both; nothing else changes.
+fn check_groups(pool: &MinimalPool, vocab: &Vocabulary, ood: &[Question]) {
+    for group in ood.chunks(4) {
+        let shown: Vec<[u8; 4]> = group.iter().map(|q| pool.attributes(q.scene / 4, (q.scene % 4) as usize)).collect();
+        let changed: Vec<Vec<usize>> =
+            shown.iter().map(|values| (0..4).filter(|&kind| values[kind] != shown[0][kind]).collect()).collect();
+        assert!(changed[1].len() == 1 && changed[2].len() == 1 && changed[1] != changed[2], "{changed:?}");
+        assert_eq!(changed[3], [changed[1].clone(), changed[2].clone()].concat());
+        assert!(group.iter().all(|q| q.text == group[0].text && q.program == group[0].program));
+        assert!(group.iter().all(|q| q.scene / 4 == group[0].scene / 4));
+        let answers: Vec<bool> = group.iter().map(|q| q.answer == Answer::Bool(true)).collect();
+        assert_eq!(answers, [true, false, false, false]);
+        group[0].program.check(vocab, &group[0].text).unwrap();
+        assert_eq!(group[0].program.steps.len(), 4, "two values and nothing else");
+    }
+}
+
+#[test]
+fn every_combination_of_the_other_values_is_used_equally_often() {
+    let world = project_world();
+    let vocab = world.vocab();
+    let holdout = Holdout::new(vocab, &["rubber", "cylinder"]).unwrap();
+    let pool = MinimalPool::new(vocab, &holdout).unwrap();
+    let mut counts: BTreeMap<[u8; 4], usize> = BTreeMap::new();
+    for place in pool.places(pool.copies()) {
+        (0..4).for_each(|corner| *counts.entry(pool.attributes(place, corner)).or_default() += 1);
+    }
+    assert_eq!(counts.len(), 2 * 8 * 2 * 3);
+    // Two of the three grids hold each shape.
+    assert!(counts.values().all(|&n| n == 2 * pool.copies()), "{counts:?}");
+}
+
+#[test]
+fn a_places_pictures_differ_in_the_values_alone_and_answers_hold() {
+    let world = project_world();
+    let vocab = world.vocab();
+    let templates = Templates::own(vocab);
+    for pair in [["rubber", "cylinder"], ["large", "cyan"]] {
+        let holdout = Holdout::new(vocab, &pair).unwrap();
+        let pool = MinimalPool::new(vocab, &holdout).unwrap();
+        let places = pool.sample_places(&holdout, 5, 3, 2);
+        assert_eq!(places.len(), 5);
+        let scenes = pool.scenes(&world, 5, &places).unwrap();
+        assert_eq!(scenes.len(), 20);
+        let mut staged = BTreeSet::new();
+        for pictures in scenes.chunks(4) {
+            let place = |i: usize| {
+                let object = &pictures[i].objects[0];
+                (object.position[0], object.position[1], object.rotation_deg, pictures[i].staging.clone())
+            };
+            assert!((0..4).all(|i| pictures[i].objects.len() == 1 && place(i) == place(0)));
+            staged.insert(format!("{:?}", place(0)));
+        }
+        assert_eq!(staged.len(), places.len(), "a place is drawn anew for each");
+        for kind in [MinimalKind::Ood, MinimalKind::Iid] {
+            for question in pool.questions(&templates.set, 5, &holdout, kind, &places).unwrap() {
+                let scene = scenes.iter().find(|scene| scene.index == question.scene).unwrap();
+                let answer = execute(&question.program, scene.graph(vocab).view(), vocab);
+                assert_eq!(answer, Ok(question.answer), "{}", question.text);
+            }
+        }
+    }
+}

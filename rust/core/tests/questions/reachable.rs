@@ -1,0 +1,228 @@
+//! What each family can ask on small scenes is what a list of all choices says, no less and no more.
+
+use crate::engine::{Engine, answers};
+use crate::plain::{Choice, Found, Listed, Plain};
+use crate::world::{Templates, TestScene, rng, tiny};
+use clevrhope_core::Vocabulary;
+use clevrhope_core::question::plan::Plan;
+use clevrhope_core::question::search::QuestionRule;
+use clevrhope_core::question::template::{NodeKind, Tail};
+use clevrhope_core::split::Holdout;
+use rayon::prelude::*;
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+/// A set of questions up to this size is to be covered whole.
+const WHOLE: usize = 500;
+/// A set of pairs of consecutive choices up to this size is to be covered, else single choices are.
+const PAIRS: usize = 1_500;
+/// Attempts for each thing to be covered before its absence counts.
+const ATTEMPTS: usize = 150;
+const RULES: [QuestionRule; 3] = [QuestionRule::Any, QuestionRule::Without, QuestionRule::With];
+
+/// Part of a question: its answer; with a choice, two in a row, or all of up to five, after their place, a
+/// nibble each value.
+type Part = (u32, u128);
+
+/// How much of a question is told apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Grain {
+    Whole,
+    Pairs,
+    Singles,
+}
+
+impl Grain {
+    fn parts(self, answer: u32, choices: &[Choice]) -> impl Iterator<Item = Part> {
+        assert!(choices.len() <= 5, "no nibbles for {} choices", choices.len());
+        let length = match self {
+            Self::Whole => choices.len(),
+            Self::Pairs => choices.len().min(2),
+            Self::Singles => 1,
+        };
+        choices.windows(length).enumerate().map(move |(place, part)| {
+            let values = part.iter().flatten().map(|value| value.map_or(0, |v| u128::from(v) + 1));
+            (answer, values.fold(place as u128, |all, value| all << 4 | value))
+        })
+    }
+}
+
+/// What a list of all choices gives under one rule: parts, and the fewest trivial relations of a
+/// question that has them.
+#[derive(Default)]
+struct Reachable {
+    whole: HashMap<Part, u32>,
+    pairs: HashMap<Part, u32>,
+    singles: HashMap<Part, u32>,
+    answers: BTreeSet<u32>,
+}
+
+impl Reachable {
+    fn add(&mut self, question: &Listed<'_>) {
+        self.answers.insert(question.answer);
+        let grains = [Grain::Singles, Grain::Pairs, Grain::Whole];
+        for (grain, set) in grains.iter().zip([&mut self.singles, &mut self.pairs, &mut self.whole]) {
+            if *grain == Grain::Whole && set.len() > WHOLE {
+                continue;
+            }
+            for part in grain.parts(question.answer, question.choices) {
+                let fewest = set.entry(part).or_insert(question.n_trivial);
+                *fewest = question.n_trivial.min(*fewest);
+            }
+        }
+    }
+
+    /// The finest grain that sampling can cover, and its parts.
+    fn grain(&self) -> (Grain, &HashMap<Part, u32>) {
+        if self.whole.len() <= WHOLE {
+            (Grain::Whole, &self.whole)
+        } else if self.pairs.len() <= PAIRS {
+            (Grain::Pairs, &self.pairs)
+        } else {
+            (Grain::Singles, &self.singles)
+        }
+    }
+}
+
+/// A family on a scene.
+struct Case<'a> {
+    vocab: &'a Vocabulary,
+    templates: &'a Templates,
+    plan: &'a Plan,
+    family: usize,
+    scene: &'a TestScene,
+    holdout: &'a Holdout,
+    seed: u64,
+}
+
+impl Case<'_> {
+    /// What is reachable, in the order of `RULES`.
+    fn list(&self) -> [Reachable; 3] {
+        let mut by_rule: [Reachable; 3] = std::array::from_fn(|_| Reachable::default());
+        let plain = Plain::new(self.vocab, &self.templates.raw[self.family], self.scene);
+        plain.all(self.holdout, &mut |question| {
+            by_rule[0].add(&question);
+            by_rule[if question.mentions { 2 } else { 1 }].add(&question);
+        });
+        by_rule
+    }
+
+    /// Checks all rules; whether there are questions at all, and faults.
+    fn check(&self) -> (bool, Vec<String>) {
+        let mut faults = Vec::new();
+        let by_rule = self.list();
+        for (rule, reachable) in RULES.into_iter().zip(&by_rule) {
+            let fault = self.check_answers(rule, reachable).or_else(|| self.check_parts(rule, reachable));
+            let (family, n) = (self.templates.name(self.family), self.scene.objects.len());
+            faults.extend(fault.map(|fault| format!("{family}, {n} objects, {rule:?}: {fault}")));
+        }
+        (!by_rule[0].answers.is_empty(), faults)
+    }
+
+    /// Restricted to one answer, the search finds a question exactly when there is one.
+    fn check_answers(&self, rule: QuestionRule, reachable: &Reachable) -> Option<String> {
+        let mut rng = rng("one answer", self.seed);
+        let mut engine = Engine::new(self.vocab, self.plan, self.scene, Some(self.holdout));
+        for answer in 0..self.plan.n_answers as u32 {
+            let is_listed = reachable.answers.contains(&answer);
+            // A question may hang on an option that only some attempts are offered.
+            let attempts = if is_listed { 400 } else { 5 };
+            let found = (0..attempts).find_map(|_| engine.search(answers([answer]), rule, &mut rng));
+            match (is_listed, found) {
+                (true, None) => return Some(format!("no question with answer {answer} in {attempts} attempts")),
+                (false, Some(found)) => return Some(format!("{found:?} is not listed")),
+                (_, Some(found)) if found.answer != answer => {
+                    return Some(format!("asked for {answer}, got {found:?}"));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Sampling gives the parts that are listed, and no other.
+    fn check_parts(&self, rule: QuestionRule, reachable: &Reachable) -> Option<String> {
+        let (grain, listed) = reachable.grain();
+        let mut rng = rng("parts", self.seed);
+        let mut engine = Engine::new(self.vocab, self.plan, self.scene, Some(self.holdout));
+        for &wanted in &reachable.answers {
+            // Two trivial relations in one question are too rare to wait for.
+            let common = listed.iter().filter(|((answer, _), n_trivial)| *answer == wanted && **n_trivial < 2);
+            let mut missing: HashSet<Part> = common.map(|(part, _)| *part).collect();
+            for _ in 0..ATTEMPTS * missing.len().max(4) {
+                let Some(Found { answer, choices }) = engine.search(answers([wanted]), rule, &mut rng) else {
+                    continue;
+                };
+                for part in grain.parts(answer, &choices) {
+                    missing.remove(&part);
+                    if !listed.contains_key(&part) {
+                        return Some(format!("answer {answer}, {choices:?} is not listed"));
+                    }
+                }
+                if missing.is_empty() {
+                    break;
+                }
+            }
+            if let Some((_, part)) = missing.iter().next() {
+                return Some(format!("answer {wanted}: {} {grain:?} never came up, {part:x} for one", missing.len()));
+            }
+        }
+        None
+    }
+}
+
+/// Two objects that differ in shape alone or in all, and three: seen from every side, or all in a row.
+fn scenes(vocab: &Vocabulary) -> Vec<TestScene> {
+    let mut rng = rng("small scenes", 0);
+    let row = |objects: Vec<[u8; 4]>| {
+        let n = objects.len() as u8;
+        let before: Vec<Vec<u8>> = (0..n).map(|o| (0..o).collect()).collect();
+        let after: Vec<Vec<u8>> = (0..n).map(|o| (o + 1..n).collect()).collect();
+        TestScene::new(vocab, objects, vec![before, after, vec![Vec::new(); n.into()], vec![Vec::new(); n.into()]])
+    };
+    vec![
+        row(vec![[0, 0, 0, 0], [0, 0, 0, 1]]),
+        TestScene::placed(vocab, vec![[0, 1, 0, 0], [1, 0, 0, 1]], &mut rng),
+        row(vec![[0, 0, 0, 0], [0, 0, 0, 1], [0, 0, 0, 1]]),
+        TestScene::placed(vocab, vec![[1, 1, 0, 1], [1, 0, 0, 1], [1, 0, 0, 0]], &mut rng),
+    ]
+}
+
+#[test]
+fn every_family_reaches_what_a_list_of_all_choices_gives() {
+    let vocab = tiny();
+    let templates = Templates::own(&vocab);
+    let plans = templates.plans(&vocab);
+    let holdout = Holdout::new(&vocab, &["rubber", "cylinder"]).unwrap();
+    let scenes = scenes(&vocab);
+    let mut cases = Vec::new();
+    for (family, plan) in plans.iter().enumerate() {
+        for scene in &scenes[scenes_for(plan)] {
+            let (vocab, templates, holdout, seed) = (&vocab, &templates, &holdout, cases.len() as u64);
+            cases.push(Case { vocab, templates, plan, family, scene, holdout, seed });
+        }
+    }
+    let checked: Vec<(usize, bool, Vec<String>)> = cases
+        .par_iter()
+        .map(|case| {
+            let (has_questions, faults) = case.check();
+            (case.family, has_questions, faults)
+        })
+        .collect();
+    let faults: Vec<&String> = checked.iter().flat_map(|(_, _, faults)| faults).collect();
+    assert!(faults.is_empty(), "{} faults: {faults:#?}", faults.len());
+    let asked: BTreeSet<usize> = checked.iter().filter(|(_, has, _)| *has).map(|(family, ..)| *family).collect();
+    let silent: Vec<String> = (0..plans.len()).filter(|f| !asked.contains(f)).map(|f| templates.name(f)).collect();
+    assert!(silent.is_empty(), "nothing to ask on any of these scenes: {silent:?}");
+}
+
+/// The scenes that a family's choices can all be listed on in a second or so.
+fn scenes_for(plan: &Plan) -> std::ops::Range<usize> {
+    let n_choices = plan.nodes.iter().filter(|node| node.is_choice).count();
+    let n_counts = plan.nodes.iter().filter(|node| node.kind == NodeKind::RelateFilter(Tail::Count)).count();
+    match (n_choices, n_counts) {
+        (0..=2, _) => 0..4,
+        _ if !plan.relates.is_empty() => 0..4,
+        (_, 2) => 0..1,
+        _ => 0..2,
+    }
+}

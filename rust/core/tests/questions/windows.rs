@@ -1,0 +1,174 @@
+//! Splits over a pool: the same at any number of threads, cut anywhere, in balance, true to their rule.
+
+use crate::mention::{Words, program_mentions};
+use crate::world::{Templates, own_folder, project_world};
+use clevrhope_core::program::execute;
+use clevrhope_core::program::function::Type;
+use clevrhope_core::question::instantiate::Question;
+use clevrhope_core::question::search::QuestionRule;
+use clevrhope_core::scene::{Pool, World};
+use clevrhope_core::split::{Holdout, PoolScan, SceneRule, SplitRule, SplitStream, WINDOW};
+use clevrhope_core::vocab::Answer;
+use clevrhope_core::{SceneGraph, Vocabulary};
+use rayon::ThreadPoolBuilder;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, LazyLock};
+
+const SEED: u64 = 11;
+const TRAIN: (&str, SceneRule, QuestionRule, u32) = ("train", SceneRule::Without, QuestionRule::Without, 9);
+const OOD: (&str, SceneRule, QuestionRule, u32) = ("test_ood", SceneRule::With, QuestionRule::With, 1);
+
+/// A world whose pictures are small, so that its scenes are quick to sample.
+static WORLD: LazyLock<Arc<World>> = LazyLock::new(|| Arc::new(project_world()));
+static TEMPLATES: LazyLock<Arc<Templates>> = LazyLock::new(|| Arc::new(Templates::own(WORLD.vocab())));
+
+fn holdout(vocab: &Vocabulary) -> Holdout {
+    Holdout::new(vocab, &["rubber", "cylinder"]).unwrap()
+}
+
+/// The first windows of a split, asked for so many at a time.
+fn questions(split: (&str, SceneRule, QuestionRule, u32), at_a_time: &[usize], n_threads: usize) -> Vec<Vec<Question>> {
+    let (pool, scenes, questions, per_scene) = split;
+    let rule = SplitRule { name: pool.to_owned(), scenes, questions, per_scene };
+    let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, pool));
+    let templates = Arc::new(TEMPLATES.set.clone());
+    let holdout = holdout(WORLD.vocab());
+    let threads = ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
+    threads.install(|| {
+        let mut stream = SplitStream::new(scan, templates, rule, Some(holdout)).unwrap();
+        at_a_time.iter().map(|&count| stream.next_windows(count).unwrap().questions).collect()
+    })
+}
+
+/// The split's first scenes, found by looking at each object of each scene of the pool.
+fn eligible(split: (&str, SceneRule, QuestionRule, u32), n: usize) -> Vec<(u64, SceneGraph)> {
+    let vocab = WORLD.vocab();
+    let (rubber, cylinder) = (vocab.value(2, "rubber").unwrap() as u8, vocab.value(3, "cylinder").unwrap() as u8);
+    let pool = Pool::new(&WORLD, SEED, split.0);
+    (0..)
+        .map(|index| (index, pool.scene(index).unwrap()))
+        .filter(|(_, scene)| {
+            let has = scene.objects.iter().any(|o| o.attributes[2] == rubber && o.attributes[3] == cylinder);
+            has == (split.1 == SceneRule::With)
+        })
+        .map(|(index, scene)| (index, scene.graph(vocab)))
+        .take(n)
+        .collect()
+}
+
+#[test]
+fn a_split_is_the_same_at_any_number_of_threads_and_a_prefix_of_a_longer_one() {
+    for split in [TRAIN, OOD] {
+        let whole = questions(split, &[2], 1).concat();
+        assert_eq!(whole, questions(split, &[2], 5).concat());
+        let apart = questions(split, &[1, 1], 2);
+        assert!(!apart[0].is_empty() && !apart[1].is_empty());
+        assert_eq!(whole, apart.concat());
+    }
+}
+
+#[test]
+fn scenes_come_in_order_with_at_most_as_many_questions_as_wanted() {
+    for split in [TRAIN, OOD] {
+        let made = questions(split, &[1, 1], 2);
+        let scenes = eligible(split, 2 * WINDOW);
+        for (window, made) in made.iter().enumerate() {
+            let own: BTreeSet<u64> = scenes[window * WINDOW..][..WINDOW].iter().map(|(index, _)| *index).collect();
+            assert!(made.is_sorted_by_key(|question| question.scene));
+            let mut families: BTreeMap<u64, Vec<u16>> = BTreeMap::new();
+            for question in made {
+                assert!(own.contains(&question.scene), "scene {} is not of window {window}", question.scene);
+                families.entry(question.scene).or_default().push(question.family);
+            }
+            for (scene, families) in &families {
+                assert!(families.len() <= split.3 as usize, "scene {scene}");
+                let different: BTreeSet<_> = families.iter().collect();
+                assert_eq!(different.len(), families.len(), "scene {scene} has a family twice");
+            }
+            // Few scenes have too little to ask about.
+            let wanted = WINDOW * split.3 as usize;
+            assert!(made.len() > wanted * 98 / 100, "{} of {wanted} questions", made.len());
+        }
+    }
+}
+
+/// CLEVR's rule, from its counts.
+fn may_be_kept(counts: &[u32], answer: usize) -> bool {
+    let mut sorted = counts.to_vec();
+    sorted.sort_unstable();
+    let (second, median) = (sorted[sorted.len() - 2], sorted[sorted.len() / 2].max(5));
+    f64::from(counts[answer]) <= 1.1 * f64::from(second) && f64::from(counts[answer]) <= 5.0 * f64::from(median)
+}
+
+#[test]
+fn every_question_was_in_balance_when_it_was_taken() {
+    let vocab = WORLD.vocab();
+    for split in [TRAIN, OOD] {
+        for made in questions(split, &[1, 1], 2) {
+            let mut uses = vec![0u32; TEMPLATES.raw.len()];
+            let mut counts: Vec<Vec<u32>> = TEMPLATES
+                .set
+                .families()
+                .iter()
+                .map(|family| match family.output() {
+                    Type::Bool => vec![0; 2],
+                    Type::Value(kind) => vec![0; vocab.n_values(kind.into())],
+                    _ => vec![0; usize::from(vocab.largest_count()) + 1],
+                })
+                .collect();
+            for of_scene in made.chunk_by(|a, b| a.scene == b.scene) {
+                let before = uses.clone();
+                let order: Vec<u32> = of_scene.iter().map(|question| before[usize::from(question.family)]).collect();
+                assert!(order.is_sorted(), "scene {}: families used {order:?} times", of_scene[0].scene);
+                for question in of_scene {
+                    let family = usize::from(question.family);
+                    let answer = match question.answer {
+                        Answer::Bool(truth) => usize::from(truth),
+                        Answer::Integer(n) => n.into(),
+                        Answer::Value(_, value) => value.into(),
+                    };
+                    assert!(may_be_kept(&counts[family], answer), "{question:?} after {:?}", counts[family]);
+                    counts[family][answer] += 1;
+                    uses[family] += 1;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn every_question_keeps_its_rule_in_program_and_words_and_its_answer() {
+    let vocab = WORLD.vocab();
+    let synonyms = std::fs::read(own_folder().join("synonyms.json")).unwrap();
+    let words = Words::new(vocab, &serde_json::from_slice(&synonyms).unwrap(), ["rubber", "cylinder"]);
+    let pair: BTreeSet<(u8, u8)> = ["rubber", "cylinder"]
+        .iter()
+        .map(|name| vocab.find_value(name).unwrap())
+        .map(|(kind, value)| (kind as u8, value as u8))
+        .collect();
+    for split in [TRAIN, OOD] {
+        let scenes: BTreeMap<u64, SceneGraph> = eligible(split, WINDOW).into_iter().collect();
+        for question in questions(split, &[1], 2).concat() {
+            let wanted = split.2 == QuestionRule::With;
+            assert_eq!(program_mentions(&question.program, &pair), wanted, "{}", question.text);
+            if wanted {
+                assert!(words.anywhere(&question.text), "{}", question.text);
+            } else {
+                assert!(!words.in_one_phrase(&question.text), "{}", question.text);
+            }
+            let scene = scenes[&question.scene].view();
+            assert_eq!(execute(&question.program, scene, vocab), Ok(question.answer), "{}", question.text);
+        }
+    }
+}
+
+#[test]
+fn a_small_set_shows_all_families() {
+    let made = questions(TRAIN, &[1], 2).concat();
+    let families: BTreeSet<u16> = made[..90].iter().map(|question| question.family).collect();
+    assert!(families.len() >= 85, "{} families in 90 questions", families.len());
+    // No file's families come first: ties are broken at random.
+    let first: BTreeSet<&str> =
+        made[..9].iter().map(|q| TEMPLATES.set.families()[usize::from(q.family)].file.as_str()).collect();
+    assert!(first.len() >= 3, "{first:?}");
+}
