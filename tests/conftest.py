@@ -1,6 +1,7 @@
 """What all tests share: where real CLEVR files are, and how hypothesis runs."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,11 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 # A loaded machine is slow, not wrong; and a failure must come again in the next run.
 settings.register_profile("clevrhope", deadline=None, derandomize=True)
 settings.load_profile("clevrhope")
+
+# A shell starts a background job with Ctrl-C ignored, and what such a job starts inherits that: the programs
+# that these tests interrupt would not notice. A handler, of which they inherit nothing, undoes it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")
