@@ -6,15 +6,22 @@
 use super::plan::{AnswerSet, Plan};
 use crate::rng::StreamRng;
 
+/// What the median of a family's counts is taken for at least.
+const LEAST_MEDIAN: u32 = 5;
+
 /// A window's counters.
 pub struct Balance {
+    /// Questions so far, by family.
+    questions: Vec<u16>,
     families: Vec<Counts>,
-    /// Families not yet tried on the scene at hand.
+    /// `questions` of the families not yet tried on the scene at hand, `TRIED` for all others.
     untried: Vec<u16>,
 }
 
+/// More questions than a family can have in a window.
+const TRIED: u16 = u16::MAX;
+
 struct Counts {
-    questions: u32,
     answers: Vec<u32>,
     acceptable: AnswerSet,
 }
@@ -22,12 +29,13 @@ struct Counts {
 impl Balance {
     /// Counters at zero, for families with so many answers each.
     pub fn new<'a>(plans: impl Iterator<Item = &'a Plan>) -> Self {
-        let families = plans.map(|plan| Counts::new(plan.n_answers)).collect();
-        Self { families, untried: Vec::new() }
+        let families: Vec<Counts> = plans.map(|plan| Counts::new(plan.n_answers)).collect();
+        Self { questions: vec![0; families.len()], untried: vec![TRIED; families.len()], families }
     }
 
     /// Back to zero: a new window.
     pub fn reset(&mut self) {
+        self.questions.fill(0);
         for family in &mut self.families {
             *family = Counts::new(family.answers.len());
         }
@@ -35,20 +43,35 @@ impl Balance {
 
     /// A new scene, on which the families given may be tried.
     pub fn start(&mut self, among: &[u16]) {
-        self.untried.clear();
-        self.untried.extend_from_slice(among);
+        self.untried.fill(TRIED);
+        for &family in among {
+            self.untried[usize::from(family)] = self.questions[usize::from(family)];
+        }
     }
 
     /// The next family to try on the scene: the least used, ties broken at random.
     pub fn next_family(&mut self, rng: &mut StreamRng) -> Option<u16> {
-        let used = |family: u16| self.families[usize::from(family)].questions;
-        let least = self.untried.iter().map(|&family| used(family)).min()?;
-        let ties = self.untried.iter().filter(|&&family| used(family) == least).count();
-        let drawn = rng.below(ties as u32) as usize;
-        let mut tied = self.untried.iter().enumerate().filter(|&(_, &family)| used(family) == least);
-        let (place, &family) = tied.nth(drawn)?;
-        self.untried.remove(place);
-        Some(family)
+        let least = self.untried.iter().copied().fold(TRIED, u16::min);
+        if least == TRIED {
+            return None;
+        }
+        let count = |families: &[u16]| families.iter().map(|&used| u16::from(used == least)).sum::<u16>();
+        let mut drawn = rng.below(u32::from(count(&self.untried))) as u16;
+        // Whole stretches are passed over at once.
+        const STRETCH: usize = 16;
+        let mut start = 0;
+        for stretch in self.untried.chunks(STRETCH) {
+            let ties = count(stretch);
+            if drawn < ties {
+                break;
+            }
+            drawn -= ties;
+            start += STRETCH;
+        }
+        let mut tied = (start..self.untried.len()).filter(|&family| self.untried[family] == least);
+        let family = tied.nth(usize::from(drawn))?;
+        self.untried[family] = TRIED;
+        Some(family as u16)
     }
 
     /// The answers that a family may give next.
@@ -58,8 +81,9 @@ impl Balance {
 
     /// Counts a question.
     pub fn accept(&mut self, family: u16, answer: u32) {
+        let questions = &mut self.questions[usize::from(family)];
+        *questions = (*questions + 1).min(TRIED - 1);
         let family = &mut self.families[usize::from(family)];
-        family.questions += 1;
         family.answers[answer as usize] += 1;
         family.acceptable = acceptable(&family.answers);
     }
@@ -67,16 +91,27 @@ impl Balance {
 
 impl Counts {
     fn new(n_answers: usize) -> Self {
-        Self { questions: 0, answers: vec![0; n_answers], acceptable: AnswerSet::first(n_answers) }
+        Self { answers: vec![0; n_answers], acceptable: AnswerSet::first(n_answers) }
     }
 }
 
 /// The rule, on a family's counts by answer. A family with one answer has no second: it may repeat it.
 pub fn acceptable(counts: &[u32]) -> AnswerSet {
-    let mut sorted = counts.to_vec();
-    sorted.sort_unstable();
-    let second = if sorted.len() < 2 { f64::INFINITY } else { f64::from(sorted[sorted.len() - 2]) };
-    let median = sorted.get(sorted.len() / 2).copied().unwrap_or(0).max(5);
+    let (mut first, mut second, mut frequent) = (0, 0, 0);
+    for &count in counts {
+        second = second.max(count.min(first));
+        first = first.max(count);
+        frequent += usize::from(count > LEAST_MEDIAN);
+    }
+    let second = if counts.len() < 2 { f64::INFINITY } else { f64::from(second) };
+    let middle = counts.len() / 2;
+    let median = if frequent < counts.len() - middle {
+        LEAST_MEDIAN
+    } else {
+        let mut sorted = counts.to_vec();
+        sorted.sort_unstable();
+        sorted.get(middle).copied().unwrap_or(LEAST_MEDIAN)
+    };
     let mut set = AnswerSet::EMPTY;
     for (answer, &count) in counts.iter().enumerate() {
         if f64::from(count) <= 1.1 * second && count <= 5 * median {

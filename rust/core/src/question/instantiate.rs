@@ -4,6 +4,7 @@
 //! the scene has as many questions as wanted, as in the CLEVR generator.
 
 use super::balance::Balance;
+use super::page::Page;
 use super::plan::Plan;
 use super::search::{QuestionRule, SearchStats, Searcher, Task, Verdict, chosen_values};
 use super::template::{MAX_NODES, MAX_PARAMS, NodeKind, TemplateSet};
@@ -53,6 +54,7 @@ pub struct Workspace {
     pub attempt_ns: Vec<u64>,
     stopwatch: Option<Stopwatch>,
     balance: Balance,
+    page: Page,
 }
 
 /// A clock of the caller's, for benchmarks: nanoseconds since some moment. Nothing is decided by it.
@@ -82,11 +84,12 @@ impl<'a> Instantiator<'a> {
 
     pub fn workspace(&self) -> Workspace {
         Workspace {
-            searcher: Searcher::new(self.vocab),
+            searcher: Searcher::new(self.vocab, self.holdout),
             by_family: vec![SearchStats::default(); self.plans.len()],
             attempt_ns: Vec::new(),
             stopwatch: None,
             balance: Balance::new(self.plans.iter()),
+            page: Page::default(),
         }
     }
 
@@ -101,7 +104,7 @@ impl<'a> Instantiator<'a> {
         per_scene: u32,
     ) -> Vec<Question> {
         workspace.balance.reset();
-        let mut questions = Vec::new();
+        let mut questions = Vec::with_capacity(scenes.size_hint().0 * per_scene as usize);
         for (index, scene) in scenes {
             self.scene(workspace, index, scene, &mut key.at(index), per_scene, &mut questions);
         }
@@ -117,7 +120,7 @@ impl<'a> Instantiator<'a> {
         per_scene: u32,
         questions: &mut Vec<Question>,
     ) {
-        workspace.searcher.options.load(scene, self.holdout);
+        workspace.searcher.options.load(scene);
         workspace.balance.start(&self.usable);
         let mut left = per_scene;
         while left > 0
@@ -164,12 +167,12 @@ impl<'a> Instantiator<'a> {
         }
         let answer = workspace.searcher.answer(plan);
         workspace.balance.accept(family, answer);
-        Some(self.question(&workspace.searcher, (index, scene), family, answer, rng))
+        Some(self.question(workspace, (index, scene), family, answer, rng))
     }
 
     fn question(
         &self,
-        searcher: &Searcher,
+        workspace: &mut Workspace,
         (scene_index, scene): (u64, SceneView<'_>),
         family: u16,
         answer: u32,
@@ -180,16 +183,17 @@ impl<'a> Instantiator<'a> {
         let mut values = [None; MAX_PARAMS];
         let mut program = ProgramBuilder { steps: Vec::with_capacity(32), outputs: [0; MAX_NODES], n_nodes: 0 };
         for (at, node) in plan.nodes.iter().enumerate() {
-            let choice = searcher.choices()[at];
-            let chosen = chosen_values(node.kind, choice, searcher.options.combinations());
-            for (&param, value) in plan.params_of[at].iter().zip(chosen) {
+            let choice = workspace.searcher.choices()[at];
+            let chosen = chosen_values(node.kind, choice, workspace.searcher.options.combinations());
+            for (&param, &value) in plan.params_of[at].iter().zip(&*chosen) {
                 values[usize::from(param)] = value;
             }
             program.push(node.kind, node.inputs, choice.relation, &plan.params_of[at], &values);
         }
         let mut program = Program { steps: program.steps };
         let phrasing = &source.phrasings[rng.below(source.phrasings.len() as u32) as usize];
-        let text = phrasing.question(&source.params, &values[..plan.n_params], self.templates.lexicon(), rng);
+        let values = &values[..plan.n_params];
+        let text = phrasing.question(&source.params, values, self.templates.lexicon(), rng, &mut workspace.page);
         let answer = match source.output() {
             Type::Bool => Answer::Bool(answer == 1),
             Type::Value(kind) => Answer::Value(kind, answer as u8),

@@ -6,9 +6,9 @@ const SLOTS: usize = 1 << 11;
 /// Past this many states the set takes no more: a search then only forgets.
 const MOST: usize = SLOTS / 2;
 
-/// Open addressing over 128-bit hashes; a slot counts when it bears the current generation.
+/// Open addressing over 64-bit hashes; a slot counts when it bears the current generation.
 pub struct Memo {
-    slots: Vec<(u32, u128)>,
+    slots: Vec<(u32, u64)>,
     generation: u32,
     len: usize,
 }
@@ -29,20 +29,19 @@ impl Memo {
         self.len = 0;
     }
 
-    /// The start of a key. Keys are not verified: two states meet by chance once in 2^64 attempts.
+    /// The start of a key. Keys are not verified: of an attempt's failed states, rarely more than a hundred,
+    /// two meet by chance once in 2^50 attempts, and then only an option is overlooked.
     #[inline]
-    pub fn key(a: u64, b: u64) -> u128 {
-        Self::extend(u128::from(mix(a.wrapping_add(1))), b)
+    pub fn key(a: u64, b: u64) -> u64 {
+        Self::extend(a.wrapping_add(1), b)
     }
 
     #[inline]
-    pub fn extend(key: u128, word: u64) -> u128 {
-        let low = mix(key as u64 ^ word.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let high = mix((key >> 64) as u64 ^ word.rotate_left(32).wrapping_add(low));
-        u128::from(high) << 64 | u128::from(low)
+    pub fn extend(key: u64, word: u64) -> u64 {
+        mix(key.rotate_left(32) ^ word.wrapping_mul(0x9e37_79b9_7f4a_7c15))
     }
 
-    pub fn contains(&self, key: u128) -> bool {
+    pub fn contains(&self, key: u64) -> bool {
         let mut slot = key as usize % SLOTS;
         while self.slots[slot].0 == self.generation {
             if self.slots[slot].1 == key {
@@ -53,7 +52,7 @@ impl Memo {
         false
     }
 
-    pub fn insert(&mut self, key: u128) {
+    pub fn insert(&mut self, key: u64) {
         if self.len == MOST {
             return;
         }

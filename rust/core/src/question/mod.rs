@@ -7,6 +7,7 @@ pub mod instantiate;
 pub mod json;
 pub mod memo;
 pub mod options;
+pub mod page;
 pub mod plan;
 pub mod search;
 pub mod template;

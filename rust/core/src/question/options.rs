@@ -1,14 +1,18 @@
 //! A scene in, the combinations of values that its objects show out, ready to be drawn from.
 //!
 //! A combination names a value or none for each type (3 x 9 x 3 x 4 of them in CLEVR). Those that
-//! some object has are the scene's keys. What each object's relations leave of each key is listed
-//! once a scene, when a search first asks for it, and shared by all searches on the scene.
+//! some object has are the scene's keys. How many options each object's relations have with them, and
+//! of which kind, is summed up once a scene, when a search first asks for it, and shared by all
+//! searches on the scene.
 
 use super::template::Tail;
 use crate::rng::StateRng;
 use crate::scene::SceneView;
 use crate::split::Holdout;
-use crate::vocab::{N_TYPES, Vocabulary};
+use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
+
+/// More than there are keys in the largest scene, a power of two.
+const GROUP_SLOTS: usize = 1 << 10;
 
 /// A combination that some object of the scene has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,46 +29,68 @@ pub struct Key {
 /// How combinations are numbered: mixed radix over types, 0 for a type left unset.
 #[derive(Clone, Debug)]
 pub struct Combinations {
-    radix: [u32; N_TYPES],
     stride: [u32; N_TYPES],
-    count: u32,
+    /// By combination.
+    table: Vec<Combination>,
+}
+
+/// What a combination names.
+#[derive(Clone, Copy, Debug)]
+pub struct Combination {
+    /// The value of each type, None where it is unset.
+    pub values: [Option<u8>; N_TYPES],
+    /// The types named, a bit a type.
+    pub types: u8,
+    /// The held-out conjunction's values named.
+    pub bits: u8,
 }
 
 impl Combinations {
-    pub fn new(vocab: &Vocabulary) -> Self {
+    pub fn new(vocab: &Vocabulary, holdout: Option<&Holdout>) -> Self {
         let mut stride = [0; N_TYPES];
         let mut count = 1;
-        let radix = std::array::from_fn(|kind| vocab.n_values(kind) as u32 + 1);
+        let radix: [u32; N_TYPES] = std::array::from_fn(|kind| vocab.n_values(kind) as u32 + 1);
         for (kind, &radix) in radix.iter().enumerate() {
             stride[kind] = count;
             count *= radix;
         }
-        Self { radix, stride, count }
+        let named = |combination: u32| {
+            let values: [Option<u8>; N_TYPES] = std::array::from_fn(|kind| {
+                (combination / stride[kind] % radix[kind]).checked_sub(1).map(|value| value as u8)
+            });
+            let (mut types, mut bits) = (0, 0);
+            for (kind, value) in values.iter().enumerate() {
+                if let Some(value) = *value {
+                    types |= 1 << kind;
+                    bits |= holdout.map_or(0, |h| h.bits(kind, value));
+                }
+            }
+            Combination { values, types, bits }
+        };
+        Self { stride, table: (0..count).map(named).collect() }
     }
 
     /// Number of combinations, the empty one included.
     pub fn count(&self) -> u32 {
-        self.count
+        self.table.len() as u32
     }
 
-    /// The combination's value of a type, None where it is unset.
     #[inline]
-    pub fn value(&self, combination: u32, kind: usize) -> Option<u8> {
-        (combination / self.stride[kind] % self.radix[kind]).checked_sub(1).map(|value| value as u8)
+    pub fn get(&self, combination: u32) -> &Combination {
+        &self.table[combination as usize]
     }
 
-    /// The types that a combination names, a bit a type.
+    /// For each set of types, a bit a type, the combination that names an object's values of them.
     #[inline]
-    pub fn types(&self, combination: u32) -> u8 {
-        (0..N_TYPES).fold(0, |types, kind| types | u8::from(self.value(combination, kind).is_some()) << kind)
-    }
-
-    /// The held-out values that a combination names.
-    pub fn bits(&self, combination: u32, holdout: Option<&Holdout>) -> u8 {
-        let Some(holdout) = holdout else { return 0 };
-        (0..N_TYPES)
-            .filter_map(|kind| self.value(combination, kind).map(|value| holdout.bits(kind, value)))
-            .fold(0, |all, bits| all | bits)
+    fn of_object(&self, values: [u8; N_TYPES]) -> [u32; 1 << N_TYPES] {
+        let mut all = [0; 1 << N_TYPES];
+        for (kind, value) in values.into_iter().enumerate() {
+            let part = (u32::from(value) + 1) * self.stride[kind];
+            for types in 0..1 << kind {
+                all[1 << kind | types] = all[types] + part;
+            }
+        }
+        all
     }
 }
 
@@ -80,35 +106,43 @@ enum Left {
 }
 const N_LEFT: usize = 5;
 /// `Left` by whether the set is unchanged (3) and by the size left, up to 2.
-const LEFT: [u8; 6] = [
-    Left::Nothing as u8,
-    Left::One as u8,
-    Left::More as u8,
-    Left::AllMore as u8,
-    Left::AllOne as u8,
-    Left::AllMore as u8,
-];
+const LEFT: [Left; 6] = [Left::Nothing, Left::One, Left::More, Left::AllMore, Left::AllOne, Left::AllMore];
+/// Bits of a counter of options: 31 objects have at most 496 keys, and each 4 relations.
+const COUNTER: u32 = 12;
 
-/// What the relations of one object leave of each key. An option is `relation * n_keys + key`.
+/// What a relation leaves of a key's objects.
+#[inline]
+fn left(objects: u32, related: u32) -> Left {
+    let left = objects & related;
+    LEFT[usize::from(left == objects) * 3 + left.count_ones().min(2) as usize]
+}
+
+/// A set of objects, and the keys that have just these.
+#[derive(Clone, Copy, Debug)]
+pub struct Group {
+    pub objects: u32,
+    n_keys: u16,
+    /// Where its keys start among the keys by group.
+    start: u16,
+}
+
+/// What the relations of one object leave of the keys, summed up; an option is a relation and a key.
 #[derive(Clone, Debug, Default)]
 pub struct RelateOptions {
     is_filled: bool,
-    /// Options by what they leave, a stretch of `room` each.
-    listed: Vec<u16>,
-    room: usize,
-    lens: [usize; N_LEFT],
+    /// Groups whose objects a relation leaves as they are: `relation * n_groups + group`.
+    trivial: Vec<u16>,
+    /// Options by what they leave.
+    lens: [u32; N_LEFT],
     /// Objects that options with one result lead to, and sizes of results (a bit a size).
     pub single_objects: u32,
     pub sizes: u64,
-    /// Options that change the key's set and name the whole held-out conjunction: the size of what
-    /// they leave (2 for more) and their place among options of that size.
-    pub held: Vec<(u8, u16)>,
 }
 
 impl RelateOptions {
     /// Number of options that a macro with this tail has, trivial ones apart.
     #[inline]
-    pub fn n_options(&self, tail: Tail) -> usize {
+    pub fn n_options(&self, tail: Tail) -> u32 {
         let [none, one, many, ..] = self.lens;
         match tail {
             Tail::Unique => one,
@@ -117,81 +151,47 @@ impl RelateOptions {
         }
     }
 
-    /// Options that leave the key's set as it is, in the order in which they are drawn from.
-    pub fn trivial(&self, tail: Tail) -> impl Iterator<Item = u16> {
-        let more: &[u16] = if tail == Tail::Unique { &[] } else { self.list(Left::AllMore) };
-        self.list(Left::AllOne).iter().chain(more).copied()
-    }
-
     /// How many trivial options join the others: a tenth of all, a ninth of the others, rounded.
     #[inline]
-    pub fn n_trivial_offered(&self, tail: Tail) -> usize {
+    pub fn n_trivial_offered(&self, tail: Tail) -> u32 {
         let [.., one, more] = self.lens;
         let trivial = if tail == Tail::Unique { one } else { one + more };
         ((2 * self.n_options(tail) + 9) / 18).min(trivial)
     }
 
-    /// Where the options that leave `size` objects (2 for more) start among a macro's options.
-    #[inline]
-    pub fn offset(&self, tail: Tail, size: u8) -> Option<usize> {
-        let [none, one, ..] = self.lens;
-        let before_one = if matches!(tail, Tail::Count | Tail::Exist) { none } else { 0 };
-        match (tail, size) {
-            (Tail::Count | Tail::Exist, 0) => Some(0),
-            (_, 0) => None,
-            (_, 1) => Some(before_one),
-            (Tail::Unique, _) => None,
-            _ => Some(before_one + one),
-        }
-    }
-
-    /// A macro's option by number.
-    #[inline]
-    pub fn option(&self, tail: Tail, index: usize) -> u16 {
-        let [none, one, ..] = self.lens;
-        let mut index = index;
-        if matches!(tail, Tail::Count | Tail::Exist) {
-            if index < none {
-                return self.listed[index];
-            }
-            index -= none;
-        }
-        if index < one { self.listed[self.room + index] } else { self.listed[2 * self.room + index - one] }
-    }
-
-    fn list(&self, left: Left) -> &[u16] {
-        let start = left as usize * self.room;
-        &self.listed[start..start + self.lens[left as usize]]
-    }
-
-    fn fill(&mut self, scene: SceneView<'_>, object: usize, keys: &[Key], full: u8) {
-        self.is_filled = true;
-        let n_relations = scene.related.len() / scene.n_objects().max(1);
-        self.room = n_relations * keys.len();
-        self.listed.resize(self.listed.len().max(N_LEFT * self.room), 0);
-        self.held.clear();
-        let (mut lens, mut single_objects, mut sizes) = ([0; N_LEFT], 0, 0u64);
-        let mut option = 0u16;
-        for relation in 0..n_relations {
+    fn fill(&mut self, scene: SceneView<'_>, object: usize, groups: &[Group]) {
+        let (mut lens, mut single_objects, mut sizes) = (0u64, 0, 0u64);
+        self.trivial.resize(RELATION_NAMES.len() * groups.len() + 1, 0);
+        let mut n_trivial = 0;
+        for relation in 0..RELATION_NAMES.len() {
             let related = scene.related(relation, object);
-            for key in keys {
-                let left = key.objects & related;
+            for (i, group) in groups.iter().enumerate() {
+                let left = group.objects & related;
                 let size = left.count_ones();
-                let unchanged = left == key.objects;
-                // Written for every option without a branch: this runs for every object of a scene.
-                let class = usize::from(LEFT[usize::from(unchanged) * 3 + size.min(2) as usize]);
-                let len = &mut lens[class];
-                self.listed[class * self.room + *len] = option;
-                if key.bits == full && !unchanged {
-                    self.held.push((size.min(2) as u8, *len as u16));
-                }
-                *len += 1;
+                // Without a branch, and one word holds all counters: this runs for most objects of a scene.
+                let is_trivial = left == group.objects;
+                let class = LEFT[usize::from(is_trivial) * 3 + size.min(2) as usize];
+                lens += u64::from(group.n_keys) << (class as u32 * COUNTER);
                 sizes |= 1 << size;
                 single_objects |= if size == 1 { left } else { 0 };
-                option += 1;
+                self.trivial[n_trivial] = (relation * groups.len() + i) as u16;
+                n_trivial += usize::from(is_trivial);
             }
         }
-        (self.lens, self.single_objects, self.sizes) = (lens, single_objects, sizes);
+        self.trivial.truncate(n_trivial);
+        self.lens = std::array::from_fn(|class| (lens >> (class as u32 * COUNTER)) as u32 & ((1 << COUNTER) - 1));
+        (self.is_filled, self.single_objects, self.sizes) = (true, single_objects, sizes);
+    }
+}
+
+/// Whether an option that leaves this of its key's objects is one of a macro's, trivial ones apart.
+#[inline]
+pub fn is_option(tail: Tail, objects: u32, related: u32) -> bool {
+    match left(objects, related) {
+        Left::Nothing => matches!(tail, Tail::Count | Tail::Exist),
+        Left::One => true,
+        Left::More => tail != Tail::Unique,
+        Left::AllOne | Left::AllMore => false,
     }
 }
 
@@ -204,6 +204,12 @@ pub struct SceneOptions {
     seen: Vec<(u32, u16)>,
     generation: u32,
     singles: Vec<u16>,
+    /// The keys' sets of objects, each once; where a set is found by its hash; each key's group.
+    groups: Vec<Group>,
+    group_slots: Vec<(u32, u16)>,
+    group_of: Vec<u16>,
+    /// Keys by group.
+    grouped: Vec<u16>,
     /// Keys that name the whole held-out conjunction, whose bits are `full` (no key's bits where nothing is held out).
     held: Vec<u16>,
     full: u8,
@@ -215,8 +221,8 @@ pub struct SceneOptions {
 }
 
 impl SceneOptions {
-    pub fn new(vocab: &Vocabulary) -> Self {
-        let combinations = Combinations::new(vocab);
+    pub fn new(vocab: &Vocabulary, holdout: Option<&Holdout>) -> Self {
+        let combinations = Combinations::new(vocab, holdout);
         let seen = vec![(0, 0); combinations.count() as usize];
         let drawn = vec![0; combinations.count() as usize];
         Self {
@@ -225,8 +231,12 @@ impl SceneOptions {
             seen,
             generation: 0,
             singles: Vec::new(),
+            groups: Vec::new(),
+            group_slots: vec![(0, 0); GROUP_SLOTS],
+            group_of: Vec::new(),
+            grouped: Vec::new(),
             held: Vec::new(),
-            full: 0,
+            full: holdout.map_or(u8::MAX, Holdout::full),
             sizes: 0,
             relate: Vec::new(),
             drawn,
@@ -235,41 +245,28 @@ impl SceneOptions {
     }
 
     /// Turns to a scene.
-    pub fn load(&mut self, scene: SceneView<'_>, holdout: Option<&Holdout>) {
+    pub fn load(&mut self, scene: SceneView<'_>) {
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {
             self.seen.fill((0, 0));
+            self.group_slots.fill((0, 0));
             self.generation = 1;
         }
         self.keys.clear();
         for (object, values) in scene.attributes.iter().enumerate() {
-            let mut bits = [0u8; N_TYPES];
-            let mut parts = [0u32; N_TYPES];
-            for kind in 0..N_TYPES {
-                parts[kind] = (u32::from(values[kind]) + 1) * self.combinations.stride[kind];
-                bits[kind] = holdout.map_or(0, |h| h.bits(kind, values[kind]));
-            }
-            for types in 0..1u8 << N_TYPES {
-                let mut combination = 0;
-                let mut named = 0;
-                for kind in 0..N_TYPES {
-                    if types >> kind & 1 == 1 {
-                        combination += parts[kind];
-                        named |= bits[kind];
-                    }
-                }
+            for combination in self.combinations.of_object(*values) {
                 let seen = &mut self.seen[combination as usize];
                 if seen.0 == self.generation {
                     self.keys[usize::from(seen.1)].objects |= 1 << object;
                 } else {
                     *seen = (self.generation, self.keys.len() as u16);
-                    self.keys.push(Key { combination, objects: 1 << object, types, bits: named });
+                    let named = self.combinations.get(combination);
+                    self.keys.push(Key { combination, objects: 1 << object, types: named.types, bits: named.bits });
                 }
             }
         }
         self.singles.clear();
         self.held.clear();
-        self.full = holdout.map_or(u8::MAX, Holdout::full);
         self.sizes = 0;
         for (i, key) in self.keys.iter().enumerate() {
             let size = key.objects.count_ones();
@@ -281,8 +278,43 @@ impl SceneOptions {
                 self.held.push(i as u16);
             }
         }
+        self.group();
         self.relate.resize_with(self.relate.len().max(scene.n_objects()), RelateOptions::default);
         self.relate.iter_mut().for_each(|options| options.is_filled = false);
+    }
+
+    /// Groups the keys by their objects.
+    fn group(&mut self) {
+        self.groups.clear();
+        self.group_of.clear();
+        for key in &self.keys {
+            let mut slot = (key.objects.wrapping_mul(0x9e37_79b9) >> 16) as usize % GROUP_SLOTS;
+            let group = loop {
+                let (generation, group) = &mut self.group_slots[slot];
+                if *generation != self.generation {
+                    (*generation, *group) = (self.generation, self.groups.len() as u16);
+                    self.groups.push(Group { objects: key.objects, n_keys: 0, start: 0 });
+                }
+                if self.groups[usize::from(*group)].objects == key.objects {
+                    break *group;
+                }
+                slot = (slot + 1) % GROUP_SLOTS;
+            };
+            self.groups[usize::from(group)].n_keys += 1;
+            self.group_of.push(group);
+        }
+        let mut start = 0;
+        for group in &mut self.groups {
+            group.start = start;
+            start += group.n_keys;
+            group.n_keys = 0;
+        }
+        self.grouped.resize(self.keys.len(), 0);
+        for (key, &group) in (0..).zip(&self.group_of) {
+            let group = &mut self.groups[usize::from(group)];
+            self.grouped[usize::from(group.start + group.n_keys)] = key;
+            group.n_keys += 1;
+        }
     }
 
     pub fn combinations(&self) -> &Combinations {
@@ -291,6 +323,31 @@ impl SceneOptions {
 
     pub fn keys(&self) -> &[Key] {
         &self.keys
+    }
+
+    /// The keys' sets of objects, each once.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// The number of keys that leave a single object of a set.
+    pub fn singles_on(&self, set: u32) -> u32 {
+        let groups = self.groups.iter().filter(|group| (group.objects & set).count_ones() == 1);
+        groups.map(|group| u32::from(group.n_keys)).sum()
+    }
+
+    /// The keys of a group.
+    pub fn keys_of(&self, group: &Group) -> &[u16] {
+        &self.grouped[usize::from(group.start)..usize::from(group.start + group.n_keys)]
+    }
+
+    /// An object's relations and keys that a macro with this tail may offer though the relation leaves the
+    /// key's objects as they are.
+    pub fn trivial(&self, object: usize, tail: Tail) -> impl Iterator<Item = (u32, u16)> {
+        let groups = self.relate[object].trivial.iter().map(|&i| usize::from(i));
+        let groups = groups.map(|i| (i / self.groups.len(), &self.groups[i % self.groups.len()]));
+        let offered = groups.filter(move |(_, group)| tail != Tail::Unique || group.objects.count_ones() == 1);
+        offered.flat_map(|(relation, group)| self.keys_of(group).iter().map(move |&key| (relation as u32, key)))
     }
 
     /// Keys that a single object has.
@@ -338,11 +395,11 @@ impl SceneOptions {
         }
     }
 
-    /// Lists an object's options, once a scene.
+    /// Sums up an object's options, once a scene.
     pub fn fill_relate(&mut self, scene: SceneView<'_>, object: usize) {
         let options = &mut self.relate[object];
         if !options.is_filled {
-            options.fill(scene, object, &self.keys, self.full);
+            options.fill(scene, object, &self.groups);
         }
     }
 

@@ -5,6 +5,7 @@
 //! node has a choice. For the whole: the answers that can come out at all.
 
 use crate::program::function::{Function, Type};
+use crate::question::search::Ending;
 use crate::question::template::{Constraint, Family, NodeKind, ParamKind, TemplateNode};
 use crate::split::{Description, Holdout};
 use crate::vocab::Vocabulary;
@@ -18,6 +19,8 @@ pub struct AnswerSet([u64; 4]);
 
 impl AnswerSet {
     pub const EMPTY: Self = Self([0; 4]);
+    /// Answers in a word.
+    pub const WORD: usize = 64;
 
     pub fn first(n: usize) -> Self {
         let mut set = Self::EMPTY;
@@ -37,6 +40,12 @@ impl AnswerSet {
 
     pub fn remove(&mut self, answer: usize) {
         self.0[answer >> 6] &= !(1 << (answer & 63));
+    }
+
+    /// The first 64, a bit each.
+    #[inline]
+    pub fn first_word(self) -> u64 {
+        self.0[0]
     }
 
     #[inline]
@@ -71,6 +80,8 @@ pub struct Plan {
     pub nodes: Vec<PlanNode>,
     pub relates: Vec<u8>,
     pub first_choice: usize,
+    /// What follows the last choice, where it can be worked out backwards.
+    pub ending: Option<Ending>,
     pub equal_params: Vec<(u8, u8)>,
     pub params_of: Vec<Vec<u8>>,
     pub n_params: usize,
@@ -97,6 +108,7 @@ impl Plan {
         fill_live(&mut nodes);
         Self {
             relates,
+            ending: ending(&nodes, n_answers, vocab),
             first_choice: nodes.iter().position(|n| n.is_choice).unwrap_or(nodes.len()),
             equal_params: family
                 .constraints
@@ -136,11 +148,11 @@ impl Plan {
     pub fn can_mention_from(&self, from: usize, descriptions: &mut [Description], holdout: &Holdout) -> bool {
         for (i, node) in self.nodes.iter().enumerate().skip(from) {
             let input = |k: usize| descriptions[usize::from(node.inputs[k])];
-            let free = holdout.bits_of_types(|kind| node.forbidden >> kind & 1 == 0);
+            let free = holdout.bits_of_types(!node.forbidden);
             let description = match node.kind {
                 NodeKind::Filter(_) => input(0).with(free),
                 NodeKind::RelateFilter(_) => Description::ANYTHING.with(free),
-                NodeKind::FilterOne(kind) => input(0).with(holdout.bits_of_types(|k| k == usize::from(kind))),
+                NodeKind::FilterOne(kind) => input(0).with(holdout.bits_of_types(1 << kind)),
                 NodeKind::Plain(Function::Union) => input(0).or(input(1)),
                 NodeKind::Plain(Function::Intersect) => input(0).join(input(1)),
                 _ => Description::ANYTHING,
@@ -191,6 +203,11 @@ fn mark_last_choice(nodes: &mut [PlanNode]) {
     if let Some(last) = nodes.iter_mut().rev().find(|n| n.is_choice) {
         last.is_last_choice = true;
     }
+}
+
+fn ending(nodes: &[PlanNode], n_answers: usize, vocab: &Vocabulary) -> Option<Ending> {
+    let last_choice = nodes.iter().position(|n| n.is_last_choice)?;
+    if n_answers > AnswerSet::WORD { None } else { Ending::new(nodes, last_choice, vocab) }
 }
 
 fn fill_live(nodes: &mut [PlanNode]) {

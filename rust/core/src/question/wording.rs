@@ -3,6 +3,7 @@
 //! As in CLEVR: one synonym a parameter, a text in square brackets kept half of the time, and "other"
 //! dropped where the two objects are told apart anyway.
 
+use super::page::{CHUNK, Page};
 use crate::question::template::{Param, ParamKind};
 use crate::rng::StreamRng;
 use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
@@ -16,9 +17,35 @@ const TWO_OBJECTS: [[&str; 2]; N_TYPES] = [["<Z>", "<Z2>"], ["<C>", "<C2>"], ["<
 /// The words for values, relations and things.
 #[derive(Clone, Debug)]
 pub struct Lexicon {
-    values: [Vec<Vec<String>>; N_TYPES],
-    relations: Vec<Vec<String>>,
-    thing: Vec<String>,
+    values: [Vec<Vec<Word>>; N_TYPES],
+    relations: Vec<Vec<Word>>,
+    thing: Vec<Word>,
+}
+
+/// A word or a few, as a question has them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Word {
+    /// The text, and spaces up to a multiple of `CHUNK` bytes.
+    padded: String,
+    len: usize,
+    starts_with_vowel: bool,
+}
+
+impl Word {
+    fn new(text: &str) -> Self {
+        let starts_with_vowel = matches!(text.as_bytes().first(), Some(b'a' | b'e' | b'i' | b'o' | b'u'));
+        let padding = " ".repeat(text.len().next_multiple_of(CHUNK) - text.len());
+        Self { padded: text.to_owned() + &padding, len: text.len(), starts_with_vowel }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.padded[..self.len]
+    }
+
+    #[inline]
+    fn write(&self, page: &mut Page) {
+        page.push(self.padded.as_bytes(), self.len);
+    }
 }
 
 impl Lexicon {
@@ -29,13 +56,17 @@ impl Lexicon {
         {
             return Err(format!("\"{name}\" has no word or an empty one"));
         }
-        let mut of = |name: &str| words.remove(name).unwrap_or_else(|| vec![name.to_owned()]);
+        let mut of = |name: &str| {
+            let words = words.remove(name).unwrap_or_else(|| vec![name.to_owned()]);
+            words.iter().map(|word| Word::new(word)).collect()
+        };
         let values = std::array::from_fn(|kind| vocab.types()[kind].values.iter().map(|v| of(v)).collect());
         Ok(Self { values, relations: RELATION_NAMES.iter().map(|r| of(r)).collect(), thing: of("thing") })
     }
 
     /// The words for a parameter's value; none where it is unset and nothing stands for it.
-    pub fn words(&self, kind: ParamKind, value: Option<u8>) -> &[String] {
+    #[inline]
+    pub fn words(&self, kind: ParamKind, value: Option<u8>) -> &[Word] {
         match (kind, value) {
             (ParamKind::Relation, value) => &self.relations[usize::from(value.unwrap_or(0))],
             (ParamKind::Attribute(kind), Some(value)) => &self.values[usize::from(kind)][usize::from(value)],
@@ -46,32 +77,42 @@ impl Lexicon {
 
     /// Every word that a parameter can become, unset included.
     fn all_words(&self, kind: ParamKind) -> Vec<&str> {
-        let lists: Vec<&[String]> = match kind {
+        let lists: Vec<&[Word]> = match kind {
             ParamKind::Relation => self.relations.iter().map(Vec::as_slice).collect(),
             ParamKind::Attribute(kind) => {
                 let unset = self.words(ParamKind::Attribute(kind), None);
                 self.values[usize::from(kind)].iter().map(Vec::as_slice).chain([unset]).collect()
             }
         };
-        lists.into_iter().flatten().map(String::as_str).collect()
+        lists.into_iter().flatten().map(Word::as_str).collect()
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Piece {
-    Text(String),
+    /// A stretch of the phrasing's own words: where it starts, and how long it is.
+    Text(u16, u16),
     Param(u8),
     /// Start of an optional part; holds the place of its end.
-    Open(usize),
+    Open(u16),
     Close,
 }
 
-/// One way to say a family's question, cut into pieces.
+/// A phrasing cut into pieces.
+#[derive(Clone, Debug)]
+struct Cut {
+    pieces: Vec<Piece>,
+    /// The phrasing's own words one after another, white space single, and a chunk of spaces.
+    words: String,
+}
+
+/// One way to say a family's question.
 #[derive(Clone, Debug)]
 pub struct Phrasing {
     text: String,
-    pieces: Vec<Piece>,
-    has_other: bool,
+    cut: Cut,
+    /// The same without "other", where the rule for it applies to the phrasing.
+    apart: Option<Cut>,
     /// Parameters of the two objects by type, where the rule for "other" applies.
     two_objects: Option<[[u8; 2]; N_TYPES]>,
 }
@@ -79,54 +120,11 @@ pub struct Phrasing {
 impl Phrasing {
     /// Cuts a template's text; an error says what is wrong with it.
     pub fn new(text: &str, params: &[Param]) -> Result<Self, String> {
-        let mut pieces = Vec::new();
-        let mut literal = String::new();
-        let mut open = None;
-        let mut rest = text;
-        let flush = |literal: &mut String, pieces: &mut Vec<Piece>| {
-            if !literal.is_empty() {
-                pieces.push(Piece::Text(squeeze(&std::mem::take(literal))));
-            }
-        };
-        while let Some(c) = rest.chars().next() {
-            let mut used = c.len_utf8();
-            match c {
-                '<' => {
-                    let end = rest.find('>').ok_or_else(|| format!("\"<\" without \">\" in \"{text}\""))?;
-                    let name = &rest[..=end];
-                    let Some(place) = params.iter().position(|p| p.name == name) else {
-                        let hint = crate::error::suggestion(name, params.iter().map(|p| p.name.as_str()));
-                        return Err(format!("unknown parameter \"{name}\"{hint} in \"{text}\""));
-                    };
-                    flush(&mut literal, &mut pieces);
-                    pieces.push(Piece::Param(place as u8));
-                    used = end + 1;
-                }
-                '[' if open.is_none() => {
-                    flush(&mut literal, &mut pieces);
-                    open = Some(pieces.len());
-                    pieces.push(Piece::Open(0));
-                }
-                ']' => {
-                    flush(&mut literal, &mut pieces);
-                    let start = open.take().ok_or_else(|| format!("\"]\" without \"[\" in \"{text}\""))?;
-                    pieces[start] = Piece::Open(pieces.len());
-                    pieces.push(Piece::Close);
-                }
-                '[' => return Err(format!("\"[\" inside \"[\" in \"{text}\"")),
-                c => literal.push(c),
-            }
-            rest = &rest[used..];
-        }
-        if open.is_some() {
-            return Err(format!("\"[\" without \"]\" in \"{text}\""));
-        }
-        flush(&mut literal, &mut pieces);
-        if pieces.is_empty() {
-            return Err("empty phrasing".into());
-        }
-        let has_other = tokenize(&text.replace(['[', ']'], " ")).iter().any(|w| matches!(*w, "other" | "another"));
-        Ok(Self { text: text.to_owned(), pieces, has_other, two_objects: two_objects(params) })
+        let cut = Cut::new(text, params)?;
+        let two_objects = two_objects(params);
+        let without = without_other(text);
+        let apart = if two_objects.is_some() && without != text { Some(Cut::new(&without, params)?) } else { None };
+        Ok(Self { text: text.to_owned(), cut, apart, two_objects })
     }
 
     /// The phrasing as its file has it.
@@ -135,35 +133,52 @@ impl Phrasing {
     }
 
     /// The question for a choice of values (None: unset), one for each parameter.
-    pub fn question(&self, params: &[Param], values: &[Option<u8>], lexicon: &Lexicon, rng: &mut StreamRng) -> String {
-        let mut out = String::with_capacity(self.text.len() + 32);
-        let mut words: [Option<&str>; crate::question::template::MAX_PARAMS] = [None; _];
+    pub fn question(
+        &self,
+        params: &[Param],
+        values: &[Option<u8>],
+        lexicon: &Lexicon,
+        rng: &mut StreamRng,
+        page: &mut Page,
+    ) -> String {
+        page.clear();
+        let mut words: [Option<&Word>; crate::question::template::MAX_PARAMS] = [None; _];
+        let cut = match &self.apart {
+            Some(apart) if self.tells_two_objects_apart(values) => apart,
+            _ => &self.cut,
+        };
         let mut place = 0;
-        while let Some(piece) = self.pieces.get(place) {
-            match piece {
-                Piece::Text(text) => push_text(&mut out, text),
+        while let Some(piece) = cut.pieces.get(place) {
+            match *piece {
+                Piece::Text(start, len) => {
+                    let own = &cut.words.as_bytes()[usize::from(start)..];
+                    // Never a space after a space or at the start.
+                    let skip = usize::from(own[0] == b' ' && page.is_after_space());
+                    page.push(&own[skip..], usize::from(len) - skip);
+                }
                 Piece::Param(p) => {
-                    let p = usize::from(*p);
-                    let word = words[p].get_or_insert_with(|| {
-                        let list = lexicon.words(params[p].kind, values[p]);
-                        if list.is_empty() { "" } else { &list[rng.below(list.len() as u32) as usize] }
-                    });
-                    push_word(&mut out, word, lexicon.words(params[p].kind, values[p]));
+                    let p = usize::from(p);
+                    let list = lexicon.words(params[p].kind, values[p]);
+                    let word = match words[p] {
+                        None if list.is_empty() => None,
+                        None => Some(&list[rng.below(list.len() as u32) as usize]),
+                        said => said,
+                    };
+                    if let Some(word) = word {
+                        words[p] = Some(word);
+                        push_word(page, word, list);
+                    }
                 }
                 Piece::Open(end) => {
                     if rng.coin() {
-                        place = *end;
+                        place = usize::from(end);
                     }
                 }
                 Piece::Close => {}
             }
             place += 1;
         }
-        out.truncate(out.trim_end().len());
-        if self.has_other && self.tells_two_objects_apart(values) {
-            out = out.replace(" other ", " ").replace(" another ", " a ");
-        }
-        out
+        page.finish()
     }
 
     /// Every token that this phrasing can give.
@@ -187,7 +202,7 @@ impl Phrasing {
         let mut text = self.text.replace(['[', ']'], " ");
         for (param, &unset) in params.iter().zip(unset) {
             let words = if unset {
-                lexicon.words(param.kind, None).iter().map(String::as_str).collect()
+                lexicon.words(param.kind, None).iter().map(Word::as_str).collect()
             } else {
                 lexicon.all_words(param.kind)
             };
@@ -218,10 +233,80 @@ fn two_objects(params: &[Param]) -> Option<[[u8; 2]; N_TYPES]> {
     (params.len() == 2 * N_TYPES).then_some(pairs)
 }
 
-/// Appends a literal (its white space single already), never a space after a space or at the start.
-fn push_text(out: &mut String, text: &str) {
-    let skip = text.starts_with(' ') && matches!(out.as_bytes().last(), None | Some(b' '));
-    out.push_str(&text[usize::from(skip)..]);
+impl Cut {
+    /// Cuts a phrasing into pieces; an error says what is wrong with it.
+    fn new(text: &str, params: &[Param]) -> Result<Self, String> {
+        if text.len() > usize::from(u16::MAX) {
+            return Err(format!("a phrasing of {} bytes is too long", text.len()));
+        }
+        let (mut pieces, mut words) = (Vec::new(), String::new());
+        let mut literal = String::new();
+        let mut open = None;
+        let mut rest = text;
+        let mut flush = |literal: &mut String, pieces: &mut Vec<Piece>| {
+            let literal = squeeze(&std::mem::take(literal));
+            if !literal.is_empty() {
+                pieces.push(Piece::Text(words.len() as u16, literal.len() as u16));
+                words.push_str(&literal);
+            }
+        };
+        while let Some(c) = rest.chars().next() {
+            let mut used = c.len_utf8();
+            match c {
+                '<' => {
+                    let end = rest.find('>').ok_or_else(|| format!("\"<\" without \">\" in \"{text}\""))?;
+                    let name = &rest[..=end];
+                    let Some(place) = params.iter().position(|p| p.name == name) else {
+                        let hint = crate::error::suggestion(name, params.iter().map(|p| p.name.as_str()));
+                        return Err(format!("unknown parameter \"{name}\"{hint} in \"{text}\""));
+                    };
+                    flush(&mut literal, &mut pieces);
+                    pieces.push(Piece::Param(place as u8));
+                    used = end + 1;
+                }
+                '[' if open.is_none() => {
+                    flush(&mut literal, &mut pieces);
+                    open = Some(pieces.len());
+                    pieces.push(Piece::Open(0));
+                }
+                ']' => {
+                    flush(&mut literal, &mut pieces);
+                    let start = open.take().ok_or_else(|| format!("\"]\" without \"[\" in \"{text}\""))?;
+                    pieces[start] = Piece::Open(pieces.len() as u16);
+                    pieces.push(Piece::Close);
+                }
+                '[' => return Err(format!("\"[\" inside \"[\" in \"{text}\"")),
+                c => literal.push(c),
+            }
+            rest = &rest[used..];
+        }
+        if open.is_some() {
+            return Err(format!("\"[\" without \"]\" in \"{text}\""));
+        }
+        flush(&mut literal, &mut pieces);
+        if pieces.is_empty() {
+            return Err("empty phrasing".into());
+        }
+        words.push_str(&" ".repeat(CHUNK));
+        Ok(Self { pieces, words })
+    }
+}
+
+/// A phrasing without the word "other", and with "a" for "another".
+fn without_other(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    // Spaces and brackets bound words and are kept.
+    for part in text.split_inclusive([' ', '[', ']']) {
+        let (word, bound) = part.split_at(part.trim_end_matches([' ', '[', ']']).len());
+        // A word that something else than a space or a bracket ends, a comma, is another word.
+        out.push_str(match (word, bound) {
+            ("other", " " | "]") => "",
+            ("another", " " | "]") => "a",
+            _ => word,
+        });
+        out.push_str(bound);
+    }
+    out
 }
 
 /// White space made single.
@@ -238,21 +323,15 @@ fn squeeze(text: &str) -> String {
 }
 
 /// Appends a value's word, minding the article before it: "a object" is no English.
-fn push_word(out: &mut String, word: &str, synonyms: &[String]) {
-    if !starts_with_vowel(word) || !(out.ends_with(" a ") || out == "A ") {
-        return out.push_str(word);
-    }
-    match synonyms.iter().find(|s| !starts_with_vowel(s)) {
-        Some(other) => out.push_str(other),
-        None => {
-            out.insert(out.len() - 1, 'n');
-            out.push_str(word);
+#[inline]
+fn push_word(page: &mut Page, word: &Word, synonyms: &[Word]) {
+    if word.starts_with_vowel && page.ends_with_article() {
+        match synonyms.iter().find(|s| !s.starts_with_vowel) {
+            Some(other) => return other.write(page),
+            None => page.make_article_an(),
         }
     }
-}
-
-fn starts_with_vowel(word: &str) -> bool {
-    matches!(word.as_bytes().first(), Some(b'a' | b'e' | b'i' | b'o' | b'u'))
+    word.write(page);
 }
 
 /// The tokens of a question as the public CLEVR models read them: split at white space, `;` and `,`
@@ -307,7 +386,9 @@ mod tests {
         let params = two_object_params();
         let phrasing = Phrasing::new(text, &params).unwrap();
         let mut all: Vec<String> = (0..64)
-            .map(|i| phrasing.question(&params, values, &lexicon, &mut StreamKey::new(&[b"say"]).at(i)))
+            .map(|i| {
+                phrasing.question(&params, values, &lexicon, &mut StreamKey::new(&[b"say"]).at(i), &mut Page::default())
+            })
             .collect();
         all.sort();
         all.dedup();
@@ -363,7 +444,7 @@ mod tests {
             let values: Vec<Option<u8>> = (0..8).map(|_| [None, Some(0), Some(1)][rng.below(3) as usize]).collect();
             let values: Vec<_> =
                 values.into_iter().enumerate().map(|(i, v)| if i == 3 { Some(0) } else { v }).collect();
-            for token in tokenize(&phrasing.question(&params, &values, &lexicon, &mut rng)) {
+            for token in tokenize(&phrasing.question(&params, &values, &lexicon, &mut rng, &mut Page::default())) {
                 assert!(words.iter().any(|w| w == token), "{token}");
             }
         }

@@ -26,6 +26,8 @@ pub struct Holdout {
     values: [Option<u8>; N_TYPES],
     /// The conjunction's bit for each type.
     bits: [u8; N_TYPES],
+    /// By set of types, the bits of all of them.
+    bits_of_types: [u8; 1 << N_TYPES],
     full: u8,
 }
 
@@ -35,7 +37,8 @@ impl Holdout {
         if names.len() < 2 {
             return Err(HoldoutError::TooFew(names.len()));
         }
-        let mut holdout = Self { values: [None; N_TYPES], bits: [0; N_TYPES], full: 0 };
+        let bits_of_types = [0; 1 << N_TYPES];
+        let mut holdout = Self { values: [None; N_TYPES], bits: [0; N_TYPES], bits_of_types, full: 0 };
         for (place, name) in names.iter().enumerate() {
             let (kind, value) = vocab.find_value(name)?;
             if let Some(other) = holdout.values[kind] {
@@ -48,6 +51,8 @@ impl Holdout {
             holdout.values[kind] = Some(value as u8);
             holdout.bits[kind] = 1 << place;
             holdout.full |= 1 << place;
+            let with_it = holdout.bits_of_types.iter_mut().enumerate().filter(|(types, _)| types >> kind & 1 == 1);
+            with_it.for_each(|(_, bits)| *bits |= 1 << place);
         }
         Ok(holdout)
     }
@@ -88,10 +93,10 @@ impl Holdout {
         if self.values[kind] == Some(value) { self.bits[kind] } else { 0 }
     }
 
-    /// The bits that a filter on the given types could cover at most.
+    /// The bits that a filter on the given types, a bit a type, could cover at most.
     #[inline]
-    pub fn bits_of_types(&self, is_free: impl Fn(usize) -> bool) -> u8 {
-        (0..N_TYPES).filter(|&kind| is_free(kind)).fold(0, |bits, kind| bits | self.bits[kind])
+    pub fn bits_of_types(&self, types: u8) -> u8 {
+        self.bits_of_types[usize::from(types) % (1 << N_TYPES)]
     }
 
     /// True when an alternative of the description holds the whole conjunction.
@@ -132,10 +137,14 @@ impl Description {
     /// Each alternative with `bits` added: a filter.
     #[inline]
     pub fn with(self, bits: u8) -> Self {
-        if bits == 0 {
-            return self;
-        }
-        Self(self.alternatives().fold(0, |set, a| set | 1 << (a | u16::from(bits))))
+        // By bit, the alternatives that have it.
+        const HAVING: [u16; 4] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
+        let with_one = |set: u16, bit: usize| {
+            let adds = u16::from(bits >> bit & 1) * !0;
+            let had = set & (HAVING[bit] | !adds);
+            had | (set & !HAVING[bit] & adds) << (1 << bit)
+        };
+        Self((0..HAVING.len()).fold(self.0, with_one))
     }
 
     /// Each alternative joined with each of the other's: an intersection.

@@ -10,6 +10,7 @@ use super::holdout::Holdout;
 use super::select::SplitError;
 use crate::program::{Function, Program, Step};
 use crate::question::instantiate::Question;
+use crate::question::page::Page;
 use crate::question::template::{Family, NodeKind, ParamKind, Tail, TemplateSet};
 use crate::rng::StreamKey;
 use crate::scene::{Pool, Scene, SceneError, World};
@@ -265,7 +266,10 @@ impl MinimalPool {
         steps.push(Step { function: Function::Exist, argument: 0, inputs: [last, 0] });
         let mut rng = key.at(group);
         let phrasing = &family.phrasings[rng.below(family.phrasings.len() as u32) as usize];
-        (phrasing.question(&family.params, &values, templates.lexicon(), &mut rng), Program { steps })
+        (
+            phrasing.question(&family.params, &values, templates.lexicon(), &mut rng, &mut Page::default()),
+            Program { steps },
+        )
     }
 }
 

@@ -23,8 +23,8 @@ pub struct Engine<'a> {
 
 impl<'a> Engine<'a> {
     pub fn new(vocab: &'a Vocabulary, plan: &'a Plan, scene: &'a TestScene, holdout: Option<&'a Holdout>) -> Self {
-        let mut searcher = Searcher::new(vocab);
-        searcher.options.load(scene.graph.view(), holdout);
+        let mut searcher = Searcher::new(vocab, holdout);
+        searcher.options.load(scene.graph.view());
         Self { vocab, plan, scene, holdout, searcher }
     }
 
@@ -57,7 +57,7 @@ impl<'a> Engine<'a> {
                     _ => 0,
                 };
                 let mut all = [None; 5];
-                all[first..].iter_mut().zip(values).for_each(|(to, value)| *to = value);
+                all[first..].iter_mut().zip(&*values).for_each(|(to, &value)| *to = value);
                 all
             })
             .collect();

@@ -7,7 +7,8 @@
 //! - a few options are drawn at random before all are listed;
 //! - what an option leads to is remembered by what the rest of the search can see of it (an object, a
 //!   count, a truth value), so that no outcome is tried twice;
-//! - at the last choice the outcomes that any option can have are judged first;
+//! - at the last choice the outcomes that end in an acceptable answer are worked out first, backwards
+//!   from the answers;
 //! - states that failed are remembered over different ways to reach them;
 //! - a choice that cannot mention what must be mentioned, or that mentions what must not be, is never
 //!   entered.
@@ -16,9 +17,11 @@
 //! function of the attempt and the state, so that a state is the same each time it is reached.
 
 mod choice;
+mod ending;
 
-pub use choice::{Choice, chosen_values};
-use choice::{Pick, Source, reduce};
+pub use choice::{Choice, ChosenValues, chosen_values};
+use choice::{Pick, Source, Wanted, reduce};
+pub use ending::Ending;
 
 use super::memo::Memo;
 use super::options::SceneOptions;
@@ -30,7 +33,7 @@ use crate::scene::SceneView;
 use crate::split::{Description, Holdout};
 use crate::vocab::Vocabulary;
 
-/// Options drawn at random before they are listed.
+/// Slots of options drawn at random before options are listed.
 const DRAWS: u32 = 24;
 /// The same at a last choice after a raw `relate`, where most options degenerate.
 const DRAWS_AFTER_RELATE: u32 = 4;
@@ -59,9 +62,9 @@ pub enum Verdict {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchStats {
     pub attempts: u64,
-    /// Partial assignments of values from which options were tried, and complete ones that were kept.
+    /// Assignments of values to a template's choices, partial or complete, that were evaluated.
     pub states: u64,
-    /// Options that were drawn or listed, to be taken or ruled out by what they lead to.
+    /// Options that were drawn or listed, to be taken or ruled out by their outcome.
     pub options: u64,
     pub found: u64,
     pub exhausted: u64,
@@ -137,7 +140,6 @@ struct Level {
     extra: Vec<u32>,
     extra_is_drawn: bool,
     listed: Vec<Pick>,
-    indices: Vec<u32>,
 }
 
 /// Which outcomes of a choice may still lead to a question, by whether the conjunction was mentioned.
@@ -149,9 +151,9 @@ struct Living {
 }
 
 impl Searcher {
-    pub fn new(vocab: &Vocabulary) -> Self {
+    pub fn new(vocab: &Vocabulary, holdout: Option<&Holdout>) -> Self {
         Self {
-            options: SceneOptions::new(vocab),
+            options: SceneOptions::new(vocab, holdout),
             stats: SearchStats::default(),
             memo: Memo::default(),
             outputs: [[0; MAX_NODES]; ROWS],
@@ -215,11 +217,7 @@ impl Searcher {
             }
             state.at += 1;
         }
-        if !self.is_acceptable(task, state) {
-            return Verdict::None;
-        }
-        self.stats.states += 1;
-        Verdict::Found
+        if self.is_acceptable(task, state) { Verdict::Found } else { Verdict::None }
     }
 
     fn is_acceptable(&self, task: &Task<'_>, state: State) -> bool {
@@ -232,15 +230,17 @@ impl Searcher {
     /// A node without a choice; false when the template's own evaluation fails.
     fn evaluate(&mut self, task: &Task<'_>, node: &PlanNode, at: usize, rows: &mut u32) -> bool {
         let NodeKind::Plain(function) = node.kind else { return false };
-        for row in 0..=task.plan.relates.len() {
-            if *rows >> row & 1 == 0 {
-                continue;
-            }
+        let mut word = |row: usize| {
             let inputs = node.inputs.map(|input| self.outputs[row][usize::from(input)]);
-            match function.meaning((task.scene, task.vocab), 0, inputs) {
-                Ok(word) => self.outputs[row][at] = word,
-                Err(_) if row == 0 => return false,
-                Err(_) => *rows &= !(1 << row),
+            let word = function.meaning((task.scene, task.vocab), 0, inputs);
+            word.inspect(|&word| self.outputs[row][at] = word)
+        };
+        if word(0).is_err() {
+            return false;
+        }
+        for row in 1..=task.plan.relates.len() {
+            if *rows >> row & 1 == 1 && word(row).is_err() {
+                *rows &= !(1 << row);
             }
         }
         self.differs(node, at)
@@ -304,7 +304,7 @@ impl Searcher {
     }
 
     /// Everything that the rest of the search depends on, hashed.
-    fn state_key(&self, task: &Task<'_>, state: State) -> u128 {
+    fn state_key(&self, task: &Task<'_>, state: State) -> u64 {
         let mut key = Memo::key(state.at as u64, u64::from(state.rows) << 1 | u64::from(state.mentioned));
         for &live in &task.plan.nodes[state.at].live {
             let i = usize::from(live);
@@ -322,36 +322,34 @@ impl Searcher {
         let task = run.task;
         let node = &task.plan.nodes[state.at];
         let source = self.source(task, state.at);
-        let count = source.count();
         let by_outcome = task.plan.judges_by_outcome(state.at);
         let mut living = !0;
         if by_outcome {
             living = self.possible_outcomes(task, source);
             if node.is_last_choice {
-                living = self.acceptable_outcomes(task, state.at, living);
+                living &= self.acceptable_outcomes(task, state.at, living);
             }
         }
-        if count == 0 || living == 0 {
+        if source.is_empty() || living == 0 {
             return Verdict::None;
         }
-        self.stats.states += 1;
-        let mut living = Living { outcomes: [living; 2], counts: by_outcome && !node.after_relate };
-        if task.rule == QuestionRule::With && !state.mentioned && self.must_mention_at(task, state.at) {
-            return self.try_mentioning(run, state, source, &mut living);
-        }
-        let draws = if node.after_relate && node.is_last_choice { DRAWS_AFTER_RELATE } else { DRAWS };
-        for _ in 0..draws.min(2 * count) {
-            let index = run.rng.below(count);
-            let Some(pick) = self.pick(task, state.at, source, index) else { continue };
-            match self.try_pick(run, state, pick, &mut living) {
-                Verdict::None => {}
-                verdict => return verdict,
+        let living = Living { outcomes: [living; 2], counts: by_outcome && !node.after_relate };
+        let mention = task.rule == QuestionRule::With && !state.mentioned && self.must_mention_at(task, state.at);
+        let mut wanted = Wanted { task, at: state.at, mention, mentioned: state.mentioned, living };
+        if !mention {
+            let mut draws = if node.after_relate && node.is_last_choice { DRAWS_AFTER_RELATE } else { DRAWS };
+            draws = draws.min(2 * source.slots());
+            while let Some(pick) = self.draw(run.rng, source, &wanted, &mut draws) {
+                match self.try_pick(run, state, pick, &mut wanted.living) {
+                    Verdict::None => {}
+                    verdict => return verdict,
+                }
+                if task.rule != QuestionRule::With && wanted.living.are_none(state.mentioned) {
+                    return Verdict::None;
+                }
             }
-            if task.rule != QuestionRule::With && living.are_none(state.mentioned) {
-                return Verdict::None;
-            }
         }
-        self.try_all(run, state, source, &mut living)
+        self.try_listed(run, state, source, wanted)
     }
 
     /// Whether a question that has not mentioned the conjunction yet must do so at this choice.
@@ -366,36 +364,15 @@ impl Searcher {
         !task.holdout.is_some_and(|holdout| task.plan.can_mention_from(at + 1, &mut descriptions, holdout))
     }
 
-    /// Tries only the options that mention the conjunction, all that can succeed here.
-    fn try_mentioning(&mut self, run: &mut Run<'_, '_>, state: State, source: Source, living: &mut Living) -> Verdict {
-        let mut indices = std::mem::take(&mut self.levels[state.at].indices);
-        self.list_mentioning(run.task, state.at, source, &mut indices);
-        let mut verdict = Verdict::None;
-        while verdict == Verdict::None && !indices.is_empty() {
-            let index = indices.swap_remove(run.rng.below(indices.len() as u32) as usize);
-            if let Some(pick) = self.pick(run.task, state.at, source, index).filter(|pick| pick.mentions) {
-                verdict = self.try_pick(run, state, pick, living);
-            }
-        }
-        self.levels[state.at].indices = indices;
-        verdict
-    }
-
-    /// Lists the options that are left and tries them in random order.
-    fn try_all(&mut self, run: &mut Run<'_, '_>, state: State, source: Source, living: &mut Living) -> Verdict {
+    /// Lists the options that are left, or those that mention the conjunction where all that can succeed
+    /// do, and tries them in random order.
+    fn try_listed(&mut self, run: &mut Run<'_, '_>, state: State, source: Source, mut wanted: Wanted<'_>) -> Verdict {
         let mut listed = std::mem::take(&mut self.levels[state.at].listed);
-        listed.clear();
-        for index in 0..source.count() {
-            if let Some(pick) = self.pick(run.task, state.at, source, index)
-                && living.has(pick.output, state.mentioned || pick.mentions)
-            {
-                listed.push(pick);
-            }
-        }
+        self.list(source, &wanted, &mut listed);
         let mut verdict = Verdict::None;
         while verdict == Verdict::None && !listed.is_empty() {
             let pick = listed.swap_remove(run.rng.below(listed.len() as u32) as usize);
-            verdict = self.try_pick(run, state, pick, living);
+            verdict = self.try_pick(run, state, pick, &mut wanted.living);
         }
         self.levels[state.at].listed = listed;
         verdict
@@ -407,6 +384,7 @@ impl Searcher {
         if !living.has(pick.output, mentioned) {
             return Verdict::None;
         }
+        self.stats.states += 1;
         let verdict = match self.set(run.task, state, pick) {
             Some(rows) => self.enter(run, State { at: state.at + 1, rows, mentioned }),
             None => Verdict::None,
@@ -421,13 +399,22 @@ impl Searcher {
     /// acceptable answer.
     fn acceptable_outcomes(&mut self, task: &Task<'_>, at: usize, possible: u64) -> u64 {
         let nodes = &task.plan.nodes;
+        let mut own = 1;
+        if let Some(ending) = &task.plan.ending {
+            for i in ending.beside.iter().map(|&i| usize::from(i)) {
+                if !self.evaluate(task, &nodes[i], i, &mut own) {
+                    return 0;
+                }
+            }
+            return ending.outcomes(nodes, at, task.accept, &self.outputs[0], (task.scene, task.vocab));
+        }
         let mut acceptable = possible;
         let mut left = possible;
         while left != 0 {
             let output = left.trailing_zeros();
             left &= left - 1;
             self.outputs[0][at] = output;
-            let mut own = 1;
+            self.stats.states += 1;
             let ends = self.differs(&nodes[at], at)
                 && (at + 1..nodes.len()).all(|i| self.evaluate(task, &nodes[i], i, &mut own))
                 && task.accept.contains(self.outputs[0][nodes.len() - 1]);
@@ -481,7 +468,7 @@ impl Searcher {
             later.iter().for_each(|&p| self.params[usize::from(p)] = None);
         }
         let values = chosen_values(task.plan.nodes[at].kind, choice, self.options.combinations());
-        for (&param, value) in task.plan.params_of[at].iter().zip(values) {
+        for (&param, &value) in task.plan.params_of[at].iter().zip(&*values) {
             self.params[usize::from(param)] = Some(value);
         }
         task.plan.equal_params.iter().all(|&(a, b)| match (self.params[usize::from(a)], self.params[usize::from(b)]) {
@@ -504,8 +491,10 @@ impl Living {
         self.counts && self.outcomes[usize::from(mentioned)] == 0
     }
 
+    #[inline]
     fn has(&self, output: u32, mentioned: bool) -> bool {
+        let outcomes = self.outcomes[usize::from(mentioned)];
         // Outcomes that are sets are not told apart.
-        self.outcomes[usize::from(mentioned)] == !0 || self.outcomes[usize::from(mentioned)] >> output & 1 == 1
+        outcomes == !0 || outcomes >> (output & 63) & 1 == 1
     }
 }
