@@ -62,7 +62,9 @@ def _dataset_options(command: _Command) -> _Command:
             metavar="FILE.toml",
             help="Settings: preset, images, templates, properties, [sizes], [world], [rendering].",
         ),
-        click.option("--workers", type=click.IntRange(1), help="Render processes.  [default: one for two cores]"),
+        click.option(
+            "--workers", type=click.IntRange(1), help="Render processes.  [default: one for two cores]"
+        ),
         click.option(
             "--samples",
             type=int,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from clevrhope.dataset.atomic import FileRecord, record, sweep, whole_file, write_whole
+from clevrhope.atomic import FileRecord, record, sweep, whole_file, write_whole
 from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest, write_manifest
 from clevrhope.errors import DatasetError
@@ -67,7 +67,7 @@ def test_a_full_disk_gets_a_sentence_and_leaves_no_half_file(tmp_path: Path) -> 
     script = """
         import resource, signal, sys
         from pathlib import Path
-        from clevrhope.dataset.atomic import write_whole
+        from clevrhope.atomic import write_whole
         from clevrhope.errors import DatasetError
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))

@@ -5,10 +5,10 @@ from itertools import islice
 
 import numpy as np
 
+from clevrhope.atomic import FileRecord, record, write_whole
 from clevrhope.build import engine
 from clevrhope.build.pictures import scenes_of
 from clevrhope.build.request import Resolved
-from clevrhope.dataset.atomic import FileRecord, record, write_whole
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.dataset.datasheet import Family, Provenance, SubDataset, sub_datasheet

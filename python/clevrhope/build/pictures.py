@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from clevrhope.atomic import FileRecord, record, write_whole
 from clevrhope.build.request import Resolved
-from clevrhope.dataset.atomic import FileRecord, record, write_whole
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.images_h5 import aggregate_pictures, pictures_in, read_pictures
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout

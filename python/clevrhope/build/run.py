@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from time import monotonic
 
+from clevrhope.atomic import sweep
 from clevrhope.build import engine
 from clevrhope.build.account import write_account, write_vocabulary
 from clevrhope.build.pictures import PoolPictures, missing_pictures, render_missing, store_pictures
 from clevrhope.build.request import Request, Resolved, resolve, resolved_config
 from clevrhope.build.text import questions_of, scenes_in_use, write_scenes, write_split
-from clevrhope.dataset.atomic import sweep
 from clevrhope.dataset.leaks import check_leaks
 from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import Manifest, write_manifest

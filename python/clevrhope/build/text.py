@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from clevrhope.atomic import record
 from clevrhope.build.engine import Questions
 from clevrhope.build.minimal import first_places
 from clevrhope.build.request import Job, Resolved
 from clevrhope.config import PAIR_STREAMS, PLAIN_STREAMS, StreamSplit, splits_of
-from clevrhope.dataset.atomic import record
 from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file, scene_info
 from clevrhope.dataset.layout import SCENES_A_SHARD
 from clevrhope.dataset.manifest import Manifest

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.atomic import whole_file
+from clevrhope.atomic import whole_file
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
 

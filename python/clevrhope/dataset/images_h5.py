@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from clevrhope.dataset.atomic import disk_errors, whole_file
+from clevrhope.atomic import disk_errors, whole_file
 from clevrhope.errors import DatasetError
 
 Picture = npt.NDArray[np.uint8]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from clevrhope.dataset.atomic import disk_errors
+from clevrhope.atomic import disk_errors
 from clevrhope.errors import DatasetError
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.atomic import FileRecord, write_whole
+from clevrhope.atomic import FileRecord, write_whole
 from clevrhope.errors import DatasetError
 
 FORMAT = 1

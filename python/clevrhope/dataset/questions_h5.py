@@ -28,7 +28,7 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.atomic import write_whole
+from clevrhope.atomic import write_whole
 from clevrhope.errors import DatasetError
 
 Ints = npt.NDArray[np.int32]

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.dataset.atomic import write_whole
+from clevrhope.atomic import write_whole
 from clevrhope.errors import DatasetError
 
 SPECIAL_TOKENS = ("<NULL>", "<START>", "<END>", "<UNK>")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from clevrhope.dataset.atomic import write_whole
+from clevrhope.atomic import write_whole
 from clevrhope.images.cycles import CyclesRenderer
 from clevrhope.images.look import Look
 from clevrhope.images.png import encode_png

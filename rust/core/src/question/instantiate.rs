@@ -55,6 +55,7 @@ pub struct Workspace {
     stopwatch: Option<Stopwatch>,
     balance: Balance,
     page: Page,
+    steps: Vec<Step>,
 }
 
 /// A clock of the caller's, for benchmarks: nanoseconds since some moment. Nothing is decided by it.
@@ -90,6 +91,7 @@ impl<'a> Instantiator<'a> {
             stopwatch: None,
             balance: Balance::new(self.plans.iter()),
             page: Page::default(),
+            steps: Vec::new(),
         }
     }
 
@@ -181,7 +183,8 @@ impl<'a> Instantiator<'a> {
         let plan = &self.plans[usize::from(family)];
         let source = &self.templates.families()[usize::from(family)];
         let mut values = [None; MAX_PARAMS];
-        let mut program = ProgramBuilder { steps: Vec::with_capacity(32), outputs: [0; MAX_NODES], n_nodes: 0 };
+        workspace.steps.clear();
+        let mut program = ProgramBuilder { steps: &mut workspace.steps, outputs: [0; MAX_NODES], n_nodes: 0 };
         for (at, node) in plan.nodes.iter().enumerate() {
             let choice = workspace.searcher.choices()[at];
             let chosen = chosen_values(node.kind, choice, workspace.searcher.options.combinations());
@@ -190,7 +193,7 @@ impl<'a> Instantiator<'a> {
             }
             program.push(node.kind, node.inputs, choice.relation, &plan.params_of[at], &values);
         }
-        let mut program = Program { steps: program.steps };
+        let mut program = Program { steps: workspace.steps.clone() };
         let phrasing = &source.phrasings[rng.below(source.phrasings.len() as u32) as usize];
         let values = &values[..plan.n_params];
         let text = phrasing.question(&source.params, values, self.templates.lexicon(), rng, &mut workspace.page);
@@ -219,14 +222,14 @@ impl Workspace {
 }
 
 /// Expands a template's nodes into steps.
-struct ProgramBuilder {
-    steps: Vec<Step>,
+struct ProgramBuilder<'a> {
+    steps: &'a mut Vec<Step>,
     /// The step that gives each node's output, of the nodes so far.
     outputs: [u8; MAX_NODES],
     n_nodes: usize,
 }
 
-impl ProgramBuilder {
+impl ProgramBuilder<'_> {
     fn push(
         &mut self,
         kind: NodeKind,
