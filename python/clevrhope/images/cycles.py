@@ -37,8 +37,8 @@ class CyclesRenderer:
     Args:
         look: shapes, materials, lights, camera and properties; by default the package's.
         settings: size, samples, denoiser, device.
-        workers: processes; by default one for every two cores. They share the cores, so fewer workers have more
-            threads each. On a GPU no more than two stay.
+        workers: processes; by default one for every two cores. They share the cores, so fewer workers have
+            more threads each. On a GPU no more than two stay.
         timeout_s: how long a picture may take; by default what its samples would take on a very slow core.
         pictures_per_worker: after so many a worker is replaced by a fresh one.
         command: the command line of a worker, for tests.

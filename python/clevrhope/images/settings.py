@@ -22,13 +22,14 @@ class RenderSettings:
     Attributes:
         width: pixels.
         height: pixels.
-        samples: camera rays a pixel, at most. 8 keep 44.3 dB against 512 over the sixteen reference scenes, 16
-            keep 45.9 dB in two thirds more time.
+        samples: camera rays a pixel, at most. Over the sixteen reference scenes 8 keep 44.3 dB against 512,
+            and 16 keep 45.9 dB in two thirds more time.
         denoise: OpenImageDenoise over the finished picture, guided by albedo and normals.
-        adaptive_threshold: noise level under which a pixel gets no more samples; 0 gives all to all. Cycles asks
-            after every 16 samples, so this tells from 17 on: 64 take half of the time, for 1 dB.
+        adaptive_threshold: noise level under which a pixel gets no more samples; 0 gives all to all. Cycles
+            asks after every 16 samples, so this tells from 17 on: 64 take half of the time, for 1 dB.
         adaptive_min_samples: samples that every pixel gets before that is asked.
-        prefilter: how the denoiser's guides are cleaned first. None is both fastest and closest to 512 samples.
+        prefilter: how the denoiser's guides are cleaned first. None is both fastest and closest to 512
+            samples.
         denoise_quality: which of the denoiser's networks is used.
         device: "auto" takes a GPU where there is one, "cpu" never.
 
