@@ -448,6 +448,17 @@ class MinimalPool:
             IndexError: there is no such place.
         """
 
+def deflate_chunks(
+    rows: npt.NDArray[np.uint8], *, item_size: int, chunk_rows: int, level: int
+) -> list[bytes]:
+    """Rows of bytes (N, row size) as HDF5 chunks of `chunk_rows`: shuffled by `item_size`, then deflated.
+
+    The last chunk is filled up with zeros. Uses all cores; the bytes depend on the input alone.
+
+    Raises:
+        ValueError: a level outside 1 to 12, or rows that are no whole number of items.
+    """
+
 def sample_scenes(world: World, *, seed: int, pool: str, indices: npt.NDArray[np.uint64]) -> SceneBatch:
     """The scenes of (N,) indices of a pool; each depends on world, seed, pool and its index alone.
 

@@ -41,6 +41,13 @@ def _dataset_options(command: _Command) -> _Command:
             help="Held-out pair, such as rubber_cylinder, or none; can be repeated.",
         ),
         click.option(
+            "--hops",
+            "groups",
+            multiple=True,
+            type=click.Choice(["first6", "all"]),
+            help="The paper's first six pairs, or all 29; they share pictures.",
+        ),
+        click.option(
             "--preset",
             type=click.Choice(["demo", "small", "paper"]),
             help="demo: some 60 pictures; small: a hundredth of paper; paper: the paper's.  [default: demo]",
@@ -213,9 +220,13 @@ def _request(choices: dict[str, Any]) -> "Request":
     from clevrhope.build import Request
     from clevrhope.config import resolve_config
     from clevrhope.dataset.layout import Layout
+    from clevrhope.hops import HOP_GROUPS
 
-    if not choices["hops"]:
-        raise click.UsageError("no HOP given; name one or more with --hop, such as --hop rubber_cylinder")
+    names = [*choices["hops"], *(name for group in choices["groups"] for name in HOP_GROUPS[group])]
+    if not names:
+        raise click.UsageError(
+            "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
+        )
     config = resolve_config(
         preset=choices["preset"],
         file=choices["config_file"],
@@ -235,7 +246,7 @@ def _request(choices: dict[str, Any]) -> "Request":
     splits = [name.strip() for names in choices["splits"] for name in names.split(",")]
     return Request(
         out=out,
-        hops=choices["hops"],
+        hops=tuple(names),
         config=config,
         seed=seed,
         splits=tuple(splits) or None,

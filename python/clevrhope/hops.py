@@ -76,6 +76,13 @@ def paper_hops() -> tuple[Hop, ...]:
     )
 
 
+HOP_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "first6": tuple(f"{a}_{b}" for _, a, _, b, is_first in PAPER_PAIRS if is_first),
+    "all": tuple(f"{a}_{b}" for _, a, _, b, _ in PAPER_PAIRS),
+}
+"""Groups of pairs by name: the paper's first six, one of each two types, and all 29."""
+
+
 def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -> Hop:
     """The pair that `name` ("rubber_cylinder", "cylinder_rubber", "none") means under a vocabulary.
 

@@ -21,6 +21,7 @@ Attributes of the file: `hop`, `split`, `pool`.
 import io
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from math import prod
 from pathlib import Path
 from types import TracebackType
 
@@ -28,6 +29,7 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope._core import deflate_chunks
 from clevrhope.atomic import write_whole
 from clevrhope.errors import DatasetError
 
@@ -38,6 +40,9 @@ CHUNK_ROWS = 256
 
 COLUMN_CHUNK_ROWS = 4096
 """Rows a chunk of the arrays with a number a question; a multiple of `CHUNK_ROWS`."""
+
+
+COMPRESSION_LEVEL = 4
 
 
 @dataclass(frozen=True)
@@ -131,13 +136,21 @@ class QuestionWriter:
                 chunks=(CHUNK_ROWS if values.ndim > 1 else COLUMN_CHUNK_ROWS, *values.shape[1:]),
                 dtype=values.dtype,
                 compression="gzip",
-                compression_opts=4,
+                compression_opts=COMPRESSION_LEVEL,
                 shuffle=values.dtype.itemsize > 1,
                 track_times=False,
             )
         dataset = self._file[name]
         dataset.resize(at + len(values), axis=0)
-        dataset[at:] = values
+        # The filters of the dataset, done here on all cores. Blocks begin where a chunk does.
+        chunk_rows, width = dataset.chunks[0], values.dtype.itemsize * prod(values.shape[1:])
+        rows = np.ascontiguousarray(values).view(np.uint8).reshape(len(values), width)
+        chunks = deflate_chunks(
+            rows, item_size=values.dtype.itemsize, chunk_rows=chunk_rows, level=COMPRESSION_LEVEL
+        )
+        rest = (0,) * (values.ndim - 1)
+        for number, chunk in enumerate(chunks):
+            dataset.id.write_direct_chunk((at + number * chunk_rows, *rest), chunk)
 
 
 def read_questions(path: Path) -> QuestionArrays:

@@ -1,5 +1,6 @@
 //! The binding: converts arguments, runs the core without the GIL, wraps results, maps errors.
 
+mod chunks;
 mod convert;
 mod errors;
 mod interrupt;
@@ -16,6 +17,8 @@ use pyo3::prelude::*;
 /// The native module `clevrhope._core`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::chunks::deflate_chunks;
     #[pymodule_export]
     use super::programs::{PyProgramTokens, PyPrograms, execute, execute_batch, execute_tokens, trace};
     #[pymodule_export]
