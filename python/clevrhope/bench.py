@@ -65,8 +65,11 @@ class BenchResult:
     ood_questions_per_second: float
     """Its complex_ood split."""
     states_per_question: float
-    """Search states for each train question kept."""
+    """Search states for each train question kept: assignments of values, partial or whole, evaluated."""
     ood_states_per_question: float
+    options_per_question: float
+    """Options drawn or listed for each question kept, most of them ruled out by what they lead to."""
+    ood_options_per_question: float
     slowest_attempt_us: float
     """The slowest 0.1% of attempts at a train question take at least so many microseconds."""
     ood_slowest_attempt_us: float
@@ -82,6 +85,8 @@ class BenchResult:
     machine: str
     device: str | None
     """What pictures were rendered on."""
+    seconds: float
+    """What the whole bench took."""
     notes: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
@@ -99,6 +104,7 @@ def run(
         pictures: whether to render; needs Blender and a checkout, without which `notes` says so.
         advance: is told what is measured next.
     """
+    began = time.perf_counter()
     work = FULL if full else QUICK
     world = read_world()
     templates = read_templates(world)
@@ -109,8 +115,8 @@ def run(
     train = _Splits(scan, templates, "train", "without", 9)
     ood = _Splits(scan, templates, "complex_ood", "with", 1)
     advance("questions")
-    train_rate, train_states, questions = train.measure(work)
-    ood_rate, ood_states, _ = ood.measure(work)
+    train_rate, train_work, questions = train.measure(work)
+    ood_rate, ood_work, _ = ood.measure(work)
     advance("programs")
     programs_per_second, token_programs_per_second = _programs_per_second(world, questions, work)
     notes: list[str] = []
@@ -124,8 +130,10 @@ def run(
     return BenchResult(
         questions_per_second=train_rate,
         ood_questions_per_second=ood_rate,
-        states_per_question=train_states,
-        ood_states_per_question=ood_states,
+        states_per_question=train_work["states"],
+        ood_states_per_question=ood_work["states"],
+        options_per_question=train_work["options"],
+        ood_options_per_question=ood_work["options"],
         slowest_attempt_us=train.slowest_attempt_us(work),
         ood_slowest_attempt_us=ood.slowest_attempt_us(work),
         programs_per_second=programs_per_second,
@@ -136,6 +144,7 @@ def run(
         cores=_cores(),
         machine=f"{platform.system()} {platform.machine()}",
         device=device,
+        seconds=time.perf_counter() - began,
         notes=tuple(notes),
     )
 
@@ -145,6 +154,8 @@ ROWS: Mapping[str, tuple[str, str]] = {
     "ood_questions_per_second": ("questions a second, complex_ood", "{:,.0f}"),
     "states_per_question": ("search states a question, train", "{:.1f}"),
     "ood_states_per_question": ("search states a question, complex_ood", "{:.1f}"),
+    "options_per_question": ("options looked at a question, train", "{:.0f}"),
+    "ood_options_per_question": ("options looked at, complex_ood", "{:.0f}"),
     "slowest_attempt_us": ("slowest 0.1% of attempts, train, us", "{:,.0f}"),
     "ood_slowest_attempt_us": ("slowest 0.1%, complex_ood, us", "{:,.0f}"),
     "programs_per_second": ("programs a second, parsed once", "{:,.0f}"),
@@ -175,18 +186,18 @@ class _Splits:
     rule: Rule
     per_scene: int
 
-    def measure(self, work: Work) -> tuple[float, float, _core.QuestionBatch]:
-        """Questions a second, states a question, and the questions."""
+    def measure(self, work: Work) -> tuple[float, dict[str, float], _core.QuestionBatch]:
+        """Questions a second, what the search did for each, and the questions."""
         self._stream().skip(work.windows)  # the scenes are there when the clock starts
-        rates, states = [], 0.0
+        rates = []
         for _ in range(work.repetitions):
             stream = self._stream()
             stream.prepare(work.windows)
             began = time.perf_counter()
             questions = stream.next(work.windows)
             rates.append(len(questions) / (time.perf_counter() - began))
-            states = stream.work["states"] / len(questions)
-        return statistics.median(rates), states, questions
+        done = {name: number / len(questions) for name, number in stream.work.items()}
+        return statistics.median(rates), done, questions
 
     def slowest_attempt_us(self, work: Work) -> float:
         """What the slowest 0.1% of attempts take at least, in microseconds."""

@@ -109,6 +109,30 @@ def test_answers_are_those_of_the_executor(
         assert row["image_filename"] == scene["image_filename"]
 
 
+@pytest.mark.parametrize(
+    ("split", "pool", "rule", "a_scene"),
+    [
+        ("train", "train", "without", 9),
+        ("complex_ood", "test_ood", "with", 1),
+    ],
+)
+def test_first_questions_are_golden(
+    world: _core.World, templates: _core.Templates, split: str, pool: str, rule: Any, a_scene: int
+) -> None:
+    """A change here is a change of every dataset: `DATASET_VERSION` goes up, and CHANGELOG says so."""
+    scan = PoolScan(world, seed=7, pool=pool)
+    batch = (
+        stream(scan, templates, split=split, scenes=rule, questions=rule, questions_per_scene=a_scene)
+        .next(1)
+        .take(0, 18)
+    )
+    found = [
+        [row["image_index"], row["question"], row["answer"]] for row in json.loads(batch.to_json(split=split))
+    ]
+    golden = json.loads((Path(__file__).parent / "golden_questions.json").read_text())
+    assert found == golden[split]
+
+
 def test_rows_columns_and_tokens_say_the_same(
     world: _core.World, scan: PoolScan, templates: _core.Templates
 ) -> None:

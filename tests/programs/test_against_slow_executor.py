@@ -13,8 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from program_strategies import SIGNATURES, Nodes, Scene, random_program, random_scene, scenes_and_programs
 
-from clevrhope import ProgramError, _core, execute, execute_batch, trace
-from clevrhope.executor import INVALID, default_vocabulary
+from clevrhope import ProgramError, _core, execute, execute_batch, select_split, trace
+from clevrhope.executor import INVALID, answer_text, default_vocabulary
+from clevrhope.questions import read_templates
+from clevrhope.scenes import read_world
 
 # A loaded machine draws slowly; that says nothing about the engine.
 PATIENT = (HealthCheck.too_slow, HealthCheck.data_too_large)
@@ -138,3 +140,27 @@ def _full(scene: Scene) -> Scene:
     ]
     directions = {name: [1.0, 0.0, 0.0] for name in ("left", "right", "behind", "front", "above", "below")}
     return scene | {"objects": objects, "directions": directions, "split": "x", "image_filename": "x.png"}
+
+
+def test_questions_of_a_split_have_the_slow_executors_answers() -> None:
+    world = read_world()
+    (batch,) = select_split(
+        2_000,
+        seed=3,
+        world=world,
+        templates=read_templates(world),
+        split="train",
+        pool="train",
+        pair=[("material", "rubber"), ("shape", "cylinder")],
+        scenes="without",
+        questions="without",
+    )
+    questions = json.loads(batch.to_json(split="train"))
+    indices = np.unique(batch.image_idxs).astype(np.uint64)
+    sampled = _core.sample_scenes(world, seed=3, pool="train", indices=indices)
+    scenes = {scene["image_index"]: scene for scene in json.loads(sampled.to_json())}
+    assert len({question["question_family_index"] for question in questions}) == 90
+    for question in questions:
+        nodes = [{"value_inputs": [], **node} for node in question["program"]]
+        outputs = slow_executor.run(nodes, scenes[question["image_index"]])
+        assert answer_text(outputs[-1]) == question["answer"], question["question"]

@@ -89,7 +89,7 @@ def measure_quality(
     Args:
         n_scenes: how many, 1 to all.
         settings: the effort to be measured.
-        workers: processes, one for each core by default.
+        workers: processes, one for every two cores by default.
         folder: of the reference scenes and pictures.
 
     Raises:

@@ -35,7 +35,7 @@ pub struct Cut {
 pub fn deflate_chunks(bytes: &[u8], cut: Cut) -> Result<Vec<Vec<u8>>, ChunkError> {
     let Cut { item, row, rows, level } = cut;
     let level = CompressionLvl::new(level).map_err(|_| ChunkError::Level(level))?;
-    if item == 0 || row == 0 || rows == 0 || row % item != 0 || bytes.len() % row != 0 {
+    if item == 0 || row == 0 || rows == 0 || !row.is_multiple_of(item) || !bytes.len().is_multiple_of(row) {
         return Err(ChunkError::Shape { bytes: bytes.len(), row, item });
     }
     let size = rows * row;

@@ -24,6 +24,7 @@ pub fn in_pieces(
     while start < n {
         let piece = start..n.min(start.saturating_add(size));
         start = piece.end;
+        #[allow(clippy::disallowed_methods)] // Pieces are joined, so their sizes do not show.
         let began = Instant::now();
         py.detach(|| work(piece))?;
         py.check_signals()?;

@@ -17,6 +17,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use std::time::Instant;
 
 /// The stopwatch of benchmarks.
+#[allow(clippy::disallowed_methods)] // Nothing is decided by it.
 fn nanoseconds() -> u64 {
     static BEGAN: LazyLock<Instant> = LazyLock::new(Instant::now);
     BEGAN.elapsed().as_nanos() as u64

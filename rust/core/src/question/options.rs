@@ -107,7 +107,7 @@ enum Left {
 const N_LEFT: usize = 5;
 /// `Left` by whether the set is unchanged (3) and by the size left, up to 2.
 const LEFT: [Left; 6] = [Left::Nothing, Left::One, Left::More, Left::AllMore, Left::AllOne, Left::AllMore];
-/// Bits of a counter of options: 31 objects have at most 496 keys, and each 4 relations.
+/// Bits of a counter of options: 32 objects have at most 481 keys, and each 4 relations.
 const COUNTER: u32 = 12;
 
 /// What a relation leaves of a key's objects.

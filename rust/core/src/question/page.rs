@@ -35,6 +35,12 @@ impl Page {
         matches!(self.text().last(), None | Some(b' '))
     }
 
+    /// Takes back a space at the end.
+    #[inline]
+    pub(super) fn drop_space(&mut self) {
+        self.len -= usize::from(self.text().ends_with(b" "));
+    }
+
     /// Whether what is written so far ends in the word "a" and a space.
     pub(super) fn ends_with_article(&self) -> bool {
         self.text().ends_with(b" a ") || self.text() == b"A "

@@ -152,7 +152,10 @@ impl Phrasing {
             match *piece {
                 Piece::Text(start, len) => {
                     let own = &cut.words.as_bytes()[usize::from(start)..];
-                    // Never a space after a space or at the start.
+                    // Never a space after a space or at the start, nor before a mark.
+                    if is_mark(own[0]) {
+                        page.drop_space();
+                    }
                     let skip = usize::from(own[0] == b' ' && page.is_after_space());
                     page.push(&own[skip..], usize::from(len) - skip);
                 }
@@ -164,10 +167,7 @@ impl Phrasing {
                         None => Some(&list[rng.below(list.len() as u32) as usize]),
                         said => said,
                     };
-                    if let Some(word) = word {
-                        words[p] = Some(word);
-                        push_word(page, word, list);
-                    }
+                    words[p] = word.map(|word| push_word(page, word, list));
                 }
                 Piece::Open(end) => {
                     if rng.coin() {
@@ -184,6 +184,9 @@ impl Phrasing {
     /// Every token that this phrasing can give.
     pub fn words(&self, params: &[Param], lexicon: &Lexicon) -> Vec<String> {
         let mut words = vec!["a".to_owned(), "an".to_owned()];
+        if self.text.starts_with("A ") {
+            words.push("An".to_owned());
+        }
         for glued in self.text.replace(['[', ']'], " ").split_whitespace() {
             let mut forms = vec![glued.to_owned()];
             for param in params.iter().filter(|p| glued.contains(&p.name)) {
@@ -322,16 +325,22 @@ fn squeeze(text: &str) -> String {
     squeezed
 }
 
-/// Appends a value's word, minding the article before it: "a object" is no English.
+/// Appends a value's word, minding the article before it: "a object" is no English. Returns what was written.
 #[inline]
-fn push_word(page: &mut Page, word: &Word, synonyms: &[Word]) {
+fn push_word<'a>(page: &mut Page, mut word: &'a Word, synonyms: &'a [Word]) -> &'a Word {
     if word.starts_with_vowel && page.ends_with_article() {
         match synonyms.iter().find(|s| !s.starts_with_vowel) {
-            Some(other) => return other.write(page),
+            Some(other) => word = other,
             None => page.make_article_an(),
         }
     }
     word.write(page);
+    word
+}
+
+/// Marks that follow a word without a space.
+fn is_mark(byte: u8) -> bool {
+    matches!(byte, b'?' | b',' | b';' | b'.')
 }
 
 /// The tokens of a question as the public CLEVR models read them: split at white space, `;` and `,`
@@ -422,7 +431,28 @@ mod tests {
     }
 
     #[test]
+    fn no_space_comes_before_a_mark() {
+        let values = [None; 8];
+        assert_eq!(
+            say("Is it made of what [material]?", &values),
+            ["Is it made of what material?", "Is it made of what?"]
+        );
+        assert_eq!(say("It is <Z> <C>; is it <M>, too?", &values), ["It is; is it, too?"]);
+    }
+
+    #[test]
     fn articles_fit_their_words() {
+        // The word that the article made it take stays a parameter's word.
+        let none = [None; 8];
+        let synonyms = BTreeMap::from([("thing".to_owned(), vec!["object".to_owned(), "thing".to_owned()])]);
+        let lexicon = Lexicon::new(&vocab(), synonyms).unwrap();
+        let params = two_object_params();
+        let twice = Phrasing::new("A <Z> <C> <M> <S> is a <S>.", &params).unwrap();
+        for i in 0..20 {
+            let mut rng = StreamKey::new(&[b"twice"]).at(i);
+            let said = twice.question(&params, &none, &lexicon, &mut rng, &mut Page::default());
+            assert_eq!(said, "A thing is a thing.");
+        }
         assert_eq!(say("Is there a <Z> <C> <M> <S>?", &[None; 8]), ["Is there a thing?"]);
         let mut values = [None; 8];
         (values[1], values[3]) = (Some(1), Some(0));

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)] // In a test, a panic is the message.
 
+mod bounded;
 mod chi_square;
 mod distribution;
 mod engine;
