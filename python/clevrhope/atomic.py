@@ -100,6 +100,10 @@ def disk_errors(path: Path) -> Iterator[None]:
                 f"{path}: no permission to write there; "
                 "choose a folder of your own with --out, or change its rights"
             ) from error
+        if number in (errno.ENOENT, errno.EINVAL, errno.ENAMETOOLONG):
+            raise DatasetError(
+                f"{path}: cannot be made there ({os.strerror(number)}); choose another folder with --out"
+            ) from error
         if number in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR):
             raise DatasetError(
                 f"{path}: a file is in the way of a folder, or the reverse; choose another folder with --out"

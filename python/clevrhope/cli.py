@@ -38,7 +38,7 @@ def _dataset_options(command: _Command) -> _Command:
             "hops",
             multiple=True,
             metavar="NAME",
-            help="Held-out pair, such as rubber_cylinder, or none; can be repeated.",
+            help="Held-out pair, such as rubber_cylinder, or none; several with commas, or repeated.",
         ),
         click.option(
             "--hops",
@@ -222,7 +222,8 @@ def _request(choices: dict[str, Any]) -> "Request":
     from clevrhope.dataset.layout import Layout
     from clevrhope.hops import HOP_GROUPS
 
-    names = [*choices["hops"], *(name for group in choices["groups"] for name in HOP_GROUPS[group])]
+    asked = [name.strip() for names in choices["hops"] for name in names.split(",")]
+    names = [*asked, *(name for group in choices["groups"] for name in HOP_GROUPS[group])]
     if not names:
         raise click.UsageError(
             "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
@@ -241,8 +242,6 @@ def _request(choices: dict[str, Any]) -> "Request":
     seed = choices["seed"]
     if seed is None and not Layout(out).manifest.exists():
         seed = secrets.randbelow(2**32)
-        if not choices["quiet"]:
-            click.echo(f"seed {seed} (drawn; --seed {seed} makes the same again)", err=True)
     splits = [name.strip() for names in choices["splits"] for name in names.split(",")]
     return Request(
         out=out,
@@ -292,7 +291,14 @@ def _show_summary(summary: "Summary") -> None:
     for hop, splits in summary.splits.items():
         counts = ", ".join(f"{split} {entry['questions']:,}" for split, entry in splits.items())
         click.echo(f"  {hop}: {counts}")
-    click.echo(f"Look at it:   {summary.contact_sheet}")
-    for hop in list(summary.splits)[:3]:
-        click.echo(f"Its numbers:  {summary.folder / 'hops' / hop / 'DATASHEET.md'}")
-    click.echo(f"Read it from: {summary.folder / 'hops'} (questions), {summary.folder / 'images'} (pictures)")
+    for sentence in summary.kept:
+        click.echo(f"  {sentence}")
+    click.echo(f"The same again: --seed {summary.seed}")
+    click.echo(f"Look at it:     {summary.contact_sheet}")
+    for hop in summary.hops[:3]:
+        click.echo(f"Its numbers:    {summary.folder / 'hops' / hop / 'DATASHEET.md'}")
+    if len(summary.hops) > 3:
+        click.echo(f"                and {len(summary.hops) - 3} more")
+    images = summary.folder / "images"
+    pictures = f", {images} (pictures)" if images.is_dir() else "; no pictures yet, left out with --no-render"
+    click.echo(f"Read it from:   {summary.folder / 'hops'} (questions){pictures}")

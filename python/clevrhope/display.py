@@ -18,16 +18,19 @@ from rich.text import Text
 
 from clevrhope.progress import Advance, Stage
 
+SECONDS_BETWEEN_LINES = 30.0
+"""Where there is no terminal, a long stage says how far it is this often."""
+
 
 class TerminalProgress:
-    """Bars with rates and time left on a terminal; where there is none, a line when a stage is done."""
+    """Bars with rates and time left on a terminal; where there is none, lines now and then and at the end."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
 
     def stage(self, title: str, *, total: int, unit: str) -> Stage:
         """A bar for one stage."""
-        return self._bar(title, total, unit) if self._console.is_terminal else self._line(title, unit)
+        return self._bar(title, total, unit) if self._console.is_terminal else self._line(title, total, unit)
 
     @contextmanager
     def _bar(self, title: str, total: int, unit: str) -> Iterator[Advance]:
@@ -46,16 +49,25 @@ class TerminalProgress:
                 progress.update(task, total=done)
 
     @contextmanager
-    def _line(self, title: str, unit: str) -> Iterator[Advance]:
+    def _line(self, title: str, total: int, unit: str) -> Iterator[Advance]:
         began, done = monotonic(), 0
+        said = began
 
         def advance(n: int) -> None:
-            nonlocal done
+            nonlocal done, said
             done += n
+            if monotonic() - said >= SECONDS_BETWEEN_LINES:
+                said = monotonic()
+                left = f", {duration((said - began) / done * (total - done))} left" if total else ""
+                of = f" of {total:,}" if total else ""
+                self._say(f"{title}: {done:,}{of} {unit}, {duration(said - began)}{left}")
 
         yield advance
         seconds = monotonic() - began
-        self._console.print(f"{title}: {done:,} {unit}, {duration(seconds)}", highlight=False, soft_wrap=True)
+        self._say(f"{title}: {done:,} {unit[:-1] if done == 1 else unit}, {duration(seconds)}")
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, highlight=False, soft_wrap=True)
 
 
 class _Rate(ProgressColumn):

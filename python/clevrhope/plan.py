@@ -7,7 +7,6 @@ the pictures that any split uses are the mean of that maximum.
 """
 
 import json
-import os
 import zlib
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -27,6 +26,7 @@ from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.display import duration, size
 from clevrhope.errors import RenderError
+from clevrhope.images.cycles import threads_of_workers
 from clevrhope.images.png import encode_png
 
 COUNTED = 20_000
@@ -102,7 +102,7 @@ class Plan:
         """Time from nothing; None when pictures are wanted and could not be timed."""
         text = self.questions * (1 / self.rates.questions_per_second + SECONDS_OF_CHECK)
         text += sum(self.pictures.values()) / self.rates.scenes_per_second
-        if not self.resolved.request.render:
+        if not self.resolved.request.render or not self.to_render:
             return text
         if self.rates.seconds_per_picture is None:
             return None
@@ -130,7 +130,7 @@ def make_plan(request: Request) -> Plan:
     else:
         pictures = _estimated(resolved)
         to_render = sum(max(0, n - len(there.get(pool, _NONE))) for pool, n in pictures.items())
-    rates, problem = _measured(resolved)
+    rates, problem = _measured(resolved, pictures=resolved.request.render and to_render > 0)
     return Plan(resolved, splits, pictures, to_render, exact, rates, problem)
 
 
@@ -273,7 +273,7 @@ def _eligible(scene: Mapping[str, Any], job: Job) -> bool:
     return held == (stream_of(job).predicate == "with")
 
 
-def _measured(resolved: Resolved) -> tuple[Rates, str]:
+def _measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
     """Rates of this machine, and why pictures could not be timed."""
     job = max(resolved.jobs, key=lambda job: job.goal if not job.minimal else 0)
     began = perf_counter()
@@ -286,7 +286,7 @@ def _measured(resolved: Resolved) -> tuple[Rates, str]:
     seconds: float | None = None
     picture_bytes: dict[str, float] = {}
     problem = ""
-    if resolved.request.render:
+    if pictures:
         try:
             seconds, picture_bytes = _timed_pictures([json.loads(row) for row in rows], resolved)
         except RenderError as error:
@@ -308,7 +308,7 @@ def _timed_pictures(
     """Seconds a picture with all workers busy, and bytes a picture by kind of file."""
     with ExitStack() as stack:
         renderer = open_renderer(stack, resolved)
-        n_workers = resolved.request.workers or os.cpu_count() or 1
+        n_workers = len(threads_of_workers(resolved.request.workers))
         repeated = [scenes[k % len(scenes)] for k in range(n_workers * (1 + PICTURES_TIMED))]
         png = h5 = 0
         ends = []

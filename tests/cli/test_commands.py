@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from clevrhope.build.pictures import PoolPictures
 from clevrhope.cli import run_command
 from clevrhope.hops import paper_hops
 
@@ -54,12 +55,38 @@ def test_the_summary_says_where_to_look(tmp_path: Path, capsys: pytest.CaptureFi
 def test_a_seed_is_drawn_printed_recorded_and_kept(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    _, err = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--splits", "complex_ood")
+    out, _ = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--splits", "complex_ood")
     seed = json.loads((tmp_path / "a" / "manifest.json").read_text())["seed"]
-    assert f"seed {seed} (drawn" in err
-    out, err = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--json")
+    assert f"--seed {seed}" in out
+    out, _ = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--json")
     assert json.loads(out)["seed"] == seed
-    assert "drawn" not in err
+
+
+def test_the_summary_tells_what_is_kept_and_lists_the_pairs_asked_for(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run(capsys, "build", *QUICK, "--hop", "red_cube,large_metal", "--out", tmp_path / "a", "--seed", 3)
+    less = [*QUICK, "--train-questions", 9]
+    out, _ = run(capsys, "build", *less, "--out", tmp_path / "a")
+    assert "rubber_cylinder train: 162 questions are there and stay, more than the 9 asked for" in out
+    assert out.count("DATASHEET.md") == 1
+    assert "hops/rubber_cylinder/DATASHEET.md" in out
+    assert "no pictures yet" in out
+
+
+def test_a_plan_renders_nothing_where_nothing_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        "clevrhope.plan.missing_pictures",
+        lambda used, layout: [PoolPictures(pool, indices, indices[:0]) for pool, indices in used.items()],
+    )
+    monkeypatch.setattr("clevrhope.plan.open_renderer", None)
+    run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
+    asked = [word for word in QUICK if word != "--no-render"]
+    out, _ = run(capsys, "plan", *asked, "--out", tmp_path / "a", "--json")
+    assert json.loads(out)["pictures_to_render"] == 0
+    assert json.loads(out)["seconds"] > 0
 
 
 def test_the_number_of_questions_can_be_chosen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -158,7 +158,7 @@ def test_a_folder_takes_extensions_of_what_it_is_bound_to_only(tmp_path: Path) -
             manifest(world={"fingerprint": "cc", "constraints": {"max_objects": 8, "min_pixels": 100}}),
             r"another world \(constraints.max_objects is 10 there, 8 asked for\)",
         ),
-        (manifest(templates={"fingerprint": "dd"}), "another templates"),
+        (manifest(templates={"fingerprint": "dd"}), "another set of templates"),
     ]
     for wanted, message in cases:
         with pytest.raises(DatasetError, match=message):

@@ -43,6 +43,8 @@ class Job:
     """Questions of a streamed split, places of a minimal one: what is asked for, or what is there if more."""
     finished: bool
     """The files of exactly this goal are there."""
+    asked: int = 0
+    """What the request asks for; less than the goal where the folder has more already."""
 
     @property
     def minimal(self) -> bool:
@@ -214,7 +216,7 @@ def _job(hop: Hop, split: str, sizes: Sizes, manifest: Manifest, layout: Layout,
         had = int(there.get("questions", 0))
     files = (layout.questions_h5(hop.name, split), layout.questions_json(hop.name, split))
     whole = had >= goal and all(_as_recorded(path, manifest, layout) for path in files)
-    return Job(hop, split, pool, max(goal, had), finished=whole)
+    return Job(hop, split, pool, max(goal, had), finished=whole, asked=goal)
 
 
 def _repairs(jobs: Sequence[Job], manifest: Manifest, layout: Layout, world: World) -> Iterator[Job]:

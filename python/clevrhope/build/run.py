@@ -10,7 +10,7 @@ from clevrhope.atomic import sweep
 from clevrhope.build import engine
 from clevrhope.build.account import write_account, write_vocabulary
 from clevrhope.build.pictures import PoolPictures, missing_pictures, render_missing, store_pictures
-from clevrhope.build.request import Request, Resolved, resolve, resolved_config
+from clevrhope.build.request import Job, Request, Resolved, resolve, resolved_config
 from clevrhope.build.text import questions_of, scenes_in_use, write_scenes, write_split
 from clevrhope.dataset.leaks import check_leaks
 from clevrhope.dataset.lock import locked
@@ -40,6 +40,10 @@ class Summary:
     seed: int
     splits: Mapping[str, Mapping[str, Mapping[str, object]]]
     """HOP -> split -> pool, questions, pictures; the whole folder's."""
+    hops: tuple[str, ...]
+    """The pairs that the request asked for."""
+    kept: tuple[str, ...]
+    """Splits that have more than was asked for, and stay so: a sentence each."""
     n_questions: int
     n_pictures: int
     """Scenes in use; each has a picture unless rendering was left out."""
@@ -87,6 +91,8 @@ def build(
         folder=request.out,
         seed=manifest.seed,
         splits=manifest.splits,
+        hops=tuple(hop.name for hop in resolved.hops),
+        kept=tuple(map(_kept, (job for job in resolved.jobs if 0 < job.asked < job.goal))),
         n_questions=_n_questions(manifest),
         n_pictures=sum(map(len, used.values())),
         n_rendered=sum(len(each.missing) for each in work) if renderer is not None else 0,
@@ -161,7 +167,7 @@ def _pictures(
         render_missing(work, resolved, renderer, progress)
     kinds = resolved.config.png + resolved.config.h5
     total = kinds * sum(len(each.used) for each in work)
-    with progress.stage("Storing pictures", total=total, unit="pictures") as advance:
+    with progress.stage("Storing pictures", total=total, unit="copies") as advance:
         for each in work:
             manifest = store_pictures(each, resolved, manifest, advance)
             write_manifest(resolved.layout.manifest, manifest)
@@ -188,6 +194,12 @@ def _checked(resolved: Resolved, manifest: Manifest, progress: Progress) -> Mani
             write_manifest(resolved.layout.manifest, manifest)
             advance(1)
     return replace(manifest, checked={hop: manifest.checked[hop] for hop in sorted(manifest.checked)})
+
+
+def _kept(job: Job) -> str:
+    unit = "places" if job.minimal else "questions"
+    more = f"{job.goal:,} {unit} are there and stay, more than the {job.asked:,} asked for"
+    return f"{job.hop.name} {job.split}: {more}"
 
 
 def _n_questions(manifest: Manifest) -> int:

@@ -353,14 +353,15 @@ def made_with(made: Provenance) -> str:
             "## How was it made?",
             "Scenes are sampled at random under the constraints below, each a function of world, seed, "
             "pool and index. Questions are found by a search over templates and balanced over windows of "
-            "250 scenes, so that no answer of a template prevails. Pictures are rendered from the scenes "
-            "with Blender. Nobody was asked, watched or paid; nothing was taken from elsewhere. The "
+            "250 scenes, so that no answer of a template prevails. "
+            + ("" if made.rendering is None else "Pictures are rendered from the scenes with Blender. ")
+            + "Nobody was asked, watched or paid; nothing was taken from elsewhere. The "
             "settings, every file's checksum and the command's choices are in `manifest.json`; the same "
             "settings and seed give the same bytes, pixels on the same machine included.",
             table(["", "value"], rows),
             "## How is it distributed and kept?",
             "The data are under the Creative Commons Attribution licence, CC BY 4.0; clevrhope, which made "
-            "them, is under the MIT licence. Blender, which rendered the pictures, puts no condition on "
+            "them, is under the MIT licence. Blender, which renders pictures, puts no condition on "
             "them. Whoever publishes a folder maintains it; a folder can be extended with more pairs or "
             "larger sizes without moving what is there, and a change that would move it has another "
             "dataset version.",

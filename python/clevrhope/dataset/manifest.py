@@ -22,7 +22,7 @@ _NAMES = {
     "version": "dataset version",
     "seed": "seed",
     "world": "world",
-    "templates": "templates",
+    "templates": "set of templates",
     "questions": "question settings",
     "rendering": "rendering settings",
 }
@@ -169,6 +169,12 @@ def _leaves_that_differ(
         a, b = there.get(key, "absent"), here.get(key, "absent")
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             found += _leaves_that_differ(a, b, f"{prefix}{key}.")
+        elif isinstance(a, list) and isinstance(b, list) and set(map(str, a)) != set(map(str, b)):
+            # Long lists differ in few places.
+            only_a, only_b = [x for x in a if x not in b], [x for x in b if x not in a]
+            with_a = f"with {_short(only_a)}" if only_a else f"without {_short(only_b)}"
+            with_b = f"with {_short(only_b)}" if only_b else f"without {_short(only_a)}"
+            found.append((f"{prefix}{key}", with_a, with_b))
         elif a != b:
             found.append((f"{prefix}{key}", _short(a), _short(b)))
     return found
