@@ -182,6 +182,59 @@ def bench(full: bool, no_pictures: bool, as_json: bool) -> None:
         click.echo(note)
 
 
+@commands.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument(
+    "predictions", metavar="PREDICTIONS...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option(
+    "--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; can be repeated.  [default: all]"
+)
+@click.option(
+    "--by",
+    metavar="NAMES",
+    default="family,answer,objects",
+    show_default=True,
+    help="Breakdowns, commas between them; none leaves them out.",
+)
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(0),
+    metavar="N",
+    default=1000,
+    show_default=True,
+    help="Draws of the pictures behind the 95% intervals; 0 leaves them out.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), help="Decides the draws; drawn itself and printed when left out."
+)
+@click.option("--partial", is_flag=True, help="Score what is there, and say how much is missing.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def score(
+    folder: Path, predictions: tuple[Path, ...], hops: tuple[str, ...], by: str, as_json: bool, **choices: Any
+) -> None:
+    """Scores predictions (JSON lines or Parquet) on the test sets of a dataset, with gaps and intervals."""
+    from clevrhope.metrics import score as run
+    from clevrhope.metrics.show import scores_json, scores_lines
+
+    seed = choices["seed"]
+    scores = run(
+        folder,
+        predictions,
+        seed=secrets.randbelow(2**32) if seed is None else seed,
+        bootstrap=choices["bootstrap"],
+        by=() if by == "none" else [name.strip() for name in by.split(",")],
+        hops=hops or None,
+        partial=choices["partial"],
+        progress=_progress(choices),
+    )
+    if as_json:
+        click.echo(json.dumps(scores_json(scores)))
+    else:
+        click.echo("\n".join(scores_lines(scores)))
+
+
 def main() -> None:
     """Runs the command line and exits."""
     sys.exit(run_command(sys.argv[1:]))

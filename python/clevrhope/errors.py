@@ -4,6 +4,8 @@ Each message is one sentence that names the file, the place in it, the value and
 native module raises these classes too.
 """
 
+from collections.abc import Mapping
+
 
 class ClevrhopeError(Exception):
     """Base of all errors of this package; the command line prints its message without a traceback."""
@@ -39,3 +41,13 @@ class DatasetError(ClevrhopeError):
 
 class RenderError(ClevrhopeError, RuntimeError):
     """Blender is missing, a worker died or hung, or a scene could not be rendered."""
+
+
+class PredictionsError(ClevrhopeError, ValueError):
+    """A file of predictions that cannot be read, or does not answer each question once."""
+
+    def __init__(self, message: str, *, counts: Mapping[str, int] | None = None) -> None:
+        super().__init__(message)
+        self.counts: Mapping[str, int] = dict(counts or {})
+        """Kind of problem -> how many; empty for a file that cannot be read. Kinds: "hops missing",
+        "missing", "doubled", and unknown ones: "hop", "split", "question", "answer"."""

@@ -19,7 +19,7 @@ Attributes of the file: `hop`, `split`, `pool`.
 """
 
 import io
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import prod
 from pathlib import Path
@@ -175,5 +175,18 @@ def read_scenes_in_use(path: Path) -> tuple[str, Ints]:
     try:
         with h5py.File(path, "r") as file:
             return str(file.attrs["pool"]), np.unique(file["image_idxs"][:])
+    except (OSError, KeyError) as error:
+        raise DatasetError(f"{path}: no question file of clevrhope ({error})") from error
+
+
+def read_columns(path: Path, names: Sequence[str]) -> dict[str, Ints]:
+    """Some of the arrays with a number a question, by name.
+
+    Raises:
+        DatasetError: not such a file.
+    """
+    try:
+        with h5py.File(path, "r") as file:
+            return {name: file[name][:] for name in names}
     except (OSError, KeyError) as error:
         raise DatasetError(f"{path}: no question file of clevrhope ({error})") from error

@@ -1,0 +1,194 @@
+"""A finished folder in; for each test set the right answers, and what to group its questions by, out."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+
+from clevrhope.dataset.clevr_json import read_row_lines
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
+from clevrhope.dataset.manifest import Manifest, read_manifest
+from clevrhope.dataset.questions_h5 import Ints, read_columns
+from clevrhope.dataset.stats import SceneCounts, read_scene_counts
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, read_vocab
+from clevrhope.errors import DatasetError
+
+BREAKDOWNS = ("family", "answer", "objects")
+"""What the questions can be grouped by."""
+
+_FAMILY = re.compile(rb'"question_family_index": ?(\d+)')
+_FILE = re.compile(rb'"template_filename": ?"([^"]+)"')
+_PLACE = re.compile(rb'"template_index": ?(\d+)')
+
+
+@dataclass(frozen=True)
+class TestSet:
+    """The N questions of a split, in the order of its file."""
+
+    hop: str
+    split: str
+    pool: str
+    answers: Ints
+    """(N,) numbers of vocab.json."""
+    pictures: Ints
+    """(N,) indices in the pool."""
+    families: Ints
+    """(N,) global indices."""
+
+    __test__ = False  # pytest would take a class of this name for a group of tests
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+
+class AnswerKey:
+    """The test sets of a folder; what is asked for is read once, and only then."""
+
+    def __init__(self, folder: Path | str) -> None:
+        """Reads manifest and vocabulary.
+
+        Raises:
+            DatasetError: not a folder of a dataset.
+        """
+        self._layout = Layout(Path(folder))
+        self._manifest = _manifest(self._layout)
+        numbers = read_vocab(self._layout.vocab).answer_token_to_idx
+        self.answers: Mapping[str, int] = {
+            text: number for text, number in numbers.items() if text not in SPECIAL_TOKENS
+        }
+        """Each answer's number."""
+        self.splits: Mapping[str, tuple[str, ...]] = {
+            hop: tuple(split for split in splits if split != "train")
+            for hop, splits in self._manifest.splits.items()
+        }
+        """HOP -> its splits, train apart."""
+        self._test_sets: dict[tuple[str, str], TestSet] = {}
+        self._scenes: dict[str, SceneCounts] = {}
+        self._families: dict[int, str] = {}
+
+    def test_set(self, hop: str, split: str) -> TestSet:
+        """A split's right answers.
+
+        Raises:
+            DatasetError: its HDF5 file is missing or not whole.
+        """
+        if (hop, split) not in self._test_sets:
+            path = self._layout.questions_h5(hop, split)
+            columns = read_columns(path, ("answers", "image_idxs", "question_families"))
+            pool = str(self._manifest.splits[hop][split]["pool"])
+            self._test_sets[hop, split] = TestSet(hop, split, pool, *columns.values())
+        return self._test_sets[hop, split]
+
+    def forget(self, hop: str) -> None:
+        """Lets go of a HOP's test sets."""
+        for split in self.splits[hop]:
+            self._test_sets.pop((hop, split), None)
+
+    def parts(self, by: str, questions: TestSet) -> Ints:
+        """(N,) the part of a breakdown that each question belongs to, as a number from 0 on.
+
+        Raises:
+            DatasetError: the folder's scene files are missing.
+        """
+        if by == "family":
+            return questions.families
+        if by == "answer":
+            return self._type_of_answer[questions.answers]
+        return self._objects(questions)
+
+    def part_names(self, by: str, numbers: Sequence[int], hop: str) -> list[str]:
+        """How the parts of a breakdown are called, by number."""
+        if by == "family":
+            return [self._family_name(number, hop) for number in numbers]
+        if by == "answer":
+            return [self._answer_types[number] for number in numbers]
+        return [str(number) for number in numbers]
+
+    @cached_property
+    def _attributes(self) -> Mapping[str, Sequence[str]]:
+        attributes: Mapping[str, Sequence[str]] = self._manifest.world["attributes"]
+        return attributes
+
+    @cached_property
+    def _answer_types(self) -> tuple[str, ...]:
+        return ("yes/no", "count", *self._attributes)
+
+    @cached_property
+    def _type_of_answer(self) -> Ints:
+        """Number of an answer -> number of its type."""
+        type_of = {value: kind for kind, values in self._attributes.items() for value in values}
+        types = np.zeros(max(self.answers.values(), default=0) + 1, dtype=np.int32)
+        for text, number in self.answers.items():
+            kind = type_of.get(text) or ("yes/no" if text in ("yes", "no") else "count")
+            types[number] = self._answer_types.index(kind)
+        return types
+
+    def _objects(self, questions: TestSet) -> Ints:
+        pool = questions.pool
+        if pool not in self._scenes:
+            folder = self._layout.scenes(pool)
+            self._scenes[pool] = read_scene_counts(sorted(folder.glob("*.json")))
+        counts = self._scenes[pool]
+        indices, at = np.unique(questions.pictures, return_inverse=True)
+        known = np.isin(indices, counts.indices)
+        if not known.all():
+            index = int(indices[~known][0])
+            path = self._layout.scene_shard(pool, index // SCENES_A_SHARD)
+            raise DatasetError(
+                f"{path}: scene {index} is not there, so its objects cannot be counted; restore the file, "
+                "or leave objects out of --by"
+            )
+        n_objects: Ints = counts.n_objects[counts.rows(indices)][at]
+        return n_objects
+
+    def _family_name(self, family: int, hop: str) -> str:
+        if family not in self._families:
+            self._families.update(self._families_in_questions(hop) or self._families_of_package)
+        return self._families.setdefault(family, f"family {family}")
+
+    def _families_in_questions(self, hop: str) -> dict[int, str]:
+        """Names of the families that a HOP's question files ask, from the first row of each.
+
+        Question files can be left out of a dataset; then there are none.
+        """
+        found: dict[int, str] = {}
+        for split in self.splits[hop]:
+            path = self._layout.questions_json(hop, split)
+            missing = set(np.unique(self.test_set(hop, split).families).tolist()) - set(found)
+            if not path.exists() or not missing:
+                continue
+            for row in read_row_lines(path):
+                family = _FAMILY.search(row)
+                if family is None or int(family[1]) not in missing:
+                    continue
+                file, place = _FILE.search(row), _PLACE.search(row)
+                if file and place:
+                    found[int(family[1])] = f"{file[1].decode()} {int(place[1])}"
+                missing.discard(int(family[1]))
+                if not missing:
+                    break
+        return found
+
+    @cached_property
+    def _families_of_package(self) -> dict[int, str]:
+        """Names of the package's families, if the folder was made with them; else none."""
+        from clevrhope.questions import read_templates
+        from clevrhope.scenes import read_world
+
+        templates = read_templates(read_world())
+        if templates.fingerprint != self._manifest.templates["fingerprint"]:
+            return {}
+        return {index: f"{file} {place}" for file, place, index in templates.families}
+
+
+def _manifest(layout: Layout) -> Manifest:
+    manifest = read_manifest(layout.manifest)
+    if manifest is None:
+        raise DatasetError(
+            f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name}); "
+            "give the folder that `clevrhope build --out` wrote"
+        )
+    return manifest

@@ -1,0 +1,71 @@
+"""Sums over pictures in, the same sums over pictures drawn again and again out; intervals of what follows.
+
+Questions about one picture are right and wrong together, so pictures are drawn, with replacement, and with
+each picture all of its questions: the cluster bootstrap (Davison and Hinkley, "Bootstrap Methods and their
+Application", section 3.8). Sums over drawn pictures are products of matrices, so any number of runs
+and parts shares the draws: differences between them are of models, not of draws.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.metrics.results import Interval
+
+Floats = npt.NDArray[np.float64]
+
+LEVEL_PERCENT = 95.0
+
+_SAMPLES_A_BLOCK = 32
+"""Resamples at once: for 15,000 pictures 4 MB of numbers."""
+
+_ROWS_A_PRODUCT, _COLUMNS_A_PRODUCT = 32, 256
+"""With 32 samples, the largest product that OpenBLAS does without threads: with them it is not much faster,
+and twenty times slower where other work keeps a core busy that its threads wait for."""
+
+
+def resample(sums: Floats, *, n_samples: int, seed: Sequence[int]) -> Floats:
+    """Column sums over drawn rows, (n_samples, K), from (M, K) sums of M pictures.
+
+    Each sample draws M rows with replacement. Sums of whole numbers below 2**53 are exact, so the result
+    does not turn on the order in which a machine adds.
+    """
+    n = len(sums)
+    generator = np.random.default_rng(seed)
+    drawn_sums = np.empty((n_samples, sums.shape[1]))
+    for begin in range(0, n_samples, _SAMPLES_A_BLOCK):
+        k = min(_SAMPLES_A_BLOCK, n_samples - begin)
+        rows = generator.integers(n, size=(k, n))
+        rows += n * np.arange(k)[:, np.newaxis]
+        times_drawn = np.bincount(rows.ravel(), minlength=k * n).reshape(k, n)
+        _multiply(times_drawn.astype(np.float64), sums, out=drawn_sums[begin : begin + k])
+    return drawn_sums
+
+
+def _multiply(left: Floats, right: Floats, *, out: Floats) -> None:
+    """Writes left @ right, in products of a size that stays on one core."""
+    out[:] = 0
+    for column in range(0, right.shape[1], _COLUMNS_A_PRODUCT):
+        columns = slice(column, column + _COLUMNS_A_PRODUCT)
+        for row in range(0, len(right), _ROWS_A_PRODUCT):
+            rows = slice(row, row + _ROWS_A_PRODUCT)
+            out[:, columns] += left[:, rows] @ right[rows, columns]
+
+
+def ratio(right: Floats, answered: Floats) -> Floats:
+    """Right over answered, element by element; not a number where nothing was answered."""
+    return np.divide(right, answered, out=np.full(right.shape, np.nan), where=answered > 0)
+
+
+def interval(samples: Floats) -> Interval | None:
+    """The percentile interval of (n_samples,) values; of those that are numbers, None if none is.
+
+    A small part's questions are in few pictures, and a sample can be without any of them.
+    """
+    defined = samples[~np.isnan(samples)]
+    if not len(defined):
+        return None
+    tail = (100 - LEVEL_PERCENT) / 2
+    low, high = np.percentile(defined, [tail, 100 - tail])
+    return Interval(float(low), float(high))

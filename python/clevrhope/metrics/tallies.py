@@ -1,0 +1,128 @@
+"""Answers of several runs to the test sets on one pool in; shares of right ones, found and drawn, out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.metrics.answer_key import TestSet
+from clevrhope.metrics.bootstrap import Floats, ratio, resample
+from clevrhope.metrics.collect import NOT_GIVEN, Given
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A test set with the answers of R runs."""
+
+    questions: TestSet
+    given: Given
+    """(R, N)"""
+    parts: Mapping[str, Ints]
+    """Breakdown -> (N,) part of each question."""
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Shares of right answers in C columns (runs, or parts of a breakdown), as found and as drawn again."""
+
+    found: Floats
+    """(C,)"""
+    drawn: Floats
+    """(n_samples, C)"""
+    n_questions: Ints
+    """(C,) with a prediction."""
+    n_pictures: Ints
+    """(C,) with such a question."""
+
+    @property
+    def defined(self) -> list[bool]:
+        """Of each column, whether there is a question in it."""
+        answered: list[bool] = (self.n_questions > 0).tolist()
+        return answered
+
+    def only(self, k: int) -> "Rates":
+        """The k-th column alone."""
+        return Rates(self.found[[k]], self.drawn[:, [k]], self.n_questions[[k]], self.n_pictures[[k]])
+
+
+@dataclass(frozen=True)
+class Tallies:
+    """The rates of one split."""
+
+    runs: Rates
+    """A column a run."""
+    parts: Mapping[str, Rates]
+    """Breakdown -> a column a part."""
+    n_questions: int
+    """With a prediction in any run."""
+    n_pictures: int
+
+
+def tally(splits: Sequence[Answered], *, n_samples: int, seed: Sequence[int]) -> dict[str, Tallies]:
+    """The rates of the splits on one pool, whose pictures are drawn together."""
+    asked = [np.unique(each.questions.pictures[(each.given != NOT_GIVEN).any(axis=0)]) for each in splits]
+    pictures = np.unique(np.concatenate(asked))
+    columns = [columns for each in splits for columns in _columns(each, pictures)]
+    sums = np.concatenate([array for each in columns for array in (each.right, each.given)], axis=1)
+    drawn = resample(sums, n_samples=n_samples, seed=seed)
+    found = _rates(columns, drawn)
+    made = {}
+    for each, own in zip(splits, asked, strict=True):
+        made[each.questions.split] = Tallies(
+            runs=next(found),
+            parts={name: next(found) for name in each.parts},
+            n_questions=int((each.given != NOT_GIVEN).any(axis=0).sum()),
+            n_pictures=len(own),
+        )
+    return made
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """Sums over M pictures in C columns, a run or a part each."""
+
+    right: Floats
+    """(M, C) right answers."""
+    given: Floats
+    """(M, C) answers."""
+    n_questions: Ints
+    """(C,) questions with an answer, in any run."""
+
+
+def _columns(split: Answered, pictures: Ints) -> list[_Columns]:
+    """First a column a run, then of each breakdown a column a part."""
+    given = split.given != NOT_GIVEN  # (R, N)
+    right = split.given == split.questions.answers
+    answered = given.any(axis=0)
+    at = np.searchsorted(pictures, split.questions.pictures[answered])
+
+    def summed(counts: npt.NDArray[np.generic], part: Ints, n_parts: int) -> Floats:
+        cells = at * n_parts + part[answered]
+        sums = np.bincount(cells, counts[answered], minlength=len(pictures) * n_parts)
+        return sums.reshape(len(pictures), n_parts).astype(np.float64)
+
+    whole = np.zeros(len(split.questions), dtype=np.int32)
+    by_run = [np.concatenate([summed(row, whole, 1) for row in rows], axis=1) for rows in (right, given)]
+    found = [_Columns(by_run[0], by_run[1], given.sum(axis=1, dtype=np.int32))]
+    for part in split.parts.values():
+        n_parts = int(part.max(initial=0)) + 1
+        by_part = [summed(rows.sum(axis=0), part, n_parts) for rows in (right, given)]
+        n_questions = np.bincount(part[answered], minlength=n_parts).astype(np.int32)
+        found.append(_Columns(by_part[0], by_part[1], n_questions))
+    return found
+
+
+def _rates(columns: Sequence[_Columns], drawn: Floats) -> Iterator[Rates]:
+    """Cuts the drawn sums into the columns that they come from."""
+    begin = 0
+    for each in columns:
+        n = each.right.shape[1]
+        yield Rates(
+            found=ratio(each.right.sum(axis=0), each.given.sum(axis=0)),
+            drawn=ratio(drawn[:, begin : begin + n], drawn[:, begin + n : begin + 2 * n]),
+            n_questions=each.n_questions,
+            n_pictures=(each.given > 0).sum(axis=0, dtype=np.int32),
+        )
+        begin += 2 * n

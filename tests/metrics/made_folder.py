@@ -1,0 +1,140 @@
+"""Questions as a few tuples in, a folder that `score` reads out: small enough to work out by hand."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope.dataset.clevr_json import question_info, rows_file, scene_info
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest, write_manifest
+from clevrhope.dataset.questions_h5 import QuestionArrays, QuestionWriter
+from clevrhope.dataset.vocab import make_vocab, write_vocab
+
+ATTRIBUTES = {
+    "size": ["small", "large"],
+    "color": ["red", "blue", "purple"],
+    "material": ["rubber", "metal"],
+    "shape": ["cube", "cylinder"],
+}
+ANSWERS = ["yes", "no", *map(str, range(11)), *(value for values in ATTRIBUTES.values() for value in values)]
+
+POOLS = {
+    "train": "train",
+    "complex_iid": "test_iid",
+    "complex_ood": "test_ood",
+    "minimal_iid": "minimal_material_shape",
+    "minimal_ood": "minimal_material_shape",
+    "val": "val",
+    "test": "test_iid",
+}
+
+FILES = ["zero_hop.json", "one_hop.json"]
+"""Family f is number f % 10 of FILES[f // 10]."""
+
+Asked = Sequence[tuple[int, int, str]]
+"""Picture, family and answer of each question."""
+
+Rows = list[dict[str, Any]]
+
+
+def make_folder(
+    root: Path,
+    hops: Mapping[str, Mapping[str, Asked]],
+    *,
+    objects: Mapping[str, Mapping[int, int]] | None = None,
+    question_files: bool = True,
+) -> Path:
+    """Writes a dataset's folder without pictures; `objects` are those of each scene, by pool."""
+    layout = Layout(root)
+    vocab = make_vocab(["are"], ["scene"], ANSWERS)
+    layout.root.mkdir(parents=True)
+    write_vocab(layout.vocab, vocab)
+    splits: dict[str, dict[str, dict[str, Any]]] = {}
+    for hop, asked_by_split in hops.items():
+        for split, asked in asked_by_split.items():
+            _write_arrays(layout, hop, split, asked, vocab.answer_token_to_idx)
+            if question_files:
+                _write_rows(layout, hop, split, asked)
+            entry = {
+                "pool": POOLS[split],
+                "questions": len(asked),
+                "pictures": len({row[0] for row in asked}),
+            }
+            splits.setdefault(hop, {})[split] = entry
+    for pool, counts in (objects or {}).items():
+        with rows_file(layout.scene_shard(pool, 0), key="scenes", info=scene_info(pool)) as add:
+            add([_scene(index, n) for index, n in counts.items()])
+    write_manifest(
+        layout.manifest,
+        Manifest(
+            version="1",
+            seed=0,
+            world={"fingerprint": "none", "attributes": ATTRIBUTES},
+            templates={"fingerprint": "none", "files": FILES},
+            questions={},
+            splits=splits,
+            complete=True,
+        ),
+    )
+    return root
+
+
+def write_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> Path:
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    return path
+
+
+def right_answers(hops: Mapping[str, Mapping[str, Asked]], **more: Any) -> Rows:
+    """A prediction for every question of every test set, all of them right."""
+    return [
+        {"hop": hop, "split": split, "question_index": k, "answer": answer, **more}
+        for hop, splits in hops.items()
+        for split, asked in splits.items()
+        if split != "train"
+        for k, (_, _, answer) in enumerate(asked)
+    ]
+
+
+def _write_arrays(layout: Layout, hop: str, split: str, asked: Asked, numbers: Mapping[str, int]) -> None:
+    n = len(asked)
+    tokens, lengths = np.zeros((n, 4), dtype=np.int32), np.full(n, 3, dtype=np.int32)
+    with QuestionWriter(layout.questions_h5(hop, split), hop=hop, split=split, pool=POOLS[split]) as writer:
+        writer.append(
+            QuestionArrays(
+                questions=tokens,
+                question_lengths=lengths,
+                programs=tokens,
+                program_lengths=lengths,
+                answers=np.asarray([numbers[answer] for _, _, answer in asked], dtype=np.int32),
+                image_idxs=np.asarray([picture for picture, _, _ in asked], dtype=np.int32),
+                question_families=np.asarray([family for _, family, _ in asked], dtype=np.int32),
+                relation_needed=np.full((n, 3), -1, dtype=np.int8),
+            )
+        )
+
+
+def _write_rows(layout: Layout, hop: str, split: str, asked: Asked) -> None:
+    with rows_file(layout.questions_json(hop, split), key="questions", info=question_info(split)) as add:
+        add(
+            [
+                json.dumps(
+                    {
+                        "question_index": k,
+                        "image_index": picture,
+                        "answer": answer,
+                        "question_family_index": family,
+                        "template_filename": FILES[family // 10],
+                        "template_index": family % 10,
+                    }
+                ).encode()
+                for k, (picture, family, answer) in enumerate(asked)
+            ]
+        )
+
+
+def _scene(index: int, n_objects: int) -> bytes:
+    objects = [{"size": "large", "3d_coords": [k, 0, 0]} for k in range(n_objects)]
+    return json.dumps({"image_index": index, "objects": objects}).encode()

@@ -1,0 +1,333 @@
+"""Files of predictions: both formats say the same, and whatever is wrong is counted, named, and only that."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from made_folder import Rows, make_folder, right_answers, write_lines
+
+from clevrhope.cli import run_command
+from clevrhope.errors import PredictionsError
+from clevrhope.metrics import predictions, score
+
+HOP = "rubber_cylinder"
+QUESTIONS = {
+    HOP: {
+        "train": [(0, 0, "yes")],
+        "complex_iid": [(4, 0, "yes"), (4, 1, "3"), (4, 11, "red"), (7, 0, "no")],
+        "complex_ood": [(1, 0, "yes"), (2, 1, "3"), (3, 11, "blue"), (5, 0, "no"), (6, 1, "10")],
+    },
+    "none": {"test": [(2, 0, "no"), (2, 1, "1")]},
+}
+
+Fail = Callable[..., PredictionsError]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_folder(tmp_path_factory.mktemp("made") / "data", QUESTIONS)
+
+
+@pytest.fixture
+def rows() -> Rows:
+    """Everything right: four, five and two predictions, in lines 1 to 11."""
+    return right_answers(QUESTIONS)
+
+
+@pytest.fixture
+def fail(folder: Path, tmp_path: Path) -> Fail:
+    """Scores rows, or a file's text, that have to fail; gives the error."""
+
+    def run(given: Rows | str, **more: Any) -> PredictionsError:
+        path = tmp_path / "p.jsonl"
+        if isinstance(given, str):
+            path.write_text(given)
+        else:
+            write_lines(path, given)
+        with pytest.raises(PredictionsError) as caught:
+            score(folder, path, **{"seed": 1, "by": (), **more})
+        assert "\n" not in str(caught.value)
+        return caught.value
+
+    return run
+
+
+def parquet(path: Path, rows: Rows, **columns: pa.DataType) -> Path:
+    """Rows as Parquet, with types for some columns."""
+    table = pa.Table.from_pylist(rows)
+    for name, kind in columns.items():
+        place = table.schema.get_field_index(name)
+        table = table.set_column(place, name, table.column(name).cast(kind))
+    pq.write_table(table, path, row_group_size=4)
+    return path
+
+
+# Both formats
+
+
+@pytest.mark.parametrize("block", [1, 4, 50_000])
+def test_both_formats_say_the_same(
+    folder: Path, tmp_path: Path, rows: Rows, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(predictions, "ROWS_A_BLOCK", block)
+    rows[1]["answer"] = "2"
+    many = [{**row, "run": run, "train_size": 25_000, "logit": 0.5} for run in ("a", "b") for row in rows]
+    many[-1]["answer"] = "yes"
+    many = many[::2] + many[1::2]
+    expected = score(folder, write_lines(tmp_path / "p.jsonl", many), seed=2, by=["answer"])
+    for n, types in enumerate(
+        ({}, {"question_index": pa.int16(), "hop": pa.dictionary(pa.int8(), pa.string())})
+    ):
+        path = parquet(tmp_path / f"{n}.parquet", many, **types)
+        assert score(folder, path, seed=2, by=["answer"]) == expected
+    halves = [write_lines(tmp_path / f"{k}.jsonl", many[k::2]) for k in range(2)]
+    assert score(folder, halves, seed=2, by=["answer"]) == expected
+    assert expected.condition(HOP, 25_000).mean.splits["complex_iid"].percent == 75.0
+    assert [run.scored.splits["test"].percent for run in expected.condition("none", 25_000).runs] == [
+        100.0,
+        50.0,
+    ]
+
+
+@pytest.mark.parametrize("as_parquet", [False, True])
+def test_answers_may_be_booleans_and_numbers(
+    folder: Path, tmp_path: Path, rows: Rows, as_parquet: bool
+) -> None:
+    """One column of Parquet has one type, so each kind of question comes in a file of its own there."""
+    values = {"yes": True, "no": False, "3": 3.0, "10": 10, "1": 1}
+    for row in rows:
+        row["answer"] = values.get(row["answer"], row["answer"])
+    kinds: dict[type, Rows] = {}
+    for row in rows:
+        kinds.setdefault(type(row["answer"]), []).append(row)
+    assert set(kinds) == {bool, int, float, str}
+    if as_parquet:
+        files = [parquet(tmp_path / f"{kind.__name__}.parquet", some) for kind, some in kinds.items()]
+    else:
+        files = [write_lines(tmp_path / "p.jsonl", rows)]
+    for condition in score(folder, files, seed=1, by=()).conditions:
+        assert {each.percent for each in condition.mean.splits.values()} == {100.0}
+
+
+def test_true_and_one_are_two_answers(folder: Path, tmp_path: Path, rows: Rows) -> None:
+    """Python holds True, 1 and 1.0 for equal; here the first means yes and the others 1."""
+    for row, answer in zip(rows, [True, 1, 1.0, "1", *rows], strict=False):
+        row["answer"] = answer if not isinstance(answer, dict) else row["answer"]
+    found = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=()).condition(HOP)
+    assert found.mean.splits["complex_iid"].percent == 25.0
+
+
+def test_empty_lines_and_indices_as_floats_do_no_harm(folder: Path, tmp_path: Path, rows: Rows) -> None:
+    for row in rows:
+        row["question_index"] = float(row["question_index"])
+    path = write_lines(tmp_path / "p.jsonl", rows)
+    path.write_text(path.read_text().replace("\n", "\n\n") + " \n")
+    assert score(folder, path, seed=1, by=()).n_predictions == 11
+
+
+# Missing, doubled, unknown
+
+
+def test_missing_questions_are_counted_and_named(fail: Fail, rows: Rows) -> None:
+    error = fail([row for row in rows if (row["split"], row["question_index"]) not in
+                  {("complex_iid", 1), ("complex_iid", 3), ("complex_ood", 4)}])  # fmt: skip
+    assert error.counts == {"missing": 3}
+    assert "3 questions missing" in str(error)
+    assert "rubber_cylinder complex_iid: 1, 3" in str(error)
+    assert "rubber_cylinder complex_ood: 4" in str(error)
+    assert "--partial" in str(error)
+
+
+def test_a_missing_split_and_a_missing_hop(fail: Fail, rows: Rows) -> None:
+    error = fail([row for row in rows if row["split"] == "complex_iid"])
+    assert error.counts == {"hops missing": 1, "missing": 5}
+    assert "1 HOP without predictions (none)" in str(error)
+    assert "rubber_cylinder complex_ood: all 5" in str(error)
+
+
+def test_each_run_has_to_be_whole(fail: Fail, rows: Rows) -> None:
+    """What another run or train size answered does not count."""
+    more = [{**row, "run": "b", "train_size": 7} for row in rows[:-1]]
+    error = fail([{**row, "run": "a", "train_size": 7} for row in rows] + more)
+    assert error.counts == {"missing": 1}
+    assert "none test (run b, train size 7): 1" in str(error)
+
+
+def test_doubled_questions(fail: Fail, rows: Rows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one block or in two; the same answer twice is twice too."""
+    for block in (50_000, 3):
+        monkeypatch.setattr(predictions, "ROWS_A_BLOCK", block)
+        error = fail([*rows, rows[2], rows[2], {**rows[5], "answer": "red"}])
+        assert error.counts == {"doubled": 3}
+        assert "p.jsonl:12: rubber_cylinder complex_iid 2" in str(error)
+        assert "p.jsonl:14: rubber_cylinder complex_ood 1" in str(error)
+
+
+def test_unknown_ones_are_counted_by_kind_and_the_first_three_named(fail: Fail, rows: Rows) -> None:
+    odd = [
+        {**rows[0], "hop": "rubber_cilinder"},
+        {**rows[0], "split": "complex_odd"},
+        {**rows[0], "split": "train"},
+        *({**rows[0], "question_index": k} for k in (-1, 4, 5, 10**15)),
+    ]
+    rows[7]["answer"] = "ten"
+    rows[8]["answer"] = "blu"
+    error = fail(rows + odd)
+    assert error.counts == {"hop": 1, "split": 2, "question": 4, "answer": 2}
+    told = str(error)
+    assert 'p.jsonl:12: "rubber_cilinder", did you mean "rubber_cylinder"?' in told
+    assert 'p.jsonl:13: "complex_odd" of rubber_cylinder, did you mean "complex_ood"?' in told
+    assert 'p.jsonl:14: "train" of rubber_cylinder, known: complex_iid, complex_ood' in told
+    assert (
+        "4 predictions for unknown questions (p.jsonl:15: -1 of rubber_cylinder complex_iid, which has 4"
+        in told
+    )
+    assert "p.jsonl:17: 5 of" in told
+    assert str(10**15) not in told
+    assert '2 unknown answers (p.jsonl:8: "ten"; p.jsonl:9: "blu", did you mean "blue"?)' in told
+
+
+def test_special_tokens_are_no_answers(fail: Fail, rows: Rows) -> None:
+    rows[0]["answer"] = "<NULL>"
+    assert fail(rows).counts == {"answer": 1}
+
+
+def test_partial_scores_what_is_there(folder: Path, tmp_path: Path, rows: Rows) -> None:
+    """Three of four in distribution are there, two of them right; run b has nothing else."""
+    rows[0]["answer"] = "no"
+    given = [{**row, "run": "a"} for row in rows[:3] + rows[4:9]] + [{**row, "run": "b"} for row in rows[1:3]]
+    scores = score(folder, write_lines(tmp_path / "p.jsonl", given), seed=1, by=["answer"], partial=True)
+    (condition,) = scores.conditions
+    a, b = condition.runs
+    assert a.scored.splits["complex_iid"].percent == pytest.approx(200 / 3)
+    assert a.scored.splits["complex_iid"].n_questions == 3
+    assert a.scored.gaps["complex"].points == pytest.approx(100 / 3)
+    assert list(b.scored.splits) == ["complex_iid"]
+    assert b.scored.gaps == {}
+    assert condition.mean.splits["complex_iid"].percent == pytest.approx((200 / 3 + 100) / 2)
+    assert condition.mean.gaps["complex"].points == pytest.approx(100 / 3)
+    assert condition.missing == {"complex_iid": 1 + 2, "complex_ood": 5}
+    assert (scores.n_missing, scores.hops_missing) == (8, ("none",))
+
+
+def test_partial_forgives_nothing_else(fail: Fail, rows: Rows) -> None:
+    assert fail([rows[0], rows[0]], partial=True).counts == {"doubled": 1}
+    assert fail([{**rows[0], "answer": "ten"}], partial=True).counts == {"answer": 1}
+    assert "no predictions" in str(fail([], partial=True))
+
+
+def test_chosen_hops_alone_have_to_be_there(folder: Path, tmp_path: Path, rows: Rows, fail: Fail) -> None:
+    scores = score(folder, write_lines(tmp_path / "q.jsonl", rows), seed=1, by=(), hops=["none"])
+    assert ([each.hop for each in scores.conditions], scores.n_left_aside) == (["none"], 9)
+    assert 'did you mean "none"' in str(fail(rows, hops=["nune"]))
+    assert "p.jsonl: no predictions about none" in str(fail(rows[:9], hops=["none"]))
+
+
+# Files that cannot be read
+
+GOOD = {"hop": HOP, "split": "complex_iid", "question_index": 0, "answer": "yes"}
+
+
+def line(**changes: Any) -> str:
+    return json.dumps({**GOOD, **changes}) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (line() + '{"hop": "rubber', "p.jsonl:2: no JSON object in one line (column 9:"),
+        ("[" + line() + "]", "p.jsonl:1: a JSON list; write one object a line"),
+        (line() + "3\n", "p.jsonl:2: 3 is no JSON object"),
+        (line() + '{"hop": "none", "split": "test", "answer": "no"}\n', 'p.jsonl:2: no "question_index"'),
+        (line() + line(answer=["yes"]), 'p.jsonl:2: "answer" is ["yes"], not a plain value'),
+        (line() + line(answer=None), 'p.jsonl:2: "answer" is null'),
+        (line() + line(answer=2.5), 'p.jsonl:2: "answer" is 2.5'),
+        (line() + line(hop=7), 'p.jsonl:2: "hop" is 7, not a name'),
+        (line() + line(question_index="3"), 'p.jsonl:2: "question_index" is "3"'),
+        (line() + line(question_index=True), 'p.jsonl:2: "question_index" is true'),
+        (line() + line(question_index=1.5), 'p.jsonl:2: "question_index" is 1.5'),
+        (line() + line(question_index=10**40), 'p.jsonl:2: "question_index" is 1000'),
+        (line() + line(run=True), 'p.jsonl:2: "run" is true'),
+        (line() + line(train_size="all"), 'p.jsonl:2: "train_size" is "all"'),
+        (line() + line(train_size=-5), 'p.jsonl:2: "train_size" is -5'),
+        ("hop,split\n", "p.jsonl:1: no JSON object in one line"),
+        ("[" * 100_000, "p.jsonl:1: "),
+        ("", "p.jsonl: no predictions"),
+    ],
+)  # fmt: skip
+def test_a_file_that_is_none(fail: Fail, text: str, told: str) -> None:
+    error = fail(text)
+    assert told in str(error)
+    assert not error.counts
+
+
+def test_bytes_that_are_no_text(folder: Path, tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(PredictionsError, match=r"neither JSON lines in UTF-8 nor Parquet"):
+        score(folder, path, seed=1)
+    with pytest.raises(PredictionsError, match=r"nowhere\.jsonl: cannot be read \(No such file"):
+        score(folder, tmp_path / "nowhere.jsonl", seed=1)
+    with pytest.raises(PredictionsError, match=r"cannot be read \(Is a directory"):
+        score(folder, tmp_path, seed=1)
+
+
+def test_parquet_that_is_none(folder: Path, tmp_path: Path, rows: Rows) -> None:
+    path = parquet(tmp_path / "p.parquet", rows)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(PredictionsError, match=r"p\.parquet: no whole Parquet file"):
+        score(folder, path, seed=1)
+
+    def told(changed: Rows) -> str:
+        with pytest.raises(PredictionsError) as caught:
+            score(folder, parquet(path, changed), seed=1)
+        return str(caught.value)
+
+    without = [{key: value for key, value in row.items() if key != "split"} for row in rows]
+    assert 'p.parquet: no column "split" (there are: hop, question_index, answer)' in told(without)
+    rows[2]["question_index"] = None
+    assert 'p.parquet row 2: "question_index" is null' in told(rows)
+    rows[2]["question_index"] = 99
+    assert "p.parquet row 2: 99 of rubber_cylinder complex_iid" in told(rows)
+    assert 'column "answer" holds list' in told([{**row, "answer": ["yes"]} for row in rows])
+
+
+def test_parquet_without_pyarrow(
+    folder: Path, tmp_path: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = parquet(tmp_path / "p.parquet", rows)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(PredictionsError, match=r"needs pyarrow: pip install 'clevrhope\[export\]'"):
+        score(folder, path, seed=1)
+    assert score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=()).n_predictions == 11
+
+
+# The folder, and the command line
+
+
+def test_folders_that_cannot_be_scored(
+    folder: Path, tmp_path: Path, rows: Rows, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = write_lines(tmp_path / "p.jsonl", rows)
+
+    def told(*arguments: str | Path, code: int) -> str:
+        assert run_command(["score", *map(str, arguments), "--quiet"]) == code
+        seen = capsys.readouterr()
+        assert seen.out == ""
+        (sentence,) = seen.err.splitlines()
+        return sentence
+
+    assert "no dataset of clevrhope (no manifest.json)" in told(tmp_path, given, code=1)
+    # No scene files were made for this folder: only the breakdown by objects needs them.
+    assert "scene 4 is not there" in told(folder, given, "--by", "objects", code=1)
+    assert 'no breakdown "famly" (did you mean "family"?)' in told(folder, given, "--by", "famly", code=2)
+    write_lines(given, rows[1:])
+    assert "1 question missing" in told(folder, given, "--by", "none", code=2)
+    assert run_command(["score", str(folder), str(given), "--by", "none", "--partial", "--quiet"]) == 0
+    assert "1 questions have no prediction" in capsys.readouterr().out

@@ -1,0 +1,318 @@
+"""Accuracies, gaps and breakdowns of small folders against numbers worked out by hand."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from made_folder import Rows, make_folder, right_answers, write_lines
+
+from clevrhope.cli import run_command
+from clevrhope.dataset.questions_h5 import read_columns
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.metrics import Accuracy, Gap, Interval, Scores, score
+
+HOP = "rubber_cylinder"
+
+QUESTIONS = {
+    HOP: {
+        "train": [(0, 0, "yes")],
+        "complex_iid": [
+            (4, 0, "yes"),
+            (4, 1, "3"),
+            (4, 11, "red"),
+            (7, 0, "no"),
+            (7, 1, "2"),
+            (7, 10, "cube"),
+            (9, 0, "yes"),
+            (9, 1, "10"),
+        ],
+        "complex_ood": [(1, 0, "yes"), (2, 1, "3"), (3, 11, "blue"), (5, 0, "no")],
+        "minimal_iid": [(0, 2, "yes"), (0, 2, "no"), (1, 2, "no"), (1, 2, "no"), (2, 2, "no")],
+        "minimal_ood": [(0, 2, "no"), (1, 2, "no"), (2, 2, "no"), (3, 2, "yes")],
+    }
+}
+OBJECTS = {
+    "test_iid": {3: 8, 4: 3, 7: 3, 9: 10},
+    "test_ood": {1: 6, 2: 6, 3: 3, 5: 10},
+    "minimal_material_shape": dict.fromkeys(range(4), 1),
+}
+
+Score = Callable[..., Scores]
+
+
+@pytest.fixture
+def scored(tmp_path: Path) -> Score:
+    """Scores rows on the folder of `QUESTIONS`."""
+    folder = make_folder(tmp_path / "data", QUESTIONS, objects=OBJECTS)
+
+    def run(rows: Rows, **more: Any) -> Scores:
+        return score(
+            folder, write_lines(tmp_path / "given.jsonl", rows), **{"seed": 3, "bootstrap": 50, **more}
+        )
+
+    return run
+
+
+def wrong(rows: Rows, *places: tuple[str, int]) -> Rows:
+    """The rows with wrong answers at some questions, by split and place."""
+    return [
+        {**row, "answer": "purple"} if (row["split"], row["question_index"]) in places else row
+        for row in rows
+    ]
+
+
+def percents(accuracies: Any) -> dict[str, float]:
+    return {split: each.percent for split, each in accuracies.items()}
+
+
+def test_an_oracle_is_always_right_and_has_no_gap(scored: Score) -> None:
+    (condition,) = scored(right_answers(QUESTIONS)).conditions
+    sure = Interval(100.0, 100.0)
+    assert condition.mean.splits == {
+        "complex_iid": Accuracy(100.0, sure, n_questions=8, n_pictures=3),
+        "complex_ood": Accuracy(100.0, sure, n_questions=4, n_pictures=4),
+        "minimal_iid": Accuracy(100.0, sure, n_questions=5, n_pictures=3),
+        "minimal_ood": Accuracy(100.0, sure, n_questions=4, n_pictures=4),
+    }
+    nothing = Gap(0.0, Interval(0.0, 0.0))
+    assert condition.mean.gaps == {"complex": nothing, "minimal": nothing}
+    assert condition.runs[0].scored == condition.mean
+    for parts in condition.breakdowns.values():
+        assert {each.percent for part in parts for each in part.scored.splits.values()} == {100.0}
+
+
+def test_accuracies_and_gaps(scored: Score) -> None:
+    """Of 8 and 4 complex ones 6 and 1 are right, of 5 and 4 minimal ones 5 and 3."""
+    rows = wrong(
+        right_answers(QUESTIONS),
+        ("complex_iid", 0), ("complex_iid", 5),
+        ("complex_ood", 0), ("complex_ood", 1), ("complex_ood", 3),
+        ("minimal_ood", 3),
+    )  # fmt: skip
+    scores = scored(rows, bootstrap=0)
+    (condition,) = scores.conditions
+    assert (condition.hop, condition.train_size, scores.n_predictions) == (HOP, None, 21)
+    assert percents(condition.mean.splits) == {
+        "complex_iid": 75.0,
+        "complex_ood": 25.0,
+        "minimal_iid": 100.0,
+        "minimal_ood": 75.0,
+    }
+    assert condition.mean.gaps == {"complex": Gap(-50.0, None), "minimal": Gap(-25.0, None)}
+
+
+def test_breakdowns(scored: Score) -> None:
+    rows = wrong(right_answers(QUESTIONS), ("complex_iid", 0), ("complex_iid", 5), ("complex_ood", 3))
+    (condition,) = scored(rows).conditions
+    found = {
+        by: {
+            part.name: {s: (a.percent, a.n_questions) for s, a in part.scored.splits.items()}
+            for part in parts
+        }
+        for by, parts in condition.breakdowns.items()
+    }
+    third = pytest.approx(200 / 3)
+    assert found["family"] == {
+        "zero_hop.json 0": {"complex_iid": (third, 3), "complex_ood": (50.0, 2)},
+        "zero_hop.json 1": {"complex_iid": (100.0, 3), "complex_ood": (100.0, 1)},
+        "zero_hop.json 2": {"minimal_iid": (100.0, 5), "minimal_ood": (100.0, 4)},
+        "one_hop.json 0": {"complex_iid": (0.0, 1)},
+        "one_hop.json 1": {"complex_iid": (100.0, 1), "complex_ood": (100.0, 1)},
+    }
+    assert found["answer"] == {
+        "yes/no": {
+            "complex_iid": (third, 3),
+            "complex_ood": (50.0, 2),
+            "minimal_iid": (100.0, 5),
+            "minimal_ood": (100.0, 4),
+        },
+        "count": {"complex_iid": (100.0, 3), "complex_ood": (100.0, 1)},
+        "color": {"complex_iid": (100.0, 1), "complex_ood": (100.0, 1)},
+        "shape": {"complex_iid": (0.0, 1)},
+    }
+    assert found["objects"] == {
+        "1": {"minimal_iid": (100.0, 5), "minimal_ood": (100.0, 4)},
+        "3": {"complex_iid": (third, 6), "complex_ood": (100.0, 1)},
+        "6": {"complex_ood": (100.0, 2)},
+        "10": {"complex_iid": (100.0, 2), "complex_ood": (0.0, 1)},
+    }
+    by_objects = {part.name: part.scored.gaps for part in condition.breakdowns["objects"]}
+    assert by_objects["10"]["complex"].points == -100.0
+    assert by_objects["6"] == {}
+
+
+def test_means_over_runs_and_train_sizes(scored: Score) -> None:
+    """Runs of 100%, 75% and 50% on complex_ood: mean 75, deviation 25; the gap's is the same, negative."""
+    oracle = right_answers(QUESTIONS)
+    rows = [{**row, "run": 10, "train_size": "25k"} for row in oracle]
+    rows += [{**row, "run": "9", "train_size": 25_000} for row in wrong(oracle, ("complex_ood", 1))]
+    rows += [
+        {**row, "run": 2.0, "train_size": 25_000.0}
+        for row in wrong(oracle, ("complex_ood", 1), ("complex_ood", 2))
+    ]
+    rows += [{**row, "run": "a", "train_size": 200_000, "note": "ignored"} for row in oracle]
+    scores = scored(rows)
+    assert [(each.train_size, [run.run for run in each.runs]) for each in scores.conditions] == [
+        (25_000, ["2", "9", "10"]),
+        (200_000, ["a"]),
+    ]
+    condition = scores.condition(HOP, 25_000)
+    assert [run.scored.splits["complex_ood"].percent for run in condition.runs] == [50.0, 75.0, 100.0]
+    mean = condition.mean.splits["complex_ood"]
+    assert (mean.percent, mean.deviation, mean.n_questions) == (75.0, 25.0, 4)
+    gap = condition.mean.gaps["complex"]
+    assert (gap.points, gap.deviation) == (-25.0, 25.0)
+    assert condition.mean.gaps["minimal"].deviation == 0.0
+    assert scores.condition(HOP, 200_000).mean.gaps["complex"].points == 0.0
+    with pytest.raises(KeyError):
+        scores.condition(HOP, 560_000)
+
+
+def test_none_is_scored_without_gaps(tmp_path: Path) -> None:
+    questions = {"none": {"val": [(0, 0, "yes"), (0, 1, "2")], "test": [(3, 0, "no"), (4, 0, "no")]}}
+    folder = make_folder(tmp_path / "data", questions)
+    rows = wrong(right_answers(questions), ("val", 1))
+    scores = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=["answer"])
+    assert percents(scores.condition("none").mean.splits) == {"val": 50.0, "test": 100.0}
+    assert scores.condition("none").mean.gaps == {}
+
+
+def test_splits_on_one_pool_share_the_draws(tmp_path: Path) -> None:
+    """A model that errs on the same pictures in both minimal sets has the same gap in every draw: none."""
+    asked = [(picture, 2, "no") for picture in range(30)]
+    questions = {
+        HOP: {"minimal_iid": asked, "minimal_ood": asked, "complex_iid": asked, "complex_ood": asked}
+    }
+    folder = make_folder(tmp_path / "data", questions)
+    rows = wrong(right_answers(questions), *((split, k) for split in questions[HOP] for k in range(10)))
+    found = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=()).condition(HOP).mean
+    assert found.gaps["minimal"] == Gap(0.0, Interval(0.0, 0.0))
+    complex_gap = found.gaps["complex"].interval
+    assert complex_gap is not None
+    assert complex_gap.low < -10 < 10 < complex_gap.high
+    assert found.splits["minimal_iid"].interval == found.splits["minimal_ood"].interval
+
+
+def test_families_have_names_without_question_files(tmp_path: Path) -> None:
+    """Then the package's templates name them if the folder was made with those, and else a number."""
+    folder = make_folder(tmp_path / "data", QUESTIONS, question_files=False)
+    given = write_lines(tmp_path / "p.jsonl", right_answers(QUESTIONS))
+    (condition,) = score(folder, given, seed=1, by=["family"]).conditions
+    assert [part.name for part in condition.breakdowns["family"]] == [
+        f"family {k}" for k in (0, 1, 2, 10, 11)
+    ]
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A real folder: two pairs and none."""
+    out = tmp_path_factory.mktemp("built") / "data"
+    arguments = [
+        "--hop",
+        HOP,
+        "--hop",
+        "cyan_cylinder",
+        "--hop",
+        "none",
+        "--seed",
+        "4",
+        "--no-render",
+        "--quiet",
+    ]
+    assert run_command(["build", *arguments, "--out", str(out)]) == 0
+    return out
+
+
+def answers_of(folder: Path, answer: Callable[[str], str]) -> Rows:
+    """Predictions for a whole folder, each made from the right answer."""
+    names = read_vocab(folder / "vocab.json").answers()
+    rows: Rows = []
+    for path in sorted(folder.glob("hops/*/*.h5")):
+        if path.stem != "train":
+            right = read_columns(path, ["answers"])["answers"].tolist()
+            rows += [
+                {
+                    "hop": path.parent.name,
+                    "split": path.stem,
+                    "question_index": k,
+                    "answer": answer(names[number]),
+                }
+                for k, number in enumerate(right)
+            ]
+    return rows
+
+
+def test_always_no_is_right_on_exactly_three_quarters_of_minimal_ood(built: Path, tmp_path: Path) -> None:
+    given = write_lines(tmp_path / "no.jsonl", answers_of(built, lambda _: "no"))
+    scores = score(built, given, seed=1)
+    for hop in (HOP, "cyan_cylinder"):
+        mean = scores.condition(hop).mean
+        assert mean.splits["minimal_ood"].percent == 75.0
+        assert 60 < mean.splits["minimal_iid"].percent < 80
+    assert list(scores.condition("none").mean.splits) == ["val", "test"]
+
+
+def test_an_oracle_on_a_built_folder(built: Path, tmp_path: Path) -> None:
+    given = write_lines(tmp_path / "right.jsonl", answers_of(built, lambda right: right))
+    scores = score(built, given, seed=1)
+    assert [each.hop for each in scores.conditions] == ["cyan_cylinder", "none", HOP]
+    for condition in scores.conditions:
+        assert set(percents(condition.mean.splits).values()) == {100.0}
+        assert {gap.points for gap in condition.mean.gaps.values()} <= {0.0}
+        for part in condition.breakdowns["family"]:
+            assert ".json " in part.name
+        for parts in condition.breakdowns.values():
+            for split, whole in condition.mean.splits.items():
+                told = [part.scored.splits[split] for part in parts if split in part.scored.splits]
+                assert sum(each.n_questions for each in told) == whole.n_questions
+    objects = {int(part.name) for part in scores.condition(HOP).breakdowns["objects"]}
+    assert objects <= {1, *range(3, 11)}
+
+
+def test_families_of_a_built_folder_have_the_same_names_without_its_question_files(
+    built: Path, tmp_path: Path
+) -> None:
+    given = write_lines(tmp_path / "right.jsonl", answers_of(built, lambda right: right))
+    before = score(built, given, seed=1, by=["family"])
+    hidden = list(built.glob("hops/*/*_questions.json"))
+    for path in hidden:
+        path.rename(path.with_suffix(".hidden"))
+    try:
+        assert score(built, given, seed=1, by=["family"]) == before
+    finally:
+        for path in hidden:
+            path.with_suffix(".hidden").rename(path)
+
+
+def test_the_command_prints_tables_or_one_json_object(
+    built: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = write_lines(tmp_path / "no.jsonl", answers_of(built, lambda _: "no"))
+    ask = ["score", str(built), str(given), "--hop", HOP, "--seed", "9", "--bootstrap", "100"]
+    assert run_command([*ask, "--json", "--quiet"]) == 0
+    seen = capsys.readouterr()
+    assert seen.err == ""
+    told = json.loads(seen.out)
+    assert (told["seed"], told["bootstrap"], told["hops_missing"]) == (9, 100, [])
+    assert told["n_left_aside"] > 0
+    (condition,) = told["conditions"]
+    assert condition["mean"]["splits"]["minimal_ood"]["percent"] == 75.0
+    assert set(condition["breakdowns"]) == {"family", "answer", "objects"}
+    (expected,) = score(built, given, seed=9, bootstrap=100, hops=[HOP]).conditions
+    low = condition["mean"]["gaps"]["complex"]["interval"]["low"]
+    assert expected.mean.gaps["complex"].interval is not None
+    assert low == expected.mean.gaps["complex"].interval.low
+
+    assert run_command([*ask, "--by", "answer"]) == 0
+    seen = capsys.readouterr()
+    lines = seen.out.splitlines()
+    heads, accuracies = (next(line for line in lines if word in line) for word in ("complex gap", "accuracy"))
+    assert accuracies.split()[1:][heads.split().index("minimal_ood")] == "75.0"
+    assert "  by answer" in seen.out
+    assert "  by family" not in seen.out
+    assert "seed 9" in seen.out
+    assert "Reading predictions" in seen.err
+    assert run_command([*ask, "--by", "none", "--quiet"]) == 0
+    assert "  by " not in capsys.readouterr().out
