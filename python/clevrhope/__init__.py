@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from clevrhope.dataset.loading import load
     from clevrhope.errors import (
         ClevrhopeError,
         ConfigError,
@@ -39,6 +40,7 @@ _HOME = {
     "execute": "clevrhope.executor",
     "execute_batch": "clevrhope.executor",
     "instantiate_questions": "clevrhope.questions",
+    "load": "clevrhope.dataset.loading",
     "render": "clevrhope.images",
     "sample_scenes": "clevrhope.scenes",
     "select_split": "clevrhope.splits",
@@ -60,6 +62,7 @@ __all__ = [
     "execute",
     "execute_batch",
     "instantiate_questions",
+    "load",
     "render",
     "sample_scenes",
     "select_split",

@@ -1,0 +1,177 @@
+"""A dataset's folder, a HOP and a split in, questions with their pictures out, for a training loop.
+
+With torch installed the result is a map-style `torch.utils.data.Dataset`; without it, it has the same items,
+length and order, as any sequence.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from operator import index as as_index
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from clevrhope.dataset.contents import find_hop, find_split
+from clevrhope.dataset.images_h5 import Picture
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.picture_source import Pictures, find_pictures
+from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.spoken import Spoken
+from clevrhope.dataset.vocab import Vocab, read_vocab
+
+Item = dict[str, Any]
+
+Transform = Callable[[Picture], Any]
+"""Takes a picture, (height, width, 3) uint8 RGB, as torchvision's transforms do; gives what a model wants."""
+
+
+class Split:
+    """The questions of a split, by number; made by `load`.
+
+    Item k is a dictionary; Q and P are the widths of the folder's rows of tokens:
+
+    | key            | value                                                                            |
+    |----------------|----------------------------------------------------------------------------------|
+    | image          | (height, width, 3) uint8 RGB, or what `transform` made of it; None if not rendered |
+    | question       | (Q,) int32 tokens: <START>, words, <END>, then 0                                 |
+    | program        | (P,) int32 tokens: <START>, functions in prefix order, <END>, then 0             |
+    | answer         | int, a number of vocab.json                                                      |
+    | image_index    | int, the scene's index in its pool                                               |
+    | question_index | int, k itself: the question's place in its file                                  |
+    | family         | int, CLEVR's question_family_index                                               |
+
+    With `text=True` also `question_text`, `program_text` (functions in prefix order, a blank between them)
+    and `answer_text`. With `images=False` there is no `image`.
+
+    It pickles without open files and can be forked, so it suits a DataLoader with worker processes.
+    """
+
+    def __init__(
+        self,
+        reader: SplitReader,
+        vocab: Vocab,
+        pictures: Pictures | None,
+        *,
+        images: bool,
+        text: bool,
+        transform: Transform | None,
+    ) -> None:
+        self.vocab = vocab
+        """What the numbers in the items mean."""
+        self.rendered = pictures is not None
+        """Whether there are pictures to give."""
+        self._reader = reader
+        self._pictures = pictures
+        self._images = images
+        self._spoken = Spoken(vocab) if text else None
+        self._transform = transform
+
+    @property
+    def hop(self) -> str:
+        """The HOP's name in the folder."""
+        return self._reader.hop
+
+    @property
+    def split(self) -> str:
+        """The split's name."""
+        return self._reader.split
+
+    @property
+    def pool(self) -> str:
+        """The pool that its pictures are from; `image_index` counts there."""
+        return self._reader.pool
+
+    def __len__(self) -> int:
+        return len(self._reader)
+
+    def __getitem__(self, number: int) -> Item:
+        reader = self._reader
+        k = as_index(number)
+        k += len(self) if k < 0 else 0
+        if not 0 <= k < len(self):
+            raise IndexError(f"question {number} of {len(self)}")
+        questions, programs = reader.tokens(k)
+        item: Item = {
+            "question": questions[0],
+            "program": programs[0],
+            "answer": int(reader.answers[k]),
+            "image_index": int(reader.image_idxs[k]),
+            "question_index": k,
+            "family": int(reader.question_families[k]),
+        }
+        if self._images:
+            item["image"] = self._image(item["image_index"])
+        if self._spoken:
+            item["question_text"] = self._spoken.question(questions[0], int(reader.question_lengths[k]))
+            program = self._spoken.program(programs[0], int(reader.program_lengths[k]))
+            item["program_text"] = " ".join(program)
+            item["answer_text"] = self._spoken.answer(item["answer"])
+        return item
+
+    def __iter__(self) -> Iterator[Item]:
+        return (self[k] for k in range(len(self)))
+
+    def __repr__(self) -> str:
+        pictures = "with" if self.rendered else "without"
+        return f"<{len(self):,} questions of {self.hop}/{self.split}, {pictures} pictures>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The class may have been made here and now, for torch: pickle could not find it by name.
+        return _restored, (self.__dict__,)
+
+    def _image(self, index: int) -> Any:
+        if self._pictures is None:
+            return None
+        pixels = self._pictures.pixels(index)
+        return pixels if self._transform is None else self._transform(pixels)
+
+
+def load(
+    folder: str | PathLike[str],
+    hop: str,
+    split: str,
+    *,
+    limit: int | None = None,
+    images: bool = True,
+    text: bool = False,
+    transform: Transform | None = None,
+) -> Split:
+    """The questions of a split as a sequence of dictionaries (see `Split`), a torch Dataset where torch is.
+
+    Args:
+        folder: a dataset made by `clevrhope build`.
+        hop: such as "rubber_cylinder", values in either order, or "none".
+        split: such as "train" or "complex_ood".
+        limit: the first so many questions; 25_000 and 200_000 of `train` are the paper's smaller train sets.
+        images: False leaves the pictures out.
+        text: adds question, program and answer in words.
+        transform: applied to each picture, (height, width, 3) uint8 RGB.
+
+    Raises:
+        ConfigError: a HOP, split or limit that the folder does not have; says what it has.
+        DatasetError: no dataset there, a file that is cut off, or some of the pictures missing.
+    """
+    layout = Layout(Path(folder))
+    hop = find_hop(layout, hop)
+    split = find_split(layout, hop, split)
+    reader = SplitReader(layout.questions_h5(hop, split), limit=limit)
+    vocab = read_vocab(layout.vocab)
+    pictures = find_pictures(layout, reader.pool, reader.image_idxs, prefer="h5") if images else None
+    return _class()(reader, vocab, pictures, images=images, text=text, transform=transform)
+
+
+@cache
+def _class() -> type[Split]:
+    """`Split`, as a subclass of torch's Dataset where torch is installed; only here is torch imported."""
+    if find_spec("torch") is None:
+        return Split
+    return type("TorchSplit", (Split, import_module("torch.utils.data").Dataset), {"__doc__": Split.__doc__})
+
+
+def _restored(state: dict[str, Any]) -> Split:
+    made = _class()
+    split = made.__new__(made)
+    split.__dict__.update(state)
+    return split

@@ -1,0 +1,72 @@
+"""A split's HDF5 file in, its questions out: any one of them, or all in blocks.
+
+The columns with a number a question are at hand (11 MB for a train split of the paper's size); the rows of
+tokens, 14 times as large, are read when they are asked for.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from clevrhope.dataset.process_file import ProcessFile
+from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, Ints
+from clevrhope.errors import ConfigError
+
+COLUMNS = ("answers", "image_idxs", "question_families", "question_lengths", "program_lengths")
+
+
+class SplitReader:
+    """A split, or its first `limit` questions; pickles without an open file."""
+
+    hop: str
+    split: str
+    pool: str
+    answers: Ints
+    """(N,) numbers of vocab.json."""
+    image_idxs: Ints
+    """(N,) the scene's index in its pool."""
+    question_families: Ints
+    """(N,) CLEVR's `question_family_index`."""
+    question_lengths: Ints
+    """(N,) tokens of a question, <START> and <END> included."""
+    program_lengths: Ints
+    """(N,) tokens of a program, <START> and <END> included."""
+    widths: tuple[int, int]
+    """Tokens in a row of questions, and of programs."""
+
+    def __init__(self, path: Path, *, limit: int | None = None) -> None:
+        """Reads the columns.
+
+        Raises:
+            ConfigError: a limit below 1, or above the number of questions there are.
+            DatasetError: not such a file, or one that is cut off.
+        """
+        self.path = path
+        self._file = ProcessFile(path, "question file")
+        with self._file.reading() as file:
+            n = file["answers"].shape[0]
+            if limit is not None and not 1 <= limit <= n:
+                raise ConfigError(f"{path}: {n:,} questions there, but the first {limit:,} were asked for")
+            self.hop, self.split, self.pool = (str(file.attrs[name]) for name in ("hop", "split", "pool"))
+            self.widths = (file["questions"].shape[1], file["programs"].shape[1])
+            columns = {name: file[name][:limit] for name in COLUMNS}
+        self._file.close()
+        self.answers, self.image_idxs, self.question_families = (columns[name] for name in COLUMNS[:3])
+        self.question_lengths, self.program_lengths = (columns[name] for name in COLUMNS[3:])
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def tokens(self, first: int, n: int = 1) -> tuple[Ints, Ints]:
+        """Rows of questions (n, Q) and of programs (n, P), int32, from question `first` on.
+
+        Raises:
+            DatasetError: the file is broken there.
+        """
+        stop = min(first + n, len(self))
+        with self._file.reading() as file:
+            return file["questions"][first:stop], file["programs"][first:stop]
+
+    def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
+        """All rows in order, a few thousand at a time: the first one's number, questions, programs."""
+        for first in range(0, len(self), COLUMN_CHUNK_ROWS):
+            yield first, *self.tokens(first, COLUMN_CHUNK_ROWS)

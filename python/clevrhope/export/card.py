@@ -1,0 +1,84 @@
+"""An export's splits in, the README.md that Hugging Face shows as its dataset card out."""
+
+from clevrhope.dataset.markdown import table
+from clevrhope.dataset.vocab import SPECIAL_TOKENS
+from clevrhope.export.source import Source
+
+_SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+"""Upper bounds of the Hub's size categories; next is 1M<n<10M, and 10M<n<100M."""
+
+
+def dataset_card(source: Source) -> str:
+    """A head in YAML, with a config for each HOP and a file pattern for each split, and what people read."""
+    return f"---\n{_head(source)}---\n\n{_body(source)}"
+
+
+def _head(source: Source) -> str:
+    n = sum(len(each.reader) for each in source.splits)
+    size = next((name for bound, name in _SIZES if n < bound), "1M<n<10M" if n < 10**7 else "10M<n<100M")
+    lines = [
+        "license: cc-by-4.0",
+        "language:",
+        "- en",
+        "pretty_name: CLEVR-HOPE",
+        "task_categories:",
+        "- visual-question-answering",
+        "tags:",
+        "- compositional generalisation",
+        "- systematicity",
+        "- clevr",
+        "size_categories:",
+        f"- {size}",
+        "configs:",
+    ]
+    for hop, splits in source.by_hop().items():
+        lines += [f"- config_name: {hop}", "  data_files:"]
+        for each in splits:
+            lines += [f"  - split: {each.split}", f"    path: {hop}/{each.split}-*.parquet"]
+    return "\n".join(lines) + "\n"
+
+
+def _body(source: Source) -> str:
+    first = source.splits[0]
+    n_answers = len(set(source.vocab.answers()).difference(SPECIAL_TOKENS))
+    rows = [
+        (each.hop, each.split, f"{len(each.reader):,}", f"{len(each.indices):,}") for each in source.splits
+    ]
+    image = "| `image` | the picture, 8-bit RGB |\n" if source.rendered else ""
+    pictures = (
+        "Each row is a question with its picture."
+        if source.rendered
+        else "Text only: the dataset was exported without pictures."
+    )
+    counts = table(("config", "split", "questions", "scenes"), rows)
+    return f"""# CLEVR-HOPE
+
+Visual question answering where one pair of attribute values is held out: a model that has met rubber things
+and cylinders, but never a rubber cylinder, in pictures or in words, is asked about rubber cylinders. The
+design is that of Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, *Attribute Diversity Determines the
+Systematicity Gap in VQA*; this dataset was made by `clevrhope` from seed {source.manifest.seed}.
+
+```python
+from datasets import load_dataset
+
+rows = load_dataset("THIS_FOLDER", "{first.hop}", split="{first.split}", streaming=True)
+```
+
+Without `streaming=True` the library copies the rows into its cache, where each question has a picture of its
+own. The first 25,000 and 200,000 rows of a `train` of the paper's size are its smaller train sets.
+
+{pictures}
+
+{counts}
+
+The gap in systematicity is the accuracy on an `ood` split less that on its `iid` split. Tune on none of them.
+
+| column | holds |
+|---|---|
+{image}| `question` | the question in English |
+| `answer` | one of {n_answers}: yes, no, a number, a size, a color, a material or a shape |
+| `program` | functions in prefix order, such as `filter_color[red]` |
+| `question_family_index` | number of the template, as in CLEVR |
+| `question_index` | place of the question in its split |
+| `image_index` | the scene's index in its pool; equal for equal pictures of a split |
+"""

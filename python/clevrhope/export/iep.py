@@ -1,0 +1,97 @@
+"""The splits of one HOP in, the HDF5 files that the loaders of the public CLEVR models read out.
+
+    vocab.json               the dataset's own
+    <split>_questions.h5     questions, programs, answers, image_idxs, orig_idxs, question_families
+    <split>_images.h5        images (pictures, height, width, 3) uint8 RGB: pixels, no features
+
+`images[image_idxs[k]]` is the picture of question k. Those loaders take the rows of a feature file by the
+same numbers, so the pictures of each split are numbered anew from 0, in the order of their scenes.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import h5py
+import numpy as np
+
+from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
+from clevrhope.dataset.picture_source import ahead
+from clevrhope.dataset.questions_h5 import CHUNK_ROWS
+from clevrhope.export.held_errors import HeldErrors
+from clevrhope.export.source import Source, SplitSource
+from clevrhope.progress import Advance
+
+
+def write(source: Source, out: Path, advance: Advance) -> None:
+    """Writes two files a split, or one without pictures, and the vocabulary."""
+    shutil.copyfile(source.layout.vocab, out / "vocab.json")
+    for split in source.splits:
+        _write_questions(out / f"{split.split}_questions.h5", split)
+        if split.pictures is None:
+            advance(len(split.reader))
+        else:
+            _write_images(out / f"{split.split}_images.h5", split, advance)
+
+
+def _write_questions(path: Path, split: SplitSource) -> None:
+    reader = split.reader
+    columns = {
+        "image_idxs": split.numbers(),
+        "orig_idxs": np.arange(len(reader), dtype=np.int32),
+        "answers": reader.answers,
+        "question_families": reader.question_families,
+    }
+    with _writing(path) as (file, check):
+        for name, values in columns.items():
+            file.create_dataset(name, data=values, track_times=False)
+        wide = [
+            file.create_dataset(
+                name,
+                shape=(len(reader), width),
+                dtype=np.int32,
+                chunks=(min(CHUNK_ROWS, len(reader)), width),
+                compression="gzip",
+                shuffle=True,
+                track_times=False,
+            )
+            for name, width in zip(("questions", "programs"), reader.widths, strict=True)
+        ]
+        for first, *blocks in reader.blocks():
+            for dataset, block in zip(wide, blocks, strict=True):
+                dataset[first : first + len(block)] = block
+            check()
+
+
+def _write_images(path: Path, split: SplitSource, advance: Advance) -> None:
+    assert split.pictures is not None
+    pictures, indices = split.pictures, split.indices
+    height, width = pictures.pixels(int(indices[0])).shape[:2]
+    with _writing(path) as (file, check):
+        images = file.create_dataset(
+            "images",
+            shape=(len(indices), height, width, 3),
+            chunks=(1, height, width, 3),
+            dtype=np.uint8,
+            compression="gzip",
+            compression_opts=DEFLATE_LEVEL,
+            track_times=False,
+        )
+        packed = ahead(pictures.deflated(index) for index in indices.tolist())
+        for row, (chunk, count) in enumerate(zip(packed, split.counts.tolist(), strict=True)):
+            images.id.write_direct_chunk((row, 0, 0, 0), chunk)
+            check()
+            advance(count)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[tuple[h5py.File, Callable[[], None]]]:
+    """A new HDF5 file, and what raises the error of an earlier write, such as that the disk is full."""
+    sink = HeldErrors(path)
+    try:
+        with h5py.File(sink, "w", libver=("earliest", "v110")) as file:
+            yield file, sink.check
+        sink.check()
+    finally:
+        sink.close()

@@ -1,0 +1,109 @@
+"""Splits in, a folder that Hugging Face's `datasets.load_dataset(folder, hop)` reads out.
+
+    README.md                                  the dataset card; its head names a config for each HOP
+    <hop>/<split>-00000-of-00012.parquet       a row a question, its picture in it
+
+A picture of nine questions is in nine rows, but once in the file: the column is encoded by a dictionary for
+each group of rows, and a group holds all questions of its pictures.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clevrhope.dataset.spoken import Spoken
+from clevrhope.export.card import dataset_card
+from clevrhope.export.source import Sample, Source, SplitSource
+from clevrhope.progress import Advance
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+PICTURES_A_FILE = 5_000
+"""About; some 500 MB, as the Hub likes its files."""
+
+PICTURES_A_GROUP = 32
+"""A group's rows are what a reader unpacks at once: nine questions a picture make some 30 MB of it."""
+
+_REPEATED = ["image.bytes", "image.path", "answer", "program.list.element"]
+"""Columns that are written by a dictionary."""
+
+_DICTIONARY_BYTES = 1 << 28
+"""The most that a group's pictures can take together; above it they would be written once a row."""
+
+
+def write(source: Source, out: Path, advance: Advance) -> None:
+    """Writes all splits and the card."""
+    spoken = Spoken(source.vocab)
+    for split in source.splits:
+        _write_split(split, split.samples(spoken, whole=False), out / split.hop, advance)
+    (out / "README.md").write_text(dataset_card(source), "utf-8")
+
+
+def _write_split(split: SplitSource, samples: Iterator[Sample], folder: Path, advance: Advance) -> None:
+    import pyarrow.parquet as pq
+
+    folder.mkdir(exist_ok=True)
+    schema = _schema(with_images=split.pictures is not None)
+    n_files = -(-len(split.indices) // PICTURES_A_FILE)
+    goal = -(-len(split.reader) // n_files)
+    for number in range(n_files):
+        path = folder / f"{split.split}-{number:05d}-of-{n_files:05d}.parquet"
+        n_rows = 0
+        # Through a file of Python's, so that a full disk is Python's error too.
+        with (
+            path.open("wb") as file,
+            pq.ParquetWriter(
+                file, schema, use_dictionary=_REPEATED, dictionary_pagesize_limit=_DICTIONARY_BYTES
+            ) as writer,
+        ):
+            while n_rows < goal and (group := list(islice(samples, PICTURES_A_GROUP))):
+                table = _table(group, schema)
+                writer.write_table(table, row_group_size=len(table))
+                n_rows += len(table)
+                advance(len(table))
+
+
+def _schema(*, with_images: bool) -> "pa.Schema":
+    """The columns, and in the metadata what `datasets` makes of them."""
+    import pyarrow as pa
+
+    image = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
+    columns: dict[str, tuple[Any, dict[str, Any]]] = {
+        "image": (image, {"_type": "Image"}),
+        "question": (pa.string(), _value("string")),
+        "answer": (pa.string(), _value("string")),
+        "program": (pa.list_(pa.string()), {"feature": _value("string"), "_type": "Sequence"}),
+        "question_family_index": (pa.int32(), _value("int32")),
+        "question_index": (pa.int32(), _value("int32")),
+        "image_index": (pa.int32(), _value("int32")),
+    }
+    if not with_images:
+        del columns["image"]
+    features = {name: feature for name, (_, feature) in columns.items()}
+    return pa.schema(
+        [(name, kind) for name, (kind, _) in columns.items()],
+        metadata={"huggingface": json.dumps({"info": {"features": features}})},
+    )
+
+
+def _value(dtype: str) -> dict[str, Any]:
+    return {"dtype": dtype, "_type": "Value"}
+
+
+def _table(group: Sequence[Sample], schema: "pa.Schema") -> "pa.Table":
+    import pyarrow as pa
+
+    rows = [(sample, question) for sample in group for question in sample.questions]
+    columns: dict[str, list[Any]] = {
+        "image": [{"bytes": sample.png, "path": sample.image_filename} for sample, _ in rows],
+        "question": [question.text for _, question in rows],
+        "answer": [question.answer for _, question in rows],
+        "program": [question.program for _, question in rows],
+        "question_family_index": [question.family for _, question in rows],
+        "question_index": [question.index for _, question in rows],
+        "image_index": [sample.image_index for sample, _ in rows],
+    }
+    return pa.table({name: columns[name] for name in schema.names}, schema=schema)

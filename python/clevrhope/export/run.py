@@ -1,0 +1,213 @@
+"""A dataset's folder and a format in, a new folder out: whole, or not there at all.
+
+It is written beside its place under a hidden name and renamed at the end, so that whoever finds it finds all
+of it. What a killed export left under that name goes with the next one.
+"""
+
+import errno
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from difflib import get_close_matches
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope.atomic import disk_errors, sync_folder, temporary_path
+from clevrhope.dataset.contents import choose
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.lock import locked
+from clevrhope.dataset.manifest import read_manifest
+from clevrhope.dataset.picture_source import find_pictures
+from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.export.formats import FORMATS, Format
+from clevrhope.export.source import Source, SplitSource, described
+from clevrhope.progress import Advance, Progress, Silent
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What was written."""
+
+    folder: Path
+    pictures: bool
+    """False: text only, for want of pictures or by choice."""
+    n_questions: int
+    n_pictures: int
+    """Pictures written; one that several splits use counts in each."""
+    n_bytes: int
+    splits: tuple[tuple[str, str], ...]
+    """(HOP, split) of each."""
+
+    def as_json(self) -> dict[str, Any]:
+        """The same as JSON."""
+        return {
+            "folder": str(self.folder),
+            "questions": self.n_questions,
+            "pictures": self.n_pictures,
+            "bytes": self.n_bytes,
+            "splits": [{"hop": hop, "split": split} for hop, split in self.splits],
+        }
+
+
+def export(
+    folder: Path,
+    out: Path,
+    *,
+    format: str,
+    hops: Sequence[str] | None = None,
+    splits: Sequence[str] | None = None,
+    train_questions: int | None = None,
+    pictures: bool = True,
+    progress: Progress | None = None,
+) -> Exported:
+    """Writes splits of a finished dataset in a form that other libraries read (see docs/export.md).
+
+    Args:
+        folder: a dataset made by `clevrhope build`; it is only read.
+        out: the new folder; none, or an empty one.
+        format: a name of `FORMATS`.
+        hops: None for all that the folder has.
+        splits: None for all; a name may be of some of the HOPs only.
+        train_questions: the first so many of each `train`; 25_000 and 200_000 are the paper's smaller sets.
+        pictures: False exports text only, as a folder without pictures does in any case.
+        progress: shows how far it is.
+
+    Raises:
+        ConfigError: a format, HOP, split or size that is not there, several HOPs in a form for one, or a
+            library that is missing.
+        DatasetError: `out` is not empty, a file of the dataset is missing or cut off, no space, no
+            permission.
+    """
+    chosen = _format(format)
+    _check_empty(out)
+    layout = Layout(folder)
+    names = choose(layout, hops, splits)
+    found = tuple(dict.fromkeys(hop for hop, _ in names))
+    if chosen.one_hop and len(found) > 1:
+        raise ConfigError(
+            f"--format {format} holds one HOP, but {len(found)} were chosen ({', '.join(found[:3])} ...); "
+            "name one with --hop"
+        )
+    source = _source(layout, names, chosen, train_questions, pictures)
+    n_questions = sum(len(each.reader) for each in source.splits)
+    with (progress or Silent()).stage(f"Exporting {format}", total=n_questions, unit="questions") as advance:
+        _write(source, out, format, chosen, advance)
+    return Exported(
+        folder=out,
+        pictures=source.rendered,
+        n_questions=n_questions,
+        n_pictures=sum(len(each.indices) for each in source.splits) if source.rendered else 0,
+        n_bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
+        splits=names,
+    )
+
+
+def _format(name: str) -> Format:
+    if name not in FORMATS:
+        near = get_close_matches(name, FORMATS, n=1)
+        hint = f' (did you mean "{near[0]}"?)' if near else ""
+        raise ConfigError(f'unknown format "{name}"{hint}; known: {", ".join(FORMATS)}')
+    chosen = FORMATS[name]
+    if chosen.needs:
+        try:
+            import_module(chosen.needs)
+        except ImportError as error:  # not there, or there for another numpy
+            raise ConfigError(
+                f'--format {name} needs {chosen.needs} ({error}): pip install "clevrhope[export]"'
+            ) from error
+    return chosen
+
+
+def _check_empty(out: Path) -> None:
+    try:
+        stray = next(out.iterdir(), None)
+    except FileNotFoundError:
+        return
+    except NotADirectoryError as error:
+        raise DatasetError(f"{out}: a file, not a folder; choose another --out") from error
+    except PermissionError as error:
+        raise DatasetError(f"{out}: no permission to read it; choose another --out") from error
+    if stray is not None:
+        raise DatasetError(f"{out}: not empty ({stray.name}); choose another --out, or remove it first")
+
+
+def _source(
+    layout: Layout,
+    names: Sequence[tuple[str, str]],
+    chosen: Format,
+    train_questions: int | None,
+    wants_pictures: bool,
+) -> Source:
+    manifest = read_manifest(layout.manifest)
+    if manifest is None:
+        raise DatasetError(f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name})")
+    splits = []
+    for hop, split in names:
+        limit = train_questions if split == "train" else None
+        reader = SplitReader(layout.questions_h5(hop, split), limit=limit)
+        pictures = None
+        if wants_pictures:
+            pictures = find_pictures(layout, reader.pool, reader.image_idxs, prefer=chosen.prefer)
+            if pictures is None and reader.pool in manifest.pools:
+                raise DatasetError(
+                    f"{layout.pictures(reader.pool)}: no pictures, though {layout.manifest.name} lists them; "
+                    "run its build again to render them, or export text only with --no-pictures"
+                )
+        indices, counts = np.unique(reader.image_idxs, return_counts=True)
+        splits.append(SplitSource(reader, pictures, indices, counts))
+    bare = next((each for each in splits if each.pictures is None), None)
+    if bare is not None and any(each.pictures is not None for each in splits):
+        raise DatasetError(
+            f"{layout.root}: no pictures of {bare.hop}/{bare.split}, but of other splits; "
+            "run its build again to render them, or choose with --splits or --no-pictures"
+        )
+    return Source(layout, manifest, read_vocab(layout.vocab), tuple(splits))
+
+
+def _write(source: Source, out: Path, name: str, chosen: Format, advance: Advance) -> None:
+    temporary = temporary_path(out.absolute())
+    with disk_errors(out):
+        temporary.mkdir(parents=True, exist_ok=True)
+    with _one_sentence(out), locked(temporary):
+        try:
+            _clear(temporary)
+            (temporary / "source.json").write_bytes(described(source, name))
+            chosen.write(source, temporary, advance)
+            os.sync()  # once, not for each of what may be 100,000 files
+            temporary.replace(out)
+            sync_folder(out.absolute().parent)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+
+
+def _clear(folder: Path) -> None:
+    for path in folder.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+
+
+@contextmanager
+def _one_sentence(out: Path) -> Iterator[None]:
+    """A full disk costs an export what it has written: there is nothing to resume."""
+    try:
+        with disk_errors(out):
+            yield
+    except DatasetError as error:
+        cause = error.__cause__
+        if isinstance(cause, OSError) and cause.errno in _FULL:
+            raise DatasetError(
+                f"{out}: no space left; nothing was written there: free some and run the same command again"
+            ) from cause
+        raise

@@ -1,0 +1,266 @@
+"""What all formats share: the folder appears whole or not at all, and bad input costs one sentence."""
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import stamps, tree
+from truth import HOP, Truth
+
+from clevrhope.cli import run_command
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.export import FORMATS, export
+from clevrhope.export.formats import Format
+
+all_formats = pytest.mark.parametrize("name", FORMATS)
+
+
+def leftovers(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+@all_formats
+def test_png_and_hdf5_pictures_give_the_same_bytes(
+    png_dataset: Path, h5_dataset: Path, tmp_path: Path, name: str
+) -> None:
+    for folder in (png_dataset, h5_dataset):
+        export(folder, tmp_path / folder.parent.name, format=name, hops=[HOP])
+    first, second = (tree(tmp_path / folder.parent.name) for folder in (png_dataset, h5_dataset))
+    assert first == second
+    assert len(first) > 3
+
+
+@all_formats
+def test_a_prefix_of_train_is_its_first_questions(
+    png_dataset: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """100 questions end in the middle of the twelfth picture."""
+    made = export(
+        png_dataset, tmp_path / "out", format=name, hops=[HOP], splits=["train"], train_questions=100
+    )
+    assert (made.n_questions, made.n_pictures) == (100, 12)
+
+
+@all_formats
+def test_text_only_by_choice(png_dataset: Path, bare_dataset: Path, tmp_path: Path, name: str) -> None:
+    export(png_dataset, tmp_path / "chosen", format=name, hops=[HOP], pictures=False)
+    export(bare_dataset, tmp_path / "bare", format=name, hops=[HOP])
+    assert tree(tmp_path / "chosen") == tree(tmp_path / "bare")
+
+
+def test_the_command_line(
+    png_dataset: Path, bare_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["--format", "clevr", "--hop", HOP, "--splits", "train,complex_ood"]
+    assert run_command(["export", str(png_dataset), *asked, "--out", str(tmp_path / "out")]) == 0
+    assert re.search(r"out: 174 questions, 30 pictures, \d", capsys.readouterr().out)
+    assert leftovers(tmp_path / "out" / "images") == ["complex_ood", "train"]
+    asked += ["--json", "--quiet"]
+    assert run_command(["export", str(bare_dataset), *asked, "--out", str(tmp_path / "text")]) == 0
+    assert '"questions": 174, "pictures": 0' in capsys.readouterr().out
+
+
+@all_formats
+def test_a_folder_that_is_not_empty_is_left_as_it_is(
+    png_dataset: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("mine")
+    before = stamps(tmp_path)
+    arguments = ["export", str(png_dataset), "--format", name, "--hop", HOP, "--out", str(out), "--quiet"]
+    assert run_command(arguments) == 1
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert f"{out}: not empty (mine.txt)" in sentence
+    assert stamps(tmp_path) == before
+    assert leftovers(tmp_path) == ["out"]
+
+
+def test_an_empty_folder_is_taken_and_a_file_is_not(png_dataset: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    export(png_dataset, tmp_path / "empty", format="webdataset")
+    assert (tmp_path / "empty" / "shards.json").exists()
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(DatasetError, match="file: a file, not a folder"):
+        export(png_dataset, tmp_path / "file", format="webdataset")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"format": "parket"}, r'unknown format "parket" \(did you mean "parquet"\?\)'),
+        ({"hops": ["rubber_cilinder"]}, r'no HOP "rubber_cilinder" \(did you mean "rubber_cylinder"\?\)'),
+        ({"splits": ["complex_odd"]}, r'no split "complex_odd".* \(did you mean "complex_ood"\?\)'),
+        ({"splits": ["val"], "hops": [HOP]}, r'no split "val" of rubber_cylinder; there: train, complex_iid'),
+        ({"format": "clevr"}, r"holds one HOP, but 2 were chosen"),
+        ({"format": "iep"}, r"holds one HOP, but 2 were chosen"),
+        ({"train_questions": 1000}, r"train\.h5: 162 questions there, but the first 1,000 were asked for"),
+        ({"train_questions": 0}, r"train\.h5: 162 questions there, but the first 0 were asked for"),
+    ],
+)
+def test_what_the_folder_does_not_have(
+    png_dataset: Path, tmp_path: Path, wrong: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        export(png_dataset, tmp_path / "out", **{"format": "webdataset", **wrong})
+    assert leftovers(tmp_path) == []
+
+
+def test_a_folder_that_is_no_dataset(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"nowhere: no dataset of clevrhope \(no manifest\.json\)"):
+        export(tmp_path / "nowhere", tmp_path / "out", format="webdataset")
+
+
+def test_a_library_that_is_missing(
+    png_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ConfigError, match=r"needs pyarrow .*pip install \"clevrhope\[export\]\""):
+        export(png_dataset, tmp_path / "out", format="parquet")
+
+
+def cut(path: Path, at: int | None = None) -> None:
+    content = path.read_bytes()
+    path.write_bytes(content[: len(content) // 2 if at is None else at])
+
+
+@all_formats
+def test_a_question_file_that_is_cut_off(copy: Path, tmp_path: Path, name: str) -> None:
+    cut(copy / "hops" / HOP / "complex_ood.h5")
+    with pytest.raises(DatasetError, match=r"complex_ood\.h5: no whole question file of clevrhope"):
+        export(copy, tmp_path / "out", format=name, hops=[HOP])
+    assert leftovers(tmp_path) == ["copy"]
+
+
+@all_formats
+def test_tokens_that_are_broken_in_the_file(copy: Path, tmp_path: Path, name: str) -> None:
+    """Found when the export is under way already."""
+    path = copy / "hops" / HOP / "complex_ood.h5"
+    import h5py
+
+    with h5py.File(path) as file:
+        chunk = file["questions"].id.get_chunk_info(0)
+    with path.open("r+b") as raw:
+        raw.seek(chunk.byte_offset)
+        raw.write(b"\0" * chunk.size)
+    with pytest.raises(DatasetError, match=r"complex_ood\.h5: no whole question file of clevrhope"):
+        export(copy, tmp_path / "out", format=name, hops=[HOP])
+    assert leftovers(tmp_path) == ["copy"]
+
+
+@all_formats
+def test_a_picture_that_is_missing_and_one_that_is_cut_off(copy: Path, tmp_path: Path, name: str) -> None:
+    name_of_it = Truth(copy).questions("complex_iid")[9]["image_filename"]
+    picture = copy / "images" / "test_iid" / name_of_it
+    cut(picture)
+    with pytest.raises(DatasetError, match=rf"{picture.name}: no whole PNG file"):
+        export(copy, tmp_path / "out", format=name, hops=[HOP])
+    picture.unlink()
+    with pytest.raises(DatasetError, match=rf"1 of \d+ pictures are missing, first {picture.name}"):
+        export(copy, tmp_path / "out", format=name, hops=[HOP])
+    for path in (copy / "images" / "test_iid").iterdir():
+        path.unlink()
+    with pytest.raises(DatasetError, match=r"test_iid: no pictures, though manifest\.json lists them"):
+        export(copy, tmp_path / "out", format=name, hops=[HOP])
+    assert leftovers(tmp_path) == ["copy"]
+
+
+@all_formats
+def test_a_picture_file_that_is_cut_off(h5_dataset: Path, tmp_path: Path, name: str) -> None:
+    import shutil
+
+    copy = tmp_path / "copy"
+    shutil.copytree(h5_dataset, copy)
+    cut(copy / "images" / "train.h5")
+    with pytest.raises(DatasetError, match=r"train\.h5: no HDF5 file of pictures"):
+        export(copy, tmp_path / "out", format=name, hops=[HOP])
+    assert leftovers(tmp_path) == ["copy"]
+
+
+def test_a_scene_file_that_is_cut_off(copy: Path, tmp_path: Path) -> None:
+    shard = copy / "scenes" / "train" / "0000.json"
+    lines = shard.read_bytes().splitlines(keepends=True)
+    fourth = sorted({question["image_index"] for question in Truth(copy).questions("train")})[3]
+    end = next(k for k, line in enumerate(lines, 1) if f'"image_index":{fourth},'.encode() in line)
+    shard.write_bytes(b"".join(lines[:end]))
+    with pytest.raises(DatasetError, match=r"0000\.json: 14 of 18 scenes are missing"):
+        export(copy, tmp_path / "out", format="clevr", hops=[HOP])
+    shard.write_bytes(b"".join(lines[:end])[:-40])
+    with pytest.raises(DatasetError, match=rf"0000\.json:{end}:\d+: broken JSON"):
+        export(copy, tmp_path / "out", format="clevr", hops=[HOP])
+    assert leftovers(tmp_path) == ["copy"]
+
+
+@all_formats
+@pytest.mark.parametrize("limit", [900, 3_000])
+def test_no_space_left_and_then_some(dataset: Path, tmp_path: Path, name: str, limit: int) -> None:
+    """A file that may not grow meets the same code as a disk that is full."""
+    arguments = ["export", str(dataset), "--format", name, "--hop", HOP, "--quiet"]
+    script = f"""
+        import resource, sys
+        import pyarrow.parquet
+        from clevrhope.cli import run_command
+        resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, resource.RLIM_INFINITY))
+        failed = run_command(sys.argv[1:])
+        resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        print(failed)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), *arguments, "--out", str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "1\n", done.stderr
+    (sentence,) = done.stderr.splitlines()
+    assert "space" in sentence
+    assert "run the same command again" in sentence
+    assert leftovers(tmp_path) == []
+    assert run_command([*arguments, "--out", str(tmp_path / "out")]) == 0
+
+
+def test_stopped_at_any_point_nothing_is_left(
+    png_dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = []
+
+    def stop(source: object, out: Path, advance: object) -> None:
+        (out / "half").write_text("half")
+        written.append(out)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("clevrhope.export.run.FORMATS", {"broken": Format(stop, prefer="png")})
+    with pytest.raises(KeyboardInterrupt):
+        export(png_dataset, tmp_path / "out", format="broken")
+    assert len(written) == 1
+    assert leftovers(tmp_path) == []
+
+
+def test_what_a_killed_export_left_goes_with_the_next(png_dataset: Path, tmp_path: Path) -> None:
+    """And a folder in which another one is at work is not touched."""
+    left = tmp_path / ".out.partial"
+    (left / "train").mkdir(parents=True)
+    (left / "train" / "half").write_text("half")
+    import fcntl
+
+    descriptor = os.open(left, os.O_RDONLY)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
+    with pytest.raises(DatasetError, match="another run is writing here"):
+        export(png_dataset, tmp_path / "out", format="webdataset")
+    assert (left / "train" / "half").exists()
+    os.close(descriptor)
+    export(png_dataset, tmp_path / "out", format="webdataset")
+    assert leftovers(tmp_path) == ["out"]
+    assert not list((tmp_path / "out").rglob("half"))
+
+
+def test_no_permission(png_dataset: Path) -> None:
+    """Nobody makes folders in /sys, root included."""
+    with pytest.raises(DatasetError, match="/sys/clevrhope: no permission to write there"):
+        export(png_dataset, Path("/sys/clevrhope"), format="webdataset")
