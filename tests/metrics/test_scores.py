@@ -179,6 +179,19 @@ def test_none_is_scored_without_gaps(tmp_path: Path) -> None:
     assert scores.condition("none").mean.gaps == {}
 
 
+def test_questions_about_one_picture_are_drawn_together(tmp_path: Path) -> None:
+    """Each picture has one right answer of two: every draw has half, in the whole and in a part's pictures."""
+    asked = [(picture, 2, answer) for picture in range(20) for answer in ("yes", "no")]
+    folder = make_folder(tmp_path / "data", {"none": {"test": asked}})
+    always_no = [{**row, "answer": "no"} for row in right_answers({"none": {"test": asked}})]
+    found = score(folder, write_lines(tmp_path / "p.jsonl", always_no), seed=1, by=["answer"]).condition(
+        "none"
+    )
+    half = Accuracy(50.0, Interval(50.0, 50.0), n_questions=40, n_pictures=20)
+    assert found.mean.splits == {"test": half}
+    assert found.breakdowns["answer"][0].scored.splits == {"test": half}
+
+
 def test_splits_on_one_pool_share_the_draws(tmp_path: Path) -> None:
     """A model that errs on the same pictures in both minimal sets has the same gap in every draw: none."""
     asked = [(picture, 2, "no") for picture in range(30)]

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.predictions import Block, Indices, Target
+from clevrhope.metrics.rows import Block, Indices, Target
 
 Given = npt.NDArray[np.int16]
 """(N,) the number of the predicted answer of each question of a test set, or one of the two below."""
@@ -88,13 +88,13 @@ class Collector:
         splits = self._key.splits.get(target.hop)
         if splits is None:
             near = _suggestion(target.hop, self._key.splits)
-            self.problems.note("hop", len(rows), [f'{block.place(rows[0])}: "{target.hop}"{near}'])
+            self.problems.note("hop", len(rows), [f'{block.at.short(rows[0])}: "{target.hop}"{near}'])
         elif target.hop not in self.hops:
             self.n_left_aside += len(rows)
         elif target.split not in splits:
-            known = _suggestion(target.split, splits) or f", known: {', '.join(splits)}"
+            known = _suggestion(target.split, splits) or f", known: {', '.join(splits) or 'none'}"
             self.problems.note(
-                "split", len(rows), [f'{block.place(rows[0])}: "{target.split}" of {target.hop}{known}']
+                "split", len(rows), [f'{block.at.short(rows[0])}: "{target.split}" of {target.hop}{known}']
             )
         else:
             return True
@@ -103,23 +103,21 @@ class Collector:
     def _add(self, target: Target, block: Block, rows: Indices, numbers: Given) -> None:
         n = len(self._key.test_set(target.hop, target.split))
         given = self.given.setdefault(target, np.full(n, NOT_GIVEN, dtype=np.int16))
+        name = f"{target.hop} {target.split}"
         index = block.question_index[rows]
         inside = (index >= 0) & (index < n)
         outside = rows[~inside]
         self.problems.note(
             "question",
             len(outside),
-            (
-                f"{block.place(k)}: {block.question_index[k]} of {target.hop} {target.split}, which has {n:,}"
-                for k in outside
-            ),
+            (f"{block.at.short(k)}: {block.question_index[k]} of {name}, which has {n:,}" for k in outside),
         )
         rows, index = rows[inside], index[inside]
         is_first = np.zeros(len(rows), dtype=bool)
         is_first[np.unique(index, return_index=True)[1]] = True
         again = rows[~is_first | (given[index] != NOT_GIVEN)]
         self.problems.note(
-            "doubled", len(again), (f"{block.place(k)}: {target} {block.question_index[k]}" for k in again)
+            "doubled", len(again), (f"{block.at.short(k)}: {target} {block.question_index[k]}" for k in again)
         )
         answers = numbers[block.answer[rows]]
         unknown = rows[answers == NOT_AN_ANSWER]
@@ -130,7 +128,7 @@ class Collector:
     def _unknown_answer(self, block: Block, k: int) -> str:
         text = block.answers[block.answer[k]]
         shown = text if len(text) <= 40 else f"{text[:37]}..."
-        return f'{block.place(k)}: "{shown}"{_suggestion(text[:40], self._key.answers)}'
+        return f'{block.at.short(k)}: "{shown}"{_suggestion(text[:40], self._key.answers)}'
 
     def finish(self, *, partial: bool, what: str) -> None:
         """Passes when everything is in order; `partial` forgives what is missing. `what` begins the message.

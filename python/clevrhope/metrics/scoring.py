@@ -10,8 +10,9 @@ from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import BREAKDOWNS, AnswerKey
 from clevrhope.metrics.bootstrap import Floats, interval
 from clevrhope.metrics.collect import NOT_GIVEN, Collector, Given
-from clevrhope.metrics.predictions import Target, read_predictions
+from clevrhope.metrics.predictions import read_predictions
 from clevrhope.metrics.results import Accuracy, Condition, Gap, Part, Run, Scored, Scores
+from clevrhope.metrics.rows import Target
 from clevrhope.metrics.tallies import Answered, Rates, Tallies, tally
 from clevrhope.progress import Progress, Silent
 
@@ -69,7 +70,7 @@ def score(
         for file in files:
             for block in read_predictions(file):
                 collector.add(block)
-                advance(len(block.rows))
+                advance(len(block))
     collector.finish(partial=partial, what=", ".join(map(str, files)))
 
     conditions: list[Condition] = []

@@ -66,7 +66,9 @@ def tally(splits: Sequence[Answered], *, n_samples: int, seed: Sequence[int]) ->
     pictures = np.unique(np.concatenate(asked))
     columns = [columns for each in splits for columns in _columns(each, pictures)]
     sums = np.concatenate([array for each in columns for array in (each.right, each.given)], axis=1)
-    drawn = resample(sums, n_samples=n_samples, seed=seed)
+    drawn = np.zeros((n_samples, sums.shape[1]))
+    used = sums.any(axis=0)  # a minimal set asks one family of ninety
+    drawn[:, used] = resample(sums[:, used], n_samples=n_samples, seed=seed)
     found = _rates(columns, drawn)
     made = {}
     for each, own in zip(splits, asked, strict=True):

@@ -1,0 +1,88 @@
+"""A Parquet file in, blocks of predictions out; pyarrow is imported only when there is one."""
+
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope.errors import PredictionsError
+from clevrhope.metrics.rows import (
+    OPTIONAL,
+    REQUIRED,
+    Block,
+    Indices,
+    Places,
+    read_answer,
+    read_indices,
+    read_target,
+)
+
+
+def read_parquet(path: Path, *, rows_a_block: int) -> Iterator[Block]:
+    """The rows of a file; errors as `read_predictions`."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise PredictionsError(
+            f"{path}: reading Parquet needs pyarrow: pip install 'clevrhope[export]', or give JSON lines"
+        ) from error
+    try:
+        with pq.ParquetFile(path) as file:
+            there = file.schema_arrow.names
+            missing = [name for name in REQUIRED if name not in there]
+            if missing:
+                raise PredictionsError(
+                    f'{path}: no column "{missing[0]}" (there are: {", ".join(there)}); '
+                    f"expected {', '.join(REQUIRED)}"
+                )
+            columns = [name for name in (*REQUIRED, *OPTIONAL) if name in there]
+            begin = 0
+            for batch in file.iter_batches(batch_size=rows_a_block, columns=columns):
+                if len(batch):
+                    yield _block_of_batch(path, batch, begin)
+                begin += len(batch)
+    except pa.ArrowException as error:
+        raise PredictionsError(f"{path}: no whole Parquet file ({str(error).splitlines()[0]})") from error
+
+
+def _block_of_batch(path: Path, batch: Any, begin: int) -> Block:
+    """A record batch of pyarrow as a block; its rows are counted from `begin`."""
+    at = Places(path, " row ", range(begin, begin + len(batch)))
+    columns = [_distinct(batch, name, at) for name in ("hop", "split", *OPTIONAL)]
+    shape = [len(distinct) for _, distinct in columns]
+    combined = np.ravel_multi_index([number for number, _ in columns], shape)
+    found, firsts, target = np.unique(combined, return_index=True, return_inverse=True)
+    targets = [
+        read_target(
+            [distinct[k] for k, (_, distinct) in zip(numbers, columns, strict=True)], partial(at, first)
+        )
+        for first, *numbers in zip(firsts, *np.unravel_index(found, shape), strict=True)
+    ]
+    number, given = _distinct(batch, "answer", at)
+    used, firsts, answer = np.unique(number, return_index=True, return_inverse=True)
+    return Block(
+        at=at,
+        targets=targets,
+        target=target,
+        question_index=read_indices(batch.column("question_index").to_pylist(), at),
+        answers=[read_answer(given[k], partial(at, first)) for k, first in zip(used, firsts, strict=True)],
+        answer=answer,
+    )
+
+
+def _distinct(batch: Any, name: str, at: Places) -> tuple[Indices, list[Any]]:
+    """A column as numbers of its distinct values, of which the last is None; not all have to occur."""
+    if name not in batch.schema.names:
+        return np.zeros(len(batch), dtype=np.int64), [None]
+    import pyarrow as pa
+
+    column = batch.column(name)
+    if pa.types.is_nested(column.type) and not pa.types.is_dictionary(column.type):
+        raise PredictionsError(f'{at(0)}: column "{name}" holds {column.type}, not plain values')
+    encoded = column.dictionary_encode()
+    values = [*encoded.dictionary.to_pylist(), None]
+    numbers = encoded.indices.cast("int64").fill_null(len(values) - 1)
+    return numbers.to_numpy(zero_copy_only=False), values

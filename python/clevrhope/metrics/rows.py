@@ -1,0 +1,157 @@
+"""A row of predictions as a file has it in, what it says in the types that scoring works with out."""
+
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.errors import PredictionsError
+
+Indices = npt.NDArray[np.int64]
+
+REQUIRED = ("hop", "split", "question_index", "answer")
+OPTIONAL = ("run", "train_size")
+
+_SIZE = re.compile(r"(\d+)(k?)")
+_LARGEST_INDEX = 2**62
+
+
+class Target(NamedTuple):
+    """What a prediction is about, its question apart."""
+
+    hop: str
+    split: str
+    run: str | None
+    train_size: int | None
+
+    def __str__(self) -> str:
+        told = [] if self.run is None else [f"run {self.run}"]
+        told += [] if self.train_size is None else [f"train size {self.train_size}"]
+        return " ".join([self.hop, self.split, f"({', '.join(told)})" if told else ""]).strip()
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where rows are, for messages."""
+
+    path: Path
+    word: str
+    """What stands between the file's name and a row's number."""
+    rows: Sequence[int] | Indices
+    """(n,) lines from 1 in JSON lines, rows from 0 in Parquet."""
+
+    def __call__(self, k: int) -> str:
+        """The k-th row's place, with the file's whole path."""
+        return f"{self.path}{self.word}{self.rows[k]}"
+
+    def short(self, k: int) -> str:
+        """The k-th row's place, with the file's name alone."""
+        return f"{self.path.name}{self.word}{self.rows[k]}"
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some rows of a file, in order."""
+
+    at: Places
+    targets: Sequence[Target]
+    target: Indices
+    """(n,) places in `targets`."""
+    question_index: Indices
+    """(n,)"""
+    answers: Sequence[str]
+    answer: Indices
+    """(n,) places in `answers`."""
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+
+def read_target(raw: Sequence[Any], where: Callable[[], str]) -> Target:
+    """HOP, split, run and train size; `where` tells of which row, if something is wrong with them.
+
+    Raises:
+        PredictionsError: one of them is of a wrong type.
+    """
+    hop, split, run, size = raw
+    for name, value in (("hop", hop), ("split", split)):
+        if not isinstance(value, str):
+            raise PredictionsError(f'{where()}: "{name}" is {shortened(value)}, not a name')
+    return Target(hop, split, _run(run, where), _train_size(size, where))
+
+
+def _run(value: Any, where: Callable[[], str]) -> str | None:
+    value = _whole(value)
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)
+    raise PredictionsError(f'{where()}: "run" is {shortened(value)}, neither a name nor a whole number')
+
+
+def _train_size(value: Any, where: Callable[[], str]) -> int | None:
+    value = _whole(value)
+    if value is None:
+        return None
+    if isinstance(value, str) and (match := _SIZE.fullmatch(value)):
+        return int(match[1]) * (1000 if match[2] else 1)
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    raise PredictionsError(
+        f'{where()}: "train_size" is {shortened(value)}; expected a number, such as 25000 or "25k"'
+    )
+
+
+def read_answer(value: Any, where: Callable[[], str]) -> str:
+    """An answer as CLEVR spells it; whether there is such an answer is not asked here.
+
+    Raises:
+        PredictionsError: neither text, truth value nor whole number.
+    """
+    value = _whole(value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int | str):
+        return str(value)
+    raise PredictionsError(
+        f'{where()}: "answer" is {shortened(value)}; expected text, true, false or a number'
+    )
+
+
+def read_indices(values: Sequence[Any], at: Places) -> Indices:
+    """(n,) places of questions in their files.
+
+    Raises:
+        PredictionsError: something other than a whole number; names the first row.
+    """
+    if {*map(type, values)} <= {int} and (not values or max(values) <= _LARGEST_INDEX >= -min(values)):
+        return np.asarray(values, dtype=np.int64)
+    indices = []
+    for k, value in enumerate(map(_whole, values)):
+        if not isinstance(value, int) or isinstance(value, bool) or abs(value) > _LARGEST_INDEX:
+            raise PredictionsError(
+                f'{at(k)}: "question_index" is {shortened(value)}; '
+                "expected the question's place in its split's file, from 0"
+            )
+        indices.append(value)
+    return np.asarray(indices, dtype=np.int64)
+
+
+def _whole(value: Any) -> Any:
+    """A float without fraction as an integer, not-a-number as None: tables with gaps make numbers floats."""
+    if not isinstance(value, float):
+        return value
+    if value != value:
+        return None
+    return int(value) if value.is_integer() else value
+
+
+def shortened(value: Any) -> str:
+    """A value as JSON has it, cut where it is long."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= 60 else f"{text[:57]}..."
