@@ -180,7 +180,7 @@ def test_none_is_scored_without_gaps(tmp_path: Path) -> None:
 
 
 def test_questions_about_one_picture_are_drawn_together(tmp_path: Path) -> None:
-    """Each picture has one right answer of two: every draw has half, in the whole and in a part's pictures."""
+    found = score(folder, write_lines(tmp_path / "p", always_no), seed=1, by=["answer"]).condition("none")
     asked = [(picture, 2, answer) for picture in range(20) for answer in ("yes", "no")]
     folder = make_folder(tmp_path / "data", {"none": {"test": asked}})
     always_no = [{**row, "answer": "no"} for row in right_answers({"none": {"test": asked}})]
