@@ -8,7 +8,7 @@ import json
 import secrets
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -284,6 +284,68 @@ def score(
         click.echo("\n".join(scores_lines(scores)))
 
 
+@commands.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; can be repeated.")
+@click.option("--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them.")
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Another dataset of clevrhope, or a CLEVR_v1.0 folder, to set beside it.",
+)
+@click.option(
+    "--plots",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write PNG plots below this folder, one folder a HOP.",
+)
+@click.option("--full", is_flag=True, help="Families and pairs of values one by one, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def stats(
+    folder: Path,
+    hops: tuple[str, ...],
+    splits: tuple[str, ...],
+    against: Path | None,
+    plots: Path | None,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Shows what is in a dataset: answers, families, lengths, objects, relations, and how far splits differ.
+
+    DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
+    """
+    from clevrhope.statistics.as_json import as_json as sheets_as_json
+    from clevrhope.statistics.compare import measure_folder
+    from clevrhope.statistics.plots import check_plots, write_plots
+
+    if plots is not None:
+        check_plots()
+    sheets = measure_folder(
+        folder,
+        hops=hops,
+        splits=_names(splits),
+        against=against,
+        progress=_progress({"quiet": as_json}),
+    )
+    written = [] if plots is None else write_plots(plots, sheets)
+    if as_json:
+        click.echo(json.dumps(sheets_as_json(folder, against, sheets, written)))
+        return
+    from rich.console import Console
+
+    from clevrhope.display import show_table
+    from clevrhope.statistics.tables import tables
+
+    console = Console()
+    for sheet in sheets:
+        console.rule(sheet.group, align="left")
+        for table in tables(sheet, full=full):
+            show_table(console, table.title, table.head, table.rows, table.note)
+    if plots is not None:
+        click.echo(f"{len(written)} plots in {plots}")
+
+
 def main() -> None:
     """Runs the command line and exits."""
     sys.exit(run_command(sys.argv[1:]))
@@ -344,7 +406,7 @@ def _request(choices: dict[str, Any]) -> "Request":
     seed = choices["seed"]
     if seed is None and not Layout(out).manifest.exists():
         seed = secrets.randbelow(2**32)
-    splits = [name.strip() for names in choices["splits"] for name in names.split(",")]
+    splits = _names(choices["splits"])
     return Request(
         out=out,
         hops=tuple(names),
@@ -354,6 +416,11 @@ def _request(choices: dict[str, Any]) -> "Request":
         render=not choices["no_render"],
         workers=choices["workers"],
     )
+
+
+def _names(options: Sequence[str]) -> list[str]:
+    """The names in options that can be repeated and can hold several, with commas between them."""
+    return [name.strip() for names in options for name in names.split(",")]
 
 
 def _progress(choices: dict[str, Any]) -> "Progress":

@@ -1,9 +1,10 @@
 """Progress and sizes in, lines for people on a terminal out. The only module that imports rich."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from time import monotonic
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -14,6 +15,7 @@ from rich.progress import (
     TextColumn,
     TimeRemainingColumn,
 )
+from rich.table import Table
 from rich.text import Text
 
 from clevrhope.progress import Advance, Stage
@@ -84,6 +86,29 @@ class _Rate(ProgressColumn):
         if speed >= 1:
             return Text(f"{speed:,.0f} {self._unit}/s", style="cyan")
         return Text(f"{1 / speed:.1f} s each", style="cyan")
+
+
+def show_table(
+    console: Console, title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str = ""
+) -> None:
+    """Shows a table, its first column to the left, the others to the right.
+
+    A row that begins with "- " belongs to the one above it. Where the terminal is too narrow, lines run on
+    beyond its edge rather than lose a digit.
+    """
+    shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    for k, name in enumerate(head):
+        shown.add_column(Text(name), justify="right" if k else "left", no_wrap=True)
+    for name, *cells in rows:
+        belongs = name.startswith("- ")
+        label = Text(f"  {name[2:]}" if belongs else name, style="dim" if belongs else "")
+        shown.add_row(label, *(Text(cell, style="dim" if belongs else "") for cell in cells))
+    wanted = console.measure(shown, options=console.options.update(max_width=10_000)).maximum
+    wide = Console(file=console.file, width=max(wanted, len(title), console.width))
+    wide.print(shown)
+    if note:
+        console.print(Text(note, style="dim"), soft_wrap=True)
+    console.print()
 
 
 def duration(seconds: float) -> str:

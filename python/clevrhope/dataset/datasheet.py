@@ -181,7 +181,7 @@ def _compared(data: SubDataset) -> str:
             [
                 (
                     escape(f"{kind} {value}"),
-                    *(percent(each.values.get(value, 0) / max(_n_objects(each), 1)) for each in columns),
+                    *(percent(each.values.get(value, 0) / max(each.n_objects, 1)) for each in columns),
                 )
                 for kind, values in data.made_with.attributes.items()
                 for value in values
@@ -202,10 +202,6 @@ def _compared(data: SubDataset) -> str:
             f"{_families_by_file(data, data.families_never)}."
         )
     return "\n\n".join(parts)
-
-
-def _n_objects(stats: SplitStats) -> int:
-    return sum(n_objects * n for n_objects, n in stats.objects.items())
 
 
 def _span(columns: Sequence[SplitStats], histogram: Histogram) -> range:
@@ -272,7 +268,7 @@ def _relations(data: SubDataset) -> str:
             code(each.split),
             number(each.n_relational),
             percent(each.n_relational / max(each.n_questions, 1)),
-            percent(each.n_all_needed / each.n_relational if each.n_relational else float("nan")),
+            percent(each.all_needed),
         )
         for each in data.splits
     ]

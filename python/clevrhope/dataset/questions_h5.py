@@ -19,7 +19,7 @@ Attributes of the file: `hop`, `split`, `pool`.
 """
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import prod
 from pathlib import Path
@@ -162,6 +162,21 @@ def read_questions(path: Path) -> QuestionArrays:
     try:
         with h5py.File(path, "r") as file:
             return QuestionArrays(**{each.name: file[each.name][:] for each in fields(QuestionArrays)})
+    except (OSError, KeyError) as error:
+        raise DatasetError(f"{path}: no question file of clevrhope ({error})") from error
+
+
+def read_question_blocks(path: Path, *, n_rows: int) -> Iterator[QuestionArrays]:
+    """All questions of a split's file, in order, so many at a time.
+
+    Raises:
+        DatasetError: not such a file.
+    """
+    try:
+        with h5py.File(path, "r") as file:
+            arrays = {each.name: file[each.name] for each in fields(QuestionArrays)}
+            for begin in range(0, len(arrays["answers"]), n_rows):
+                yield QuestionArrays(**{name: each[begin : begin + n_rows] for name, each in arrays.items()})
     except (OSError, KeyError) as error:
         raise DatasetError(f"{path}: no question file of clevrhope ({error})") from error
 

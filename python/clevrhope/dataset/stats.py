@@ -1,13 +1,18 @@
-"""Finished question and scene files in, the numbers that datasheet and contact sheet show out.
+"""Finished question and scene files in, the numbers that datasheet and statistics show out.
 
-Everything here is counted in the files of the folder, nothing is taken from the settings that made them.
+Everything here is counted in files, nothing is taken from the settings that made them. Questions are counted
+block by block and scenes row by row, so that a paper-sized split takes no more memory than a small one.
 """
 
 import re
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, pairwise
+from math import pi, sqrt
 from pathlib import Path
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,26 +20,96 @@ import numpy.typing as npt
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
 from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import DatasetError
+
+Value: TypeAlias = tuple[str, str]
+"""Attribute type and value: ("shape", "cube")."""
+
+Pair: TypeAlias = tuple[Value, Value]
+"""Two values of two types, sorted."""
+
+_Key = TypeVar("_Key", bound=Hashable)
 
 _INDEX = re.compile(rb'"image_index": ?(\d+)')
-_ATTRIBUTE = re.compile(rb'"(?:size|color|material|shape)": ?"([^"]+)"')
+_ATTRIBUTE = re.compile(rb'"(size|color|material|shape)": ?"([^"]+)"')
 _OBJECT = b'"3d_coords"'
+_WORD = re.compile(r"[^\s;,?.]+")
+_SCENES_A_BLOCK = 16_384
+
+
+@dataclass(frozen=True)
+class PictureCounts:
+    """What is in some pictures."""
+
+    objects: Mapping[int, int]
+    """Objects in a picture -> pictures."""
+    values: Mapping[Value, int]
+    """Value -> objects that have it."""
+    pairs: Mapping[Pair, int]
+    """Two values of two types -> objects that have both."""
+    pictures_with: Mapping[Pair, int]
+    """Two values of two types -> pictures with an object that has both."""
 
 
 @dataclass(frozen=True)
 class SceneCounts:
-    """What the scenes of a pool show, a row a scene."""
+    """What the scenes of a pool show: S scenes with O objects in all."""
 
     indices: Ints
     """(S,) scene indices, sorted."""
-    n_objects: Ints
-    """(S,) objects a scene."""
-    values: Mapping[str, Ints]
-    """Attribute value -> (S,) objects of a scene that have it."""
+    starts: npt.NDArray[np.int64]
+    """(S + 1,): the objects of scene s are `looks[starts[s]:starts[s + 1]]`."""
+    looks: Ints
+    """(O,) of each object, the number of its combination of values."""
+    combinations: Sequence[tuple[Value, ...]]
+    """Combination of values, sorted by type, by number."""
 
-    def rows(self, indices: Ints) -> npt.NDArray[np.intp]:
-        """The rows of scenes, by index."""
-        return np.searchsorted(self.indices, indices)
+    def in_pictures(self, pictures: Ints) -> PictureCounts:
+        """Counts what is in pictures, given by index, each once.
+
+        Raises:
+            DatasetError: a picture without a scene.
+        """
+        at = np.searchsorted(self.indices, pictures)
+        known = at < len(self.indices)
+        known[known] = self.indices[at[known]] == pictures[known]
+        if not known.all():
+            raise DatasetError(f"no scene has index {pictures[~known][0]}, though questions ask about it")
+        chosen = np.zeros(len(self.indices), dtype=bool)
+        chosen[at] = True
+        n_objects = np.diff(self.starts)
+        found = np.bincount(self.looks[np.repeat(chosen, n_objects)], minlength=len(self.combinations))
+        values: Counter[Value] = Counter()
+        pairs: Counter[Pair] = Counter()
+        for combination, n in zip(self.combinations, found.tolist(), strict=True):
+            if not n:
+                continue
+            for value in combination:
+                values[value] += n
+            for pair in combinations(combination, 2):
+                pairs[pair] += n
+        return PictureCounts(
+            objects=_counted(n_objects[chosen]),
+            values=dict(sorted(values.items())),
+            pairs=dict(sorted(pairs.items())),
+            pictures_with=self._pictures_with(sorted(pairs), np.flatnonzero(chosen)),
+        )
+
+    def _pictures_with(self, pairs: Sequence[Pair], rows: npt.NDArray[np.intp]) -> dict[Pair, int]:
+        has = np.array(
+            [[set(pair) <= set(look) for pair in pairs] for look in self.combinations], dtype=np.float32
+        ).reshape(len(self.combinations), len(pairs))
+        n_pictures = np.zeros(len(pairs), dtype=np.int64)
+        for begin in range(0, len(rows), _SCENES_A_BLOCK):
+            block = rows[begin : begin + _SCENES_A_BLOCK]
+            shown = np.zeros((len(block), len(self.combinations)), dtype=np.float32)
+            lengths = self.starts[block + 1] - self.starts[block]
+            which = np.repeat(np.arange(len(block)), lengths)
+            ends = np.cumsum(lengths)
+            places = np.arange(len(which)) + np.repeat(self.starts[block] - ends + lengths, lengths)
+            shown[which, self.looks[places]] = 1
+            n_pictures += (shown @ has > 0).sum(axis=0)
+        return {pair: int(n) for pair, n in zip(pairs, n_pictures, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -45,26 +120,60 @@ class SplitStats:
     pool: str
     n_questions: int
     n_pictures: int
-    answers: Mapping[str, int]
-    """Answer -> questions, most frequent first."""
-    families: Mapping[int, int]
-    """Global index of the family -> questions."""
+    answers_of_families: Mapping[int, Mapping[str, int]]
+    """Global index of the family -> answer -> questions."""
+    answer_types: Mapping[str, int]
+    """What a question asks for ("yes or no", "number", or an attribute type) -> questions."""
     words: Mapping[int, int]
     """Words of a question (punctuation apart) -> questions."""
     functions: Mapping[int, int]
     """Functions of a program -> questions."""
+    relations: Mapping[str, int]
+    """Relation ("left", or "same color") -> questions that name it."""
+    relations_a_question: Mapping[int, int]
+    """Spatial relations that a question names -> questions."""
     objects: Mapping[int, int]
     """Objects in a picture -> pictures."""
     values: Mapping[str, int]
     """Attribute value -> objects in the split's pictures."""
+    pairs: Mapping[Pair, int]
+    """Two values of two types -> objects in the split's pictures that have both."""
+    pictures_with: Mapping[Pair, int]
+    """Two values of two types -> pictures with such an object."""
     questions_a_picture: Mapping[int, int]
     """Questions about a picture -> pictures."""
-    majority_of_families: float
-    """Share right when each family's questions get that family's most frequent answer."""
-    n_relational: int
-    """Questions with at least one relation."""
-    n_all_needed: int
-    """Those of them whose every relation is needed for the answer."""
+    n_all_needed: int | None
+    """Questions with a relation whose every relation is needed for the answer; None where no file tells."""
+
+    @property
+    def answers(self) -> dict[str, int]:
+        """Answer -> questions, most frequent first."""
+        answers: Counter[str] = Counter()
+        for each in self.answers_of_families.values():
+            answers.update(each)
+        return dict(sorted(answers.items(), key=lambda item: (-item[1], item[0])))
+
+    @property
+    def families(self) -> dict[int, int]:
+        """Global index of the family -> questions."""
+        return {family: sum(answers.values()) for family, answers in self.answers_of_families.items()}
+
+    @property
+    def n_objects(self) -> int:
+        """Objects in all pictures of the split."""
+        return sum(n_objects * n for n_objects, n in self.objects.items())
+
+    @property
+    def n_relational(self) -> int:
+        """Questions with at least one spatial relation."""
+        return sum(n for relations, n in self.relations_a_question.items() if relations)
+
+    @property
+    def all_needed(self) -> float:
+        """Share of the questions with a relation whose every relation is needed; not a number if unknown."""
+        if self.n_all_needed is None or not self.n_relational:
+            return float("nan")
+        return self.n_all_needed / self.n_relational
 
     @property
     def majority(self) -> tuple[str, float]:
@@ -72,63 +181,198 @@ class SplitStats:
         answer, n = next(iter(self.answers.items()), ("", 0))
         return answer, n / max(self.n_questions, 1)
 
+    @property
+    def majority_of_families(self) -> float:
+        """Share right when each family's questions get that family's most frequent answer."""
+        return self.guessed_from(self)
+
+    def guessed_from(self, other: "SplitStats", *, by_family: bool = True) -> float:
+        """Share right when answers are the most frequent ones of another split, say train; nan if empty.
+
+        By family, one that the other split lacks gets that split's most frequent answer of all.
+        """
+        if not self.n_questions:
+            return float("nan")
+        of_all = other.majority[0]
+        right = 0
+        for family, answers in self.answers_of_families.items():
+            seen = other.answers_of_families.get(family, {}) if by_family else {}
+            guess = min(seen, key=lambda answer: (-seen[answer], answer)) if seen else of_all
+            right += answers.get(guess, 0)
+        return right / self.n_questions
+
+
+class QuestionTally:
+    """Takes questions in blocks of arrays or one by one, gives what was counted in them."""
+
+    def __init__(self) -> None:
+        self._answers: Counter[tuple[int, str]] = Counter()
+        self._answer_types: Counter[str] = Counter()
+        self._words: Counter[int] = Counter()
+        self._functions: Counter[int] = Counter()
+        self._relations: Counter[str] = Counter()
+        self._relations_a_question: Counter[int] = Counter()
+        self._pictures: Counter[int] = Counter()
+        self._n_all_needed: int | None = None
+
+    def add_arrays(self, rows: QuestionArrays, vocab: Vocab) -> None:
+        """Counts questions as a dataset's HDF5 files have them."""
+        if not len(rows):
+            return
+        answers, tokens, words = vocab.answers(), vocab.programs(), vocab.questions()
+        both = rows.question_families.astype(np.int64) * len(answers) + rows.answers
+        for code, n in _counted(both).items():
+            self._answers[code // len(answers), answers[code % len(answers)]] += n
+        for token, n in _counted(rows.programs[:, 1]).items():  # in prefix order the last function is first
+            self._answer_types[answer_type(tokens[token])] += n
+        punctuation = [k for k, word in enumerate(words) if not _WORD.fullmatch(word)]
+        n_marks = np.isin(rows.questions, punctuation).sum(axis=1)
+        self._words.update(_counted(rows.question_lengths - 2 - n_marks))  # <START> and <END> apart
+        self._functions.update(_counted(rows.program_lengths - 2))
+        for token, name in enumerate(tokens):
+            if relation := relation_of(name):
+                self._relations[relation] += int((rows.programs == token).any(axis=1).sum())
+        spatial = [token for token, name in enumerate(tokens) if name.startswith("relate[")]
+        self._relations_a_question.update(_counted(np.isin(rows.programs, spatial).sum(axis=1)))
+        self._pictures.update(_counted(rows.image_idxs))
+        needed = rows.relation_needed
+        relational = (needed >= 0).any(axis=1)
+        n_all_needed = int((relational & (needed != 0).all(axis=1)).sum())
+        self._n_all_needed = (self._n_all_needed or 0) + n_all_needed
+
+    def add(self, row: Mapping[str, Any]) -> None:
+        """Counts a question as CLEVR's question files have it.
+
+        Raises:
+            KeyError, TypeError, IndexError: it is none.
+        """
+        program = [(step.get("function") or step["type"], *step["value_inputs"]) for step in row["program"]]
+        names = [f"{step[0]}[{step[1]}]" if len(step) > 1 else step[0] for step in program]
+        self._answers[int(row["question_family_index"]), str(row["answer"])] += 1
+        self._answer_types[answer_type(names[-1])] += 1
+        self._words[len(_WORD.findall(row["question"]))] += 1
+        self._functions[len(names)] += 1
+        self._relations.update({relation for name in names if (relation := relation_of(name))})
+        self._relations_a_question[sum(name.startswith("relate[") for name in names)] += 1
+        self._pictures[int(row["image_index"])] += 1
+
+    def stats(self, split: str, pool: str, scenes: SceneCounts) -> SplitStats:
+        """What was counted so far; `scenes` are those of the pool.
+
+        Raises:
+            DatasetError: a question about a picture without a scene.
+        """
+        pictures = scenes.in_pictures(np.array(sorted(self._pictures), dtype=np.int32))
+        families: dict[int, dict[str, int]] = {}
+        for (family, answer), n in sorted(self._answers.items()):
+            families.setdefault(family, {})[answer] = n
+        return SplitStats(
+            split=split,
+            pool=pool,
+            n_questions=sum(self._answers.values()),
+            n_pictures=len(self._pictures),
+            answers_of_families=families,
+            answer_types=_sorted(self._answer_types),
+            words=_sorted(self._words),
+            functions=_sorted(self._functions),
+            relations=_sorted(self._relations),
+            relations_a_question=_sorted(self._relations_a_question),
+            objects=pictures.objects,
+            values={value: n for (_, value), n in pictures.values.items()},
+            pairs=pictures.pairs,
+            pictures_with=pictures.pictures_with,
+            questions_a_picture=_sorted(Counter(self._pictures.values())),
+            n_all_needed=self._n_all_needed,
+        )
+
+
+class SceneTally:
+    """Takes scenes one by one, gives what the scenes of a pool show."""
+
+    def __init__(self) -> None:
+        self._indices = array("i")
+        self._starts = array("q", [0])
+        self._looks = array("i")
+        self._numbers: dict[tuple[Any, ...], int] = {}
+        self._combinations: list[tuple[Value, ...]] = []
+
+    def add(self, index: int, objects: Iterable[tuple[tuple[str, str], ...]]) -> None:
+        """Counts a scene; an object is its types and values, always in the same order."""
+        self._indices.append(index)
+        for look in objects:
+            number = self._numbers.get(look)
+            if number is None:
+                number = self._numbers[look] = len(self._combinations)
+                self._combinations.append(tuple(sorted(look)))
+            self._looks.append(number)
+        self._starts.append(len(self._looks))
+
+    def counts(self) -> SceneCounts:
+        """What was counted so far, sorted by index."""
+        indices = np.array(self._indices, dtype=np.int32)
+        starts = np.array(self._starts, dtype=np.int64)
+        looks = np.array(self._looks, dtype=np.int32)
+        order = np.argsort(indices, kind="stable")
+        lengths = np.diff(starts)[order]
+        ends = np.cumsum(lengths)
+        places = np.arange(len(looks)) + np.repeat(starts[order] - ends + lengths, lengths)
+        return SceneCounts(
+            indices[order], np.concatenate([[0], ends]), looks[places], tuple(self._combinations)
+        )
+
 
 def read_scene_counts(shards: Iterable[Path]) -> SceneCounts:
     """Counts the objects of every scene in a pool's files.
 
     The rows are searched rather than parsed: a paper-sized pool has gigabytes of them.
+
+    Raises:
+        DatasetError: a missing file, or a scene whose objects do not all have the same attributes.
     """
-    indices: list[int] = []
-    n_objects: list[int] = []
-    values: dict[str, list[int]] = {}
+    tally = SceneTally()
+    text: dict[tuple[bytes, bytes], tuple[str, str]] = {}
     for shard in shards:
         for line in read_row_lines(shard):
             match = _INDEX.search(line)
             if match is None:
                 continue
-            indices.append(int(match[1]))
-            n_objects.append(line.count(_OBJECT))
-            for name, n in Counter(_ATTRIBUTE.findall(line)).items():
-                counts = values.setdefault(name.decode(), [])
-                counts.extend([0] * (len(indices) - 1 - len(counts)))
-                counts.append(n)
-    order = np.argsort(np.asarray(indices, dtype=np.int32), kind="stable")
-    return SceneCounts(
-        indices=np.asarray(indices, dtype=np.int32)[order],
-        n_objects=np.asarray(n_objects, dtype=np.int32)[order],
-        values={
-            name: np.asarray(counts + [0] * (len(indices) - len(counts)), dtype=np.int32)[order]
-            for name, counts in sorted(values.items())
-        },
-    )
+            found = [
+                text.get(each) or text.setdefault(each, (each[0].decode(), each[1].decode()))
+                for each in _ATTRIBUTE.findall(line)
+            ]
+            n_objects = line.count(_OBJECT)
+            n_types, rest = divmod(len(found), n_objects or 1)
+            if rest or (found and not n_objects):
+                raise DatasetError(f"{shard}: scene {int(match[1])}: some objects lack an attribute")
+            bounds = range(0, len(found) + 1, n_types or 1)
+            tally.add(int(match[1]), (tuple(found[begin:end]) for begin, end in pairwise(bounds)))
+    return tally.counts()
 
 
 def measure_split(
     split: str, pool: str, rows: QuestionArrays, *, vocab: Vocab, scenes: SceneCounts
 ) -> SplitStats:
     """Counts what is in one split; `scenes` are those of its pool."""
-    pictures, n_asked = np.unique(rows.image_idxs, return_counts=True)
-    at = scenes.rows(pictures)
-    names = vocab.answers()
-    answers = {names[answer]: n for answer, n in _by_frequency(_counted(rows.answers))}
-    needed = rows.relation_needed
-    relational = (needed >= 0).any(axis=1)
-    return SplitStats(
-        split=split,
-        pool=pool,
-        n_questions=len(rows),
-        n_pictures=len(pictures),
-        answers=answers,
-        families=_counted(rows.question_families),
-        words=_counted(rows.question_lengths - 2),
-        functions=_counted(rows.program_lengths - 2),
-        objects=_counted(scenes.n_objects[at]),
-        values={name: int(counts[at].sum()) for name, counts in scenes.values.items()},
-        questions_a_picture=_counted(n_asked),
-        majority_of_families=_majority_of_families(rows),
-        n_relational=int(relational.sum()),
-        n_all_needed=int((relational & (needed != 0).all(axis=1)).sum()),
-    )
+    tally = QuestionTally()
+    tally.add_arrays(rows, vocab)
+    return tally.stats(split, pool, scenes)
+
+
+def answer_type(last_function: str) -> str:
+    """What a program's last function gives: "yes or no", "number", or the attribute type that it queries."""
+    name = last_function.partition("[")[0]
+    if name.startswith("query_"):
+        return name.removeprefix("query_")
+    if name == "exist" or name.startswith(("equal_", "less_", "greater_")):
+        return "yes or no"
+    return "number" if name == "count" else name
+
+
+def relation_of(function: str) -> str:
+    """The relation of `relate[left]` ("left") or `same_color` ("same color"); none of other functions: ""."""
+    if function.startswith("relate["):
+        return function[len("relate[") : -1]
+    return function.replace("_", " ") if function.startswith("same_") else ""
 
 
 def mean(histogram: Mapping[int, int]) -> float:
@@ -148,10 +392,29 @@ def percentile(histogram: Mapping[int, int], share: float) -> int:
     return 0
 
 
-def total_variation(a: Mapping[int, int], b: Mapping[int, int]) -> float:
-    """Half the summed difference of two distributions' shares: 0 when alike, 1 when they share nothing."""
-    n_a, n_b = max(sum(a.values()), 1), max(sum(b.values()), 1)
+def total_variation(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> float:
+    """Half the summed difference of two distributions' shares: 0 when alike, 1 when they share nothing.
+
+    Not a number when one of them is empty.
+    """
+    n_a, n_b = sum(a.values()), sum(b.values())
+    if not n_a or not n_b:
+        return float("nan")
     return sum(abs(a.get(key, 0) / n_a - b.get(key, 0) / n_b) for key in {*a, *b}) / 2
+
+
+def total_variation_by_chance(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> float:
+    """About the total variation of two samples of these sizes that were drawn from one distribution.
+
+    The distribution is the two together; a share's difference is taken as normal, its mean size no more than
+    twice the share. Draws count as independent, so it is a yardstick for small splits and not a test.
+    """
+    n_a, n_b = sum(a.values()), sum(b.values())
+    if not n_a or not n_b:
+        return float("nan")
+    shares = [(a.get(key, 0) + b.get(key, 0)) / (n_a + n_b) for key in {*a, *b}]
+    spread = 1 / n_a + 1 / n_b
+    return sum(min(2 * p, sqrt(2 / pi * p * (1 - p) * spread)) for p in sorted(shares)) / 2
 
 
 def pictures_shared(used: Sequence[Ints]) -> tuple[int, int]:
@@ -162,21 +425,10 @@ def pictures_shared(used: Sequence[Ints]) -> tuple[int, int]:
     return len(counts), int((counts > 1).sum())
 
 
-def _counted(values: npt.NDArray[np.generic]) -> dict[int, int]:
+def _counted(values: npt.NDArray[Any]) -> dict[int, int]:
     found, counts = np.unique(values, return_counts=True)
     return {int(value): int(count) for value, count in zip(found, counts, strict=True)}
 
 
-def _by_frequency(counts: Mapping[int, int]) -> list[tuple[int, int]]:
-    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-
-
-def _majority_of_families(rows: QuestionArrays) -> float:
-    if not len(rows):
-        return float("nan")
-    pairs = np.stack([rows.question_families, rows.answers], axis=1)
-    found, counts = np.unique(pairs, axis=0, return_counts=True)
-    best: dict[int, int] = {}
-    for (family, _), count in zip(found, counts, strict=True):
-        best[int(family)] = max(best.get(int(family), 0), int(count))
-    return sum(best.values()) / len(rows)
+def _sorted(counts: Mapping[Any, int]) -> dict[Any, int]:
+    return {key: counts[key] for key in sorted(counts) if counts[key]}

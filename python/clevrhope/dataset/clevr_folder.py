@@ -1,0 +1,89 @@
+"""A CLEVR_v1.0 folder in, what its splits hold out: the published one, or any folder laid out like it.
+
+A split is measured from `questions/CLEVR_<split>_questions.json` and `scenes/CLEVR_<split>_scenes.json`. Its
+pictures are those that questions ask about; in the published CLEVR that is all of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from clevrhope.dataset.json_rows import read_list
+from clevrhope.dataset.stats import QuestionTally, SceneCounts, SceneTally, SplitStats
+from clevrhope.errors import DatasetError
+
+TYPES = ("size", "color", "material", "shape")
+"""The attribute types that CLEVR's scene files have."""
+
+FAMILIES = tuple(
+    (file, place)
+    for file, n in (
+        ("compare_integer.json", 9),
+        ("comparison.json", 16),
+        ("three_hop.json", 6),
+        ("single_and.json", 5),
+        ("same_relate.json", 28),
+        ("single_or.json", 8),
+        ("one_hop.json", 6),
+        ("two_hop.json", 6),
+        ("zero_hop.json", 6),
+    )
+    for place in range(n)
+)
+"""Template file and place in it, by `question_family_index`: CLEVR's files hold the number alone."""
+
+
+def questions_file(folder: Path, split: str) -> Path:
+    """A split's questions."""
+    return folder / "questions" / f"CLEVR_{split}_questions.json"
+
+
+def scenes_file(folder: Path, split: str) -> Path:
+    """A split's scenes."""
+    return folder / "scenes" / f"CLEVR_{split}_scenes.json"
+
+
+def clevr_splits(folder: Path) -> list[str]:
+    """The splits with questions and scenes, train first; test was published without scenes."""
+    names = [
+        path.name.removeprefix("CLEVR_") for path in (folder / "questions").glob("CLEVR_*_questions.json")
+    ]
+    splits = [name.removesuffix("_questions.json") for name in names]
+    there = [split for split in splits if scenes_file(folder, split).is_file()]
+    return sorted(there, key=lambda split: (split != "train", split))
+
+
+def measure_clevr_split(folder: Path, split: str) -> SplitStats:
+    """Counts what is in a split, in a stream.
+
+    Raises:
+        DatasetError: a file that is missing, broken, or not CLEVR's; says at which question or scene.
+    """
+    questions = QuestionTally()
+    path = questions_file(folder, split)
+    for n, row in enumerate(read_list(path, "questions")):
+        try:
+            questions.add(row)
+        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+            raise DatasetError(
+                f"{path}: questions[{n}] is no question with program and answer, as CLEVR's train and val "
+                f"splits have ({error!r})"
+            ) from error
+    try:
+        return questions.stats(split, split, _scene_counts(scenes_file(folder, split)))
+    except DatasetError as error:
+        raise DatasetError(f"{folder}, split {split}: {error}") from error
+
+
+def _scene_counts(path: Path) -> SceneCounts:
+    tally = SceneTally()
+    for n, row in enumerate(read_list(path, "scenes")):
+        try:
+            tally.add(int(row["image_index"]), _looks(row["objects"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise DatasetError(f"{path}: scenes[{n}] is no scene of CLEVR's files ({error!r})") from error
+    return tally.counts()
+
+
+def _looks(objects: Sequence[dict[str, str]]) -> Iterator[tuple[tuple[str, str], ...]]:
+    for each in objects:
+        yield tuple((kind, each[kind]) for kind in TYPES)

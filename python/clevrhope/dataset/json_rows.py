@@ -1,0 +1,107 @@
+"""A JSON file with one long list in, the list's objects out, one at a time, however the file is laid out.
+
+CLEVR's own files are a single line of hundreds of megabytes; only a piece of it is in memory at a time.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from clevrhope.errors import DatasetError
+
+_PIECE = 1 << 20
+"""Characters read at a time."""
+
+_LONGEST_ROW = 1 << 24
+"""An object that has not ended after so many characters is a broken one."""
+
+_SPACE = re.compile(r"\s*")
+
+
+def read_list(path: Path, key: str) -> Iterator[dict[str, Any]]:
+    """The objects of the list that stands under `key` near the file's beginning.
+
+    Raises:
+        DatasetError: no such file or list, broken or truncated JSON; says at which object.
+    """
+    try:
+        with path.open(encoding="utf-8") as file:
+            yield from _Reader(path, key, file).rows()
+    except FileNotFoundError as error:
+        raise DatasetError(f"{path}: no such file") from error
+    except (UnicodeDecodeError, OSError) as error:
+        raise DatasetError(f"{path}: cannot be read as text ({error})") from error
+
+
+class _Reader:
+    """A window that moves over the file; `_at` is the place in it that is read next."""
+
+    def __init__(self, path: Path, key: str, file: TextIO) -> None:
+        self._path, self._key, self._file = path, key, file
+        self._text = file.read(_PIECE)
+        self._at = 0
+        self._n = 0
+
+    def rows(self) -> Iterator[dict[str, Any]]:
+        begin = re.search(rf'"{re.escape(self._key)}"\s*:\s*\[', self._text)
+        if begin is None:
+            raise DatasetError(f'{self._path}: no list "{self._key}" in it, as CLEVR\'s files have')
+        self._at = begin.end()
+        decoder = json.JSONDecoder()
+        letter = self._next_letter()
+        while letter != "]":
+            if letter != "{":
+                raise self._broken("an object should begin here" if letter else "the file ends here")
+            yield self._object(decoder)
+            self._n += 1
+            letter = self._next_letter()
+            if letter == ",":
+                self._at += 1
+                letter = self._next_letter()
+            elif letter != "]":
+                raise self._broken(
+                    "a comma or the list's end should be here" if letter else "the file ends here"
+                )
+        self._check_rest()
+
+    def _object(self, decoder: json.JSONDecoder) -> dict[str, Any]:
+        while True:
+            try:
+                row, self._at = decoder.raw_decode(self._text, self._at)
+            except json.JSONDecodeError as error:
+                # Cut by the window's end, or broken: more text tells.
+                if len(self._text) - self._at > _LONGEST_ROW:
+                    raise self._broken(error.msg) from error
+                if not self._read_on():
+                    raise self._broken(f"{error.msg}, or the file was cut off") from error
+            else:
+                found: dict[str, Any] = row
+                return found
+
+    def _next_letter(self) -> str:
+        """The next character that is no space, unread; "" at the end."""
+        while True:
+            space = _SPACE.match(self._text, self._at)
+            self._at = space.end() if space else self._at
+            if self._at < len(self._text):
+                return self._text[self._at]
+            if not self._read_on():
+                return ""
+
+    def _read_on(self) -> bool:
+        more = self._file.read(_PIECE)
+        self._text, self._at = self._text[self._at :] + more, 0
+        return bool(more)
+
+    def _check_rest(self) -> None:
+        """What follows the list must end the JSON object that holds it."""
+        rest = self._text[self._at + 1 :] + self._file.read(_LONGEST_ROW)
+        try:
+            json.loads(f'{{"": 0{rest}')
+        except json.JSONDecodeError as error:
+            raise self._broken(f"after the list: {error.msg}, or the file was cut off") from error
+
+    def _broken(self, what: str) -> DatasetError:
+        return DatasetError(f"{self._path}: {self._key}[{self._n}]: broken JSON ({what})")

@@ -1,0 +1,274 @@
+"""Numbers of several splits in, charts on matplotlib's axes out: dots, lines, tables of colour.
+
+Figures are drawn with Agg under settings of their own, whatever a user's matplotlibrc says, so the same
+numbers give the same bytes on one machine. Colours are those of Okabe and Ito, which the colour-blind can
+tell apart; markers and dashes tell the same again.
+"""
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import TwoSlopeNorm
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.lines import Line2D
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import MaxNLocator
+
+DOTS_AN_INCH = 130
+INK = "#222222"
+FAINT = "#9a9a9a"
+GRID = "#e6e6e6"
+
+_SETTINGS: Mapping[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": 10.5,
+    "axes.titlesize": 11,
+    "axes.titlelocation": "left",
+    "axes.titleweight": "bold",
+    "axes.labelsize": 10,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": FAINT,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.labelsize": 9.5,
+    "ytick.labelsize": 9.5,
+    "legend.frameon": False,
+    "legend.fontsize": 10,
+    "figure.facecolor": "white",
+    "figure.constrained_layout.h_pad": 0.08,
+    "figure.constrained_layout.w_pad": 0.08,
+}
+
+
+@dataclass(frozen=True)
+class Series:
+    """How a split looks, and its numbers if it has some here."""
+
+    label: str
+    colour: str
+    marker: str
+    open: bool = False
+    """Hollow markers and dashed lines: of the folder that another is set beside."""
+    values: Sequence[float] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of a chart of dots; rows of one group are together, with a gap to the next."""
+
+    label: str
+    group: str = ""
+
+
+@contextmanager
+def figure(title: str, *, width_in: float, height_in: float) -> Iterator[Figure]:
+    """A figure with a title, to be filled within the block."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update(dict(_SETTINGS))  # type: ignore[arg-type]  # its keys are a list of literals
+        drawn = Figure(figsize=(width_in, height_in), layout="constrained")
+        FigureCanvasAgg(drawn)
+        drawn.suptitle(title, x=0.012, ha="left", fontsize=13, fontweight="bold")
+        yield drawn
+
+
+def png(drawn: Figure) -> bytes:
+    """The figure's PNG file; without the name of the software, so that it depends on the pixels alone."""
+    file = io.BytesIO()
+    drawn.savefig(file, format="png", dpi=DOTS_AN_INCH, metadata={"Software": None})
+    return file.getvalue()
+
+
+def legend(drawn: Figure, series: Sequence[Series], *, line: bool = False, note: str = "") -> None:
+    """One legend for the whole figure, below it, with a line of explanation above it."""
+    handles = [_handle(each, line=line) for each in series]
+    widest = max((len(each.label) for each in series), default=0)
+    fit = max(1, int(12 * drawn.get_figwidth() / (widest + 7)))
+    drawn.legend(
+        handles=handles,
+        loc="outside lower left",
+        ncols=max(1, -(-len(handles) // -(-len(handles) // fit))),
+        title=note or None,
+        alignment="left",
+        title_fontsize=9.5,
+        handletextpad=0.5,
+    )
+
+
+def dots(
+    axes: Axes,
+    rows: Sequence[Row],
+    series: Sequence[Series],
+    *,
+    label: str,
+    ticks: Sequence[Sequence[float]] = (),
+    limit: float | None = None,
+) -> None:
+    """A row for each thing, a dot for each split; a value that is nan is left out.
+
+    `ticks` are short strokes under the dots of a series, such as what chance would give; one list for all
+    series, or one for each.
+    """
+    heights = _heights(rows)
+    n = len(series)
+    offsets = [0.0] if n == 1 else [(k / (n - 1) - 0.5) * min(0.16 * n, 0.62) for k in range(n)]
+    axes.hlines(heights, 0, 1, transform=axes.get_yaxis_transform(), color=GRID, linewidth=1, zorder=0)
+    for k, each in enumerate(series):
+        strokes = ticks[k] if len(ticks) == n else ticks[0] if len(ticks) == 1 else ()
+        places = heights + offsets[k]
+        if len(ticks) == n and n > 1:
+            axes.vlines(strokes, places - 0.12, places + 0.12, color=FAINT, linewidth=1.6, zorder=1)
+        elif k == 0 and len(strokes):
+            axes.vlines(strokes, heights - 0.38, heights + 0.38, color=FAINT, linewidth=1.2, zorder=1)
+        axes.plot(each.values, places, linestyle="none", clip_on=False, zorder=3, **_look(each))
+    axes.set_yticks(heights, [row.label for row in rows])
+    axes.tick_params(axis="y", length=0, pad=7)
+    axes.spines["left"].set_visible(False)
+    axes.set_ylim(heights[-1] + 0.7, heights[0] - 0.7)
+    axes.set_xlim(0, limit if limit is not None else _top(series, ticks))
+    axes.set_xlabel(label)
+    axes.grid(axis="x", color=GRID, linewidth=0.8)
+
+
+def lines(
+    axes: Axes, histograms: Sequence[Mapping[int, int]], series: Sequence[Series], *, label: str, marks: bool
+) -> None:
+    """Distributions over whole numbers as lines, in per cent; each one's mean is a marker at the top."""
+    found = [value for each in histograms for value in each]
+    span = np.arange(min(found, default=0), max(found, default=0) + 1)
+    highest = 0.0
+    for each, histogram in zip(series, histograms, strict=True):
+        n = sum(histogram.values())
+        if not n:
+            continue
+        shares = np.array([100 * histogram.get(int(value), 0) / n for value in span])
+        highest = max(highest, float(shares.max()))
+        look = _look(each) if marks or len(span) == 1 else {"color": each.colour}
+        axes.plot(span, shares, linestyle=_dash(each), linewidth=2, zorder=2, **look)
+        mean = sum(value * count for value, count in histogram.items()) / n
+        top = axes.get_xaxis_transform()
+        axes.plot([mean], [1], linestyle="none", clip_on=False, zorder=4, transform=top, **_look(each))
+    axes.set_ylim(0, highest * 1.1 or 1)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True, nbins=12))
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}%")
+    axes.set_title(label, pad=12)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+
+
+def strip(axes: Axes, names: Sequence[tuple[str, int]], series: Sequence[Series]) -> None:
+    """Many things along the horizontal axis, (group, number) each; a dot a split, groups shaded in turn."""
+    groups = [group for group, _ in names]
+    begins = [k for k, group in enumerate(groups) if k == 0 or groups[k - 1] != group]
+    for k, (begin, end) in enumerate(zip(begins, [*begins[1:], len(groups)], strict=True)):
+        if k % 2:
+            axes.axvspan(begin - 0.5, end - 0.5, color="#f3f3f3", zorder=0)
+        axes.text(
+            (begin + end - 1) / 2,
+            1.01,
+            groups[begin].replace("_", "_" if end - begin > 12 else "_\n"),
+            transform=axes.get_xaxis_transform(),
+            ha="center",
+            va="bottom",
+            fontsize=9,
+        )
+    for each in series:
+        look = {**_look(each), "markersize": 5.5}
+        axes.plot(range(len(names)), each.values, linestyle="none", clip_on=False, zorder=3, **look)
+    axes.set_xlim(-0.7, len(names) - 0.3)
+    axes.set_ylim(0, _top(series, ()))
+    room = [k + 1 not in begins for k in range(len(names))]  # before the next group's 0
+    ticks = [str(n) if n % 5 == 0 and (room[k] or not n) else "" for k, (_, n) in enumerate(names)]
+    axes.set_xticks(range(len(names)), ticks)
+    axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}%")
+    axes.set_xlabel("place of the family in its template file, which is named above")
+    axes.set_ylabel("share of the questions")
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+
+
+def colour_table(
+    axes: Axes,
+    cells: npt.NDArray[np.float64],
+    rows: Sequence[str],
+    columns: Sequence[str],
+    boxed: Sequence[tuple[int, int]],
+) -> AxesImage:
+    """Numbers around 1, (rows, columns), as colours; cells that are nan stay white, a cross marks those of 0.
+
+    `boxed` are cells (row, column) to draw a box around. Gives what `colour_bar` takes.
+    """
+    image = axes.imshow(cells, cmap="PuOr_r", norm=TwoSlopeNorm(1, 0, 2), interpolation="nearest")
+    for row, column in np.argwhere(cells == 0).tolist():
+        axes.text(
+            column,
+            row,
+            "\N{MULTIPLICATION SIGN}",
+            ha="center",
+            va="center_baseline",
+            color="white",
+            fontsize=9,
+        )
+    for row, column in boxed:
+        axes.add_patch(
+            Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, edgecolor="black", linewidth=2, zorder=5)
+        )
+    axes.set_xticks(range(len(columns)), columns, rotation=90)
+    axes.set_yticks(range(len(rows)), rows)
+    axes.tick_params(length=0)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    return image
+
+
+def colour_bar(drawn: Figure, image: AxesImage, label: str) -> None:
+    """The scale of the tables of colour, to the right of all of them."""
+    bar = drawn.colorbar(image, ax=drawn.axes, extend="max", shrink=0.75, pad=0.02, ticks=[0, 0.5, 1, 1.5, 2])
+    bar.ax.tick_params(length=0)
+    bar.set_label(label, labelpad=10)
+    for spine in bar.ax.spines.values():
+        spine.set_visible(False)
+
+
+def _look(series: Series) -> dict[str, Any]:
+    return {
+        "color": series.colour,
+        "marker": series.marker,
+        "markersize": 7,
+        "markerfacecolor": "white" if series.open else series.colour,
+        "markeredgecolor": series.colour,
+        "markeredgewidth": 1.6 if series.open else 0.8,
+    }
+
+
+def _dash(series: Series) -> Literal["-", "--"]:
+    return "--" if series.open else "-"
+
+
+def _handle(series: Series, *, line: bool) -> Line2D:
+    handle = Line2D([], [], linewidth=2, label=series.label, **_look(series))
+    handle.set_linestyle(_dash(series) if line else "none")
+    return handle
+
+
+def _heights(rows: Sequence[Row]) -> npt.NDArray[np.float64]:
+    gaps = [0.0, *(0.8 if a.group != b.group else 0.0 for a, b in pairwise(rows))]
+    heights: npt.NDArray[np.float64] = np.arange(len(rows)) + np.cumsum(gaps)
+    return heights
+
+
+def _top(series: Sequence[Series], ticks: Sequence[Sequence[float]]) -> float:
+    values = [v for list_ in [*(each.values for each in series), *ticks] for v in list_ if v == v]
+    return max(values, default=1.0) * 1.06 or 1.0
