@@ -68,10 +68,12 @@ def measure_clevr_split(folder: Path, split: str) -> SplitStats:
                 f"{path}: questions[{n}] is no question with program and answer, as CLEVR's train and val "
                 f"splits have ({error!r})"
             ) from error
+    path = scenes_file(folder, split)
+    scenes = _scene_counts(path)
     try:
-        return questions.stats(split, split, _scene_counts(scenes_file(folder, split)))
+        return questions.stats(split, split, scenes)
     except DatasetError as error:
-        raise DatasetError(f"{folder}, split {split}: {error}") from error
+        raise DatasetError(f"{path}: {error}") from error
 
 
 def _scene_counts(path: Path) -> SceneCounts:

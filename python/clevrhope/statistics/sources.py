@@ -169,10 +169,11 @@ class DatasetSource:
                 tally.add_arrays(rows, vocab)
             except IndexError as error:
                 raise DatasetError(f"{path}: numbers that {layout.vocab} lacks ({error})") from error
+        scenes = self._scenes_of(pool)
         try:
-            stats = tally.stats(split, pool, self._scenes_of(pool))
+            stats = tally.stats(split, pool, scenes)
         except DatasetError as error:
-            raise DatasetError(f"{path}: {error}") from error
+            raise DatasetError(f"{layout.scenes(pool)}: {error}") from error
         return Measured(group, stats, self._families(group, split, stats))
 
     def _attributes(self) -> list[tuple[str, list[str]]]:
