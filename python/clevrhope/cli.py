@@ -323,7 +323,7 @@ def stats(
         check_plots()
     sheets = measure_folder(
         folder,
-        hops=hops,
+        hops=_names(hops),
         splits=_names(splits),
         against=against,
         progress=_progress({"quiet": as_json}),

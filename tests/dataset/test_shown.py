@@ -59,7 +59,7 @@ def rows() -> QuestionArrays:
     return QuestionArrays(
         questions=np.zeros((4, 9), np.int32),
         question_lengths=np.asarray([7, 7, 8, 9], np.int32),
-        programs=np.zeros((4, 5), np.int32),
+        programs=np.asarray([[1, 5, 5, 2, 0], [1, 4, 5, 2, 0], [1, 4, 4, 5, 2], [1, 4, 4, 5, 2]], np.int32),
         program_lengths=np.asarray([4, 4, 5, 5], np.int32),
         answers=np.asarray([5, 5, 4, 5], np.int32),
         image_idxs=np.asarray([3, 3, 3, 8], np.int32),
@@ -72,7 +72,7 @@ def rows() -> QuestionArrays:
 def stats(tmp_path: Path) -> SplitStats:
     shard = tmp_path / "0000.json"
     shard.write_text('{"info": {}, "scenes": [\n' + ",\n".join(map(json.dumps, SCENES)) + "\n]}\n")
-    vocab = make_vocab(["word"], ["scene"], ["yes", "no"])
+    vocab = make_vocab(["word"], ["relate[left]", "scene"], ["yes", "no"])
     return measure_split("train", "train", rows(), vocab=vocab, scenes=read_scene_counts([shard]))
 
 
@@ -90,14 +90,12 @@ def test_a_split_is_counted(stats: SplitStats) -> None:
     assert stats.values == {
         "blue": 1,
         "cube": 1,
-        "cyan": 0,
         "cylinder": 2,
         "large": 2,
         "metal": 2,
         "red": 2,
         "rubber": 1,
         "small": 1,
-        "sphere": 0,
     }
 
 
@@ -146,7 +144,7 @@ def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
     )
     assert sheet.startswith("# Datasheet: rubber cylinder held out\n")
     assert "| `train` | `train` | 4 | 2 | 2.00 | 1.50 | never | never |" in sheet
-    assert "| `train` | yes 75.0% | 75.0% | 25.0% |" in sheet
+    assert "| `train` | yes 75.0% | 75.0% | 75.0% | 25.0% |" in sheet
     assert "| `train` | 3 | 75.0% | 66.7% |" in sheet
     assert "1 of the 2 families can never mention the pair" in sheet
     assert "by analysis: `one_hop.json` 3." in sheet

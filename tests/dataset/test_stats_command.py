@@ -294,3 +294,16 @@ def test_a_file_where_the_plots_should_go(demo: Path, tmp_path: Path, show: Show
     code, error = fails(show, demo, "--plots", tmp_path / "p")
     assert code == 1
     assert "a file is in the way of a folder" in error
+
+
+def test_the_next_datasheet_links_to_plots_in_the_folder(demo: Path, tmp_path: Path, show: Show) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(demo, copy)
+    sheet = copy / "hops" / "rubber_cylinder" / "DATASHEET.md"
+    assert ".png" not in sheet.read_text()
+    assert show(copy, "--hop", "rubber_cylinder", "--plots", copy / "plots")[0] == 0
+    build(copy, "rubber_cylinder", 4)
+    for kind in PLOTS:
+        link = f"../../plots/rubber_cylinder/{kind}.png"
+        assert f"]({link})" in sheet.read_text()
+        assert (sheet.parent / link).is_file()

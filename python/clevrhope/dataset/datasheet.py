@@ -4,11 +4,18 @@ The questions are those of Gebru et al., "Datasheets for Datasets" (2021), in wo
 `datasheet_folder` answers the ones that concern the dataset as a whole.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from clevrhope.dataset.markdown import code, decimal, escape, listed, number, percent, table
-from clevrhope.dataset.stats import SplitStats, mean, percentile, total_variation
+from clevrhope.dataset.stats import (
+    SplitStats,
+    mean,
+    percentile,
+    total_variation,
+    total_variation_by_chance,
+)
 from clevrhope.hops import Hop
 
 PAPER = (
@@ -16,6 +23,8 @@ PAPER = (
     '"Attribute Diversity Determines the Systematicity Gap in VQA"'
 )
 """The paper whose dataset this one follows."""
+
+_Key = TypeVar("_Key", bound=Hashable)
 
 Histogram = Callable[[SplitStats], Mapping[int, int]]
 """Picks one of a split's histograms."""
@@ -63,6 +72,8 @@ class SubDataset:
     checked: Sequence[str]
     """What the check for leaks looked at and found in order."""
     made_with: Provenance
+    plots: Sequence[str] = ()
+    """Names of the plots in the folder that `Layout.plots` names."""
 
     def split(self, name: str) -> SplitStats | None:
         """A split's numbers, or None when it was not made."""
@@ -83,6 +94,7 @@ def sub_datasheet(data: SubDataset) -> str:
         _uses(data.hop),
         made_with(data.made_with),
         _families(data),
+        _plots(data),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -191,9 +203,12 @@ def _compared(data: SubDataset) -> str:
     if iid is not None and ood is not None:
         parts.append(
             "Total variation distance between `complex_iid` and `complex_ood` (0: alike, 1: nothing in "
-            f"common): objects a picture {decimal(total_variation(iid.objects, ood.objects))}, families "
-            f"{decimal(total_variation(iid.families, ood.families))}, words a question "
-            f"{decimal(total_variation(iid.words, ood.words))}."
+            "common; in brackets about what chance gives at these sizes): "
+            f"objects a picture {_distance(iid.objects, ood.objects)}, "
+            f"values {_distance(iid.values, ood.values)}, "
+            f"families {_distance(iid.families, ood.families)}, "
+            f"answers {_distance(iid.answers, ood.answers)}, "
+            f"words a question {_distance(iid.words, ood.words)}."
         )
     if data.families_never:
         parts.append(
@@ -202,6 +217,10 @@ def _compared(data: SubDataset) -> str:
             f"{_families_by_file(data, data.families_never)}."
         )
     return "\n\n".join(parts)
+
+
+def _distance(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> str:
+    return f"{decimal(total_variation(a, b))} ({decimal(total_variation_by_chance(a, b))})"
 
 
 def _span(columns: Sequence[SplitStats], histogram: Histogram) -> range:
@@ -224,11 +243,13 @@ def _histograms(columns: Sequence[SplitStats], histogram: Histogram, values: Seq
 
 
 def _baselines(data: SubDataset) -> str:
+    train = data.split("train")
     rows = [
         (
             code(each.split),
             f"{escape(each.majority[0])} {percent(each.majority[1])}",
             percent(each.majority_of_families),
+            percent(each.guessed_from(train) if train else float("nan")),
             percent(each.answers.get("no", 0) / max(each.n_questions, 1)),
         )
         for each in data.splits
@@ -244,10 +265,17 @@ def _baselines(data: SubDataset) -> str:
     return "\n\n".join(
         [
             "## What does a guesser reach?",
-            "A constant that is chosen on the split itself, so a little more than an honest guesser would "
-            "get. Report it beside accuracies.",
+            "The first two are chosen on the split itself, so they get a little more than an honest guesser "
+            "would; the third learned on `train`. Report them beside accuracies.",
             table(
-                ["split", "most frequent answer", "most frequent answer of each family", "always no"], rows
+                [
+                    "split",
+                    "most frequent answer",
+                    "most frequent answer of each family",
+                    "of each family in `train`",
+                    "always no",
+                ],
+                rows,
             ),
             "Answers (share of the questions):",
             table(["answer", *(code(each.split) for each in data.splits)], shares),
@@ -404,4 +432,13 @@ def _families(data: SubDataset) -> str:
             "place in that file.",
             table(["family", *(code(each.split) for each in data.splits)], rows),
         ]
+    )
+
+
+def _plots(data: SubDataset) -> str:
+    links = [f"[{escape(name)}](../../plots/{data.hop.name}/{name})" for name in data.plots]
+    there = f" Those that were here when this was written: {listed(links)}." if links else ""
+    return (
+        "## More numbers and plots\n\n`clevrhope stats` shows all of this, and pairs of values and relations "
+        f"too, beside another dataset or CLEVR; with `--plots` it draws them.{there}"
     )

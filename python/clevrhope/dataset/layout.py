@@ -73,6 +73,10 @@ class Layout:
         """The datasheet of a sub-dataset."""
         return self.hop(hop) / "DATASHEET.md"
 
+    def plots(self, hop: str) -> Path:
+        """The folder of a sub-dataset's plots, where somebody drew them into the dataset's own folder."""
+        return self.root / "plots" / hop
+
     def relative(self, path: Path) -> str:
         """The name of a file in the manifest: its path below the root, with forward slashes."""
         return path.relative_to(self.root).as_posix()
