@@ -97,7 +97,7 @@ def test_numbers_by_hand(tmp_path: Path, one_line: bool) -> None:
     assert (stats.n_questions, stats.n_pictures, stats.n_objects) == (4, 2, 3)
     assert list(stats.answers.items()) == [("yes", 2), ("no", 1), ("red", 1)]
     assert stats.families == {72: 1, 85: 3}
-    assert stats.answer_types == {"color": 1, "yes or no": 3}
+    assert stats.answer_types == {"color": 1, "yes/no": 3}
     assert stats.words == {4: 3, 15: 1}  # without ; and , and ?
     assert stats.functions == {2: 3, 6: 1}
     assert stats.relations == {"left": 1, "same size": 1}  # questions that name it, not how often
@@ -163,10 +163,10 @@ def test_what_functions_ask_for_and_name() -> None:
         answer_type(name) for name in ("query_shape", "exist", "equal_integer", "less_than", "count")
     ] == [
         "shape",
-        "yes or no",
-        "yes or no",
-        "yes or no",
-        "number",
+        "yes/no",
+        "yes/no",
+        "yes/no",
+        "count",
     ]
     assert [relation_of(name) for name in ("relate[behind]", "same_color", "filter_color[red]")] == [
         "behind",

@@ -64,20 +64,29 @@ class SceneCounts:
     combinations: Sequence[tuple[Value, ...]]
     """Combination of values, sorted by type, by number."""
 
+    @property
+    def n_objects(self) -> Ints:
+        """(S,) objects a scene."""
+        return np.diff(self.starts).astype(np.int32)
+
+    def rows(self, indices: Ints) -> npt.NDArray[np.intp]:
+        """The rows of scenes, by index."""
+        return np.searchsorted(self.indices, indices)
+
     def in_pictures(self, pictures: Ints) -> PictureCounts:
         """Counts what is in pictures, given by index, each once.
 
         Raises:
             DatasetError: a picture without a scene.
         """
-        at = np.searchsorted(self.indices, pictures)
+        at = self.rows(pictures)
         known = at < len(self.indices)
         known[known] = self.indices[at[known]] == pictures[known]
         if not known.all():
             raise DatasetError(f"no scene has index {pictures[~known][0]}, though questions ask about it")
         chosen = np.zeros(len(self.indices), dtype=bool)
         chosen[at] = True
-        n_objects = np.diff(self.starts)
+        n_objects = self.n_objects
         found = np.bincount(self.looks[np.repeat(chosen, n_objects)], minlength=len(self.combinations))
         values: Counter[Value] = Counter()
         pairs: Counter[Pair] = Counter()
@@ -123,7 +132,7 @@ class SplitStats:
     answers_of_families: Mapping[int, Mapping[str, int]]
     """Global index of the family -> answer -> questions."""
     answer_types: Mapping[str, int]
-    """What a question asks for ("yes or no", "number", or an attribute type) -> questions."""
+    """What a question asks for ("yes/no", "count", or an attribute type) -> questions."""
     words: Mapping[int, int]
     """Words of a question (punctuation apart) -> questions."""
     functions: Mapping[int, int]
@@ -359,13 +368,13 @@ def measure_split(
 
 
 def answer_type(last_function: str) -> str:
-    """What a program's last function gives: "yes or no", "number", or the attribute type that it queries."""
+    """What a program's last function gives: "yes/no", "count", or the attribute type that it queries."""
     name = last_function.partition("[")[0]
     if name.startswith("query_"):
         return name.removeprefix("query_")
     if name == "exist" or name.startswith(("equal_", "less_", "greater_")):
-        return "yes or no"
-    return "number" if name == "count" else name
+        return "yes/no"
+    return name
 
 
 def relation_of(function: str) -> str:

@@ -82,9 +82,9 @@ def _answers(sheet: Sheet) -> bytes:
 
     columns = _scenes(sheet)
     kind_of = {value: kind for kind, values in value_types(sheet.columns).items() for value in values}
-    kind_of |= {"yes": "yes or no", "no": "yes or no"}
+    kind_of |= {"yes": "yes/no", "no": "yes/no"}
     names = ordered({answer for each in _stats(columns) for answer in each.answers}, VALUE_ORDER)
-    rows = [Row(name, "number" if name.isdecimal() else kind_of.get(name, "")) for name in names]
+    rows = [Row(name, "count" if name.isdecimal() else kind_of.get(name, "")) for name in names]
     series = [
         _series(each, [_percent(each.measured.stats.answers.get(name, 0), each) for name in names])
         for each in columns

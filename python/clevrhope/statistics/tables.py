@@ -8,7 +8,7 @@ from clevrhope.dataset.markdown import decimal, number, percent
 from clevrhope.dataset.stats import Pair, SplitStats, mean, percentile
 from clevrhope.statistics.compare import DISTRIBUTIONS, Column, Sheet, by_file, families, family_name
 
-TYPE_ORDER = ("yes or no", "number", "size", "color", "material", "shape")
+TYPE_ORDER = ("yes/no", "count", "size", "color", "material", "shape")
 """Answer types, and among them attribute types, in the order in which they are shown; others follow."""
 
 VALUE_ORDER = (
