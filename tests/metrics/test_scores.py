@@ -180,13 +180,12 @@ def test_none_is_scored_without_gaps(tmp_path: Path) -> None:
 
 
 def test_questions_about_one_picture_are_drawn_together(tmp_path: Path) -> None:
-    found = score(folder, write_lines(tmp_path / "p", always_no), seed=1, by=["answer"]).condition("none")
+    """Each picture has one right answer of two, so every draw has half."""
     asked = [(picture, 2, answer) for picture in range(20) for answer in ("yes", "no")]
     folder = make_folder(tmp_path / "data", {"none": {"test": asked}})
     always_no = [{**row, "answer": "no"} for row in right_answers({"none": {"test": asked}})]
-    found = score(folder, write_lines(tmp_path / "p.jsonl", always_no), seed=1, by=["answer"]).condition(
-        "none"
-    )
+    given = write_lines(tmp_path / "p.jsonl", always_no)
+    found = score(folder, given, seed=1, by=["answer"]).condition("none")
     half = Accuracy(50.0, Interval(50.0, 50.0), n_questions=40, n_pictures=20)
     assert found.mean.splits == {"test": half}
     assert found.breakdowns["answer"][0].scored.splits == {"test": half}
