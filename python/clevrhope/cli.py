@@ -48,6 +48,13 @@ def _dataset_options(command: _Command) -> _Command:
             help="The paper's first six pairs, or all 29; they share pictures.",
         ),
         click.option(
+            "--hold-out",
+            "held_out",
+            multiple=True,
+            metavar="TYPE=VALUE,...",
+            help="Any values to hold out together, such as color=red,shape=cube,material=metal; repeatable.",
+        ),
+        click.option(
             "--preset",
             type=click.Choice(["demo", "small", "paper"]),
             help="demo: some 60 pictures; small: a hundredth of paper; paper: the paper's.  [default: demo]",
@@ -387,7 +394,11 @@ def _request(choices: dict[str, Any]) -> "Request":
     from clevrhope.hops import HOP_GROUPS
 
     asked = [name.strip() for names in choices["hops"] for name in names.split(",")]
-    names = [*asked, *(name for group in choices["groups"] for name in HOP_GROUPS[group])]
+    names = [
+        *asked,
+        *choices["held_out"],
+        *(name for group in choices["groups"] for name in HOP_GROUPS[group]),
+    ]
     if not names:
         raise click.UsageError(
             "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"

@@ -1,11 +1,13 @@
-"""Names of held-out pairs in, pairs of attribute values out: the paper's 29, any other pair, and none.
+"""Names of held-out pairs in, attribute values out: the paper's 29, any other pair, wider ones, and none.
 
-A HOP ("held-out pair") is two values of two attribute types that never meet in one object of a train set.
+A HOP ("held-out pair") is two values of two attribute types that never meet in one object of a train set. A
+wider conjunction, of three or four types, is held out in the same way and called a pair too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from math import prod
 
 from clevrhope.errors import ConfigError
 
@@ -57,15 +59,20 @@ class Hop:
     """A held-out pair, or (with no pair) the dataset that holds nothing out."""
 
     name: str
-    pair: tuple[tuple[str, str], tuple[str, str]] | None
-    """((type, value), (type, value)), types in `NAME_ORDER`."""
+    pair: tuple[tuple[str, str], ...] | None
+    """(type, value) of two types or more, in `NAME_ORDER`."""
     diversity: int
-    """Combinations of the two types' values, the pair itself included; 0 when nothing is held out."""
+    """Combinations of the types' values, the pair itself included; 0 when nothing is held out."""
 
     @property
     def words(self) -> str:
         """The pair as one reads it: "rubber cylinder"."""
         return "nothing" if self.pair is None else " ".join(value for _, value in self.pair)
+
+    @property
+    def corners(self) -> int:
+        """Pictures of a group of a minimal set: each value kept or changed; 0 where nothing is held out."""
+        return 0 if self.pair is None else 2 ** len(self.pair)
 
 
 def paper_hops() -> tuple[Hop, ...]:
@@ -84,38 +91,61 @@ HOP_GROUPS: Mapping[str, tuple[str, ...]] = {
 
 
 def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -> Hop:
-    """The pair that `name` ("rubber_cylinder", "cylinder_rubber", "none") means under a vocabulary.
+    """The pair that a name means under a vocabulary.
 
-    `attribute_types` lists each type with its values, as `World.attribute_types` does. The order of the two
-    values is free; the pair's name is always the canonical one.
+    Names are "rubber_cylinder", "cylinder_rubber", "none", with more values "metal_red_cube", or with their
+    types "color=red,shape=cube,material=metal". The order of the values is free; the pair's name is always
+    the canonical one. `attribute_types` lists each type with its values, as `World.attribute_types` does.
 
     Raises:
-        ConfigError: not two values of two types; says which name was probably meant.
+        ConfigError: not values of two types or more; says which name was probably meant.
     """
     if name == NONE:
         return Hop(NONE, None, 0)
+    if "=" in name:
+        return _pair(name, _typed_values(name, dict(attribute_types)), attribute_types)
     type_of = {value: kind for kind, values in attribute_types for value in values}
-    for a, b in _halves(name):
-        if a in type_of and b in type_of:
-            return _pair(name, (type_of[a], a), (type_of[b], b), attribute_types)
+    for values in sorted(_cuts(name, type_of), key=len):
+        if len(values) > 1:
+            return _pair(name, [(type_of[value], value) for value in values], attribute_types)
     raise ConfigError(f'HOP "{name}": {_complaint(name, type_of, attribute_types)}')
 
 
+def _typed_values(name: str, values_of: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """The values of "color=red,shape=cube"."""
+    found = []
+    for part in name.split(","):
+        kind, _, value = (each.strip() for each in part.partition("="))
+        if kind not in values_of:
+            raise ConfigError(f'hold-out "{name}": no attribute type "{kind}"{_hint(kind, values_of)}')
+        if value not in values_of[kind]:
+            hint = _hint(value, values_of[kind])
+            raise ConfigError(f'hold-out "{name}": "{value}" is no {kind}{hint}')
+        found.append((kind, value))
+    if len(found) < 2:
+        raise ConfigError(f'hold-out "{name}": one value; take values of two types or more')
+    return found
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f' (did you mean "{near[0]}"?)' if near else f"; known: {', '.join(known)}"
+
+
 def _pair(
-    name: str,
-    first: tuple[str, str],
-    second: tuple[str, str],
-    attribute_types: Sequence[tuple[str, Sequence[str]]],
+    name: str, values: Sequence[tuple[str, str]], attribute_types: Sequence[tuple[str, Sequence[str]]]
 ) -> Hop:
-    if first[0] == second[0]:
-        what = "one value twice" if first == second else f"two values of one type, {first[0]}"
-        raise ConfigError(
-            f'HOP "{name}": {what}, so no object could ever have both; take values of two types, '
-            f'such as "{_example(first, attribute_types)}"'
-        )
-    a, b = sorted((first, second), key=lambda value: _name_rank(value[0]))
-    n_values = {kind: len(values) for kind, values in attribute_types}
-    return Hop(f"{a[1]}_{b[1]}", (a, b), n_values[a[0]] * n_values[b[0]])
+    for place, first in enumerate(values):
+        for second in values[place + 1 :]:
+            if first[0] == second[0]:
+                what = "one value twice" if first == second else f"two values of one type, {first[0]}"
+                raise ConfigError(
+                    f'HOP "{name}": {what}, so no object could ever have both; take values of two types, '
+                    f'such as "{_example(first, attribute_types)}"'
+                )
+    pair = tuple(sorted(values, key=lambda value: _name_rank(value[0])))
+    n_values = {kind: len(of_kind) for kind, of_kind in attribute_types}
+    return Hop("_".join(value for _, value in pair), pair, prod(n_values[kind] for kind, _ in pair))
 
 
 def _name_rank(kind: str) -> int:
@@ -127,6 +157,15 @@ def _halves(name: str) -> Iterator[tuple[str, str]]:
     for place, letter in enumerate(name):
         if letter == "_":
             yield name[:place], name[place + 1 :]
+
+
+def _cuts(name: str, values: Mapping[str, str]) -> Iterator[list[str]]:
+    """Every way to cut a name at underscores into values."""
+    if name in values:
+        yield [name]
+    for first, rest in _halves(name):
+        if first in values:
+            yield from ([first, *others] for others in _cuts(rest, values))
 
 
 def _example(value: tuple[str, str], attribute_types: Sequence[tuple[str, Sequence[str]]]) -> str:

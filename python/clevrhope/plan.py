@@ -210,15 +210,17 @@ def _n_pictures(job: Job) -> int:
 def _minimal_counts(job: Job, resolved: Resolved) -> tuple[int, int]:
     """Questions and pictures of a minimal split.
 
-    A place whose grid holds the pair gives four out-of-distribution questions, one a picture; in distribution
-    it gives three groups of four less the three questions about the pair's picture. Others give all sixteen.
+    A place has a picture for each corner of its grid (four for two types), and each is the match of a group,
+    asked about all of them. One whose grid holds the pair gives that pair's group out of distribution; in
+    distribution the other groups, less their questions about the pair's picture. Others give all.
     """
+    corners = job.hop.corners
     pool, places = _places(job, resolved)
     held = sum(map(pool.has_pair, places))
     free = len(places) - held
     if job.split == "minimal_ood":
-        return 4 * held, 4 * held
-    return 9 * held + 16 * free, 3 * held + 4 * free
+        return corners * held, corners * held
+    return (corners - 1) ** 2 * held + corners**2 * free, (corners - 1) * held + corners * free
 
 
 def _places(job: Job, resolved: Resolved) -> tuple[MinimalPool, list[int]]:

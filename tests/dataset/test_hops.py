@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clevrhope.errors import ConfigError
-from clevrhope.hops import NONE, paper_hops, parse_hop
+from clevrhope.hops import NONE, Hop, paper_hops, parse_hop
 
 CLEVR = [
     ("size", ["small", "large"]),
@@ -51,9 +51,27 @@ def test_other_pairs_none_and_values_with_underscores_parse() -> None:
     assert (hop.name, hop.diversity) == ("dark_red_cube", 6)
 
 
+def test_wider_conjunctions_have_one_name_however_they_are_given() -> None:
+    wide = Hop("metal_red_cube", (("material", "metal"), ("color", "red"), ("shape", "cube")), 48)
+    assert parse_hop("color=red,shape=cube,material=metal", CLEVR) == wide
+    assert parse_hop("cube_metal_red", CLEVR) == wide
+    assert wide.corners == 8
+    assert parse_hop("shape=cylinder, material=rubber", CLEVR) == parse_hop("rubber_cylinder", CLEVR)
+    assert parse_hop("small_red_rubber_cube", CLEVR).diversity == 96
+    # A value's own underscore does not make a conjunction of a pair.
+    types = [*CLEVR[:1], ("color", ["red", "dark", "dark_red"]), *CLEVR[2:]]
+    assert parse_hop("dark_red_cube", types).pair == (("color", "dark_red"), ("shape", "cube"))
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
+        ("color=red,shape=cub", r'"cub" is no shape \(did you mean "cube"\?\)'),
+        ("colour=red,shape=cube", r'no attribute type "colour" \(did you mean "color"\?\)'),
+        ("color=red", "one value; take values of two types or more"),
+        ("color=red,color=blue", "two values of one type, color"),
+        ("color=red,weight=heavy", "known: size, color, material, shape"),
+        ("metal_red_rubber", "two values of one type, material"),
         ("rubber_cilinder", r'HOP "rubber_cilinder": no such pair \(did you mean "rubber_cylinder"\?\)'),
         ("nnone", 'did you mean "none"'),
         ("red_blue", 'two values of one type, color, .* such as "'),

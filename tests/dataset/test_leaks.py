@@ -384,18 +384,18 @@ def another_picture(data: Dataset) -> None:
             "does not mention rubber cylinder in its words",
         ),
         (a_group_asked_in_other_words, "scenes/minimal_material_shape", 0, "asked different questions"),
-        (two_matches_in_a_group, "scenes/minimal_material_shape", 0, "not one picture in four of this place"),
+        (two_matches_in_a_group, "scenes/minimal_material_shape", 0, "not one picture in 4 of this place"),
         (
             a_picture_of_a_group_elsewhere,
             "scenes/minimal_material_shape",
             0,
-            "not one picture in four of this",
+            "not one picture in 4 of this",
         ),
         (
             a_question_twice_in_minimal_ood,
             "minimal_ood_questions.json",
             None,
-            "not exactly three answers in four",
+            "not exactly 3 answers in 4",
         ),
         (wrong_answer, "train_questions.json", 2, "its program gives 2"),
         (

@@ -29,7 +29,7 @@ from clevrhope.scenes import read_world
 
 __all__ = ["MinimalPool", "Templates", "World"]
 
-Pair = tuple[tuple[str, str], tuple[str, str]]
+Pair = tuple[tuple[str, str], ...]
 
 WINDOWS_A_BATCH = 8
 """Windows asked for at once: enough for all cores, few enough to keep memory flat."""

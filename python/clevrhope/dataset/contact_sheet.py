@@ -194,13 +194,12 @@ def _marked(text: str, hop: HopCards) -> str:
 def _described(bare: Sequence[str], hop: HopCards) -> set[int]:
     """Places of the pair's words that have nothing but words for values between them."""
     found: set[int] = set()
-    first, second = hop.pair_words
-    for place, word in enumerate(bare):
-        if word in first or word in second:
-            other = second if word in first else first
-            for further in range(place + 1, len(bare)):
-                if bare[further] in other:
-                    found |= {place, further}
-                if bare[further] in other or bare[further] not in hop.value_words:
-                    break
+    stretch: list[int] = []
+    for place, word in enumerate([*bare, ""]):
+        if word in hop.value_words or any(word in known for known in hop.pair_words):
+            stretch.append(place)
+            continue
+        if all(any(bare[at] in known for at in stretch) for known in hop.pair_words):
+            found |= {at for at in stretch if any(bare[at] in known for known in hop.pair_words)}
+        stretch = []
     return found

@@ -111,12 +111,12 @@ def _motivation(data: SubDataset) -> str:
             "test sets must not be used for, and as the control."
         )
     else:
-        (type_a, a), (type_b, b) = hop.pair
+        values = listed([f"{code(value)} ({kind})" for kind, value in hop.pair])
+        several = "both" if len(hop.pair) == 2 else "all"
         why = (
-            f"To see whether a model that has met {code(a)} ({type_a}) and {code(b)} ({type_b}) in "
-            "training, but never both in one object and never together in one question, can handle the two "
-            f"together. The two types have {hop.diversity} combinations of values (the pair's diversity); "
-            "training shows all but one."
+            f"To see whether a model that has met {values} in training, but never {several} in one object "
+            f"and never together in one question, can handle them together. The types have {hop.diversity} "
+            "combinations of values (the pair's diversity); training shows all but one."
         )
     return f"## Why was it made?\n\n{why} It follows {PAPER}."
 
@@ -152,12 +152,14 @@ _WHERE_THE_PAIR_IS: Mapping[str, tuple[str, str]] = {
     "complex_iid": ("never", "never"),
     "complex_ood": ("always", "always"),
     "minimal_iid": ("never", "never"),
-    "minimal_ood": ("one in four", "always"),
+    "minimal_ood": ("one in {}", "always"),
 }
 
 
 def _pair_columns(hop: Hop, split: str) -> tuple[str, ...]:
-    return () if hop.pair is None else _WHERE_THE_PAIR_IS[split]
+    if hop.pair is None:
+        return ()
+    return tuple(where.format(hop.corners) for where in _WHERE_THE_PAIR_IS[split])
 
 
 def _compared(data: SubDataset) -> str:

@@ -125,8 +125,8 @@ def check_leaks(
     - No scene of train, complex_iid and minimal_iid holds the pair, and no question there mentions it:
       neither its program nor its words (`mention` says what that means).
     - Every scene of complex_ood holds it; every question of complex_ood and minimal_ood mentions it, in both.
-    - Of the four pictures of minimal_ood that show an object in the same place, exactly one holds it, and all
-      are asked the same; exactly three answers in four are no.
+    - Of the four pictures of minimal_ood that show an object in the same place (eight where three values are
+      held out), exactly one holds it, and all are asked the same; all other answers are no.
     - No picture is in two splits, the minimal ones apart: not by name, not by its scene's objects and, for
       PNG files, not by its checksum in the manifest.
     - Every program, executed again, gives the question's answer.
@@ -158,8 +158,8 @@ def _sentence(counts: SplitCounts, hop: Hop) -> str:
         )
     if counts.split == "minimal_ood":
         return (
-            f"{about}; exactly one in four shows a {hop.words}, every question asks for one, in its program "
-            "and its words, and exactly 75% of the answers are no."
+            f"{about}; exactly one in {hop.corners} shows a {hop.words}, every question asks for one, in its "
+            f"program and its words, and exactly {100 - 100 / hop.corners:g}% of the answers are no."
         )
     return f"{about}; a {hop.words} in every picture and in every question, in its program and its words."
 
@@ -257,9 +257,11 @@ class _Check:
         n_with_pair = self._check_scenes(name, arrays, scenes)
         if name == "minimal_ood":
             self._check_groups(arrays, scenes, texts)
-            if 4 * n_no != 3 * n_questions:
+            corners = self.hop.corners
+            if corners * n_no != (corners - 1) * n_questions:
                 value = f"{n_no} of {n_questions}"
-                self.found.add(file, None, "not exactly three answers in four are no", value)
+                problem = f"not exactly {corners - 1} answers in {corners} are no"
+                self.found.add(file, None, problem, value)
         return SplitCounts(name, arrays.pool, n_questions, len(arrays.used), n_with_pair, n_mentioning, n_no)
 
     def _check_mention(self, split: str, file: str, n: int, question: Question) -> bool:
@@ -307,15 +309,15 @@ class _Check:
         return n_with_pair
 
     def _check_groups(self, arrays: SplitArrays, scenes: Pool, texts: Mapping[int, str]) -> None:
-        """Four pictures of minimal_ood show one place and are asked one question; one has the pair."""
+        """The pictures of minimal_ood at one place, four for a pair, are asked one question; one has it."""
         groups: dict[object, list[int]] = defaultdict(list)
         for index in arrays.used:
             if index in scenes:
                 groups[scenes[index].places].append(index)
         for group in groups.values():
             shown = sum(scenes[index].scene.holds(self.pair) for index in group)
-            if (len(group), shown) != (4, 1):
-                problem = f"not one picture in four of this place shows a {self.hop.words}"
+            if (len(group), shown) != (self.hop.corners, 1):
+                problem = f"not one picture in {self.hop.corners} of this place shows a {self.hop.words}"
                 self.found.add(f"scenes/{arrays.pool}", group[0], problem, f"{shown} of {len(group)}")
             sentences = sorted({texts[index] for index in group if index in texts})
             if len(sentences) > 1:
