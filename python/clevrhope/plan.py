@@ -73,6 +73,8 @@ class Plan:
 
     resolved: Resolved
     splits: Sequence[SplitPlan]
+    hop_pictures: Mapping[str, int]
+    """Pair -> pictures that some split of it uses, each once."""
     pictures: Mapping[str, int]
     """Pool -> pictures that some split of this request uses, each once."""
     to_render: int
@@ -87,6 +89,11 @@ class Plan:
     def questions(self) -> int:
         """Questions of all splits."""
         return sum(each.questions for each in self.splits)
+
+    @property
+    def reuse(self) -> float:
+        """How many of the request's pairs use a picture, on average."""
+        return sum(self.hop_pictures.values()) / max(1, sum(self.pictures.values()))
 
     @property
     def bytes(self) -> float:
@@ -131,7 +138,9 @@ def make_plan(request: Request) -> Plan:
         pictures = _estimated(resolved)
         to_render = sum(max(0, n - len(there.get(pool, _NONE))) for pool, n in pictures.items())
     rates, problem = _measured(resolved, pictures=resolved.request.render and to_render > 0)
-    return Plan(resolved, splits, pictures, to_render, exact, rates, problem)
+    return Plan(
+        resolved, splits, _of_each_hop(resolved, splits, used), pictures, to_render, exact, rates, problem
+    )
 
 
 def plan_lines(plan: Plan) -> list[str]:
@@ -143,13 +152,21 @@ def plan_lines(plan: Plan) -> list[str]:
         "",
     ]
     lines.append(f"{'HOP':<18} {'split':<12} {'questions':>11} {'pictures':>11}")
-    lines += [f"{s.hop:<18} {s.split:<12} {s.questions:>11,} {s.pictures:>11,}" for s in plan.splits]
-    apart = sum(split.pictures for split in plan.splits)
+    for hop, n_pictures in plan.hop_pictures.items():
+        splits = [split for split in plan.splits if split.hop == hop]
+        lines += [f"{hop:<18} {s.split:<12} {s.questions:>11,} {s.pictures:>11,}" for s in splits]
+        n_questions = sum(split.questions for split in splits)
+        lines.append(f"{hop:<18} {'each once':<12} {n_questions:>11,} {n_pictures:>11,}")
+    apart = sum(plan.hop_pictures.values())
     shared = sum(plan.pictures.values())
     lines += [
         "",
         f"{plan.questions:,} questions on {about}{shared:,} scenes"
-        + (f" ({apart:,} if nothing were shared)" if apart > shared else ""),
+        + (
+            f" ({apart:,} if pairs shared none: {plan.reuse:.1f} pairs use a picture)"
+            if apart > shared
+            else ""
+        ),
         f"{about}{plan.to_render:,} pictures to render" if request.render else "no pictures (--no-render)",
         f"{about}{size(plan.bytes)}",
     ]
@@ -177,6 +194,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "questions_per_second": round(plan.rates.questions_per_second),
         "scenes_per_second": round(plan.rates.scenes_per_second),
         "pools": dict(plan.pictures),
+        "hops": dict(plan.hop_pictures),
+        "pairs_a_picture": round(plan.reuse, 3),
         "splits": [
             {"hop": s.hop, "split": s.split, "pool": s.pool, "questions": s.questions, "pictures": s.pictures}
             for s in plan.splits
@@ -200,6 +219,26 @@ def _split_plan(job: Job, resolved: Resolved, used: Mapping[Job, Ints] | None) -
     if used is not None:
         pictures = len(used[job])
     return SplitPlan(job.hop.name, job.split, job.pool, questions, pictures)
+
+
+def _of_each_hop(
+    resolved: Resolved, splits: Sequence[SplitPlan], used: Mapping[Job, Ints] | None
+) -> dict[str, int]:
+    """Pair -> pictures that any split of it uses; its two minimal splits share most of theirs."""
+    pictures: dict[str, int] = {}
+    for hop in dict.fromkeys(job.hop for job in resolved.jobs):
+        jobs = [job for job in resolved.jobs if job.hop == hop]
+        if used is not None:
+            pictures[hop.name] = sum(map(len, _by_pool({job: used[job] for job in jobs}).values()))
+            continue
+        minimal = [job for job in jobs if job.minimal]
+        counted = [split for split in splits if split.hop == hop.name]
+        if len(minimal) == 2:
+            counted = [split for split in counted if split.split not in ("minimal_iid", "minimal_ood")]
+        pictures[hop.name] = sum(split.pictures for split in counted)
+        if len(minimal) == 2:
+            pictures[hop.name] += hop.corners * max(len(_places(job, resolved)[1]) for job in minimal)
+    return pictures
 
 
 def _n_pictures(job: Job) -> int:

@@ -9,6 +9,7 @@ import pytest
 
 from clevrhope.build.pictures import PoolPictures
 from clevrhope.cli import run_command
+from clevrhope.dataset.questions_h5 import read_scenes_in_use
 from clevrhope.hops import paper_hops
 
 QUICK = ["--hop", "rubber_cylinder", "--no-render"]
@@ -128,6 +129,30 @@ def test_plan_counts_what_build_makes_and_writes_nothing(
         assert (split["questions"], split["pictures"]) == (entry["questions"], entry["pictures"])
     assert planned["exact"]
     assert 0.5 < planned["bytes"] / made["bytes"] < 2
+
+
+def test_a_plan_counts_the_pictures_that_pairs_share(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both = ["--hop", "cyan_cylinder,large_rubber", "--no-render", "--out", tmp_path / "a"]
+    planned, _ = run(capsys, "plan", *both, "--seed", 3, "--json")
+    plan = json.loads(planned)
+    run(capsys, "build", *both, "--seed", 3)
+    used = {
+        hop: {
+            (pool, int(index))
+            for path in (tmp_path / "a" / "hops" / hop).glob("*.h5")
+            for pool, indices in [read_scenes_in_use(path)]
+            for index in indices
+        }
+        for hop in ("cyan_cylinder", "large_rubber")
+    }
+    assert plan["hops"] == {hop: len(each) for hop, each in used.items()}
+    shared = len(set.union(*used.values()))
+    assert plan["scenes"] == shared
+    assert plan["pairs_a_picture"] == pytest.approx(sum(map(len, used.values())) / shared, abs=1e-3)
+    words, _ = run(capsys, "plan", *both, "--seed", 3)
+    assert "pairs use a picture" in words
 
 
 def test_a_plan_of_the_paper_agrees_with_its_numbers(
