@@ -22,6 +22,7 @@ __all__ = [
     "Templates",
     "Vocabulary",
     "World",
+    "deflate_chunks",
     "execute",
     "execute_batch",
     "execute_tokens",
