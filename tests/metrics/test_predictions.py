@@ -2,6 +2,7 @@
 
 import json
 import sys
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -128,6 +129,24 @@ def test_empty_lines_and_indices_as_floats_do_no_harm(folder: Path, tmp_path: Pa
     path = write_lines(tmp_path / "p.jsonl", rows)
     path.write_text(path.read_text().replace("\n", "\n\n") + " \n")
     assert score(folder, path, seed=1, by=()).n_predictions == 11
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """60,000 rows are 12 bytes a question and 2 a prediction, 360 kB; as dictionaries they take 20 MB."""
+    monkeypatch.setattr(predictions, "ROWS_A_BLOCK", 1000)
+    questions = {"none": {"test": [(k // 9, 0, "no") for k in range(20_000)]}}
+    folder = make_folder(tmp_path / "data", questions, question_files=False)
+    rows = right_answers(questions)
+    given = write_lines(tmp_path / "p.jsonl", ({**row, "run": run} for run in range(3) for row in rows))
+    del rows
+    score(folder, given, seed=1, by=(), bootstrap=0)  # once before, for what is imported and kept
+    tracemalloc.start()
+    try:
+        assert score(folder, given, seed=1, by=(), bootstrap=0).n_predictions == 60_000
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4e6
 
 
 # Missing, doubled, unknown
