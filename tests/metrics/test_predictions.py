@@ -232,6 +232,12 @@ def test_partial_scores_what_is_there(folder: Path, tmp_path: Path, rows: Rows) 
     assert condition.mean.gaps["complex"].points == pytest.approx(100 / 3)
     assert condition.missing == {"complex_iid": 1 + 2, "complex_ood": 5}
     assert (scores.n_missing, scores.hops_missing) == (8, ("none",))
+    counted = {part.name: part.scored.splits["complex_iid"] for part in condition.breakdowns["answer"]}
+    assert {name: (each.percent, each.n_questions) for name, each in counted.items()} == {
+        "yes/no": (0.0, 1),
+        "count": (100.0, 1),
+        "color": (100.0, 1),
+    }
 
 
 def test_partial_forgives_nothing_else(fail: Fail, rows: Rows) -> None:
@@ -272,6 +278,7 @@ def line(**changes: Any) -> str:
         (line() + line(question_index=1.5), 'p.jsonl:2: "question_index" is 1.5'),
         (line() + line(question_index=10**40), 'p.jsonl:2: "question_index" is 1000'),
         (line() + line(run=True), 'p.jsonl:2: "run" is true'),
+        (line(run=1) + line(run=True), 'p.jsonl:2: "run" is true'),
         (line() + line(train_size="all"), 'p.jsonl:2: "train_size" is "all"'),
         (line() + line(train_size=-5), 'p.jsonl:2: "train_size" is -5'),
         ("hop,split\n", "p.jsonl:1: no JSON object in one line"),
@@ -296,7 +303,9 @@ def test_bytes_that_are_no_text(folder: Path, tmp_path: Path) -> None:
         score(folder, tmp_path, seed=1)
 
 
-def test_parquet_that_is_none(folder: Path, tmp_path: Path, rows: Rows) -> None:
+def test_parquet_that_is_none(
+    folder: Path, tmp_path: Path, rows: Rows, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = parquet(tmp_path / "p.parquet", rows)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
@@ -313,6 +322,8 @@ def test_parquet_that_is_none(folder: Path, tmp_path: Path, rows: Rows) -> None:
     rows[2]["question_index"] = None
     assert 'p.parquet row 2: "question_index" is null' in told(rows)
     rows[2]["question_index"] = 99
+    assert "p.parquet row 2: 99 of rubber_cylinder complex_iid" in told(rows)
+    monkeypatch.setattr(predictions, "ROWS_A_BLOCK", 2)
     assert "p.parquet row 2: 99 of rubber_cylinder complex_iid" in told(rows)
     assert 'column "answer" holds list' in told([{**row, "answer": ["yes"]} for row in rows])
 

@@ -101,6 +101,9 @@ def test_accuracies_and_gaps(scored: Score) -> None:
         "minimal_ood": 75.0,
     }
     assert condition.mean.gaps == {"complex": Gap(-50.0, None), "minimal": Gap(-25.0, None)}
+    for gap in scored(rows, bootstrap=200).condition(HOP).mean.gaps.values():
+        assert gap.interval is not None
+        assert gap.interval.low < gap.points < gap.interval.high < 50
 
 
 def test_breakdowns(scored: Score) -> None:
@@ -324,6 +327,9 @@ def test_the_command_prints_tables_or_one_json_object(
     assert accuracies.split()[1:][heads.split().index("minimal_ood")] == "75.0"
     assert "  by answer" in seen.out
     assert "  by family" not in seen.out
+    # The minimal sets ask for existence alone, so there is nothing to break down.
+    (heads,) = (line for line in lines if line.startswith("  by answer"))
+    assert heads.split() == ["by", "answer", "complex_iid", "complex_ood", "complex", "gap"]
     assert "seed 9" in seen.out
     assert "Reading predictions" in seen.err
     assert run_command([*ask, "--by", "none", "--quiet"]) == 0
