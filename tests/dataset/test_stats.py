@@ -2,6 +2,7 @@
 
 import json
 import math
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from clevrhope.cli import run_command
 from clevrhope.dataset.clevr_folder import measure_clevr_split
+from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.stats import (
     QuestionTally,
     SceneTally,
@@ -227,3 +229,16 @@ def test_scenes_without_all_attributes_are_an_error(tmp_path: Path) -> None:
     path.write_text(f'{{"scenes": [\n{row}\n]}}\n')
     with pytest.raises(DatasetError, match="scene 7: some objects lack an attribute"):
         read_scene_counts([path])
+
+
+def test_a_long_file_is_never_whole_in_memory(tmp_path: Path) -> None:
+    row = json.dumps(QUESTIONS[3])
+    path = tmp_path / "long.json"
+    path.write_text('{"info": {}, "questions": [' + ",".join([row] * 20_000) + "]}")
+    assert path.stat().st_size > 8_000_000
+    tracemalloc.start()
+    n_rows = sum(1 for _ in read_list(path, "questions"))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert n_rows == 20_000
+    assert most < 8_000_000  # parsed at once, it would take some ten times that

@@ -97,7 +97,7 @@ class _Reader:
 
     def _check_rest(self) -> None:
         """What follows the list must end the JSON object that holds it."""
-        rest = self._text[self._at + 1 :] + self._file.read(_LONGEST_ROW)
+        rest = self._text[self._at + 1 :] + "".join(iter(lambda: self._file.read(_PIECE), ""))
         try:
             json.loads(f'{{"": 0{rest}')
         except json.JSONDecodeError as error:

@@ -247,7 +247,7 @@ def _look(series: Series) -> dict[str, Any]:
         "color": series.colour,
         "marker": series.marker,
         "markersize": 7,
-        "markerfacecolor": "white" if series.open else series.colour,
+        "markerfacecolor": "none" if series.open else series.colour,
         "markeredgecolor": series.colour,
         "markeredgewidth": 1.6 if series.open else 0.8,
     }
