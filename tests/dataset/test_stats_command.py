@@ -307,3 +307,10 @@ def test_the_next_datasheet_links_to_plots_in_the_folder(demo: Path, tmp_path: P
         link = f"../../plots/rubber_cylinder/{kind}.png"
         assert f"]({link})" in sheet.read_text()
         assert (sheet.parent / link).is_file()
+
+
+def test_values_held_out_together_are_shown_pair_by_pair(tmp_path: Path, show: Show) -> None:
+    code, out, _ = show(build(tmp_path / "wide", "metal_red_cube", 2))
+    assert code == 0
+    rows = out[out.index("Pairs among the values held out together") :].splitlines()[4:7]
+    assert {tuple(row.split()[:2]) for row in rows} == {("red", "metal"), ("red", "cube"), ("metal", "cube")}

@@ -212,7 +212,7 @@ def _pairs(sheet: Sheet) -> bytes:
             image = colour_table(axes, cells, names[0], names[1], boxed)
             axes.set_title(each.label)
         colour_bar(drawn, image, "objects, 1 if all pairs of these types were equally common")
-        note = "A cross: never." + (" The box: the held-out pair." if boxed else "")
+        note = "A cross: never." + (" A box: values held out together." if boxed else "")
         drawn.supxlabel(note, x=0.012, ha="left", fontsize=9.5)
         return png(drawn)
 

@@ -154,7 +154,7 @@ class DatasetSource:
         return known
 
     def held_out(self, group: str) -> Sequence[Value]:
-        """The pair of a HOP."""
+        """The values of a HOP: two, or more where a wider conjunction is held out."""
         return tuple(sorted(parse_hop(group, self._attributes()).pair or ()))
 
     def measure(self, group: str, split: str) -> Measured:

@@ -244,7 +244,8 @@ def _pair_row(sheet: Sheet, pair: Pair) -> list[str]:
 
 def _held_out(sheet: Sheet) -> Table:
     rows = [_pair_row(sheet, pair) for pair in combinations(sheet.held_out, 2)]
-    return Table("The held-out pair: share of the objects, and of the pictures with one", _head(sheet), rows)
+    what = "The held-out pair" if len(rows) == 1 else "Pairs among the values held out together"
+    return Table(f"{what}: share of the objects, and of the pictures with one", _head(sheet), rows)
 
 
 def _pairs(sheet: Sheet) -> Table:
