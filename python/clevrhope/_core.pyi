@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "AuditReader",
     "MinimalPool",
     "PoolScan",
     "ProgramTokens",
@@ -447,6 +448,47 @@ class MinimalPool:
         Raises:
             SplitError: no template asks for existence alone.
             IndexError: there is no such place.
+        """
+
+@final
+class AuditReader:
+    """Reads finished questions with code of its own, to be held against what made them."""
+
+    def __new__(
+        cls,
+        vocabulary: Vocabulary,
+        *,
+        question_tokens: Sequence[str],
+        program_tokens: Sequence[str],
+        answers: Sequence[str],
+        pair: _Pair,
+        words: Sequence[tuple[str, int | None, bool, bool]],
+    ) -> AuditReader:
+        """For the names of a `vocab.json`, each by number, and held-out values as (type, value), or none.
+
+        `words` are those for values and for objects of any kind: the text of one or more words, the place
+        in `pair` of the value that it names (None for any other), whether it names a value, whether it is a
+        noun.
+
+        Raises:
+            VocabularyError: held-out values that the vocabulary has not, or over four.
+        """
+
+    def read(
+        self,
+        questions: npt.NDArray[np.int32],
+        programs: npt.NDArray[np.int32],
+        scenes: SceneGraphs,
+        scene_idxs: npt.NDArray[np.uint32],
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.int32]]:
+        """For rows of tokens (N, Q) and (N, P), and each row's place among `scenes` (N,): three columns (N,).
+
+        Whether the program mentions all held-out values; whether the words do; the answer's number, -1 where
+        a `unique` met a set of none or several, -2 where the tokens are no program, -3 where what comes out
+        is not among the answers. Uses all cores.
+
+        Raises:
+            IndexError: a scene that is not there, or arrays of different lengths.
         """
 
 def deflate_chunks(

@@ -10,9 +10,12 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
+from plain_execution import NoAnswer, execute
 
+from clevrhope.dataset.audit_reader import NO_ANSWER, PoolGraphs, QuestionReader
+from clevrhope.dataset.finished import Vocab, padded, scene_of
+from clevrhope.dataset.finished import prefix as prefixed
 from clevrhope.dataset.leaks import LeakReport, check_leaks
-from clevrhope.dataset.reexecute import NoAnswer, execute, scene_of
 from clevrhope.errors import DatasetError
 from clevrhope.hops import Hop
 
@@ -28,10 +31,16 @@ VALUES = {
     "size": "small large",
     "color": "red gray blue cyan brown",
     "material": "rubber metal",
-    "shape": "cube cylinder",
+    "shape": "cube cylinder sphere",
 }
 # As in a real folder, the vocabulary has all values of the world, asked for or not.
 VALUE_TOKENS = {f"filter_{kind}[{value}]" for kind, values in VALUES.items() for value in values.split()}
+REAL_VALUES = {
+    "size": "small large",
+    "color": "gray red blue green brown purple cyan yellow",
+    "material": "rubber metal",
+    "shape": "cube sphere cylinder",
+}
 SPECIAL = ("<NULL>", "<START>", "<END>", "<UNK>")
 Row = dict[str, Any]
 
@@ -116,7 +125,7 @@ class Dataset:
             "question_token_to_idx": {token for row in rows for token in tokens(row["question"])},
             "program_token_to_idx": {token for row in rows for token in prefix(row["program"])}
             | VALUE_TOKENS,
-            "answer_token_to_idx": {row["answer"] for row in rows} | {"maybe"},
+            "answer_token_to_idx": {row["answer"] for row in rows} | {str(n) for n in range(11)} | {"maybe"},
         }
         return {name: {t: i for i, t in enumerate([*SPECIAL, *sorted(each)])} for name, each in lists.items()}
 
@@ -402,9 +411,14 @@ def another_picture(data: Dataset) -> None:
             program_without_answer,
             "train_questions.json",
             1,
-            "its program has no answer (unique of 2 objects)",
+            "its program has no answer (a unique of not one object)",
         ),
-        (unknown_function, "train_questions.json", 1, "its program has no answer (unknown function weigh)"),
+        (
+            unknown_function,
+            "train_questions.json",
+            1,
+            "its program has no answer (not a program of CLEVR's functions)",
+        ),
         (shared_scene, "scenes/test_iid", 0, "a picture of complex_iid is also in train"),
         (shared_name, "scenes/test_ood", 1, "a picture of complex_ood is also in complex_iid"),
         (shared_bytes, "scenes/test_ood", 1, "a picture of complex_ood is also in complex_iid"),
@@ -456,8 +470,13 @@ def test_arrays_that_say_something_else_are_found(
     data.spoil_arrays = spoil
     report = report_on(data, tmp_path)
     row = place if isinstance(place, int) else place[0]
-    assert [(v.file, v.index) for v in report.violations] == [("hops/rubber_cylinder/train.h5", row)]
-    assert report.violations[0].problem.startswith(column)
+    told = [v for v in report.violations if v.file == "hops/rubber_cylinder/train.h5"]
+    assert [v.index for v in told] == [row]
+    assert told[0].problem.startswith(column)
+    # Of another picture, program or answer, the answer does not come out either.
+    others = [v for v in report.violations if v not in told]
+    assert {v.index for v in others} <= {row}
+    assert all(v.problem.startswith("its program") for v in others)
 
 
 def test_rows_that_are_too_many_or_too_few_are_found(tmp_path: Path) -> None:
@@ -540,6 +559,65 @@ def test_files_with_a_row_a_line_say_the_same(tmp_path: Path) -> None:
         rows = ",\n".join(json.dumps(row) for row in content[key])
         path.write_text(f'{{"info": {{}}, "{key}": [\n{rows}\n]}}\n')
     assert check_leaks(tmp_path, HOP, pictures=True) == expected
+
+
+def test_the_audit_answers_as_a_plain_execution_does(test_data: Path) -> None:
+    """Every real CLEVR program on every scene, so that sets of none and of several objects come up too."""
+    folder = test_data / "real_clevr"
+    path = folder / "CLEVR_val_scenes.json"
+    scenes = json.loads(path.read_text())["scenes"]
+    rows = [
+        row
+        for split in ("train", "val")
+        for row in json.loads((folder / f"CLEVR_{split}_questions.json").read_text())["questions"]
+    ]
+    programs = [
+        [(s["function"], "".join(s["value_inputs"]), tuple(s["inputs"])) for s in row["program"]]
+        for row in rows
+    ]
+    asked = [(program, scene["image_index"]) for program in programs for scene in scenes]
+    tokens = [prefixed(program) for program in programs]
+    names = [*SPECIAL, *sorted({token for each in tokens for token in each})]
+    answers = [
+        *SPECIAL,
+        "no",
+        "yes",
+        *map(str, range(11)),
+        *(v for of in REAL_VALUES.values() for v in of.split()),
+    ]
+    known = {
+        name: i
+        for i, name in enumerate(
+            [
+                *names,
+                *(
+                    f"filter_{kind}[{value}]"
+                    for kind, of in REAL_VALUES.items()
+                    for value in of.split()
+                    if f"filter_{kind}[{value}]" not in names
+                ),
+            ]
+        )
+    }
+    reader = QuestionReader(Vocab({}, known, {name: i for i, name in enumerate(answers)}), (), {})
+    by_number = padded([[1, *(known[t] for t in prefixed(program)), 2] for program, _ in asked], 60)
+    found = reader.read(
+        np.zeros((len(asked), 1), np.int32),
+        by_number,
+        np.asarray([index for _, index in asked], dtype=np.int32),
+        PoolGraphs([path], reader.vocabulary),
+    )
+    plain = {scene["image_index"]: scene_of(scene) for scene in scenes}
+    n_answered = 0
+    for (program, index), answer in zip(asked, found.answers.tolist(), strict=True):
+        try:
+            expected = execute(program, plain[index])
+        except NoAnswer:
+            assert answer == NO_ANSWER
+        else:
+            assert answers[answer] == expected
+            n_answered += 1
+    assert 0 < n_answered < len(asked)
 
 
 def test_the_executor_agrees_with_real_clevr(test_data: Path) -> None:

@@ -4,10 +4,13 @@ import json
 import random
 from pathlib import Path
 
+import numpy as np
 import pytest
 from phrasing_language import VALUES, Phrasing, read_phrasings
+from plain_mention import WordReader, program_mentions
 
-from clevrhope.dataset.mention import Step, Value, WordReader, program_mentions
+from clevrhope.dataset.audit_reader import PoolGraphs, QuestionReader
+from clevrhope.dataset.finished import TOKEN, Step, Value, Vocab, padded, prefix
 
 KINDS = {"Z": "size", "C": "color", "M": "material", "S": "shape"}
 ALL_VALUES = [(kind, value) for letter, kind in KINDS.items() for value in VALUES[letter]]
@@ -40,6 +43,7 @@ TEMPLATES = Path(__file__).resolve().parents[2] / "question_templates"
 )
 def test_words(question: str, mentions: bool) -> None:
     assert WordReader(ALL_VALUES, RUBBER_CYLINDER).mentions(question) is mentions
+    assert audited([(question, [])], RUBBER_CYLINDER) == ([False], [mentions])
 
 
 def test_a_new_value_is_its_own_word_and_may_have_several() -> None:
@@ -47,8 +51,11 @@ def test_a_new_value_is_its_own_word_and_may_have_several() -> None:
     reader = WordReader(
         values, (("color", "hot pink"), ("shape", "cone")), {"cone": ["cone", "traffic cone"]}
     )
-    assert reader.mentions("How many hot pink rubber traffic cones are there?")
-    assert not reader.mentions("Is the hot pink thing left of a cone?")
+    asked = ["How many hot pink rubber traffic cones are there?", "Is the hot pink thing left of a cone?"]
+    assert [reader.mentions(question) for question in asked] == [True, False]
+    pair = (("color", "hot pink"), ("shape", "cone"))
+    found = audited([(question, []) for question in asked], pair, values, {"cone": ["cone", "traffic cone"]})
+    assert found == ([False, False], [True, False])
 
 
 CYLINDERS: list[Step] = [("scene", "", ()), ("filter_shape", "cylinder", (0,))]
@@ -88,6 +95,7 @@ CYLINDERS: list[Step] = [("scene", "", ()), ("filter_shape", "cylinder", (0,))]
 )
 def test_programs(program: list[Step], mentions: bool) -> None:
     assert program_mentions(program, RUBBER_CYLINDER) is mentions
+    assert audited([("?", program)], RUBBER_CYLINDER) == ([mentions], [False])
 
 
 def instantiate(phrasing: Phrasing, rng: random.Random) -> tuple[str, list[Step]]:
@@ -145,13 +153,44 @@ def program_of(family: dict, given: dict[str, str]) -> list[Step]:
 
 def check_readings_agree(phrasings: list[Phrasing], pair: tuple[Value, ...], n: int) -> None:
     reader, rng, n_mentioning = WordReader(ALL_VALUES, pair), random.Random(0), 0
+    asked: list[tuple[str, list[Step]]] = []
     for phrasing in phrasings:
         for _ in range(n):
             question, program = instantiate(phrasing, rng)
             mentions = program_mentions(program, pair)
             assert reader.mentions(question) == mentions, f"{phrasing.name}: {question}"
             n_mentioning += mentions
+            asked.append((question, program))
     assert n_mentioning > n * len(phrasings) / 100  # both kinds came up often
+    by_program, by_words = audited(asked, pair)
+    for (question, program), in_program, in_words in zip(asked, by_program, by_words, strict=True):
+        assert in_program == program_mentions(program, pair), question
+        assert in_words == reader.mentions(question), question
+
+
+def audited(
+    asked: list[tuple[str, list[Step]]],
+    pair: tuple[Value, ...],
+    values: list[Value] = ALL_VALUES,
+    words: dict[str, list[str]] | None = None,
+) -> tuple[list[bool], list[bool]]:
+    """What the audit finds that programs and words mention; there is no scene, so nothing is answered."""
+    special = ["<NULL>", "<START>", "<END>", "<UNK>"]
+    said = [TOKEN.findall(question) for question, _ in asked]
+    done = [prefix(program) if program else [] for _, program in asked]
+    filters = [f"filter_{kind}[{value}]" for kind, value in values]
+    numbers = [
+        {name: i for i, name in enumerate([*special, *sorted({token for row in rows for token in row})])}
+        for rows in (said, [*done, filters])
+    ]
+    reader = QuestionReader(Vocab(*numbers, {"yes": 4, "no": 5}), pair, words or {})
+    rows = [
+        padded([[1, *(known[token] for token in row), 2] for row in of_all], 90)
+        for of_all, known in zip((said, done), numbers, strict=True)
+    ]
+    nowhere = np.zeros(len(asked), dtype=np.int32)
+    findings = reader.read(*rows, nowhere, PoolGraphs([], reader.vocabulary))
+    return findings.by_program.tolist(), findings.by_words.tolist()
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: "_".join(value for _, value in pair))

@@ -10,15 +10,24 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import h5py
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.mention import TOKEN, Step
-from clevrhope.dataset.reexecute import Scene, scene_of
 from clevrhope.errors import DatasetError
+
+Value: TypeAlias = tuple[str, str]
+"""Attribute type and value: ("material", "rubber")."""
+
+Step: TypeAlias = tuple[str, str, tuple[int, ...]]
+"""Function, the value or relation it takes ("" for none), and the numbers of its input steps."""
+
+TOKEN = re.compile(r"[^\s;,?.]+|[;,]")
+"""The tokens that the public CLEVR models read."""
+
+ATTRIBUTES = ("size", "color", "material", "shape")
 
 COLUMNS = ("answers", "image_idxs", "orig_idxs", "question_families", "question_lengths", "program_lengths")
 """Arrays with a number a question."""
@@ -40,6 +49,39 @@ class Question:
     image_index: int
     image_filename: str
     family: int
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What programs can ask about."""
+
+    objects: tuple[tuple[str, str, str, str], ...]
+    """Values of each object, in the order of `ATTRIBUTES`."""
+    related: Mapping[str, tuple[int, ...]]
+    """Relation -> by object, the objects that stand so to it, as a bit mask."""
+
+    def members(self, kind: str, value: str) -> int:
+        """The objects that have a value."""
+        k = ATTRIBUTES.index(kind)
+        return sum(1 << i for i, values in enumerate(self.objects) if values[k] == value)
+
+    def holds(self, pair: Sequence[Value]) -> bool:
+        """Whether one object has all these values."""
+        wanted = [(ATTRIBUTES.index(kind), value) for kind, value in pair]
+        return any(all(values[k] == value for k, value in wanted) for values in self.objects)
+
+
+def scene_of(row: Mapping[str, Any]) -> Scene:
+    """From a scene of a CLEVR scene file."""
+    return Scene(
+        objects=tuple(
+            (each["size"], each["color"], each["material"], each["shape"]) for each in row["objects"]
+        ),
+        related={
+            relation: tuple(sum(1 << j for j in others) for others in by_object)
+            for relation, by_object in row["relationships"].items()
+        },
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """A finished folder and a held-out pair in, a report out: is the pair where it must be, and nowhere else?
 
-Reads the files alone, with code that shares nothing with what made them (`finished`, `mention`, `reexecute`).
+Reads the files alone, with code that shares nothing with what made them (`finished`, `audit_reader`).
 What it proves is listed at `check_leaks`.
 """
 
@@ -15,10 +15,12 @@ from typing import Any
 import h5py
 import numpy as np
 
+from clevrhope.dataset.audit_reader import CLEVR_WORDS, WHY, Findings, PoolGraphs, QuestionReader
 from clevrhope.dataset.finished import (
     FinishedScene,
     Question,
     SplitArrays,
+    Value,
     padded,
     prefix,
     read_json,
@@ -27,8 +29,6 @@ from clevrhope.dataset.finished import (
     read_vocab,
 )
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.mention import CLEVR_WORDS, Value, WordReader, program_mentions
-from clevrhope.dataset.reexecute import NoAnswer, execute
 from clevrhope.errors import DatasetError
 from clevrhope.hops import Hop
 
@@ -186,7 +186,8 @@ class _Check:
         self.pair: tuple[Value, ...] = hop.pair or ()
         self.found = _Found()
         self.vocab = read_vocab(layout.vocab)
-        self.reader = WordReader([*self.pair, *self.vocab.values()], self.pair, words) if self.pair else None
+        self.answers = {number: name for name, number in self.vocab.answers.items()}
+        self.reader = QuestionReader(self.vocab, self.pair, words)
 
     def run(self, names: Sequence[str] | None, *, pictures: bool) -> LeakReport:
         names = self._splits_there() if names is None else names
@@ -203,7 +204,14 @@ class _Check:
                 )
                 for pool in dict.fromkeys(each.pool for each in splits.values())
             }
-            counts = tuple(self._check_split(name, each, pools[each.pool]) for name, each in splits.items())
+            graphs = {
+                pool: PoolGraphs(sorted(self.layout.scenes(pool).glob("*.json")), self.reader.vocabulary)
+                for pool in pools
+            }
+            counts = tuple(
+                self._check_split(name, each, pools[each.pool], graphs[each.pool])
+                for name, each in splits.items()
+            )
             self._check_shared(splits, pools)
             if pictures:
                 for pool, scenes in pools.items():
@@ -236,15 +244,18 @@ class _Check:
 
     # A split
 
-    def _check_split(self, name: str, arrays: SplitArrays, scenes: Pool) -> SplitCounts:
+    def _check_split(self, name: str, arrays: SplitArrays, scenes: Pool, graphs: PoolGraphs) -> SplitCounts:
         path = self.layout.questions_json(self.hop.name, name)
         file = self.layout.relative(path)
         n_questions = n_mentioning = n_no = 0
         texts: dict[int, str] = {}  # of minimal_ood only, which is small: a question a picture
         for batch in _batches(read_questions(path)):
+            found = self._read(arrays, n_questions, len(batch), graphs)
+            n_mentioning += int(found.by_program.sum())
+            self._check_mentions(name, file, n_questions, batch, found)
+            self._check_answers(file, n_questions, batch, found, arrays, scenes)
             for n, question in enumerate(batch, n_questions):
-                n_mentioning += self._check_mention(name, file, n, question)
-                self._check_answer(file, n, question, scenes)
+                self._check_filename(file, n, question, scenes)
             n_no += sum(question.answer == "no" for question in batch)
             if name == "minimal_ood":
                 texts |= {question.image_index: question.text for question in batch}
@@ -264,33 +275,52 @@ class _Check:
                 self.found.add(file, None, problem, value)
         return SplitCounts(name, arrays.pool, n_questions, len(arrays.used), n_with_pair, n_mentioning, n_no)
 
-    def _check_mention(self, split: str, file: str, n: int, question: Question) -> bool:
-        """Looks at one question; returns whether its program mentions the pair."""
-        if self.reader is None:
-            return False
-        by_program = program_mentions(question.steps, self.pair)
-        by_words = self.reader.mentions(question.text)
-        for mentions, where in ((by_program, "program"), (by_words, "words")):
-            if mentions and split in WITHOUT_PAIR:
-                self.found.add(file, n, f"mentions {self.hop.words} in its {where}", question.text)
-            if not mentions and split in ASKS_FOR_PAIR:
-                self.found.add(file, n, f"does not mention {self.hop.words} in its {where}", question.text)
-        return by_program
+    def _read(self, arrays: SplitArrays, first: int, n: int, graphs: PoolGraphs) -> Findings:
+        """What the arrays' rows from `first` on say and answer, as many as are there of n."""
+        questions, programs = arrays.tokens("questions", first, n), arrays.tokens("programs", first, n)
+        return self.reader.read(questions, programs, arrays.columns["image_idxs"][first : first + n], graphs)
 
-    def _check_answer(self, file: str, n: int, question: Question, scenes: Pool) -> None:
+    def _check_mentions(
+        self, split: str, file: str, first: int, batch: Sequence[Question], found: Findings
+    ) -> None:
+        """Where the pair is mentioned and must not be, or is not and must be. JSON has the same rows."""
+        if not self.pair:
+            return
+        for mentions, where in ((found.by_program, "program"), (found.by_words, "words")):
+            wrong, what = mentions, "mentions"
+            if split in ASKS_FOR_PAIR:
+                wrong, what = ~mentions, "does not mention"
+            for k in np.flatnonzero(wrong):
+                problem = f"{what} {self.hop.words} in its {where}"
+                self.found.add(file, first + int(k), problem, batch[k].text)
+
+    def _check_answers(
+        self,
+        file: str,
+        first: int,
+        batch: Sequence[Question],
+        found: Findings,
+        arrays: SplitArrays,
+        scenes: Pool,
+    ) -> None:
+        """Every program, executed again, gives the answer in the arrays; JSON has the same."""
+        wanted = arrays.columns["answers"][first : first + len(batch)]
+        for k in np.flatnonzero(found.answers != wanted):
+            question, answer = batch[k], int(found.answers[k])
+            if question.image_index not in scenes:
+                continue  # said once, of the scene
+            if answer < 0:
+                problem = f"its program has no answer ({WHY[answer]})"
+                self.found.add(file, first + int(k), problem, question.text)
+            else:
+                problem = f"its program gives {self.answers[answer]}, not the answer"
+                self.found.add(file, first + int(k), problem, question.answer)
+
+    def _check_filename(self, file: str, n: int, question: Question, scenes: Pool) -> None:
         there = scenes.get(question.image_index)
-        if there is None:
-            return  # said once, of the scene
-        if question.image_filename != there.image_filename:
+        if there is not None and question.image_filename != there.image_filename:
             problem = f"names another picture than its scene, {there.image_filename}"
             self.found.add(file, n, problem, question.image_filename)
-        try:
-            answer = execute(question.steps, there.scene)
-        except (NoAnswer, LookupError, TypeError) as error:
-            self.found.add(file, n, f"its program has no answer ({error})", question.text)
-            return
-        if answer != question.answer:
-            self.found.add(file, n, f"its program gives {answer}, not the answer", question.answer)
 
     def _check_scenes(self, split: str, arrays: SplitArrays, scenes: Pool) -> int:
         """Looks at every picture of a split; returns how many show the pair."""

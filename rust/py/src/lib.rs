@@ -1,5 +1,6 @@
 //! The binding: converts arguments, runs the core without the GIL, wraps results, maps errors.
 
+mod audit;
 mod chunks;
 mod convert;
 mod errors;
@@ -17,6 +18,8 @@ use pyo3::prelude::*;
 /// The native module `clevrhope._core`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::audit::PyAuditReader;
     #[pymodule_export]
     use super::chunks::deflate_chunks;
     #[pymodule_export]

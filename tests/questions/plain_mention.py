@@ -1,7 +1,7 @@
 """A question in, whether it mentions a held-out pair out: by its program, and by its words.
 
-This is the check's own reading of what mentioning means (DESIGN.md), written apart from the generator's, and
-the two readings here share nothing either.
+A plain reading of what mentioning means, that the audit's is held against; written apart from it and from the
+generator's, and the two readings here share nothing either.
 
 By program: a node that gives a set has a description, a list of alternatives, each a set of values that its
 members are asked to have. `scene` has one empty alternative, a filter adds its value to each, `intersect`
@@ -16,29 +16,10 @@ Synonyms and plurals count, case does not. Not covered, since no template in CLE
 as a predicate ("is the cylinder matte?") and a value that is denied ("not matte").
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
 
-Value: TypeAlias = tuple[str, str]
-"""Attribute type and value: ("material", "rubber")."""
-
-Step: TypeAlias = tuple[str, str, tuple[int, ...]]
-"""Function, the value or relation it takes ("" for none), and the numbers of its input steps."""
-
-CLEVR_WORDS: Mapping[str, Sequence[str]] = {
-    "thing": ("thing", "object"),
-    "large": ("large", "big"),
-    "small": ("small", "tiny"),
-    "metal": ("metal", "metallic", "shiny"),
-    "rubber": ("rubber", "matte"),
-    "cube": ("cube", "block"),
-    "sphere": ("sphere", "ball"),
-}
-"""CLEVR's words for values and for an object of any shape; a value without an entry is its own word."""
-
-TOKEN = re.compile(r"[^\s;,?.]+|[;,]")
-"""The tokens that the public CLEVR models read."""
+from clevrhope.dataset.audit_reader import CLEVR_WORDS
+from clevrhope.dataset.finished import TOKEN, Step, Value
 
 _ANEW = frozenset({0})  # no alternative but the empty one
 _SAYS_OF = frozenset({"are", "there", "that", "either"})  # nothing else between a subject and what it is

@@ -1,52 +1,16 @@
-"""A program and a scene's JSON in, the answer as CLEVR spells it out: plain, and apart from the engine.
+"""A program and a finished scene in, the answer as CLEVR spells it out: what the audit is held against.
 
-The check of finished files runs every program with it. Sets of objects are bit masks; nothing else is clever.
+Sets of objects are bit masks; nothing else is clever.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
-from clevrhope.dataset.mention import Step, Value
-
-ATTRIBUTES = ("size", "color", "material", "shape")
+from clevrhope.dataset.finished import ATTRIBUTES, Scene, Step
 
 
 class NoAnswer(ValueError):
     """The program has no answer on the scene, or asks for what is not known here; says why."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """What programs can ask about."""
-
-    objects: tuple[tuple[str, str, str, str], ...]
-    """Values of each object, in the order of `ATTRIBUTES`."""
-    related: Mapping[str, tuple[int, ...]]
-    """Relation -> by object, the objects that stand so to it, as a bit mask."""
-
-    def members(self, kind: str, value: str) -> int:
-        """The objects that have a value."""
-        k = ATTRIBUTES.index(kind)
-        return sum(1 << i for i, values in enumerate(self.objects) if values[k] == value)
-
-    def holds(self, pair: Sequence[Value]) -> bool:
-        """Whether one object has all these values."""
-        wanted = [(ATTRIBUTES.index(kind), value) for kind, value in pair]
-        return any(all(values[k] == value for k, value in wanted) for values in self.objects)
-
-
-def scene_of(row: Mapping[str, Any]) -> Scene:
-    """From a scene of a CLEVR scene file."""
-    return Scene(
-        objects=tuple(
-            (each["size"], each["color"], each["material"], each["shape"]) for each in row["objects"]
-        ),
-        related={
-            relation: tuple(sum(1 << j for j in others) for others in by_object)
-            for relation, by_object in row["relationships"].items()
-        },
-    )
 
 
 def execute(steps: Sequence[Step], scene: Scene) -> str:

@@ -1,0 +1,97 @@
+//! Rows of tokens as finished files hold them in; what each asks for, in program and in words, and what it
+//! answers, out.
+//!
+//! The audit's own reading of what the generator wrote: it shares the vocabulary and the scenes' sets with it,
+//! and neither code nor definitions. Programs are read as trees of tokens, words as noun phrases.
+
+mod program;
+mod words;
+
+pub use program::ProgramReader;
+pub use words::{Word, WordReader};
+
+use crate::scene::SceneView;
+use rayon::prelude::*;
+use thiserror::Error;
+
+/// Most held-out values: a bit each, and a bit for each set of them in a word.
+pub const MOST_VALUES: usize = 4;
+
+#[derive(Debug, Error)]
+pub enum AuditError {
+    #[error("{0} held-out values; at most {MOST_VALUES} can be looked for")]
+    TooMany(usize),
+    #[error("\"{value}\" is no {kind} of the vocabulary")]
+    Value { kind: String, value: String },
+    #[error("row {row} is about scene {scene}, of {scenes}")]
+    Scene { row: usize, scene: usize, scenes: usize },
+    #[error("{questions} rows of words, {programs} of programs and {scenes} scenes for them")]
+    Shape { questions: usize, programs: usize, scenes: usize },
+}
+
+/// What a question says and answers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The program asks some object for all held-out values.
+    pub by_program: bool,
+    /// The words do.
+    pub by_words: bool,
+    /// The answer's number, or one of the three below.
+    pub answer: i32,
+}
+
+/// A `unique` met a set that has not one member.
+pub const NO_ANSWER: i32 = -1;
+/// The tokens are no program.
+pub const NO_PROGRAM: i32 = -2;
+/// What comes out is not among the answers.
+pub const UNKNOWN_ANSWER: i32 = -3;
+
+/// Rows of tokens, padded, and the scene of each.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    /// `question_width` to a row.
+    pub questions: &'a [i32],
+    pub question_width: usize,
+    /// `program_width` to a row.
+    pub programs: &'a [i32],
+    pub program_width: usize,
+    /// By row, a place in the list of scenes.
+    pub scenes: &'a [u32],
+}
+
+/// Looks at every row; uses all cores.
+pub fn read_rows(
+    programs: &ProgramReader,
+    words: Option<&WordReader>,
+    rows: Rows<'_>,
+    scenes: &[SceneView<'_>],
+) -> Result<Vec<Finding>, AuditError> {
+    let n = rows.scenes.len();
+    let (n_questions, n_programs) =
+        (rows.questions.len() / rows.question_width.max(1), rows.programs.len() / rows.program_width.max(1));
+    if n_questions != n || n_programs != n {
+        return Err(AuditError::Shape { questions: n_questions, programs: n_programs, scenes: n });
+    }
+    let look = |row: usize| {
+        let scene = rows.scenes[row] as usize;
+        let Some(view) = scenes.get(scene) else {
+            return Err(AuditError::Scene { row, scene, scenes: scenes.len() });
+        };
+        let program = between_marks(&rows.programs[row * rows.program_width..][..rows.program_width]);
+        let question = between_marks(&rows.questions[row * rows.question_width..][..rows.question_width]);
+        Ok(Finding {
+            by_program: programs.mentions(program),
+            by_words: words.is_some_and(|words| words.mentions(question)),
+            answer: programs.answer(program, *view),
+        })
+    };
+    (0..n).into_par_iter().with_min_len(256).map(look).collect()
+}
+
+/// What stands between `<START>`, the first token, and `<END>`.
+fn between_marks(row: &[i32]) -> &[i32] {
+    const END: i32 = 2;
+    let row = row.get(1..).unwrap_or(&[]);
+    &row[..row.iter().position(|&token| token == END).unwrap_or(row.len())]
+}

@@ -1,0 +1,240 @@
+//! A program's tokens in prefix order in; whether it mentions the held-out values, and its answer, out.
+//!
+//! A set of objects has a description: alternatives, each a set of values that its members are asked to have.
+//! `scene` has one alternative, which asks for nothing; a filter adds its value to each; `union` takes the
+//! alternatives of both inputs, `intersect` joins each with each; all else starts anew. The program mentions
+//! the held-out values when an alternative of some set has all of them.
+
+use super::{AuditError, MOST_VALUES, NO_ANSWER, NO_PROGRAM, UNKNOWN_ANSWER};
+use crate::scene::SceneView;
+use crate::vocab::{RELATION_NAMES, TYPE_NAMES, Vocabulary};
+
+/// What a token stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Token {
+    Scene,
+    /// A value's type, number and row, and its bit among those held out.
+    Filter {
+        row: usize,
+        bit: u8,
+    },
+    Unique,
+    Relate(usize),
+    Union,
+    Intersect,
+    Count,
+    Exist,
+    Query(usize),
+    Same(usize),
+    Equal,
+    Less,
+    More,
+    /// No function of CLEVR's.
+    Unknown,
+}
+
+/// What a step comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Value {
+    Set(u32),
+    Object(usize),
+    Number(u32),
+    Truth(bool),
+    Attribute(usize, u8),
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fault {
+    NotUnique,
+    NoProgram,
+}
+
+/// A list of alternatives: bit `a` stands for the one that asks for the held-out values of `a`'s bits.
+type Alternatives = u16;
+const ANEW: Alternatives = 1;
+
+/// Knows what each program token means, and which values are held out.
+#[derive(Clone, Debug)]
+pub struct ProgramReader {
+    tokens: Vec<Token>,
+    /// All held-out values' bits; none when nothing is held out.
+    held_out: u8,
+    yes_no: [i32; 2],
+    numbers: Vec<i32>,
+    /// By type and value.
+    values: Vec<Vec<i32>>,
+}
+
+impl ProgramReader {
+    /// `functions` and `answers` are the names of `vocab.json` by number; `pair` holds the held-out values as
+    /// type and value.
+    ///
+    /// # Errors
+    /// Held-out values that the vocabulary has not, or too many of them.
+    pub fn new(
+        vocab: &Vocabulary,
+        functions: &[String],
+        answers: &[String],
+        pair: &[(String, String)],
+    ) -> Result<Self, AuditError> {
+        if pair.len() > MOST_VALUES {
+            return Err(AuditError::TooMany(pair.len()));
+        }
+        let mut held = Vec::new();
+        for (kind, value) in pair {
+            let found = TYPE_NAMES.iter().position(|name| name == kind);
+            let found = found.and_then(|kind| Some((kind, vocab.value(kind, value)?)));
+            held.push(found.ok_or_else(|| AuditError::Value { kind: kind.clone(), value: value.clone() })?);
+        }
+        let number = |name: &str| answers.iter().position(|answer| answer == name).map_or(UNKNOWN_ANSWER, |i| i as i32);
+        let values_of = |kind: usize| (0..vocab.n_values(kind)).map(|v| number(vocab.value_name(kind, v))).collect();
+        Ok(Self {
+            tokens: functions.iter().map(|name| token(name, vocab, &held)).collect(),
+            held_out: (0..pair.len()).fold(0, |bits, i| bits | 1 << i),
+            yes_no: [number("no"), number("yes")],
+            numbers: (0..=usize::from(vocab.largest_count())).map(|n| number(&n.to_string())).collect(),
+            values: (0..TYPE_NAMES.len()).map(values_of).collect(),
+        })
+    }
+
+    /// Whether some set of the program is asked for all held-out values.
+    pub fn mentions(&self, program: &[i32]) -> bool {
+        let mut found = false;
+        let mut rest = program;
+        while !rest.is_empty() {
+            self.describe(&mut rest, &mut found);
+        }
+        found && self.held_out != 0
+    }
+
+    /// The alternatives of the step that comes next; takes its tokens, and notes what it finds on the way.
+    fn describe(&self, rest: &mut &[i32], found: &mut bool) -> Alternatives {
+        let described = match self.next(rest) {
+            Some(Token::Filter { bit, .. }) => added(self.describe(rest, found), bit),
+            Some(Token::Union) => self.describe(rest, found) | self.describe(rest, found),
+            Some(Token::Intersect) => joined(self.describe(rest, found), self.describe(rest, found)),
+            Some(Token::Equal | Token::Less | Token::More) => {
+                self.describe(rest, found);
+                self.describe(rest, found);
+                ANEW
+            }
+            Some(Token::Scene | Token::Unknown) | None => ANEW,
+            Some(_) => {
+                self.describe(rest, found);
+                ANEW
+            }
+        };
+        *found |= described >> self.held_out & 1 == 1;
+        described
+    }
+
+    /// The answer's number, or which of the three there is instead.
+    pub fn answer(&self, program: &[i32], scene: SceneView<'_>) -> i32 {
+        let mut rest = program;
+        let value = self.value(&mut rest, scene);
+        match value {
+            Err(Fault::NotUnique) => NO_ANSWER,
+            Err(Fault::NoProgram) => NO_PROGRAM,
+            Ok(_) if !rest.is_empty() => NO_PROGRAM,
+            Ok(Value::Truth(truth)) => self.yes_no[usize::from(truth)],
+            Ok(Value::Number(n)) => self.numbers.get(n as usize).copied().unwrap_or(UNKNOWN_ANSWER),
+            Ok(Value::Attribute(kind, value)) => self.values[kind][usize::from(value)],
+            Ok(Value::Set(_) | Value::Object(_)) => NO_PROGRAM,
+        }
+    }
+
+    fn value(&self, rest: &mut &[i32], scene: SceneView<'_>) -> Result<Value, Fault> {
+        let everything = (0..scene.attributes.len()).fold(0, |set, object| set | 1u32 << object);
+        Ok(match self.next(rest).ok_or(Fault::NoProgram)? {
+            Token::Scene => Value::Set(everything),
+            Token::Filter { row, .. } => Value::Set(self.set(rest, scene)? & scene.members[row]),
+            Token::Unique => match self.set(rest, scene)? {
+                set if set.is_power_of_two() => Value::Object(set.trailing_zeros() as usize),
+                _ => return Err(Fault::NotUnique),
+            },
+            Token::Relate(relation) => {
+                Value::Set(scene.related[relation * scene.attributes.len() + self.object(rest, scene)?])
+            }
+            Token::Union => Value::Set(self.set(rest, scene)? | self.set(rest, scene)?),
+            Token::Intersect => Value::Set(self.set(rest, scene)? & self.set(rest, scene)?),
+            Token::Count => Value::Number(self.set(rest, scene)?.count_ones()),
+            Token::Exist => Value::Truth(self.set(rest, scene)? != 0),
+            Token::Query(kind) => Value::Attribute(kind, scene.attributes[self.object(rest, scene)?][kind]),
+            Token::Same(kind) => {
+                let this = self.object(rest, scene)?;
+                let like =
+                    |&other: &usize| other != this && scene.attributes[other][kind] == scene.attributes[this][kind];
+                Value::Set((0..scene.attributes.len()).filter(like).fold(0, |set, other| set | 1 << other))
+            }
+            Token::Equal => match (self.value(rest, scene)?, self.value(rest, scene)?) {
+                (Value::Number(a), Value::Number(b)) => Value::Truth(a == b),
+                (Value::Object(a), Value::Object(b)) => Value::Truth(a == b),
+                (Value::Attribute(k, a), Value::Attribute(l, b)) if k == l => Value::Truth(a == b),
+                _ => return Err(Fault::NoProgram),
+            },
+            Token::Less => Value::Truth(self.number(rest, scene)? < self.number(rest, scene)?),
+            Token::More => Value::Truth(self.number(rest, scene)? > self.number(rest, scene)?),
+            Token::Unknown => return Err(Fault::NoProgram),
+        })
+    }
+
+    fn set(&self, rest: &mut &[i32], scene: SceneView<'_>) -> Result<u32, Fault> {
+        if let Value::Set(set) = self.value(rest, scene)? { Ok(set) } else { Err(Fault::NoProgram) }
+    }
+
+    fn object(&self, rest: &mut &[i32], scene: SceneView<'_>) -> Result<usize, Fault> {
+        if let Value::Object(object) = self.value(rest, scene)? { Ok(object) } else { Err(Fault::NoProgram) }
+    }
+
+    fn number(&self, rest: &mut &[i32], scene: SceneView<'_>) -> Result<u32, Fault> {
+        if let Value::Number(number) = self.value(rest, scene)? { Ok(number) } else { Err(Fault::NoProgram) }
+    }
+
+    fn next(&self, rest: &mut &[i32]) -> Option<Token> {
+        let (&first, others) = rest.split_first()?;
+        *rest = others;
+        Some(usize::try_from(first).ok().and_then(|i| self.tokens.get(i).copied()).unwrap_or(Token::Unknown))
+    }
+}
+
+/// Each alternative with a value added.
+fn added(alternatives: Alternatives, bit: u8) -> Alternatives {
+    (0..16).filter(|a| alternatives >> a & 1 == 1).fold(0, |all, a| all | 1 << (a | u16::from(bit)))
+}
+
+/// Each alternative joined with each of the other's.
+fn joined(some: Alternatives, others: Alternatives) -> Alternatives {
+    (0..16u8).filter(|a| others >> a & 1 == 1).fold(0, |all, a| all | added(some, a))
+}
+
+/// The meaning of a name such as `filter_color[red]`.
+fn token(name: &str, vocab: &Vocabulary, held: &[(usize, usize)]) -> Token {
+    let (function, argument) = match name.split_once('[') {
+        Some((function, argument)) => (function, argument.trim_end_matches(']')),
+        None => (name, ""),
+    };
+    let (verb, kind) = function.split_once('_').unwrap_or((function, ""));
+    let kind = TYPE_NAMES.iter().position(|name| *name == kind);
+    match (function, verb, kind) {
+        ("scene", ..) => Token::Scene,
+        ("unique", ..) => Token::Unique,
+        ("relate", ..) => {
+            RELATION_NAMES.iter().position(|name| *name == argument).map_or(Token::Unknown, Token::Relate)
+        }
+        ("union", ..) => Token::Union,
+        ("intersect", ..) => Token::Intersect,
+        ("count", ..) => Token::Count,
+        ("exist", ..) => Token::Exist,
+        ("less_than", ..) => Token::Less,
+        ("greater_than", ..) => Token::More,
+        ("equal_integer" | "equal_object", ..) | (_, "equal", Some(_)) => Token::Equal,
+        (_, "query", Some(kind)) => Token::Query(kind),
+        (_, "same", Some(kind)) => Token::Same(kind),
+        (_, "filter", Some(kind)) => vocab.value(kind, argument).map_or(Token::Unknown, |value| {
+            let bit = held.iter().position(|&one| one == (kind, value)).map_or(0, |i| 1 << i);
+            Token::Filter { row: vocab.value_row(kind, value), bit }
+        }),
+        _ => Token::Unknown,
+    }
+}

@@ -1,0 +1,171 @@
+//! A question's words as tokens in, whether they ask one object for all held-out values out.
+//!
+//! A noun phrase is a run of words for values ("small matte"), up to and with the noun that ends it: a shape,
+//! "thing", "object", or "shape" as in "what matte shape". It asks for the values that it names. A noun phrase
+//! of which others are said ("how many of the matte things are either cubes or red cylinders") asks, with each
+//! of these, for what both name. Synonyms and plurals count, case does not.
+
+use super::{AuditError, MOST_VALUES};
+use std::collections::BTreeMap;
+
+/// A word for a value or for an object of any kind.
+#[derive(Clone, Debug)]
+pub struct Word {
+    /// One word or several, as a question has them.
+    pub text: String,
+    /// The held-out value that it names, if it is one; by number.
+    pub held_out: Option<usize>,
+    /// It names some value.
+    pub is_value: bool,
+    /// It ends a noun phrase, and has a plural.
+    pub is_noun: bool,
+}
+
+/// What a sequence of tokens is known as.
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    bits: u8,
+    is_value: bool,
+    is_noun: bool,
+}
+
+/// Knows which tokens name which values.
+#[derive(Clone, Debug)]
+pub struct WordReader {
+    /// By token: the number of its lower-case form.
+    forms: Vec<u32>,
+    /// By first form: the sequences that begin with it, longest first.
+    known: BTreeMap<u32, Vec<(Vec<u32>, Known)>>,
+    /// By form: what else matters of it.
+    roles: Vec<Role>,
+    full: u8,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Role {
+    are: bool,
+    /// May stand between a subject and what is said of it.
+    says: bool,
+    or: bool,
+    semicolon: bool,
+    shape: bool,
+}
+
+impl WordReader {
+    /// `names` are the tokens by number, as in `vocab.json`; `n_held_out` values are looked for.
+    ///
+    /// # Errors
+    /// More of them than can be looked for.
+    pub fn new(names: &[String], words: &[Word], n_held_out: usize) -> Result<Self, AuditError> {
+        if n_held_out > MOST_VALUES {
+            return Err(AuditError::TooMany(n_held_out));
+        }
+        let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
+        let mut form = |word: &str| {
+            let next = numbers.len() as u32;
+            *numbers.entry(word.to_lowercase()).or_insert(next)
+        };
+        let forms = names.iter().map(|name| form(name)).collect();
+        let mut known: BTreeMap<u32, Vec<(Vec<u32>, Known)>> = BTreeMap::new();
+        for word in words {
+            let plural = word.is_noun.then(|| format!("{}s", word.text));
+            for text in [Some(word.text.clone()), plural].into_iter().flatten() {
+                let sequence: Vec<u32> = text.split_whitespace().map(&mut form).collect();
+                let Some(&first) = sequence.first() else { continue };
+                let bits = word.held_out.map_or(0, |i| 1 << i);
+                let entry = Known { bits, is_value: word.is_value, is_noun: word.is_noun };
+                let list = known.entry(first).or_default();
+                // A later entry for the same words takes the place of an earlier one.
+                list.retain(|(other, _)| *other != sequence);
+                list.push((sequence, entry));
+                list.sort_by_key(|(sequence, _)| std::cmp::Reverse(sequence.len()));
+            }
+        }
+        let roles = [
+            ("are", Role { are: true, says: true, ..Role::default() }),
+            ("there", Role { says: true, ..Role::default() }),
+            ("that", Role { says: true, ..Role::default() }),
+            ("either", Role { says: true, ..Role::default() }),
+            ("or", Role { or: true, ..Role::default() }),
+            (";", Role { semicolon: true, ..Role::default() }),
+            ("shape", Role { shape: true, ..Role::default() }),
+            ("shapes", Role { shape: true, ..Role::default() }),
+        ]
+        .map(|(name, role)| (form(name), role));
+        let mut by_form = vec![Role::default(); numbers.len()];
+        roles.into_iter().for_each(|(form, role)| by_form[form as usize] = role);
+        Ok(Self { forms, known, roles: by_form, full: (0..n_held_out).fold(0, |bits, i| bits | 1 << i) })
+    }
+
+    /// Whether one object is asked for all held-out values.
+    pub fn mentions(&self, question: &[i32]) -> bool {
+        let unknown = u32::MAX;
+        let form = |&token: &i32| usize::try_from(token).ok().and_then(|i| self.forms.get(i).copied());
+        let tokens: Vec<u32> = question.iter().map(|token| form(token).unwrap_or(unknown)).collect();
+        let mut phrases = Phrases { reader: self, tokens: &tokens, at: 0 };
+        let (mut subject, mut previous): (Option<u8>, Option<u8>) = (None, None);
+        let mut previous_end = 0;
+        while let Some((begin, end, named)) = phrases.next() {
+            let between = &tokens[previous_end.min(begin)..begin];
+            let role = |token: &u32| self.role(*token);
+            let says_of_previous =
+                between.iter().any(|token| role(token).are) && between.iter().all(|token| role(token).says);
+            if says_of_previous {
+                subject = previous;
+            } else if between.iter().any(|token| role(token).semicolon) {
+                subject = None;
+            }
+            let is_joined = says_of_previous || between.last().is_some_and(|token| role(token).or);
+            let asked = if is_joined { named | subject.unwrap_or(0) } else { named };
+            if asked == self.full && self.full != 0 {
+                return true;
+            }
+            (previous, previous_end) = (Some(named), end);
+        }
+        false
+    }
+
+    fn role(&self, form: u32) -> Role {
+        self.roles.get(form as usize).copied().unwrap_or_default()
+    }
+
+    /// The longest known sequence at the start of these tokens.
+    fn known_at(&self, tokens: &[u32]) -> Option<(usize, Known)> {
+        let list = self.known.get(tokens.first()?)?;
+        list.iter().find(|(sequence, _)| tokens.starts_with(sequence)).map(|(sequence, known)| (sequence.len(), *known))
+    }
+}
+
+/// The noun phrases of a question, in order.
+struct Phrases<'a> {
+    reader: &'a WordReader,
+    tokens: &'a [u32],
+    at: usize,
+}
+
+impl Phrases<'_> {
+    /// First token, end, and the held-out values that it names, a bit each.
+    fn next(&mut self) -> Option<(usize, usize, u8)> {
+        let (mut begin, mut bits, mut has_value) = (self.at, 0, false);
+        while self.at < self.tokens.len() {
+            let known = self.reader.known_at(&self.tokens[self.at..]);
+            self.at += known.map_or(1, |(length, _)| length);
+            match known {
+                Some((_, known)) => {
+                    bits |= known.bits;
+                    has_value |= known.is_value;
+                    if known.is_noun {
+                        return Some((begin, self.at, bits));
+                    }
+                }
+                // Any word that names nothing ends a phrase too.
+                None if has_value => {
+                    let with_noun = self.reader.role(self.tokens[self.at - 1]).shape;
+                    return Some((begin, if with_noun { self.at } else { self.at - 1 }, bits));
+                }
+                None => (begin, bits) = (self.at, 0),
+            }
+        }
+        has_value.then_some((begin, self.at, bits))
+    }
+}
