@@ -17,11 +17,9 @@
 //! function of the attempt and the state, so that a state is the same each time it is reached.
 
 mod choice;
-mod ending;
 
 pub use choice::{Choice, ChosenValues, chosen_values};
 use choice::{Pick, Source, Wanted, reduce};
-pub use ending::Ending;
 
 use super::memo::Memo;
 use super::options::SceneOptions;

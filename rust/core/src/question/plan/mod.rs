@@ -4,8 +4,11 @@
 //! outputs still matter (so that two ways to the same state are one state), and whether any later
 //! node has a choice. For the whole: the answers that can come out at all.
 
+mod ending;
+
+pub use ending::Ending;
+
 use crate::program::function::{Function, Type};
-use crate::question::search::Ending;
 use crate::question::template::{Constraint, Family, NodeKind, ParamKind, TemplateNode};
 use crate::split::{Description, Holdout};
 use crate::vocab::Vocabulary;

@@ -3,9 +3,9 @@
 //! Worked out backwards, all outcomes at once: from the answers wanted, through each function that leads
 //! there, to the outputs that it may be given.
 
+use super::{AnswerSet, PlanNode};
 use crate::program::execute::Facts;
 use crate::program::function::Function;
-use crate::question::plan::{AnswerSet, PlanNode};
 use crate::question::template::NodeKind;
 use crate::vocab::Vocabulary;
 
@@ -73,7 +73,7 @@ impl Ending {
 
     /// The outcomes of the choice, a bit each, that end in an answer wanted. `outputs` has those of the
     /// nodes before the choice and beside the chain.
-    pub(super) fn outcomes<F: Facts>(
+    pub(crate) fn outcomes<F: Facts>(
         &self,
         nodes: &[PlanNode],
         choice: usize,
