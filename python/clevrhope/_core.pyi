@@ -474,6 +474,23 @@ class AuditReader:
             VocabularyError: held-out values that the vocabulary has not, or over four.
         """
 
+    def say(
+        self, rows: Sequence[bytes], question_width: int, program_width: int
+    ) -> tuple[
+        tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]],
+        tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]],
+        tuple[npt.NDArray[np.int32], npt.NDArray[np.int64], npt.NDArray[np.int64]],
+        list[str],
+    ]:
+        """What rows of a question file, JSON objects, say in numbers; -1 for what has none. Uses all cores.
+
+        Words (N, question_width) cut or padded with 0, and how many (N,); the same of programs; answers,
+        image indices and families (N,); names of pictures.
+
+        Raises:
+            ValueError: a row that is no question; says which.
+        """
+
     def read(
         self,
         questions: npt.NDArray[np.int32],

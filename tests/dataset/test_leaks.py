@@ -11,9 +11,10 @@ import h5py
 import numpy as np
 import pytest
 from plain_execution import NoAnswer, execute
+from token_rows import padded
 
 from clevrhope.dataset.audit_reader import NO_ANSWER, PoolGraphs, QuestionReader
-from clevrhope.dataset.finished import Vocab, padded, scene_of
+from clevrhope.dataset.finished import Vocab, scene_of
 from clevrhope.dataset.finished import prefix as prefixed
 from clevrhope.dataset.leaks import LeakReport, check_leaks
 from clevrhope.errors import DatasetError

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from phrasing_language import VALUES, Phrasing, read_phrasings
 from plain_mention import WordReader, program_mentions
+from token_rows import padded
 
 from clevrhope.dataset.audit_reader import PoolGraphs, QuestionReader
-from clevrhope.dataset.finished import TOKEN, Step, Value, Vocab, padded, prefix
+from clevrhope.dataset.finished import TOKEN, Step, Value, Vocab, prefix
 
 KINDS = {"Z": "size", "C": "color", "M": "material", "S": "shape"}
 ALL_VALUES = [(kind, value) for letter, kind in KINDS.items() for value in VALUES[letter]]

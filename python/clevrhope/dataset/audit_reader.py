@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -49,6 +50,17 @@ class Findings:
     by_words: npt.NDArray[np.bool_]
     answers: Ints
     """Numbers of vocab.json, or one of `WHY` there is none."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What rows of JSON say: the arrays that must be in HDF5."""
+
+    columns: Mapping[str, npt.NDArray[np.integer[Any]]]
+    """Name -> (N,)."""
+    wide: Mapping[str, Ints]
+    """Name -> (N, width)."""
+    filenames: list[str]
 
 
 class PoolGraphs:
@@ -106,6 +118,23 @@ class QuestionReader:
             pair=list(pair),
             words=known,
         )
+
+    def say(self, rows: Sequence[bytes], first: int, question_width: int, program_width: int) -> Said:
+        """What rows of a question file say; the first of them is number `first`.
+
+        Raises:
+            ValueError: one is no question.
+        """
+        words, programs, numbers, filenames = self._reader.say(rows, question_width, program_width)
+        columns: dict[str, npt.NDArray[np.integer[Any]]] = {
+            "answers": numbers[0],
+            "image_idxs": numbers[1],
+            "orig_idxs": np.arange(first, first + len(rows)),
+            "question_families": numbers[2],
+            "question_lengths": words[1],
+            "program_lengths": programs[1],
+        }
+        return Said(columns, {"questions": words[0], "programs": programs[0]}, filenames)
 
     def read(self, questions: Ints, programs: Ints, image_idxs: Ints, pool: PoolGraphs) -> Findings:
         """What rows (N, Q) and (N, P) say and answer; a row whose scene is missing has no answer."""

@@ -109,14 +109,6 @@ class Vocab:
         found = (re.fullmatch(r"filter_(\w+)\[(.+)\]", token) for token in self.functions)
         return [(match[1], match[2]) for match in found if match]
 
-    def question_tokens(self, question: Question) -> list[int]:
-        """A question's tokens with <START> and <END>; -1 for a word that is not there."""
-        return [_START, *(self.words.get(token, -1) for token in TOKEN.findall(question.text)), _END]
-
-    def program_tokens(self, question: Question) -> list[int]:
-        """A program's tokens in prefix order, with <START> and <END>; -1 for one that is not there."""
-        return [_START, *(self.functions.get(token, -1) for token in prefix(question.steps)), _END]
-
 
 def prefix(steps: Sequence[Step]) -> list[str]:
     """The last function, then all of its first input, then all of its second; as `filter_color[red]`."""
@@ -127,14 +119,6 @@ def prefix(steps: Sequence[Step]) -> list[str]:
         tokens.append(f"{function}[{argument}]" if argument else function)
         todo.extend(reversed(inputs))
     return tokens
-
-
-def padded(rows: Sequence[Sequence[int]], width: int) -> npt.NDArray[np.int32]:
-    """Rows of tokens as an array (rows, width), cut or padded with 0."""
-    array = np.zeros((len(rows), width), dtype=np.int32)
-    for k, row in enumerate(rows):
-        array[k, : len(row)] = row[:width]
-    return array
 
 
 class SplitArrays:
@@ -178,23 +162,28 @@ def read_vocab(path: Path) -> Vocab:
         raise DatasetError(f"{path}: no vocabulary of a dataset ({error} is missing)") from error
 
 
-def read_questions(path: Path) -> Iterator[Question]:
-    """A question file, question by question; a DatasetError names the first that is not one."""
-    for n, row in enumerate(_rows(path, "questions")):
-        try:
-            yield Question(
-                text=row["question"],
-                steps=tuple(
-                    (step["function"], "".join(step["value_inputs"]), tuple(step["inputs"]))
-                    for step in row["program"]
-                ),
-                answer=str(row["answer"]),
-                image_index=row["image_index"],
-                image_filename=row["image_filename"],
-                family=row["question_family_index"],
-            )
-        except (KeyError, TypeError) as error:
-            raise DatasetError(f"{path}: questions[{n}] is no question of CLEVR's files ({error})") from error
+def read_question_rows(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The rows of a question file, each a line number and a JSON object, unread."""
+    return _raw_rows(path, "questions")
+
+
+def parse_question(path: Path, n: int, line: int, row: bytes) -> Question:
+    """A row of a question file, its n-th; a DatasetError says why it is none."""
+    fields = _parsed(path, line, row)
+    try:
+        return Question(
+            text=fields["question"],
+            steps=tuple(
+                (step["function"], "".join(step["value_inputs"]), tuple(step["inputs"]))
+                for step in fields["program"]
+            ),
+            answer=str(fields["answer"]),
+            image_index=fields["image_index"],
+            image_filename=fields["image_filename"],
+            family=fields["question_family_index"],
+        )
+    except (KeyError, TypeError) as error:
+        raise DatasetError(f"{path}: questions[{n}] is no question of CLEVR's files ({error})") from error
 
 
 def read_scenes(path: Path, wanted: Collection[int]) -> Iterator[tuple[int, FinishedScene]]:
@@ -226,28 +215,40 @@ def _scene(row: Mapping[str, Any]) -> FinishedScene:
 
 
 def _rows(path: Path, key: str, *, wanted: Collection[int] | None = None) -> Iterator[dict[str, Any]]:
-    """The objects of a file's list, in order.
+    """The objects of a file's list, in order."""
+    for line, row in _raw_rows(path, key, wanted=wanted):
+        yield _parsed(path, line, row)
+
+
+def _parsed(path: Path, line: int, row: bytes) -> dict[str, Any]:
+    try:
+        fields: dict[str, Any] = json.loads(row)
+    except json.JSONDecodeError as error:
+        raise DatasetError(f"{path}:{line}:{error.colno}: broken JSON ({error.msg})") from error
+    return fields
+
+
+def _raw_rows(path: Path, key: str, *, wanted: Collection[int] | None = None) -> Iterator[tuple[int, bytes]]:
+    """The objects of a file's list, in order: the line that each is in, and its JSON.
 
     A file with a row a line, as this package writes them, is never whole in memory, and of its rows only
-    those of the wanted images are parsed; any other JSON file of CLEVR's kind is read at once.
+    those of the wanted images come; any other JSON file of CLEVR's kind is read at once.
     """
     try:
         with path.open("rb") as file:
             if not file.readline().rstrip().endswith(b"["):
-                yield from read_json(path)[key]
+                for fields in read_json(path)[key]:
+                    yield 1, json.dumps(fields).encode()
                 return
-            for n, line in enumerate(file, 2):
-                row = line.strip().rstrip(b",")
+            for line, text in enumerate(file, 2):
+                row = text.strip().rstrip(b",")
                 if not row.startswith(b"{"):
                     continue
                 if wanted is not None:
                     index = _IMAGE_INDEX.search(row)
                     if index and int(index[1]) not in wanted:
                         continue
-                try:
-                    yield json.loads(row)
-                except json.JSONDecodeError as error:
-                    raise DatasetError(f"{path}:{n}:{error.colno}: broken JSON ({error.msg})") from error
+                yield line, row
     except FileNotFoundError as error:
         raise DatasetError(f"{path}: no such file") from error
     except (KeyError, TypeError) as error:

@@ -15,16 +15,16 @@ from typing import Any
 import h5py
 import numpy as np
 
-from clevrhope.dataset.audit_reader import CLEVR_WORDS, WHY, Findings, PoolGraphs, QuestionReader
+from clevrhope.dataset.audit_reader import CLEVR_WORDS, WHY, Findings, PoolGraphs, QuestionReader, Said
 from clevrhope.dataset.finished import (
     FinishedScene,
     Question,
     SplitArrays,
     Value,
-    padded,
+    parse_question,
     prefix,
     read_json,
-    read_questions,
+    read_question_rows,
     read_scenes,
     read_vocab,
 )
@@ -249,18 +249,21 @@ class _Check:
         file = self.layout.relative(path)
         n_questions = n_mentioning = n_no = 0
         texts: dict[int, str] = {}  # of minimal_ood only, which is small: a question a picture
-        for batch in _batches(read_questions(path)):
-            found = self._read(arrays, n_questions, len(batch), graphs)
+        no = self.vocab.answers.get("no", -1)
+        for rows in _batches(read_question_rows(path)):
+            batch = _Batch(path, n_questions, rows)
+            said = self._say(batch, arrays)
+            found = self._read(arrays, n_questions, len(rows), graphs)
             n_mentioning += int(found.by_program.sum())
-            self._check_mentions(name, file, n_questions, batch, found)
-            self._check_answers(file, n_questions, batch, found, arrays, scenes)
-            for n, question in enumerate(batch, n_questions):
-                self._check_filename(file, n, question, scenes)
-            n_no += sum(question.answer == "no" for question in batch)
+            self._check_mentions(name, file, batch, found)
+            self._check_answers(file, batch, found, arrays, scenes)
+            self._check_filenames(file, batch, said, scenes)
+            n_no += int((said.columns["answers"] == no).sum())
             if name == "minimal_ood":
-                texts |= {question.image_index: question.text for question in batch}
-            self._compare(name, arrays, n_questions, batch)
-            n_questions += len(batch)
+                questions = [batch.question(k) for k in range(len(rows))]
+                texts |= {question.image_index: question.text for question in questions}
+            self._compare(name, arrays, batch, said)
+            n_questions += len(rows)
         if len(arrays) != n_questions:
             self.found.add(
                 file, None, f"has {n_questions} questions, the HDF5 file another number", len(arrays)
@@ -280,9 +283,17 @@ class _Check:
         questions, programs = arrays.tokens("questions", first, n), arrays.tokens("programs", first, n)
         return self.reader.read(questions, programs, arrays.columns["image_idxs"][first : first + n], graphs)
 
-    def _check_mentions(
-        self, split: str, file: str, first: int, batch: Sequence[Question], found: Findings
-    ) -> None:
+    def _say(self, batch: "_Batch", arrays: SplitArrays) -> Said:
+        """What a batch of JSON's rows says, in the arrays' widths."""
+        widths = [arrays.tokens(name, 0, 1).shape[1] for name in ("questions", "programs")]
+        try:
+            return self.reader.say([row for _, row in batch.rows], batch.first, *widths)
+        except ValueError as error:
+            for k in range(len(batch.rows)):
+                batch.question(k)  # says which row it is, and why it is no question
+            raise DatasetError(f"{batch.path}: {error}") from error
+
+    def _check_mentions(self, split: str, file: str, batch: "_Batch", found: Findings) -> None:
         """Where the pair is mentioned and must not be, or is not and must be. JSON has the same rows."""
         if not self.pair:
             return
@@ -290,37 +301,33 @@ class _Check:
             wrong, what = mentions, "mentions"
             if split in ASKS_FOR_PAIR:
                 wrong, what = ~mentions, "does not mention"
-            for k in np.flatnonzero(wrong):
+            for k in np.flatnonzero(wrong).tolist():
                 problem = f"{what} {self.hop.words} in its {where}"
-                self.found.add(file, first + int(k), problem, batch[k].text)
+                self.found.add(file, batch.first + k, problem, batch.question(k).text)
 
     def _check_answers(
-        self,
-        file: str,
-        first: int,
-        batch: Sequence[Question],
-        found: Findings,
-        arrays: SplitArrays,
-        scenes: Pool,
+        self, file: str, batch: "_Batch", found: Findings, arrays: SplitArrays, scenes: Pool
     ) -> None:
         """Every program, executed again, gives the answer in the arrays; JSON has the same."""
-        wanted = arrays.columns["answers"][first : first + len(batch)]
-        for k in np.flatnonzero(found.answers != wanted):
-            question, answer = batch[k], int(found.answers[k])
+        wanted = arrays.columns["answers"][batch.first : batch.first + len(batch.rows)]
+        for k in np.flatnonzero(found.answers != wanted).tolist():
+            question, answer = batch.question(k), int(found.answers[k])
             if question.image_index not in scenes:
                 continue  # said once, of the scene
             if answer < 0:
                 problem = f"its program has no answer ({WHY[answer]})"
-                self.found.add(file, first + int(k), problem, question.text)
+                self.found.add(file, batch.first + k, problem, question.text)
             else:
                 problem = f"its program gives {self.answers[answer]}, not the answer"
-                self.found.add(file, first + int(k), problem, question.answer)
+                self.found.add(file, batch.first + k, problem, question.answer)
 
-    def _check_filename(self, file: str, n: int, question: Question, scenes: Pool) -> None:
-        there = scenes.get(question.image_index)
-        if there is not None and question.image_filename != there.image_filename:
-            problem = f"names another picture than its scene, {there.image_filename}"
-            self.found.add(file, n, problem, question.image_filename)
+    def _check_filenames(self, file: str, batch: "_Batch", said: Said, scenes: Pool) -> None:
+        indices = said.columns["image_idxs"].tolist()
+        for k, (index, filename) in enumerate(zip(indices, said.filenames, strict=True)):
+            there = scenes.get(index)
+            if there is not None and filename != there.image_filename:
+                problem = f"names another picture than its scene, {there.image_filename}"
+                self.found.add(file, batch.first + k, problem, filename)
 
     def _check_scenes(self, split: str, arrays: SplitArrays, scenes: Pool) -> int:
         """Looks at every picture of a split; returns how many show the pair."""
@@ -354,29 +361,20 @@ class _Check:
                 problem = "the pictures of this place are asked different questions"
                 self.found.add(f"scenes/{arrays.pool}", group[0], problem, " ".join(sentences))
 
-    def _compare(self, split: str, arrays: SplitArrays, first: int, batch: Sequence[Question]) -> None:
-        """Compares a batch of JSON's questions with the arrays' rows from `first` on."""
+    def _compare(self, split: str, arrays: SplitArrays, batch: "_Batch", said: Said) -> None:
+        """Compares a batch of JSON's questions with the arrays' rows."""
         file = self.layout.relative(self.layout.questions_h5(self.hop.name, split))
-        questions = [self.vocab.question_tokens(each) for each in batch]
-        programs = [self.vocab.program_tokens(each) for each in batch]
-        columns = {
-            "answers": [self.vocab.answers.get(each.answer, -1) for each in batch],
-            "image_idxs": [each.image_index for each in batch],
-            "orig_idxs": list(range(first, first + len(batch))),
-            "question_families": [each.family for each in batch],
-            "question_lengths": [len(each) for each in questions],
-            "program_lengths": [len(each) for each in programs],
-        }
-        for name, expected in columns.items():
-            there = arrays.columns[name][first : first + len(batch)]
-            for k in np.flatnonzero(there != np.array(expected[: len(there)])):
-                self.found.add(file, first + int(k), f"{name} is not {expected[k]}, as JSON has it", there[k])
-        for name, rows in (("questions", questions), ("programs", programs)):
-            tokens = arrays.tokens(name, first, len(batch))
-            agree = (tokens == padded(rows[: len(tokens)], tokens.shape[1])).all(axis=1)
-            for k in np.flatnonzero(~agree):
-                said = batch[k].text if name == "questions" else " ".join(prefix(batch[k].steps))
-                self.found.add(file, first + int(k), f"{name} does not decode to what JSON has", said)
+        first, n = batch.first, len(batch.rows)
+        for name, expected in said.columns.items():
+            there = arrays.columns[name][first : first + n]
+            for k in np.flatnonzero(there != expected[: len(there)]).tolist():
+                self.found.add(file, first + k, f"{name} is not {expected[k]}, as JSON has it", there[k])
+        for name, rows in said.wide.items():
+            tokens = arrays.tokens(name, first, n)
+            for k in np.flatnonzero((tokens != rows[: len(tokens)]).any(axis=1)).tolist():
+                question = batch.question(k)
+                words = question.text if name == "questions" else " ".join(prefix(question.steps))
+                self.found.add(file, first + k, f"{name} does not decode to what JSON has", words)
 
     # Between splits
 
@@ -423,8 +421,22 @@ class _Check:
             self.found.add(f"images/{pool}", None, "no pictures of the pool", pool)
 
 
-def _batches(questions: Iterator[Question]) -> Iterator[list[Question]]:
-    while batch := list(islice(questions, _BATCH)):
+@dataclass(frozen=True)
+class _Batch:
+    """Some rows of a question file; one is parsed only where something is to be said of it."""
+
+    path: Path
+    first: int
+    """The number of the first."""
+    rows: Sequence[tuple[int, bytes]]
+
+    def question(self, k: int) -> Question:
+        """The k-th of them; a DatasetError says why it is none."""
+        return parse_question(self.path, self.first + k, *self.rows[k])
+
+
+def _batches(rows: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
+    while batch := list(islice(rows, _BATCH)):
         yield batch
 
 

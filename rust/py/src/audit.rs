@@ -1,19 +1,32 @@
 //! Token rows and scenes in, what the audit reads in them out, as columns.
 
+use crate::convert;
 use crate::errors::VocabularyError;
 use crate::scenes::PySceneGraphs;
 use crate::vocabulary::PyVocabulary;
-use clevrhope_core::audit::{ProgramReader, Rows, Word, WordReader, read_rows};
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use clevrhope_core::audit::{ProgramReader, Rows, Spoken, SpokenReader, Word, WordReader, read_rows};
+use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
+use rayon::prelude::*;
 
 /// Reads finished questions apart from what made them.
 #[pyclass(name = "AuditReader", module = "clevrhope._core", frozen)]
 pub struct PyAuditReader {
     programs: ProgramReader,
     words: Option<WordReader>,
+    spoken: SpokenReader,
 }
+
+/// Rows of tokens and how many there are in each, of words and of programs; answers, image indices, families;
+/// names of pictures.
+type Said<'py> = (
+    (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>),
+    (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>),
+    (Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>),
+    Vec<String>,
+);
 
 /// Whether programs and words mention the held-out values, and the answers' numbers.
 type Columns<'py> = (Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<i32>>);
@@ -36,8 +49,39 @@ impl PyAuditReader {
             .into_iter()
             .map(|(text, held_out, is_value, is_noun)| Word { text, held_out, is_value, is_noun })
             .collect();
+        let spoken = SpokenReader::new(&question_tokens, &program_tokens, &answers);
         let reader = WordReader::new(&question_tokens, &words, pair.len()).map_err(refused)?;
-        Ok(Self { programs, words: (!pair.is_empty()).then_some(reader) })
+        Ok(Self { programs, words: (!pair.is_empty()).then_some(reader), spoken })
+    }
+
+    fn say<'py>(
+        &self,
+        py: Python<'py>,
+        rows: Vec<PyBackedBytes>,
+        question_width: usize,
+        program_width: usize,
+    ) -> PyResult<Said<'py>> {
+        let read = |(row, json): (usize, &PyBackedBytes)| self.spoken.read(json, row);
+        let said: Result<Vec<Spoken>, _> = py.detach(|| rows.par_iter().enumerate().map(read).collect());
+        let said = said.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let matrix = |of: fn(&Spoken) -> &[i32], width: usize| {
+            let mut tokens = vec![0; said.len() * width];
+            for (to, from) in tokens.chunks_exact_mut(width.max(1)).zip(&said) {
+                to.iter_mut().zip(of(from)).for_each(|(to, &token)| *to = token);
+            }
+            let lengths = PyArray1::from_iter(py, said.iter().map(|row| of(row).len() as i32));
+            Ok::<_, PyErr>((convert::to_matrix(py, tokens, width)?, lengths))
+        };
+        Ok((
+            matrix(|row| &row.question, question_width)?,
+            matrix(|row| &row.program, program_width)?,
+            (
+                PyArray1::from_iter(py, said.iter().map(|row| row.answer)),
+                PyArray1::from_iter(py, said.iter().map(|row| row.image_index)),
+                PyArray1::from_iter(py, said.iter().map(|row| row.family)),
+            ),
+            said.iter().map(|row| row.image_filename.clone()).collect(),
+        ))
     }
 
     fn read<'py>(

@@ -5,9 +5,11 @@
 //! and neither code nor definitions. Programs are read as trees of tokens, words as noun phrases.
 
 mod program;
+mod spoken;
 mod words;
 
 pub use program::ProgramReader;
+pub use spoken::{Spoken, SpokenError, SpokenReader};
 pub use words::{Word, WordReader};
 
 use crate::scene::SceneView;
