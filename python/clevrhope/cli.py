@@ -82,7 +82,7 @@ def _dataset_options(command: _Command) -> _Command:
         click.option(
             "--samples",
             type=int,
-            help="Samples a pixel; from 512 on without denoiser, as the original.  [default: 8]",
+            help="Samples a pixel; from 512 on without denoiser, as the original.  [default: 16]",
         ),
         click.option("--no-render", is_flag=True, help="Leave the pictures out; a later run can add them."),
         click.option(

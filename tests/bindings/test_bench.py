@@ -38,7 +38,7 @@ def test_the_table_says_what_was_not_measured(
 ) -> None:
     monkeypatch.setattr(bench, "QUICK", LITTLE)
     assert run_command(["bench", "--no-pictures"]) == 0
-    assert capsys.readouterr().out.count("not measured") == 2
+    assert capsys.readouterr().out.count("not measured") == 4
 
 
 def test_no_pair_of_program_and_scene_comes_twice() -> None:

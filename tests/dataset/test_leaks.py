@@ -10,12 +10,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from plain_execution import NoAnswer, execute
-from token_rows import padded
 
-from clevrhope.dataset.audit_reader import NO_ANSWER, PoolGraphs, QuestionReader
-from clevrhope.dataset.finished import Vocab, scene_of
-from clevrhope.dataset.finished import prefix as prefixed
 from clevrhope.dataset.leaks import LeakReport, check_leaks
 from clevrhope.errors import DatasetError
 from clevrhope.hops import Hop
@@ -36,12 +31,6 @@ VALUES = {
 }
 # As in a real folder, the vocabulary has all values of the world, asked for or not.
 VALUE_TOKENS = {f"filter_{kind}[{value}]" for kind, values in VALUES.items() for value in values.split()}
-REAL_VALUES = {
-    "size": "small large",
-    "color": "gray red blue green brown purple cyan yellow",
-    "material": "rubber metal",
-    "shape": "cube sphere cylinder",
-}
 SPECIAL = ("<NULL>", "<START>", "<END>", "<UNK>")
 Row = dict[str, Any]
 
@@ -560,83 +549,3 @@ def test_files_with_a_row_a_line_say_the_same(tmp_path: Path) -> None:
         rows = ",\n".join(json.dumps(row) for row in content[key])
         path.write_text(f'{{"info": {{}}, "{key}": [\n{rows}\n]}}\n')
     assert check_leaks(tmp_path, HOP, pictures=True) == expected
-
-
-def test_the_audit_answers_as_a_plain_execution_does(test_data: Path) -> None:
-    """Every real CLEVR program on every scene, so that sets of none and of several objects come up too."""
-    folder = test_data / "real_clevr"
-    path = folder / "CLEVR_val_scenes.json"
-    scenes = json.loads(path.read_text())["scenes"]
-    rows = [
-        row
-        for split in ("train", "val")
-        for row in json.loads((folder / f"CLEVR_{split}_questions.json").read_text())["questions"]
-    ]
-    programs = [
-        [(s["function"], "".join(s["value_inputs"]), tuple(s["inputs"])) for s in row["program"]]
-        for row in rows
-    ]
-    asked = [(program, scene["image_index"]) for program in programs for scene in scenes]
-    tokens = [prefixed(program) for program in programs]
-    names = [*SPECIAL, *sorted({token for each in tokens for token in each})]
-    answers = [
-        *SPECIAL,
-        "no",
-        "yes",
-        *map(str, range(11)),
-        *(v for of in REAL_VALUES.values() for v in of.split()),
-    ]
-    known = {
-        name: i
-        for i, name in enumerate(
-            [
-                *names,
-                *(
-                    f"filter_{kind}[{value}]"
-                    for kind, of in REAL_VALUES.items()
-                    for value in of.split()
-                    if f"filter_{kind}[{value}]" not in names
-                ),
-            ]
-        )
-    }
-    reader = QuestionReader(Vocab({}, known, {name: i for i, name in enumerate(answers)}), (), {})
-    by_number = padded([[1, *(known[t] for t in prefixed(program)), 2] for program, _ in asked], 60)
-    found = reader.read(
-        np.zeros((len(asked), 1), np.int32),
-        by_number,
-        np.asarray([index for _, index in asked], dtype=np.int32),
-        PoolGraphs([path], reader.vocabulary),
-    )
-    plain = {scene["image_index"]: scene_of(scene) for scene in scenes}
-    n_answered = 0
-    for (program, index), answer in zip(asked, found.answers.tolist(), strict=True):
-        try:
-            expected = execute(program, plain[index])
-        except NoAnswer:
-            assert answer == NO_ANSWER
-        else:
-            assert answers[answer] == expected
-            n_answered += 1
-    assert 0 < n_answered < len(asked)
-
-
-def test_the_executor_agrees_with_real_clevr(test_data: Path) -> None:
-    n = 0
-    for split in ("train", "val"):
-        folder = test_data / "real_clevr"
-        rows = json.loads((folder / f"CLEVR_{split}_scenes.json").read_text())["scenes"]
-        scenes = {row["image_index"]: scene_of(row) for row in rows}
-        for row in json.loads((folder / f"CLEVR_{split}_questions.json").read_text())["questions"]:
-            program = [
-                (s["function"], "".join(s["value_inputs"]), tuple(s["inputs"])) for s in row["program"]
-            ]
-            assert execute(program, scenes[row["image_index"]]) == row["answer"], row["question"]
-            n += 1
-    assert n >= 44
-
-
-def test_the_executor_refuses_a_set_that_is_not_one_object() -> None:
-    two = scene_of(scene("train", 0, "small red rubber cube", "large red metal cube"))
-    with pytest.raises(NoAnswer, match="unique of 0 objects"):
-        execute([("scene", "", ()), ("filter_shape", "sphere", (0,)), ("unique", "", (1,))], two)

@@ -27,7 +27,7 @@ def render(
     Args:
         scenes: in CLEVR's JSON form with `camera` and `lights`, as `sample_scenes` makes them; taken one by
             one as workers get free.
-        settings: size and effort; by default 480 x 320 pixels, 8 samples, denoised.
+        settings: size and effort; by default 480 x 320 pixels, 16 samples, denoised.
         look: what the names in the scenes look like; by default CLEVR's.
         workers: processes; by default one for every two cores.
         renderer: one that is kept open, instead of a new one made of the three above.
