@@ -12,6 +12,7 @@ The workloads are those for which the project states its numbers:
 Rates are medians over repetitions, on all cores that this process may use.
 """
 
+import os
 import platform
 import statistics
 import time
