@@ -13,7 +13,7 @@ use crate::vocab::{RELATION_NAMES, TYPE_NAMES, Vocabulary};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Token {
     Scene,
-    /// A value's type, number and row, and its bit among those held out.
+    /// A value's row among a scene's sets, and its bit among those held out.
     Filter {
         row: usize,
         bit: u8,
