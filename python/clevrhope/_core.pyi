@@ -5,6 +5,7 @@ cores and stops at Ctrl-C. Errors are those of `clevrhope.errors`. Arrays have e
 """
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Literal, TypeAlias, final
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 __all__ = [
     "AuditReader",
+    "AuditScenes",
     "MinimalPool",
     "PoolScan",
     "ProgramTokens",
@@ -27,6 +29,7 @@ __all__ = [
     "execute",
     "execute_batch",
     "execute_tokens",
+    "inflate_chunks",
     "instantiate_questions",
     "object_ids",
     "sample_scenes",
@@ -495,17 +498,61 @@ class AuditReader:
         self,
         questions: npt.NDArray[np.int32],
         programs: npt.NDArray[np.int32],
-        scenes: SceneGraphs,
-        scene_idxs: npt.NDArray[np.uint32],
+        scenes: AuditScenes,
+        scene_idxs: npt.NDArray[np.int64],
     ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.int32]]:
         """For rows of tokens (N, Q) and (N, P), and each row's place among `scenes` (N,): three columns (N,).
 
         Whether the program mentions all held-out values; whether the words do; the answer's number, -1 where
-        a `unique` met a set of none or several, -2 where the tokens are no program, -3 where what comes out
-        is not among the answers. Uses all cores.
+        a `unique` met a set of none or several or a row's scene is -1, -2 where the tokens are no program, -3
+        where what comes out is not among the answers. Uses all cores.
 
         Raises:
             IndexError: a scene that is not there, or arrays of different lengths.
+        """
+
+@final
+class AuditScenes:
+    """Scenes of finished files, read with code of its own: S of them, in the files' order."""
+
+    @staticmethod
+    def read(vocabulary: Vocabulary, paths: Sequence[Path]) -> AuditScenes:
+        """Reads CLEVR scene files; uses all cores.
+
+        Raises:
+            SceneError: a file that cannot be read or is none; says where.
+        """
+
+    def __len__(self) -> int: ...
+    @property
+    def indices(self) -> npt.NDArray[np.int64]:
+        """(S,) `image_index` of each."""
+
+    @property
+    def filenames(self) -> list[str]:
+        """`image_filename` of each."""
+
+    @property
+    def looks(self) -> npt.NDArray[np.uint64]:
+        """(S,) digests of objects, places and rotations: the same but for camera and lights."""
+
+    @property
+    def places(self) -> npt.NDArray[np.uint64]:
+        """(S,) digests of places (x and y) and rotations alone."""
+
+    @property
+    def n_objects(self) -> npt.NDArray[np.uint8]:
+        """(S,) objects of each."""
+
+    @property
+    def attributes(self) -> npt.NDArray[np.uint8]:
+        """(O, 4) the numbers of each object's size, color, material and shape, scene by scene."""
+
+    def holding(self, values: _Pair) -> npt.NDArray[np.bool_]:
+        """(S,) whether one object has all these values.
+
+        Raises:
+            VocabularyError: values that the vocabulary has not.
         """
 
 def deflate_chunks(
@@ -549,6 +596,13 @@ def object_ids(world: World, scenes: SceneBatch) -> npt.NDArray[np.uint8]:
 
     Raises:
         SceneError: a scene does not say where its camera stands.
+    """
+
+def inflate_chunks(chunks: Sequence[bytes], *, item_size: int, chunk_size: int) -> npt.NDArray[np.uint8]:
+    """Chunks as `deflate_chunks` makes them, each of `chunk_size` bytes, unpacked end to end. Uses all cores.
+
+    Raises:
+        ValueError: a chunk that is cut off, or of another size.
     """
 
 def execute(programs: Programs, program: int, scenes: SceneGraphs, scene: int) -> _Value:

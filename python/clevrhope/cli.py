@@ -86,6 +86,11 @@ def _dataset_options(command: _Command) -> _Command:
         ),
         click.option("--no-render", is_flag=True, help="Leave the pictures out; a later run can add them."),
         click.option(
+            "--no-json",
+            is_flag=True,
+            help="Leave CLEVR's JSON question files out, HDF5 says it all; a later run can add them.",
+        ),
+        click.option(
             "--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them."
         ),
         click.option("--train-questions", type=int, metavar="N", help="Questions in train."),
@@ -410,6 +415,7 @@ def _request(choices: dict[str, Any]) -> "Request":
         test_questions=choices["test_questions"],
         samples=choices["samples"],
         images=choices["images"],
+        question_json=False if choices["no_json"] else None,
         templates=choices["templates"],
         properties=choices["properties"],
     )

@@ -84,6 +84,8 @@ class Config:
     sizes: Sizes
     images: str = "both"
     """How pictures are stored: one of `IMAGE_KINDS`."""
+    question_json: bool = True
+    """Whether each HDF5 file of questions has a question file of CLEVR's kind beside it."""
     rendering: RenderSettings = field(default_factory=RenderSettings)
     world: Mapping[str, Any] = field(default_factory=dict)
     """Constraints on scenes that differ from the defaults, as the core names them."""
@@ -136,6 +138,7 @@ def resolve_config(
     test_questions: int | None = None,
     samples: int | None = None,
     images: str | None = None,
+    question_json: bool | None = None,
     templates: Path | None = None,
     properties: Path | None = None,
 ) -> Config:
@@ -163,6 +166,7 @@ def resolve_config(
         config,
         sizes=sizes,
         images=config.images if images is None else _image_kind("--images", images),
+        question_json=config.question_json if question_json is None else question_json,
         rendering=rendering,
         templates=_folder("--templates", templates) if templates else config.templates,
         properties=properties or config.properties,
@@ -209,7 +213,7 @@ def _read_toml(file: Path) -> dict[str, Any]:
 def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """A configuration with the file's settings over it."""
     tables = {"sizes", "rendering", "world"}
-    plain = {"preset", "images", "properties", "templates"}
+    plain = {"preset", "images", "question_json", "properties", "templates"}
     _check_keys(raw, tables | plain, file, "")
     for table in tables & raw.keys():
         if not isinstance(raw[table], dict):
@@ -218,6 +222,7 @@ def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
         config,
         sizes=_replaced(config.sizes, raw.get("sizes", {}), file, "sizes"),
         images=_image_kind(f"{file}: images", _typed(raw, "images", str, config.images, file)),
+        question_json=_typed(raw, "question_json", bool, config.question_json, file),
         rendering=_replaced(config.rendering, raw.get("rendering", {}), file, "rendering"),
         world={**config.world, **raw.get("world", {})},
     )

@@ -319,7 +319,7 @@ def _measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
     job = max(resolved.jobs, key=lambda job: job.goal if not job.minimal else 0)
     began = perf_counter()
     batch = next(iter(questions_of(replace(job, goal=min(job.goal, QUESTIONS_LOOKED_AT)), resolved)))
-    questions_per_second = len(batch.rows) / (perf_counter() - began)
+    questions_per_second = len(batch.arrays) / (perf_counter() - began)
     began = perf_counter()
     indices = np.unique(batch.arrays.image_idxs)
     rows = [row for rows in resolved.engine.scene_rows(job.pool, indices) for row in rows]
@@ -336,7 +336,7 @@ def _measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
         questions_per_second=questions_per_second,
         scenes_per_second=scenes_per_second,
         seconds_per_picture=seconds,
-        bytes_a_question=sum(map(len, batch.rows)) / len(batch.rows) + BYTES_OF_ARRAYS,
+        bytes_a_question=sum(map(len, batch.rows)) / len(batch.arrays) + BYTES_OF_ARRAYS,
         bytes_a_scene=sum(map(len, rows)) / len(rows),
         bytes_a_picture=picture_bytes,
     )

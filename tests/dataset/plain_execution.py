@@ -3,10 +3,41 @@
 Sets of objects are bit masks; nothing else is clever.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from clevrhope.dataset.finished import ATTRIBUTES, Scene, Step
+from clevrhope.dataset.finished import Step
+
+ATTRIBUTES = ("size", "color", "material", "shape")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What programs can ask about."""
+
+    objects: tuple[tuple[str, str, str, str], ...]
+    """Values of each object, in the order of `ATTRIBUTES`."""
+    related: Mapping[str, tuple[int, ...]]
+    """Relation -> by object, the objects that stand so to it, as a bit mask."""
+
+    def members(self, kind: str, value: str) -> int:
+        """The objects that have a value."""
+        k = ATTRIBUTES.index(kind)
+        return sum(1 << i for i, values in enumerate(self.objects) if values[k] == value)
+
+
+def scene_of(row: Mapping[str, Any]) -> Scene:
+    """From a scene of a CLEVR scene file."""
+    return Scene(
+        objects=tuple(
+            (each["size"], each["color"], each["material"], each["shape"]) for each in row["objects"]
+        ),
+        related={
+            relation: tuple(sum(1 << j for j in others) for others in by_object)
+            for relation, by_object in row["relationships"].items()
+        },
+    )
 
 
 class NoAnswer(ValueError):

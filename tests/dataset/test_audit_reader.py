@@ -5,11 +5,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from plain_execution import NoAnswer, execute
+from plain_execution import NoAnswer, Scene, execute, scene_of
 from token_rows import padded
 
-from clevrhope.dataset.audit_reader import NO_ANSWER, PoolGraphs, QuestionReader
-from clevrhope.dataset.finished import Scene, Vocab, scene_of
+from clevrhope._core import AuditScenes
+from clevrhope.dataset.audit_reader import NO_ANSWER, QuestionReader, vocabulary_of
+from clevrhope.dataset.finished import Vocab
 from clevrhope.dataset.finished import prefix as prefixed
 
 SPECIAL = ("<NULL>", "<START>", "<END>", "<UNK>")
@@ -59,13 +60,17 @@ def test_the_audit_answers_as_a_plain_execution_does(test_data: Path) -> None:
             ]
         )
     }
-    reader = QuestionReader(Vocab({}, known, {name: i for i, name in enumerate(answers)}), (), {})
+    vocab = Vocab({}, known, {name: i for i, name in enumerate(answers)})
+    vocabulary = vocabulary_of(vocab)
+    read = AuditScenes.read(vocabulary, [path])
+    place = {index: at for at, index in enumerate(read.indices.tolist())}
+    reader = QuestionReader(vocab, (), {}, vocabulary)
     by_number = padded([[1, *(known[t] for t in prefixed(program)), 2] for program, _ in asked], 60)
     found = reader.read(
         np.zeros((len(asked), 1), np.int32),
         by_number,
-        np.asarray([index for _, index in asked], dtype=np.int32),
-        PoolGraphs([path], reader.vocabulary),
+        read,
+        np.asarray([place[index] for _, index in asked]),
     )
     plain = {scene["image_index"]: scene_of(scene) for scene in scenes}
     n_answered = 0

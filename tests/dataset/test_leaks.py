@@ -414,7 +414,7 @@ def another_picture(data: Dataset) -> None:
         (shared_bytes, "scenes/test_ood", 1, "a picture of complex_ood is also in complex_iid"),
         (missing_scene, "scenes/train", 3, "a question's scene is missing"),
         (missing_picture, "images/train", 3, "no such picture"),
-        (scene_twice, "scenes/train/0000.json", 0, "scene is there twice"),
+        (scene_twice, "scenes/train", 0, "scene is there twice"),
         (another_picture, "train_questions.json", 2, "names another picture than its scene"),
     ],
 )
@@ -527,8 +527,12 @@ def test_without_a_pair_all_else_is_checked(tmp_path: Path) -> None:
             '{"questions": [\n{"question": \n]}',
             r"json:2:\d+: broken",
         ),
-        ("scenes/train/0000.json", '{"scenes": [{"image_index": 0}]}', "no scene of CLEVR's files"),
-        ("scenes/train/0000.json", "[]", 'no list "scenes"'),
+        (
+            "scenes/train/0000.json",
+            '{"scenes": [{"image_index": 0}]}',
+            r"0000\.json:1:\d+: no scene file of CLEVR's kind",
+        ),
+        ("scenes/train/0000.json", '{"scenes": [', r"0000\.json:1:\d+: broken JSON"),
         ("hops/rubber_cylinder/train.h5", "none", "no question file"),
     ],
 )

@@ -16,10 +16,14 @@ Synonyms and plurals count, case does not. Not covered, since no template in CLE
 as a predicate ("is the cylinder matte?") and a value that is denied ("not matte").
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from clevrhope.dataset.audit_reader import CLEVR_WORDS
-from clevrhope.dataset.finished import TOKEN, Step, Value
+from clevrhope.dataset.finished import Step, Value
+
+TOKEN = re.compile(r"[^\s;,?.]+|[;,]")
+"""The tokens that the public CLEVR models read."""
 
 _ANEW = frozenset({0})  # no alternative but the empty one
 _SAYS_OF = frozenset({"are", "there", "that", "either"})  # nothing else between a subject and what it is

@@ -7,11 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from phrasing_language import VALUES, Phrasing, read_phrasings
-from plain_mention import WordReader, program_mentions
+from plain_mention import TOKEN, WordReader, program_mentions
 from token_rows import padded
 
-from clevrhope.dataset.audit_reader import PoolGraphs, QuestionReader
-from clevrhope.dataset.finished import TOKEN, Step, Value, Vocab, prefix
+from clevrhope._core import AuditScenes
+from clevrhope.dataset.audit_reader import QuestionReader, vocabulary_of
+from clevrhope.dataset.finished import Step, Value, Vocab, prefix
 
 KINDS = {"Z": "size", "C": "color", "M": "material", "S": "shape"}
 ALL_VALUES = [(kind, value) for letter, kind in KINDS.items() for value in VALUES[letter]]
@@ -184,13 +185,15 @@ def audited(
         {name: i for i, name in enumerate([*special, *sorted({token for row in rows for token in row})])}
         for rows in (said, [*done, filters])
     ]
-    reader = QuestionReader(Vocab(*numbers, {"yes": 4, "no": 5}), pair, words or {})
+    vocab = Vocab(*numbers, {"yes": 4, "no": 5})
+    vocabulary = vocabulary_of(vocab)
+    reader = QuestionReader(vocab, pair, words or {}, vocabulary)
     rows = [
         padded([[1, *(known[token] for token in row), 2] for row in of_all], 90)
         for of_all, known in zip((said, done), numbers, strict=True)
     ]
-    nowhere = np.zeros(len(asked), dtype=np.int32)
-    findings = reader.read(*rows, nowhere, PoolGraphs([], reader.vocabulary))
+    nowhere = np.full(len(asked), -1)
+    findings = reader.read(*rows, AuditScenes.read(vocabulary, []), nowhere)
     return findings.by_program.tolist(), findings.by_words.tolist()
 
 

@@ -1,7 +1,6 @@
 """Finished files in; datasheets, contact sheet and vocabulary out."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 
 import numpy as np
 
@@ -9,16 +8,17 @@ from clevrhope.atomic import FileRecord, record, write_whole
 from clevrhope.build import engine
 from clevrhope.build.pictures import scenes_of
 from clevrhope.build.request import Resolved
-from clevrhope.dataset.clevr_json import read_rows
+from clevrhope.dataset.audit_scenes import Pools, PoolScenes
 from clevrhope.dataset.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.dataset.datasheet import Family, Provenance, SubDataset, sub_datasheet
 from clevrhope.dataset.datasheet_folder import PoolStats, WholeDataset, folder_datasheet
 from clevrhope.dataset.images_h5 import pictures_in, read_pictures, read_png
-from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
+from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.pictures_shown import pair_boxes, sketch_url, thumbnail_url
-from clevrhope.dataset.questions_h5 import Ints, read_questions
-from clevrhope.dataset.stats import SceneCounts, measure_split, pictures_shared, read_scene_counts
+from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_questions, read_scenes_in_use
+from clevrhope.dataset.spoken import Spoken
+from clevrhope.dataset.stats import SceneCounts, count_scenes, measure_split, pictures_shared
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.hops import Hop
 from clevrhope.progress import Progress
@@ -44,17 +44,19 @@ def write_account(
     resolved: Resolved,
     manifest: Manifest,
     used: Mapping[str, Ints],
+    scenes: Pools,
     progress: Progress,
 ) -> dict[str, FileRecord]:
     """Measures all files of the folder; writes its datasheets and its contact sheet."""
     layout = resolved.layout
-    counts = {pool: _scene_counts(layout, pool, indices) for pool, indices in used.items()}
+    counts = {pool: _scene_counts(scenes[pool]) for pool in used}
     hops = [resolved.hop(name) for name in manifest.splits]
     with progress.stage("Measuring what was made", total=len(hops), unit="pairs") as advance:
         subs = []
         scenes_by_split = _pictures_by_split(manifest, layout)
+        n_users = _pairs_that_use(scenes_by_split)
         for hop in hops:
-            subs.append(_sub_dataset(hop, resolved, manifest, counts, scenes_by_split))
+            subs.append(_sub_dataset(hop, resolved, manifest, counts, scenes_by_split, n_users))
             advance(1)
     files = []
     for sub in subs:
@@ -67,9 +69,9 @@ def write_account(
     return {layout.relative(path): record(path) for path in files}
 
 
-def _scene_counts(layout: Layout, pool: str, indices: Ints) -> SceneCounts:
-    shards = np.unique(indices // SCENES_A_SHARD).tolist()
-    return read_scene_counts(layout.scene_shard(pool, shard) for shard in shards)
+def _scene_counts(pool: PoolScenes) -> SceneCounts:
+    native = pool.native
+    return count_scenes(native.indices, native.n_objects, native.attributes, pool.types)
 
 
 _BySplit = Mapping[tuple[str, str], tuple[str, Ints]]
@@ -78,10 +80,23 @@ _BySplit = Mapping[tuple[str, str], tuple[str, Ints]]
 
 def _pictures_by_split(manifest: Manifest, layout: Layout) -> _BySplit:
     return {
-        (hop, split): (entry["pool"], np.unique(read_questions(layout.questions_h5(hop, split)).image_idxs))
+        (hop, split): read_scenes_in_use(layout.questions_h5(hop, split))
         for hop, splits in manifest.splits.items()
-        for split, entry in splits.items()
+        for split in splits
     }
+
+
+def _pairs_that_use(pictures: _BySplit) -> dict[str, Ints]:
+    """Pool -> by scene index, how many pairs use it."""
+    by_hop: dict[tuple[str, str], list[Ints]] = {}
+    for (hop, _), (pool, mine) in pictures.items():
+        by_hop.setdefault((hop, pool), []).append(mine)
+    n_users: dict[str, Ints] = {}
+    for (_, pool), lists in by_hop.items():
+        size = 1 + max((int(mine[-1]) for where, mine in pictures.values() if where == pool), default=0)
+        users = n_users.setdefault(pool, np.zeros(size, dtype=np.int32))
+        users[np.unique(np.concatenate(lists))] += 1
+    return n_users
 
 
 def _sub_dataset(
@@ -90,6 +105,7 @@ def _sub_dataset(
     manifest: Manifest,
     counts: Mapping[str, SceneCounts],
     pictures: _BySplit,
+    n_users: Mapping[str, Ints],
 ) -> SubDataset:
     layout = resolved.layout
     vocab = read_vocab(layout.vocab)
@@ -99,11 +115,7 @@ def _sub_dataset(
         rows = read_questions(layout.questions_h5(hop.name, split))
         splits.append(measure_split(split, entry["pool"], rows, vocab=vocab, scenes=counts[entry["pool"]]))
         pool, mine = pictures[hop.name, split]
-        others = [
-            theirs for (name, _), (where, theirs) in pictures.items() if name != hop.name and where == pool
-        ]
-        elsewhere = np.unique(np.concatenate(others)) if others else np.zeros(0, dtype=np.int32)
-        shared[split] = (len(mine), int(np.isin(mine, elsewhere).sum()))
+        shared[split] = (len(mine), int((n_users[pool][mine] > 1).sum()))
     return SubDataset(
         hop=hop,
         splits=splits,
@@ -223,14 +235,19 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
 def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
     """The first pictures of a split; of a minimal one, whole places of four."""
     layout = resolved.layout
+    spoken = Spoken(read_vocab(layout.vocab))
+    families = engine.families(resolved.engine.templates)
     by_picture: dict[int, list[Asked]] = {}
-    for row in islice(read_rows(layout.questions_json(hop.name, split)), 50 * n_shown):
+    rows = next(read_question_blocks(layout.questions_h5(hop.name, split), n_rows=50 * n_shown))
+    for k, (picture, family) in enumerate(
+        zip(rows.image_idxs.tolist(), rows.question_families.tolist(), strict=True)
+    ):
         asked = Asked(
-            row["question"],
-            row["answer"],
-            f"{row['template_filename']}, family {row['question_family_index']}",
+            spoken.question(rows.questions[k], int(rows.question_lengths[k])),
+            spoken.answer(int(rows.answers[k])),
+            f"{families[family][0]}, family {family}",
         )
-        by_picture.setdefault(row["image_index"], []).append(asked)
+        by_picture.setdefault(picture, []).append(asked)
     if split.startswith("minimal"):
         places = list(dict.fromkeys(index // PICTURES_OF_A_PLACE for index in by_picture))[:PLACES_SHOWN]
         shown = sorted(index for index in by_picture if index // PICTURES_OF_A_PLACE in places)

@@ -43,10 +43,11 @@ RELATIONS = 3
 
 @dataclass(frozen=True)
 class Questions:
-    """A batch of questions, as arrays and as JSON rows."""
+    """A batch of questions."""
 
     arrays: QuestionArrays
     rows: list[bytes]
+    """The same as rows of CLEVR's JSON, where they were asked for."""
 
 
 class Engine:
@@ -63,7 +64,9 @@ class Engine:
         answers = self._vocab.answer_token_to_idx
         self._answers = np.asarray([answers[answer] for answer in world.answers], dtype=np.int32)
 
-    def stream(self, split: str, stream: StreamSplit, pair: Pair | None, n: int) -> Iterator[Questions]:
+    def stream(
+        self, split: str, stream: StreamSplit, pair: Pair | None, n: int, *, rows: bool
+    ) -> Iterator[Questions]:
         """The first n questions of a streamed split; the last picture in part.
 
         Raises:
@@ -83,17 +86,19 @@ class Engine:
             batch = questions.next(_n_windows(n - done, stream))
             if len(batch) > n - done:
                 batch = batch.take(0, n - done)
-            yield self._questions(batch, split=split, first=done)
+            yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
 
-    def minimal(self, split: str, pool: MinimalPool, places: Sequence[int]) -> Iterator[Questions]:
+    def minimal(
+        self, split: str, pool: MinimalPool, places: Sequence[int], *, rows: bool
+    ) -> Iterator[Questions]:
         """The questions of a minimal split on some places, place by place."""
         done = 0
         kind: Literal["iid", "ood"] = "ood" if split == "minimal_ood" else "iid"
         for begin in range(0, len(places), PLACES_A_BATCH):
             some = np.asarray(places[begin : begin + PLACES_A_BATCH], dtype=np.uint64)
             batch = pool.questions(self.templates, seed=self.seed, kind=kind, places=some)
-            yield self._questions(batch, split=split, first=done)
+            yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
 
     def minimal_pool(self, pair: Pair) -> MinimalPool:
@@ -112,7 +117,7 @@ class Engine:
             self._scans[pool] = PoolScan(self.world, seed=self.seed, pool=pool)
         return self._scans[pool]
 
-    def _questions(self, batch: QuestionBatch, *, split: str, first: int) -> Questions:
+    def _questions(self, batch: QuestionBatch, *, split: str, first: int, rows: bool) -> Questions:
         """A batch whose first question is number `first` of its split, in the folder's numbers."""
         words, n_words = batch.question_tokens(self._words, self.templates.question_width)
         programs, n_functions = batch.program_tokens(self._tokens, self.templates.program_width)
@@ -126,7 +131,7 @@ class Engine:
             question_families=batch.question_families,
             relation_needed=batch.relation_needed(RELATIONS),
         )
-        return Questions(arrays, batch.json_rows(split=split, start_index=first))
+        return Questions(arrays, batch.json_rows(split=split, start_index=first) if rows else [])
 
 
 def open_world(config: Config) -> World:

@@ -11,7 +11,7 @@ import numpy as np
 
 from clevrhope.atomic import FileRecord, record, write_whole
 from clevrhope.build.request import Resolved
-from clevrhope.dataset.clevr_json import read_rows
+from clevrhope.dataset.clevr_json import read_scenes_at
 from clevrhope.dataset.images_h5 import aggregate_pictures, pictures_in, read_pictures
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import Manifest
@@ -98,9 +98,7 @@ def scenes_of(layout: Layout, pool: str, indices: Ints) -> Iterator[Scene]:
     """The scenes of a pool with these indices, from its files, in order."""
     for shard in np.unique(indices // SCENES_A_SHARD).tolist():
         wanted = set(indices[indices // SCENES_A_SHARD == shard].tolist())
-        for scene in read_rows(layout.scene_shard(pool, shard)):
-            if scene["image_index"] in wanted:
-                yield scene
+        yield from read_scenes_at(layout.scene_shard(pool, shard), wanted)
 
 
 def _path_in(folder: Path, scene: Mapping[str, Any]) -> Path:

@@ -8,7 +8,7 @@ from typing import Any
 
 from clevrhope.build.engine import Engine, Templates, World, open_templates, open_world, template_files
 from clevrhope.build.minimal import n_places
-from clevrhope.config import PAIR_STREAMS, PLAIN_STREAMS, WINDOW, Config, Sizes, check_splits, splits_of
+from clevrhope.config import PAIR_STREAMS, PLAIN_STREAMS, WINDOW, Config, check_splits, splits_of
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest
 from clevrhope.errors import ConfigError, DatasetError
@@ -43,6 +43,8 @@ class Job:
     """Questions of a streamed split, places of a minimal one: what is asked for, or what is there if more."""
     finished: bool
     """The files of exactly this goal are there."""
+    question_json: bool = True
+    """CLEVR's question file is among them."""
     asked: int = 0
     """What the request asks for; less than the goal where the folder has more already."""
 
@@ -103,7 +105,7 @@ def resolve(request: Request) -> Resolved:
     config = replace(config, images=_union(config.images, manifest.config.get("images")))
     made = Engine(world, templates, seed=manifest.seed)
     jobs = tuple(
-        _job(hop, split, config.sizes, manifest, layout, made)
+        _job(hop, split, config, manifest, layout, made)
         for hop in hops
         for split in _splits(hop, request.splits)
     )
@@ -132,6 +134,7 @@ def resolved_config(resolved: Resolved) -> dict[str, Any]:
         "preset": config.preset,
         "sizes": sizes,
         "images": config.images,
+        "question_json": config.question_json or bool(resolved.manifest.config.get("question_json")),
         "templates": _last_part(config.templates, "question_templates"),
         "properties": _last_part(config.properties, "properties.json"),
     }
@@ -203,7 +206,8 @@ def _bound(request: Request, existing: Manifest | None, world: World, templates:
     return existing
 
 
-def _job(hop: Hop, split: str, sizes: Sizes, manifest: Manifest, layout: Layout, engine: Engine) -> Job:
+def _job(hop: Hop, split: str, config: Config, manifest: Manifest, layout: Layout, engine: Engine) -> Job:
+    sizes = config.sizes
     there: Mapping[str, Any] = manifest.splits.get(hop.name, {}).get(split, {})
     if hop.pair is not None and split.startswith("minimal"):
         minimal = engine.minimal_pool(hop.pair)
@@ -214,9 +218,9 @@ def _job(hop: Hop, split: str, sizes: Sizes, manifest: Manifest, layout: Layout,
         stream = (PAIR_STREAMS if hop.pair else PLAIN_STREAMS)[split]
         pool, goal = stream.pool, getattr(sizes, split)
         had = int(there.get("questions", 0))
-    files = (layout.questions_h5(hop.name, split), layout.questions_json(hop.name, split))
-    whole = had >= goal and all(_as_recorded(path, manifest, layout) for path in files)
-    return Job(hop, split, pool, max(goal, had), finished=whole, asked=goal)
+    question_json = config.question_json or _has_json(hop.name, split, manifest, layout)
+    whole = had >= goal and _is_whole(hop.name, split, manifest, layout, question_json=question_json)
+    return Job(hop, split, pool, max(goal, had), finished=whole, question_json=question_json, asked=goal)
 
 
 def _repairs(jobs: Sequence[Job], manifest: Manifest, layout: Layout, world: World) -> Iterator[Job]:
@@ -224,10 +228,24 @@ def _repairs(jobs: Sequence[Job], manifest: Manifest, layout: Layout, world: Wor
     asked = {(job.hop.name, job.split) for job in jobs}
     for name, splits in manifest.splits.items():
         for split, entry in splits.items():
-            files = (layout.questions_h5(name, split), layout.questions_json(name, split))
-            if (name, split) not in asked and not all(_as_recorded(path, manifest, layout) for path in files):
+            question_json = _has_json(name, split, manifest, layout)
+            whole = _is_whole(name, split, manifest, layout, question_json=question_json)
+            if (name, split) not in asked and not whole:
+                hop = parse_hop(name, world.attribute_types)
                 goal = int(entry.get("places", entry["questions"]))
-                yield Job(parse_hop(name, world.attribute_types), split, entry["pool"], goal, finished=False)
+                yield Job(hop, split, entry["pool"], goal, finished=False, question_json=question_json)
+
+
+def _has_json(hop: str, split: str, manifest: Manifest, layout: Layout) -> bool:
+    """Whether a split was written with its question file; one written with it keeps it."""
+    return layout.relative(layout.questions_json(hop, split)) in manifest.files
+
+
+def _is_whole(hop: str, split: str, manifest: Manifest, layout: Layout, *, question_json: bool) -> bool:
+    files = [layout.questions_h5(hop, split)]
+    if question_json:
+        files.append(layout.questions_json(hop, split))
+    return all(_as_recorded(path, manifest, layout) for path in files)
 
 
 def _as_recorded(path: Path, manifest: Manifest, layout: Layout) -> bool:

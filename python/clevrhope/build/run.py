@@ -12,7 +12,7 @@ from clevrhope.build.account import write_account, write_vocabulary
 from clevrhope.build.pictures import PoolPictures, missing_pictures, render_missing, store_pictures
 from clevrhope.build.request import Job, Request, Resolved, resolve, resolved_config
 from clevrhope.build.text import questions_of, scenes_in_use, write_scenes, write_split
-from clevrhope.dataset.leaks import check_leaks
+from clevrhope.dataset.leaks import LeakCheck
 from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
@@ -83,8 +83,9 @@ def build(
         work = missing_pictures(used, resolved.layout)
         if renderer is not None:
             manifest = _pictures(resolved, manifest, work, renderer, progress)
-        manifest = _checked(resolved, manifest, progress)
-        files = write_account(resolved, manifest, used, progress)
+        check = LeakCheck(resolved.layout.root, words=engine.synonyms(resolved.config))
+        manifest = _checked(check, resolved, manifest, progress)
+        files = write_account(resolved, manifest, used, check.pools, progress)
         manifest = replace(manifest.with_files(files), complete=True)
         write_manifest(resolved.layout.manifest, manifest)
     return Summary(
@@ -174,19 +175,16 @@ def _pictures(
     return manifest
 
 
-def _checked(resolved: Resolved, manifest: Manifest, progress: Progress) -> Manifest:
+def _checked(check: LeakCheck, resolved: Resolved, manifest: Manifest, progress: Progress) -> Manifest:
     """Looks for leaks in every pair whose files changed since they were last looked at.
 
     Raises:
         LeakError: there are some; names the first few.
     """
-    words = engine.synonyms(resolved.config)
     unchecked = [hop for hop in manifest.splits if hop not in manifest.checked]
     with progress.stage("Looking for leaks", total=len(unchecked), unit="pairs") as advance:
         for hop in unchecked:
-            report = check_leaks(
-                resolved.layout.root, resolved.hop(hop), pictures=resolved.request.render, words=words
-            )
+            report = check.check(resolved.hop(hop), pictures=resolved.request.render)
             if not report.ok:
                 shown = "; ".join(map(str, report.violations[:3]))
                 raise LeakError(f"{resolved.layout.hop(hop)}: {report.n_violations} violations: {shown}")

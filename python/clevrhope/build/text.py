@@ -1,12 +1,14 @@
 """Jobs in; question files and the scene files that they ask about out."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from clevrhope.atomic import record
+from clevrhope.build.ahead import ahead
 from clevrhope.build.engine import Questions
 from clevrhope.build.minimal import first_places
 from clevrhope.build.request import Job, Resolved
@@ -19,27 +21,30 @@ from clevrhope.progress import Advance
 
 
 def write_split(job: Job, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
-    """Writes a split's two files; gives the manifest with them in it."""
+    """Writes a split's file, or its two; gives the manifest with them in it."""
     layout = resolved.layout
     h5, rows = layout.questions_h5(job.hop.name, job.split), layout.questions_json(job.hop.name, job.split)
     n_questions = 0
-    pictures: set[int] = set()
-    with (
-        rows_file(rows, key="questions", info=question_info(job.split)) as add_rows,
-        QuestionWriter(h5, hop=job.hop.name, split=job.split, pool=job.pool) as writer,
-    ):
-        for batch in questions_of(job, resolved):
+    pictures: list[Ints] = []
+    with ExitStack() as stack:
+        add_rows = None
+        if job.question_json:
+            add_rows = stack.enter_context(rows_file(rows, key="questions", info=question_info(job.split)))
+        writer = stack.enter_context(QuestionWriter(h5, hop=job.hop.name, split=job.split, pool=job.pool))
+        for batch in ahead(questions_of(job, resolved)):
             writer.append(batch.arrays)
-            add_rows(batch.rows)
-            n_questions += len(batch.rows)
-            pictures.update(np.unique(batch.arrays.image_idxs).tolist())
-            advance(len(batch.rows))
-    entry: dict[str, Any] = {"pool": job.pool, "questions": n_questions, "pictures": len(pictures)}
+            if add_rows is not None:
+                add_rows(batch.rows)
+            n_questions += len(batch.arrays)
+            pictures.append(np.unique(batch.arrays.image_idxs))
+            advance(len(batch.arrays))
+    n_pictures = len(np.unique(np.concatenate(pictures)))
+    entry: dict[str, Any] = {"pool": job.pool, "questions": n_questions, "pictures": n_pictures}
     if job.minimal:
         entry["places"] = job.goal
     splits = {name: dict(entries) for name, entries in manifest.splits.items()}
     splits.setdefault(job.hop.name, {})[job.split] = entry
-    files = {layout.relative(path): record(path) for path in (h5, rows)}
+    files = {layout.relative(path): record(path) for path in ((h5, rows) if job.question_json else (h5,))}
     checked = {name: found for name, found in manifest.checked.items() if name != job.hop.name}
     return replace(manifest.with_files(files), splits=_in_order(splits, resolved), checked=checked)
 
@@ -65,7 +70,7 @@ def write_scenes(
         path = layout.scene_shard(pool, shard)
         if not path.exists() or not np.array_equal(read_scene_indices(path), here):
             with rows_file(path, key="scenes", info=scene_info(pool)) as add_rows:
-                for rows in resolved.engine.scene_rows(pool, here):
+                for rows in ahead(resolved.engine.scene_rows(pool, here)):
                     add_rows(rows)
         files[layout.relative(path)] = record(path)
         advance(len(here))
@@ -76,9 +81,10 @@ def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions]:
     """All questions of a split, batch by batch."""
     engine, pair = resolved.engine, job.hop.pair
     if pair is None or not job.minimal:
-        return engine.stream(job.split, stream_of(job), pair, job.goal)
+        return engine.stream(job.split, stream_of(job), pair, job.goal, rows=job.question_json)
     pool = engine.minimal_pool(pair)
-    return engine.minimal(job.split, pool, first_places(pool, job.goal, seed=resolved.seed))
+    places = first_places(pool, job.goal, seed=resolved.seed)
+    return engine.minimal(job.split, pool, places, rows=job.question_json)
 
 
 def stream_of(job: Job) -> StreamSplit:

@@ -6,7 +6,7 @@ stream; any JSON reader takes them as they are.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -73,6 +73,18 @@ def read_scene_indices(path: Path) -> Ints:
     """The `image_index` of every scene in a file written here, in order, found without parsing."""
     matches = map(_INDEX.search, read_row_lines(path))
     return np.asarray([int(match[1]) for match in matches if match is not None], dtype=np.int32)
+
+
+def read_scenes_at(path: Path, wanted: Collection[int]) -> Iterator[dict[str, Any]]:
+    """The scenes with these indices in a file written here, in its order; the others are not parsed."""
+    left = set(wanted)
+    for row in read_row_lines(path):
+        match = _INDEX.search(row)
+        if match is not None and int(match[1]) in left:
+            left.discard(int(match[1]))
+            yield json.loads(row)
+        if not left:
+            return
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:

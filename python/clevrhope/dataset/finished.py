@@ -1,13 +1,12 @@
-"""A finished folder's files in, what the check for leaks looks at out: questions, arrays, scenes.
+"""A finished folder's files in, what the check for leaks looks at out: questions and arrays.
 
 Apart from the readers of the rest of the package, since the check must not share their slips: JSON and HDF5
 are read as anybody would read them.
 """
 
-import hashlib
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -24,19 +23,11 @@ Value: TypeAlias = tuple[str, str]
 Step: TypeAlias = tuple[str, str, tuple[int, ...]]
 """Function, the value or relation it takes ("" for none), and the numbers of its input steps."""
 
-TOKEN = re.compile(r"[^\s;,?.]+|[;,]")
-"""The tokens that the public CLEVR models read."""
-
-ATTRIBUTES = ("size", "color", "material", "shape")
-
 COLUMNS = ("answers", "image_idxs", "orig_idxs", "question_families", "question_lengths", "program_lengths")
 """Arrays with a number a question."""
 
 WIDE = ("questions", "programs")
 """Arrays with a row of tokens a question."""
-
-_START, _END = 1, 2
-_IMAGE_INDEX = re.compile(rb'"image_index":\s*(\d+)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,51 +40,6 @@ class Question:
     image_index: int
     image_filename: str
     family: int
-
-
-@dataclass(frozen=True, slots=True)
-class Scene:
-    """What programs can ask about."""
-
-    objects: tuple[tuple[str, str, str, str], ...]
-    """Values of each object, in the order of `ATTRIBUTES`."""
-    related: Mapping[str, tuple[int, ...]]
-    """Relation -> by object, the objects that stand so to it, as a bit mask."""
-
-    def members(self, kind: str, value: str) -> int:
-        """The objects that have a value."""
-        k = ATTRIBUTES.index(kind)
-        return sum(1 << i for i, values in enumerate(self.objects) if values[k] == value)
-
-    def holds(self, pair: Sequence[Value]) -> bool:
-        """Whether one object has all these values."""
-        wanted = [(ATTRIBUTES.index(kind), value) for kind, value in pair]
-        return any(all(values[k] == value for k, value in wanted) for values in self.objects)
-
-
-def scene_of(row: Mapping[str, Any]) -> Scene:
-    """From a scene of a CLEVR scene file."""
-    return Scene(
-        objects=tuple(
-            (each["size"], each["color"], each["material"], each["shape"]) for each in row["objects"]
-        ),
-        related={
-            relation: tuple(sum(1 << j for j in others) for others in by_object)
-            for relation, by_object in row["relationships"].items()
-        },
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class FinishedScene:
-    """A scene as a program sees it, its picture's name, and what tells it from others."""
-
-    scene: Scene
-    image_filename: str
-    look: bytes
-    """A digest of what is where: equal for scenes that would look alike but for camera and lights."""
-    places: tuple[tuple[float, float, float], ...]
-    """Of each object x and y (z goes with its size) and its rotation in degrees."""
 
 
 @dataclass(frozen=True)
@@ -137,8 +83,8 @@ class SplitArrays:
             self._wide = {name: self._file[name] for name in WIDE}
         except (OSError, KeyError) as error:
             raise DatasetError(f"{path}: no question file of a dataset ({error})") from error
-        self.used = tuple(int(index) for index in np.unique(self.columns["image_idxs"]))
-        """Indices of the pictures that the split uses, each once."""
+        self.used: npt.NDArray[np.int32] = np.unique(self.columns["image_idxs"])
+        """Indices of the pictures that the split uses, each once, sorted."""
 
     def __len__(self) -> int:
         return len(self.columns["answers"])
@@ -186,17 +132,6 @@ def parse_question(path: Path, n: int, line: int, row: bytes) -> Question:
         raise DatasetError(f"{path}: questions[{n}] is no question of CLEVR's files ({error})") from error
 
 
-def read_scenes(path: Path, wanted: Collection[int]) -> Iterator[tuple[int, FinishedScene]]:
-    """The wanted scenes of a scene file, by index in the pool; a DatasetError names one that is none."""
-    for row in _rows(path, "scenes", wanted=wanted):
-        try:
-            index = row["image_index"]
-            if index in wanted:
-                yield index, _scene(row)
-        except (KeyError, TypeError) as error:
-            raise DatasetError(f"{path}: a scene is no scene of CLEVR's files ({error})") from error
-
-
 def read_json(path: Path) -> Any:
     """A JSON file; a DatasetError says where it is broken."""
     try:
@@ -207,19 +142,6 @@ def read_json(path: Path) -> Any:
         raise DatasetError(f"{path}:{error.lineno}:{error.colno}: broken JSON ({error.msg})") from error
 
 
-def _scene(row: Mapping[str, Any]) -> FinishedScene:
-    scene = scene_of(row)
-    places = tuple((*each["3d_coords"][:2], each["rotation"]) for each in row["objects"])
-    look = hashlib.blake2b(repr((scene.objects, places)).encode(), digest_size=16).digest()
-    return FinishedScene(scene, row["image_filename"], look, places)
-
-
-def _rows(path: Path, key: str, *, wanted: Collection[int] | None = None) -> Iterator[dict[str, Any]]:
-    """The objects of a file's list, in order."""
-    for line, row in _raw_rows(path, key, wanted=wanted):
-        yield _parsed(path, line, row)
-
-
 def _parsed(path: Path, line: int, row: bytes) -> dict[str, Any]:
     try:
         fields: dict[str, Any] = json.loads(row)
@@ -228,11 +150,11 @@ def _parsed(path: Path, line: int, row: bytes) -> dict[str, Any]:
     return fields
 
 
-def _raw_rows(path: Path, key: str, *, wanted: Collection[int] | None = None) -> Iterator[tuple[int, bytes]]:
+def _raw_rows(path: Path, key: str) -> Iterator[tuple[int, bytes]]:
     """The objects of a file's list, in order: the line that each is in, and its JSON.
 
-    A file with a row a line, as this package writes them, is never whole in memory, and of its rows only
-    those of the wanted images come; any other JSON file of CLEVR's kind is read at once.
+    A file with a row a line, as this package writes them, is never whole in memory; any other JSON file of
+    CLEVR's kind is read at once.
     """
     try:
         with path.open("rb") as file:
@@ -242,13 +164,8 @@ def _raw_rows(path: Path, key: str, *, wanted: Collection[int] | None = None) ->
                 return
             for line, text in enumerate(file, 2):
                 row = text.strip().rstrip(b",")
-                if not row.startswith(b"{"):
-                    continue
-                if wanted is not None:
-                    index = _IMAGE_INDEX.search(row)
-                    if index and int(index[1]) not in wanted:
-                        continue
-                yield line, row
+                if row.startswith(b"{"):
+                    yield line, row
     except FileNotFoundError as error:
         raise DatasetError(f"{path}: no such file") from error
     except (KeyError, TypeError) as error:

@@ -4,33 +4,42 @@ Reads the files alone, with code that shares nothing with what made them (`finis
 What it proves is listed at `check_leaks`.
 """
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import combinations, islice
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 import h5py
 import numpy as np
 
-from clevrhope.dataset.audit_reader import CLEVR_WORDS, WHY, Findings, PoolGraphs, QuestionReader, Said
+from clevrhope.dataset.audit_reader import (
+    CLEVR_WORDS,
+    WHY,
+    Findings,
+    Ints,
+    QuestionReader,
+    Said,
+    vocabulary_of,
+)
+from clevrhope.dataset.audit_scenes import MISSING, Pools, PoolScenes, Rows
 from clevrhope.dataset.finished import (
-    FinishedScene,
     Question,
     SplitArrays,
     Value,
+    Vocab,
     parse_question,
     prefix,
     read_json,
     read_question_rows,
-    read_scenes,
     read_vocab,
 )
 from clevrhope.dataset.layout import Layout
-from clevrhope.errors import DatasetError
+from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.hops import Hop
+
+T = TypeVar("T")
 
 MAX_LISTED = 100
 """Violations that a report lists; it counts them all."""
@@ -45,10 +54,10 @@ MAY_SHARE = frozenset({"minimal_iid", "minimal_ood"})
 """The only splits that may have pictures in common: test sets of one object, on one pool."""
 
 _ORDER = ("train", "val", "test", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
-_BATCH = 2_000  # questions compared with their arrays at a time
-
-Pool = Mapping[int, FinishedScene]
-"""The scenes in use of a pool, by index."""
+_ROWS_AT_ONCE = 65_536
+"""Rows of arrays looked at in one go."""
+_JSON_ROWS_AT_ONCE = 8_192
+"""Rows of a question file compared with their arrays in one go."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +89,8 @@ class SplitCounts:
     """Questions that mention the pair, by their programs."""
     n_no: int
     """Questions answered no."""
+    has_json: bool = True
+    """The split has a question file, which says what its arrays say."""
 
 
 @dataclass(frozen=True)
@@ -107,8 +118,12 @@ class LeakReport:
             "No picture is in two of these splits"
             + (", the two minimal ones apart" if self.hop.pair else "")
             + ", and no scene of one pool is a copy of another pool's.",
-            f"All {n_questions:,} programs, executed again, give the answers in the files; HDF5 and JSON "
-            "agree on every question, program, answer and picture.",
+            f"All {n_questions:,} programs, executed again, give the answers in the files"
+            + (
+                "; HDF5 and JSON agree on every question, program, answer and picture."
+                if all(each.has_json for each in self.splits)
+                else "."
+            ),
         )
 
 
@@ -120,7 +135,12 @@ def check_leaks(
     pictures: bool = False,
     words: Mapping[str, Sequence[str]] = CLEVR_WORDS,
 ) -> LeakReport:
-    """Checks the finished files of a sub-dataset.
+    """Checks the finished files of one sub-dataset: see `LeakCheck`."""
+    return LeakCheck(folder, words=words).check(hop, splits=splits, pictures=pictures)
+
+
+class LeakCheck:
+    """Checks the finished files of a folder's sub-datasets; scenes are read once for all of them.
 
     - No scene of train, complex_iid and minimal_iid holds the pair, and no question there mentions it:
       neither its program nor its words (`mention` says what that means).
@@ -133,19 +153,39 @@ def check_leaks(
     - HDF5 and JSON say the same: tokens, lengths, answers, pictures, families, order. Every question's scene
       is there and has the picture's name that the question has.
 
-    Of `none`, the dataset that holds nothing out, it checks all that does not concern a pair.
-
-    Args:
-        folder: The dataset.
-        hop: The pair.
-        splits: Splits that must be there; those whose files are there when None.
-        pictures: Whether the picture of every question must be there too, as PNG, in HDF5, or both.
-        words: Words for values and for "thing", where they are not CLEVR's (`synonyms.json`).
-
-    Raises:
-        DatasetError: a file is missing or cannot be read at all. All else is a violation in the report.
+    Of `none`, the dataset that holds nothing out, it checks all that does not concern a pair. Where question
+    files were left out (the manifest lists none), there is nothing for HDF5 to agree with.
     """
-    return _Check(Layout(folder), hop, words).run(splits, pictures=pictures)
+
+    def __init__(self, folder: Path, *, words: Mapping[str, Sequence[str]] = CLEVR_WORDS) -> None:
+        """`words` are those for values and for "thing", where they are not CLEVR's (`synonyms.json`).
+
+        Raises:
+            DatasetError: no vocabulary that can be read.
+        """
+        self._layout = Layout(folder)
+        self._words = words
+        self._vocab = read_vocab(self._layout.vocab)
+        self._vocabulary = vocabulary_of(self._vocab)
+        self.pools = Pools(self._layout, self._vocabulary)
+        """The folder's scenes, read when they are asked for."""
+
+    def check(self, hop: Hop, *, splits: Sequence[str] | None = None, pictures: bool = False) -> LeakReport:
+        """Checks one sub-dataset.
+
+        Args:
+            hop: The pair.
+            splits: Splits that must be there; those whose files are there when None.
+            pictures: Whether the picture of every question must be there too, as PNG, in HDF5, or both.
+
+        Raises:
+            DatasetError: a file is missing or cannot be read at all. All else is a violation in the report.
+        """
+        try:
+            reader = QuestionReader(self._vocab, hop.pair or (), self._words, self._vocabulary)
+        except VocabularyError as error:
+            raise DatasetError(f"{self._layout.vocab}: {error}") from error
+        return _Check(self._layout, hop, self._vocab, reader, self.pools).run(splits, pictures=pictures)
 
 
 def _sentence(counts: SplitCounts, hop: Hop) -> str:
@@ -180,14 +220,16 @@ class _Found:
 class _Check:
     """One run: what is read once, and what is found."""
 
-    def __init__(self, layout: Layout, hop: Hop, words: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, layout: Layout, hop: Hop, vocab: Vocab, reader: QuestionReader, pools: Pools) -> None:
         self.layout = layout
         self.hop = hop
         self.pair: tuple[Value, ...] = hop.pair or ()
         self.found = _Found()
-        self.vocab = read_vocab(layout.vocab)
-        self.answers = {number: name for name, number in self.vocab.answers.items()}
-        self.reader = QuestionReader(self.vocab, self.pair, words)
+        self.vocab = vocab
+        self.answers = {number: name for name, number in vocab.answers.items()}
+        self.tokens = {number: name for name, number in vocab.words.items()}
+        self.reader = reader
+        self.pools = pools
 
     def run(self, names: Sequence[str] | None, *, pictures: bool) -> LeakReport:
         names = self._splits_there() if names is None else names
@@ -198,90 +240,166 @@ class _Check:
                 name: stack.enter_context(closing(SplitArrays(self.layout.questions_h5(self.hop.name, name))))
                 for name in names
             }
-            pools = {
-                pool: self._read_pool(
-                    pool, {i for each in splits.values() if each.pool == pool for i in each.used}
-                )
-                for pool in dict.fromkeys(each.pool for each in splits.values())
-            }
-            graphs = {
-                pool: PoolGraphs(sorted(self.layout.scenes(pool).glob("*.json")), self.reader.vocabulary)
-                for pool in pools
-            }
-            counts = tuple(
-                self._check_split(name, each, pools[each.pool], graphs[each.pool])
-                for name, each in splits.items()
-            )
-            self._check_shared(splits, pools)
+            used = {name: self._scenes_in_use(each) for name, each in splits.items()}
+            counts = tuple(self._check_split(name, each, used[name]) for name, each in splits.items())
+            self._check_shared(splits, used)
             if pictures:
-                for pool, scenes in pools.items():
-                    self._check_pictures(pool, scenes)
+                by_pool: dict[str, list[Rows]] = {}
+                for name, each in splits.items():
+                    by_pool.setdefault(each.pool, []).append(used[name])
+                for pool, rows in by_pool.items():
+                    self._check_pictures(self.pools[pool], np.unique(np.concatenate(rows)))
         return LeakReport(self.hop, counts, tuple(self.found.listed), self.found.n)
 
     def _splits_there(self) -> list[str]:
-        """Splits with both files; one without the other is a violation."""
+        """Splits that are whole: one file without the other is a violation, unless it was left out."""
         folder = self.layout.hop(self.hop.name)
-        arrays = {path.stem for path in folder.glob("*.h5")}
-        questions = {path.name.removesuffix("_questions.json") for path in folder.glob("*_questions.json")}
-        for name in sorted(arrays ^ questions):
-            missing = self.layout.questions_h5 if name in questions else self.layout.questions_json
-            path = self.layout.relative(missing(self.hop.name, name))
-            self.found.add(path, None, "missing, but the split's other file is there", name)
-        return [name for name in _ORDER if name in arrays & questions]
+        arrays = {path.stem for path in folder.glob("[!.]*.h5")}
+        questions = {
+            path.name.removesuffix("_questions.json") for path in folder.glob("[!.]*_questions.json")
+        }
+        for name in sorted(arrays - questions):
+            if self._is_listed(self.layout.questions_json(self.hop.name, name)):
+                self._missing(self.layout.questions_json(self.hop.name, name), name)
+                arrays.discard(name)
+        for name in sorted(questions - arrays):
+            self._missing(self.layout.questions_h5(self.hop.name, name), name)
+        return [name for name in _ORDER if name in arrays]
 
-    def _read_pool(self, pool: str, used: Collection[int]) -> Pool:
-        scenes: dict[int, FinishedScene] = {}
-        for path in sorted(self.layout.scenes(pool).glob("*.json")):
-            for index, scene in read_scenes(path, used):
-                if index in scenes:
-                    self.found.add(
-                        self.layout.relative(path), index, "scene is there twice", scene.image_filename
-                    )
-                scenes[index] = scene
-        for index in sorted(set(used) - scenes.keys()):
-            self.found.add(f"scenes/{pool}", index, "a question's scene is missing", pool)
-        return scenes
+    def _is_listed(self, path: Path) -> bool:
+        """Whether the manifest lists a file; without a manifest all are."""
+        if not self.layout.manifest.is_file():
+            return True
+        return self.layout.relative(path) in read_json(self.layout.manifest).get("files", {})
+
+    def _missing(self, path: Path, split: str) -> None:
+        file = self.layout.relative(path)
+        self.found.add(file, None, "missing, but the split's other file is there", split)
+
+    def _scenes_in_use(self, arrays: SplitArrays) -> Rows:
+        """Places of the scenes that a split uses; says which of them are missing, or there twice."""
+        pool = self.pools[arrays.pool]
+        rows = pool.rows(arrays.used)
+        for index in arrays.used[rows == MISSING].tolist():
+            self.found.add(f"scenes/{pool.name}", index, "a question's scene is missing", pool.name)
+        for index in np.intersect1d(pool.twice(), arrays.used).tolist():
+            self.found.add(f"scenes/{pool.name}", index, "scene is there twice", pool.name)
+        there: Rows = rows[rows != MISSING]
+        return there
 
     # A split
 
-    def _check_split(self, name: str, arrays: SplitArrays, scenes: Pool, graphs: PoolGraphs) -> SplitCounts:
+    def _check_split(self, name: str, arrays: SplitArrays, used: Rows) -> SplitCounts:
         path = self.layout.questions_json(self.hop.name, name)
-        file = self.layout.relative(path)
-        n_questions = n_mentioning = n_no = 0
-        texts: dict[int, str] = {}  # of minimal_ood only, which is small: a question a picture
-        no = self.vocab.answers.get("no", -1)
-        for rows in _batches(read_question_rows(path)):
-            batch = _Batch(path, n_questions, rows)
-            said = self._say(batch, arrays)
-            found = self._read(arrays, n_questions, len(rows), graphs)
+        has_json = path.exists()
+        file = self.layout.relative(path if has_json else self.layout.questions_h5(self.hop.name, name))
+        pool = self.pools[arrays.pool]
+        n_mentioning = 0
+        for first in range(0, len(arrays), _ROWS_AT_ONCE):
+            questions = arrays.tokens("questions", first, _ROWS_AT_ONCE)
+            programs = arrays.tokens("programs", first, _ROWS_AT_ONCE)
+            rows = pool.rows(arrays.columns["image_idxs"][first : first + _ROWS_AT_ONCE])
+            found = self.reader.read(questions, programs, pool.native, rows)
             n_mentioning += int(found.by_program.sum())
-            self._check_mentions(name, file, batch, found)
-            self._check_answers(file, batch, found, arrays, scenes)
-            self._check_filenames(file, batch, said, scenes)
-            n_no += int((said.columns["answers"] == no).sum())
-            if name == "minimal_ood":
-                questions = [batch.question(k) for k in range(len(rows))]
-                texts |= {question.image_index: question.text for question in questions}
-            self._compare(name, arrays, batch, said)
-            n_questions += len(rows)
-        if len(arrays) != n_questions:
-            self.found.add(
-                file, None, f"has {n_questions} questions, the HDF5 file another number", len(arrays)
-            )
-        n_with_pair = self._check_scenes(name, arrays, scenes)
+            self._check_mentions(name, file, first, found, questions)
+            self._check_answers(file, first, found, arrays, rows, questions)
+        if has_json:
+            self._compare_json(name, path, arrays, pool)
+        n_with_pair = self._check_scenes(name, pool, used)
+        n_no = int((arrays.columns["answers"] == self.vocab.answers.get("no", -1)).sum())
         if name == "minimal_ood":
-            self._check_groups(arrays, scenes, texts)
+            self._check_groups(arrays, pool, used)
             corners = self.hop.corners
-            if corners * n_no != (corners - 1) * n_questions:
-                value = f"{n_no} of {n_questions}"
+            if corners * n_no != (corners - 1) * len(arrays):
+                value = f"{n_no} of {len(arrays)}"
                 problem = f"not exactly {corners - 1} answers in {corners} are no"
                 self.found.add(file, None, problem, value)
-        return SplitCounts(name, arrays.pool, n_questions, len(arrays.used), n_with_pair, n_mentioning, n_no)
+        return SplitCounts(
+            name, arrays.pool, len(arrays), len(arrays.used), n_with_pair, n_mentioning, n_no, has_json
+        )
 
-    def _read(self, arrays: SplitArrays, first: int, n: int, graphs: PoolGraphs) -> Findings:
-        """What the arrays' rows from `first` on say and answer, as many as are there of n."""
-        questions, programs = arrays.tokens("questions", first, n), arrays.tokens("programs", first, n)
-        return self.reader.read(questions, programs, arrays.columns["image_idxs"][first : first + n], graphs)
+    def _check_mentions(self, split: str, file: str, first: int, found: Findings, questions: Ints) -> None:
+        """Where the pair is mentioned and must not be, or is not and must be."""
+        if not self.pair:
+            return
+        for mentions, where in ((found.by_program, "program"), (found.by_words, "words")):
+            wrong, what = mentions, "mentions"
+            if split in ASKS_FOR_PAIR:
+                wrong, what = ~mentions, "does not mention"
+            for k in np.flatnonzero(wrong).tolist():
+                problem = f"{what} {self.hop.words} in its {where}"
+                self.found.add(file, first + k, problem, self._text(questions[k]))
+
+    def _check_answers(
+        self, file: str, first: int, found: Findings, arrays: SplitArrays, rows: Rows, questions: Ints
+    ) -> None:
+        """Every program, executed again, gives the answer in the arrays."""
+        wanted = arrays.columns["answers"][first : first + len(rows)]
+        # Of a scene that is missing it was said once that it is.
+        for k in np.flatnonzero((found.answers != wanted) & (rows != MISSING)).tolist():
+            answer = int(found.answers[k])
+            if answer < 0:
+                problem = f"its program has no answer ({WHY[answer]})"
+                self.found.add(file, first + k, problem, self._text(questions[k]))
+            else:
+                problem = f"its program gives {self.answers[answer]}, not the answer"
+                self.found.add(file, first + k, problem, self.answers.get(int(wanted[k]), wanted[k]))
+
+    def _text(self, row: Ints) -> str:
+        """The words of a question's row."""
+        words = (self.tokens.get(token, f"[{token}]") for token in row.tolist() if token)
+        return " ".join(word for word in words if word not in ("<START>", "<END>"))
+
+    def _check_scenes(self, split: str, pool: PoolScenes, used: Rows) -> int:
+        """Looks at every picture of a split; returns how many show the pair."""
+        if not self.pair:
+            return 0
+        holds = pool.holding(self.pair)[used]
+        wrong, what = np.zeros(0, np.int64), ""
+        if split in WITHOUT_PAIR:
+            wrong, what = used[holds], "shows"
+        elif split == "complex_ood":
+            wrong, what = used[~holds], "lacks"
+        for index in pool.indices[wrong].tolist():
+            self.found.add(f"scenes/{pool.name}", index, f"a picture of {split} {what}", self.hop.words)
+        return int(holds.sum())
+
+    def _check_groups(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
+        """The pictures of minimal_ood at one place, four for a pair, are asked one question; one has it."""
+        holds = pool.holding(self.pair)
+        sentences: dict[int, bytes] = {}
+        rows = pool.rows(arrays.columns["image_idxs"])
+        for row, question in zip(rows.tolist(), arrays.tokens("questions", 0, len(arrays)), strict=True):
+            sentences[row] = question.tobytes()
+        groups: dict[int, list[int]] = {}
+        for row, place in zip(used.tolist(), pool.places[used].tolist(), strict=True):
+            groups.setdefault(place, []).append(row)
+        for group in groups.values():
+            shown = int(holds[group].sum())
+            first = int(pool.indices[group[0]])
+            if (len(group), shown) != (self.hop.corners, 1):
+                problem = f"not one picture in {self.hop.corners} of this place shows a {self.hop.words}"
+                self.found.add(f"scenes/{pool.name}", first, problem, f"{shown} of {len(group)}")
+            asked = sorted({sentences[row] for row in group})
+            if len(asked) > 1:
+                problem = "the pictures of this place are asked different questions"
+                texts = [self._text(np.frombuffer(each, dtype=np.int32)) for each in asked]
+                self.found.add(f"scenes/{pool.name}", first, problem, "; ".join(texts))
+
+    # JSON beside HDF5
+
+    def _compare_json(self, split: str, path: Path, arrays: SplitArrays, pool: PoolScenes) -> None:
+        """Compares each row of the question file with its arrays, and its picture's name with its scene's."""
+        n_questions = 0
+        for rows in _batches(read_question_rows(path), _JSON_ROWS_AT_ONCE):
+            batch = _Batch(path, n_questions, rows)
+            said = self._say(batch, arrays)
+            self._check_filenames(batch, said, pool)
+            self._compare(split, arrays, batch, said)
+            n_questions += len(rows)
+        if len(arrays) != n_questions:
+            problem = f"has {n_questions} questions, the HDF5 file another number"
+            self.found.add(self.layout.relative(path), None, problem, len(arrays))
 
     def _say(self, batch: "_Batch", arrays: SplitArrays) -> Said:
         """What a batch of JSON's rows says, in the arrays' widths."""
@@ -293,73 +411,12 @@ class _Check:
                 batch.question(k)  # says which row it is, and why it is no question
             raise DatasetError(f"{batch.path}: {error}") from error
 
-    def _check_mentions(self, split: str, file: str, batch: "_Batch", found: Findings) -> None:
-        """Where the pair is mentioned and must not be, or is not and must be. JSON has the same rows."""
-        if not self.pair:
-            return
-        for mentions, where in ((found.by_program, "program"), (found.by_words, "words")):
-            wrong, what = mentions, "mentions"
-            if split in ASKS_FOR_PAIR:
-                wrong, what = ~mentions, "does not mention"
-            for k in np.flatnonzero(wrong).tolist():
-                problem = f"{what} {self.hop.words} in its {where}"
-                self.found.add(file, batch.first + k, problem, batch.question(k).text)
-
-    def _check_answers(
-        self, file: str, batch: "_Batch", found: Findings, arrays: SplitArrays, scenes: Pool
-    ) -> None:
-        """Every program, executed again, gives the answer in the arrays; JSON has the same."""
-        wanted = arrays.columns["answers"][batch.first : batch.first + len(batch.rows)]
-        for k in np.flatnonzero(found.answers != wanted).tolist():
-            question, answer = batch.question(k), int(found.answers[k])
-            if question.image_index not in scenes:
-                continue  # said once, of the scene
-            if answer < 0:
-                problem = f"its program has no answer ({WHY[answer]})"
-                self.found.add(file, batch.first + k, problem, question.text)
-            else:
-                problem = f"its program gives {self.answers[answer]}, not the answer"
-                self.found.add(file, batch.first + k, problem, question.answer)
-
-    def _check_filenames(self, file: str, batch: "_Batch", said: Said, scenes: Pool) -> None:
-        indices = said.columns["image_idxs"].tolist()
-        for k, (index, filename) in enumerate(zip(indices, said.filenames, strict=True)):
-            there = scenes.get(index)
-            if there is not None and filename != there.image_filename:
-                problem = f"names another picture than its scene, {there.image_filename}"
-                self.found.add(file, batch.first + k, problem, filename)
-
-    def _check_scenes(self, split: str, arrays: SplitArrays, scenes: Pool) -> int:
-        """Looks at every picture of a split; returns how many show the pair."""
-        if not self.pair:
-            return 0
-        n_with_pair = 0
-        for index in arrays.used:
-            if index not in scenes:
-                continue
-            holds = scenes[index].scene.holds(self.pair)
-            n_with_pair += holds
-            if holds and split in WITHOUT_PAIR:
-                self.found.add(f"scenes/{arrays.pool}", index, f"a picture of {split} shows", self.hop.words)
-            if not holds and split == "complex_ood":
-                self.found.add(f"scenes/{arrays.pool}", index, f"a picture of {split} lacks", self.hop.words)
-        return n_with_pair
-
-    def _check_groups(self, arrays: SplitArrays, scenes: Pool, texts: Mapping[int, str]) -> None:
-        """The pictures of minimal_ood at one place, four for a pair, are asked one question; one has it."""
-        groups: dict[object, list[int]] = defaultdict(list)
-        for index in arrays.used:
-            if index in scenes:
-                groups[scenes[index].places].append(index)
-        for group in groups.values():
-            shown = sum(scenes[index].scene.holds(self.pair) for index in group)
-            if (len(group), shown) != (self.hop.corners, 1):
-                problem = f"not one picture in {self.hop.corners} of this place shows a {self.hop.words}"
-                self.found.add(f"scenes/{arrays.pool}", group[0], problem, f"{shown} of {len(group)}")
-            sentences = sorted({texts[index] for index in group if index in texts})
-            if len(sentences) > 1:
-                problem = "the pictures of this place are asked different questions"
-                self.found.add(f"scenes/{arrays.pool}", group[0], problem, " ".join(sentences))
+    def _check_filenames(self, batch: "_Batch", said: Said, pool: PoolScenes) -> None:
+        rows = pool.rows(said.columns["image_idxs"]).tolist()
+        for k, (row, filename) in enumerate(zip(rows, said.filenames, strict=True)):
+            if row != MISSING and filename != pool.filenames[row]:
+                problem = f"names another picture than its scene, {pool.filenames[row]}"
+                self.found.add(self.layout.relative(batch.path), batch.first + k, problem, filename)
 
     def _compare(self, split: str, arrays: SplitArrays, batch: "_Batch", said: Said) -> None:
         """Compares a batch of JSON's questions with the arrays' rows."""
@@ -378,47 +435,34 @@ class _Check:
 
     # Between splits
 
-    def _check_shared(self, splits: Mapping[str, SplitArrays], pools: Mapping[str, Pool]) -> None:
+    def _check_shared(self, splits: Mapping[str, SplitArrays], used: Mapping[str, Rows]) -> None:
         """No picture is in two splits, under whatever name."""
-        sums = self._checksums()
         for a, b in combinations(splits, 2):
             if {a, b} <= MAY_SHARE:
                 continue
-            in_a, in_b = splits[a], splits[b]
-            marks = {mark: index for index in in_a.used for mark in _marks(pools[in_a.pool].get(index), sums)}
-            for index in in_b.used:
-                scene = pools[in_b.pool].get(index)
-                twins = {marks[mark] for mark in _marks(scene, sums) if mark in marks}
-                for twin in sorted(twins):
-                    value = f"{in_a.pool}[{twin}]"
-                    self.found.add(f"scenes/{in_b.pool}", index, f"a picture of {b} is also in {a}", value)
+            in_a, in_b = self.pools[splits[a].pool], self.pools[splits[b].pool]
+            twins = np.asarray(self.pools.twins(in_a.name, in_b.name), dtype=np.int64).reshape(-1, 2)
+            both = np.isin(twins[:, 0], used[a]) & np.isin(twins[:, 1], used[b])
+            for mine, theirs in twins[both].tolist():
+                problem, value = f"a picture of {b} is also in {a}", f"{in_a.name}[{in_a.indices[mine]}]"
+                self.found.add(f"scenes/{in_b.name}", int(in_b.indices[theirs]), problem, value)
 
-    def _checksums(self) -> Mapping[str, str]:
-        """The checksum of each PNG file in the manifest, by name; none before there is a manifest."""
-        if not self.layout.manifest.is_file():
-            return {}
-        files: Mapping[str, Any] = read_json(self.layout.manifest).get("files", {})
-        return {
-            name.rpartition("/")[2]: each["sha256"]
-            for name, each in files.items()
-            if name.startswith("images/") and name.endswith(".png")
-        }
-
-    def _check_pictures(self, pool: str, scenes: Pool) -> None:
+    def _check_pictures(self, pool: PoolScenes, rows: Rows) -> None:
         """Every scene in use has its picture in each form that the pool has."""
-        folder, packed = self.layout.pictures(pool), self.layout.pictures_h5(pool)
+        folder, packed = self.layout.pictures(pool.name), self.layout.pictures_h5(pool.name)
         if folder.is_dir():
             there = {path.name for path in folder.iterdir()}
-            for index, scene in scenes.items():
-                if scene.image_filename not in there:
-                    self.found.add(f"images/{pool}", index, "no such picture", scene.image_filename)
+            for row in rows.tolist():
+                if pool.filenames[row] not in there:
+                    place, name = f"images/{pool.name}", pool.filenames[row]
+                    self.found.add(place, int(pool.indices[row]), "no such picture", name)
         if packed.is_file():
             with h5py.File(packed, "r") as file:
-                rows = set(file["indices"][:].tolist())
-            for index in sorted(scenes.keys() - rows):
+                stored = file["indices"][:]
+            for index in np.setdiff1d(pool.indices[rows], stored).tolist():
                 self.found.add(self.layout.relative(packed), index, "no such picture", index)
         if not folder.is_dir() and not packed.is_file():
-            self.found.add(f"images/{pool}", None, "no pictures of the pool", pool)
+            self.found.add(f"images/{pool.name}", None, "no pictures of the pool", pool.name)
 
 
 @dataclass(frozen=True)
@@ -435,16 +479,6 @@ class _Batch:
         return parse_question(self.path, self.first + k, *self.rows[k])
 
 
-def _batches(rows: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:
-    while batch := list(islice(rows, _BATCH)):
+def _batches(rows: Iterator[T], n: int) -> Iterator[list[T]]:
+    while batch := list(islice(rows, n)):
         yield batch
-
-
-def _marks(scene: FinishedScene | None, sums: Mapping[str, str]) -> list[str | bytes]:
-    """What no two pictures may have in common: a name, the same objects in the same places, bytes."""
-    if scene is None:
-        return []
-    marks: list[str | bytes] = [scene.image_filename, scene.look]
-    if scene.image_filename in sums:
-        marks.append(sums[scene.image_filename])
-    return marks

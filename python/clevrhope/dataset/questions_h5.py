@@ -24,12 +24,13 @@ from dataclasses import dataclass, fields
 from math import prod
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import h5py
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import deflate_chunks
+from clevrhope._core import deflate_chunks, inflate_chunks
 from clevrhope.atomic import write_whole
 from clevrhope.errors import DatasetError
 
@@ -161,8 +162,9 @@ def read_questions(path: Path) -> QuestionArrays:
     """
     try:
         with h5py.File(path, "r") as file:
-            return QuestionArrays(**{each.name: file[each.name][:] for each in fields(QuestionArrays)})
-    except (OSError, KeyError) as error:
+            arrays = {each.name: file[each.name] for each in fields(QuestionArrays)}
+            return QuestionArrays(**{name: _rows(each, 0, len(each)) for name, each in arrays.items()})
+    except (OSError, KeyError, ValueError) as error:
         raise DatasetError(f"{path}: no question file of clevrhope ({error})") from error
 
 
@@ -176,9 +178,25 @@ def read_question_blocks(path: Path, *, n_rows: int) -> Iterator[QuestionArrays]
         with h5py.File(path, "r") as file:
             arrays = {each.name: file[each.name] for each in fields(QuestionArrays)}
             for begin in range(0, len(arrays["answers"]), n_rows):
-                yield QuestionArrays(**{name: each[begin : begin + n_rows] for name, each in arrays.items()})
-    except (OSError, KeyError) as error:
+                end = min(begin + n_rows, len(arrays["answers"]))
+                yield QuestionArrays(**{name: _rows(each, begin, end) for name, each in arrays.items()})
+    except (OSError, KeyError, ValueError) as error:
         raise DatasetError(f"{path}: no question file of clevrhope ({error})") from error
+
+
+def _rows(dataset: h5py.Dataset, begin: int, end: int) -> npt.NDArray[Any]:
+    """Rows of an array. Of one that was written here, the chunks are unpacked on all cores."""
+    packed = dataset.compression == "gzip" and dataset.shuffle == (dataset.dtype.itemsize > 1)
+    if not packed or end <= begin or dataset.dtype.byteorder == ">":
+        rows: npt.NDArray[Any] = dataset[begin:end]
+        return rows
+    chunk_rows, rest = dataset.chunks[0], (0,) * (dataset.ndim - 1)
+    first = begin // chunk_rows * chunk_rows
+    chunks = [dataset.id.read_direct_chunk((at, *rest))[1] for at in range(first, end, chunk_rows)]
+    item = dataset.dtype.itemsize
+    unpacked = inflate_chunks(chunks, item_size=item, chunk_size=chunk_rows * prod(dataset.shape[1:]) * item)
+    rows = unpacked.view(dataset.dtype).reshape(-1, *dataset.shape[1:])
+    return rows[begin - first : end - first]
 
 
 def read_scenes_in_use(path: Path) -> tuple[str, Ints]:

@@ -234,15 +234,23 @@ class QuestionTally:
             self._answers[code // len(answers), answers[code % len(answers)]] += n
         for token, n in _counted(rows.programs[:, 1]).items():  # in prefix order the last function is first
             self._answer_types[answer_type(tokens[token])] += n
-        punctuation = [k for k, word in enumerate(words) if not _WORD.fullmatch(word)]
-        n_marks = np.isin(rows.questions, punctuation).sum(axis=1)
+        is_mark = np.array([not _WORD.fullmatch(word) for word in words])
+        n_marks = is_mark[rows.questions].sum(axis=1)
         self._words.update(_counted(rows.question_lengths - 2 - n_marks))  # <START> and <END> apart
         self._functions.update(_counted(rows.program_lengths - 2))
-        for token, name in enumerate(tokens):
-            if relation := relation_of(name):
-                self._relations[relation] += int((rows.programs == token).any(axis=1).sum())
-        spatial = [token for token, name in enumerate(tokens) if name.startswith("relate[")]
-        self._relations_a_question.update(_counted(np.isin(rows.programs, spatial).sum(axis=1)))
+        relations = sorted({relation for name in tokens if (relation := relation_of(name))})
+        flags = np.array(
+            [
+                sum(1 << k for k, relation in enumerate(relations) if relation == relation_of(t))
+                for t in tokens
+            ],
+            dtype=np.int64,
+        )
+        asked = np.bitwise_or.reduce(flags[rows.programs], axis=1)
+        for k, relation in enumerate(relations):
+            self._relations[relation] += int((asked >> k & 1).sum())
+        is_spatial = np.array([name.startswith("relate[") for name in tokens])
+        self._relations_a_question.update(_counted(is_spatial[rows.programs].sum(axis=1)))
         self._pictures.update(_counted(rows.image_idxs))
         needed = rows.relation_needed
         relational = (needed >= 0).any(axis=1)
@@ -321,13 +329,46 @@ class SceneTally:
         indices = np.array(self._indices, dtype=np.int32)
         starts = np.array(self._starts, dtype=np.int64)
         looks = np.array(self._looks, dtype=np.int32)
-        order = np.argsort(indices, kind="stable")
-        lengths = np.diff(starts)[order]
-        ends = np.cumsum(lengths)
-        places = np.arange(len(looks)) + np.repeat(starts[order] - ends + lengths, lengths)
-        return SceneCounts(
-            indices[order], np.concatenate([[0], ends]), looks[places], tuple(self._combinations)
-        )
+        return _sorted_scenes(indices, starts, looks, self._combinations)
+
+
+def count_scenes(
+    indices: npt.NDArray[Any],
+    n_objects: npt.NDArray[Any],
+    attributes: npt.NDArray[Any],
+    types: Sequence[tuple[str, Sequence[str]]],
+) -> SceneCounts:
+    """Counts scenes that were read already.
+
+    Args:
+        indices: (S,) of the scenes, each once.
+        n_objects: (S,) objects of each.
+        attributes: (O, T) the number of each object's value of each type, scene by scene.
+        types: T types and their values by number.
+    """
+    sizes = [len(values) for _, values in types]
+    codes = np.ravel_multi_index(tuple(attributes.T.astype(np.int64)), sizes)
+    used, looks = np.unique(codes, return_inverse=True)
+    combined = np.stack(np.unravel_index(used, sizes), axis=1).tolist()
+    named = [
+        tuple(sorted((kind, values[number]) for (kind, values), number in zip(types, numbers, strict=True)))
+        for numbers in combined
+    ]
+    return _sorted_scenes(
+        indices.astype(np.int32), np.concatenate([[0], np.cumsum(n_objects, dtype=np.int64)]), looks, named
+    )
+
+
+def _sorted_scenes(
+    indices: Ints, starts: npt.NDArray[np.int64], looks: npt.NDArray[Any], named: Sequence[tuple[Value, ...]]
+) -> SceneCounts:
+    order = np.argsort(indices, kind="stable")
+    lengths = np.diff(starts)[order]
+    ends = np.cumsum(lengths)
+    places = np.arange(len(looks)) + np.repeat(starts[order] - ends + lengths, lengths)
+    return SceneCounts(
+        indices[order], np.concatenate([[0], ends]), looks[places].astype(np.int32), tuple(named)
+    )
 
 
 def read_scene_counts(shards: Iterable[Path]) -> SceneCounts:
@@ -435,8 +476,9 @@ def pictures_shared(used: Sequence[Ints]) -> tuple[int, int]:
 
 
 def _counted(values: npt.NDArray[Any]) -> dict[int, int]:
-    found, counts = np.unique(values, return_counts=True)
-    return {int(value): int(count) for value, count in zip(found, counts, strict=True)}
+    """Of whole numbers from 0 on, how often each is there."""
+    counts = np.bincount(values)
+    return {value: n for value, n in enumerate(counts.tolist()) if n}
 
 
 def _sorted(counts: Mapping[Any, int]) -> dict[Any, int]:

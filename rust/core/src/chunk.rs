@@ -4,7 +4,7 @@
 //! any HDF5 library reads what a file holds of them. Here they use all cores, and the compressor is one whose
 //! output depends on its input alone.
 
-use libdeflater::{CompressionLvl, Compressor};
+use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -16,6 +16,8 @@ pub enum ChunkError {
     Shape { bytes: usize, row: usize, item: usize },
     #[error("a chunk of {0} bytes did not fit into what was reckoned for it")]
     Bound(usize),
+    #[error("chunk {0} is broken: it does not hold what a chunk of this array holds")]
+    Broken(usize),
 }
 
 /// How an array is cut.
@@ -59,10 +61,34 @@ fn shuffle(part: &[u8], item: usize, size: usize, shuffled: &mut Vec<u8>) {
     }
 }
 
+/// The chunks of an array, each `size` bytes of elements of `item` bytes, unpacked end to end. Uses all cores.
+///
+/// # Errors
+/// `Broken` for a chunk that is cut off, or of another size.
+pub fn inflate_chunks<C: AsRef<[u8]> + Sync>(chunks: &[C], item: usize, size: usize) -> Result<Vec<u8>, ChunkError> {
+    if item == 0 || size == 0 || !size.is_multiple_of(item) {
+        return Err(ChunkError::Shape { bytes: size, row: size, item });
+    }
+    let mut bytes = vec![0; size * chunks.len()];
+    let inflate = |(decompressor, shuffled): &mut (Decompressor, Vec<u8>),
+                   (number, (to, chunk)): (usize, (&mut [u8], &C))| {
+        let whole = decompressor.zlib_decompress(chunk.as_ref(), shuffled).is_ok_and(|len| len == size);
+        if !whole {
+            return Err(ChunkError::Broken(number));
+        }
+        for (place, plane) in shuffled.chunks_exact(size / item).enumerate() {
+            to.chunks_exact_mut(item).zip(plane).for_each(|(element, byte)| element[place] = *byte);
+        }
+        Ok(())
+    };
+    let places = bytes.par_chunks_exact_mut(size).zip(chunks).enumerate();
+    places.map_init(|| (Decompressor::new(), vec![0; size]), inflate).collect::<Result<(), _>>()?;
+    Ok(bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use libdeflater::Decompressor;
 
     #[test]
     fn a_chunk_inflates_to_its_shuffled_rows() {
@@ -74,6 +100,17 @@ mod tests {
         assert_eq!(Decompressor::new().zlib_decompress(&chunks[1], &mut last).unwrap(), 16);
         // The third row's two elements, and a row of zeros.
         assert_eq!(last, [0x10, 0x14, 0, 0, 0x0c, 0x0f, 0, 0, 0x08, 0x0a, 0, 0, 0x04, 0x05, 0, 0]);
+    }
+
+    #[test]
+    fn chunks_unpack_to_what_was_packed() {
+        let values: Vec<u8> = (0..10_000u32).flat_map(|value| (value * value).to_le_bytes()).collect();
+        let cut = Cut { item: 4, row: 16, rows: 100, level: 1 };
+        let chunks = deflate_chunks(&values, cut).unwrap();
+        assert_eq!(inflate_chunks(&chunks, 4, 1_600).unwrap(), values);
+        assert!(matches!(inflate_chunks(&chunks, 4, 1_604), Err(ChunkError::Broken(0))));
+        let cut_off = [&chunks[0][..], &chunks[1][..chunks[1].len() / 2]];
+        assert!(matches!(inflate_chunks(&cut_off, 4, 1_600), Err(ChunkError::Broken(1))));
     }
 
     #[test]

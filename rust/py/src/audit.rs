@@ -1,15 +1,18 @@
 //! Token rows and scenes in, what the audit reads in them out, as columns.
 
 use crate::convert;
-use crate::errors::VocabularyError;
-use crate::scenes::PySceneGraphs;
+use crate::errors::{SceneError, VocabularyError};
 use crate::vocabulary::PyVocabulary;
-use clevrhope_core::audit::{ProgramReader, Rows, Spoken, SpokenReader, Word, WordReader, read_rows};
+use clevrhope_core::Vocabulary;
+use clevrhope_core::audit::{FinishedScenes, ProgramReader, Rows, Spoken, SpokenReader, Word, WordReader, read_rows};
+use clevrhope_core::vocab::N_TYPES;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use rayon::prelude::*;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 /// Reads finished questions apart from what made them.
 #[pyclass(name = "AuditReader", module = "clevrhope._core", frozen)]
@@ -17,6 +20,63 @@ pub struct PyAuditReader {
     programs: ProgramReader,
     words: Option<WordReader>,
     spoken: SpokenReader,
+}
+
+/// The scenes of finished files.
+#[pyclass(name = "AuditScenes", module = "clevrhope._core", frozen)]
+pub struct PyAuditScenes {
+    vocab: Arc<Vocabulary>,
+    scenes: FinishedScenes,
+}
+
+#[pymethods]
+impl PyAuditScenes {
+    #[staticmethod]
+    fn read(py: Python<'_>, vocabulary: &PyVocabulary, paths: Vec<PathBuf>) -> PyResult<Self> {
+        let vocab = vocabulary.0.clone();
+        let scenes = py.detach(|| FinishedScenes::read(&paths, &vocab));
+        Ok(Self { scenes: scenes.map_err(|error| SceneError::new_err(error.to_string()))?, vocab })
+    }
+
+    fn __len__(&self) -> usize {
+        self.scenes.len()
+    }
+
+    #[getter]
+    fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        PyArray1::from_slice(py, &self.scenes.indices)
+    }
+
+    #[getter]
+    fn filenames(&self) -> &[String] {
+        &self.scenes.filenames
+    }
+
+    #[getter]
+    fn looks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        PyArray1::from_slice(py, &self.scenes.looks)
+    }
+
+    #[getter]
+    fn places<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
+        PyArray1::from_slice(py, &self.scenes.places)
+    }
+
+    #[getter]
+    fn n_objects<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
+        PyArray1::from_iter(py, self.scenes.attributes().map(|objects| objects.len() as u8))
+    }
+
+    #[getter]
+    fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
+        let values: Vec<u8> = self.scenes.attributes().flatten().flatten().copied().collect();
+        convert::to_matrix(py, values, N_TYPES)
+    }
+
+    fn holding<'py>(&self, py: Python<'py>, values: Vec<(String, String)>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+        let holding = self.scenes.holding(&self.vocab, &values);
+        Ok(PyArray1::from_vec(py, holding.map_err(|error| VocabularyError::new_err(error.to_string()))?))
+    }
 }
 
 /// Rows of tokens and how many there are in each, of words and of programs; answers, image indices, families;
@@ -89,8 +149,8 @@ impl PyAuditReader {
         py: Python<'py>,
         questions: PyReadonlyArray2<'py, i32>,
         programs: PyReadonlyArray2<'py, i32>,
-        scenes: &PySceneGraphs,
-        scene_idxs: PyReadonlyArray1<'py, u32>,
+        scenes: &PyAuditScenes,
+        scene_idxs: PyReadonlyArray1<'py, i64>,
     ) -> PyResult<Columns<'py>> {
         let rows = Rows {
             questions: questions.as_slice()?,
@@ -102,10 +162,7 @@ impl PyAuditReader {
         if rows.question_width == 0 || rows.program_width == 0 {
             return Err(PyValueError::new_err("rows of tokens have no width"));
         }
-        let findings = py.detach(|| {
-            let views: Vec<_> = scenes.0.graphs.iter().map(|graph| graph.view()).collect();
-            read_rows(&self.programs, self.words.as_ref(), rows, &views)
-        });
+        let findings = py.detach(|| read_rows(&self.programs, self.words.as_ref(), rows, &scenes.scenes));
         let findings = findings.map_err(|error| PyIndexError::new_err(error.to_string()))?;
         Ok((
             PyArray1::from_iter(py, findings.iter().map(|finding| finding.by_program)),

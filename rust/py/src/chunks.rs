@@ -1,10 +1,24 @@
-//! Array rows in, HDF5 chunks as bytes out.
+//! Array rows in, HDF5 chunks as bytes out, and back.
 
 use clevrhope_core::chunk::{self, ChunkError, Cut};
-use numpy::{PyReadonlyArray2, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
+
+#[pyfunction]
+#[pyo3(signature = (chunks, *, item_size, chunk_size))]
+pub fn inflate_chunks(
+    py: Python<'_>,
+    chunks: Vec<PyBackedBytes>,
+    item_size: usize,
+    chunk_size: usize,
+) -> PyResult<Bound<'_, PyArray1<u8>>> {
+    let bytes = py.detach(|| chunk::inflate_chunks(&chunks, item_size, chunk_size));
+    let bytes = bytes.map_err(|error: ChunkError| PyValueError::new_err(error.to_string()))?;
+    Ok(PyArray1::from_vec(py, bytes))
+}
 
 #[pyfunction]
 #[pyo3(signature = (rows, *, item_size, chunk_rows, level))]

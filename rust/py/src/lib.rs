@@ -19,9 +19,9 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::audit::PyAuditReader;
+    use super::audit::{PyAuditReader, PyAuditScenes};
     #[pymodule_export]
-    use super::chunks::deflate_chunks;
+    use super::chunks::{deflate_chunks, inflate_chunks};
     #[pymodule_export]
     use super::programs::{PyProgramTokens, PyPrograms, execute, execute_batch, execute_tokens, trace};
     #[pymodule_export]

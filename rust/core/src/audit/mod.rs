@@ -5,14 +5,15 @@
 //! and neither code nor definitions. Programs are read as trees of tokens, words as noun phrases.
 
 mod program;
+mod scenes;
 mod spoken;
 mod words;
 
 pub use program::ProgramReader;
+pub use scenes::{FinishedScenes, SceneFileError};
 pub use spoken::{Spoken, SpokenError, SpokenReader};
 pub use words::{Word, WordReader};
 
-use crate::scene::SceneView;
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -26,7 +27,7 @@ pub enum AuditError {
     #[error("\"{value}\" is no {kind} of the vocabulary")]
     Value { kind: String, value: String },
     #[error("row {row} is about scene {scene}, of {scenes}")]
-    Scene { row: usize, scene: usize, scenes: usize },
+    Scene { row: usize, scene: i64, scenes: usize },
     #[error("{questions} rows of words, {programs} of programs and {scenes} scenes for them")]
     Shape { questions: usize, programs: usize, scenes: usize },
 }
@@ -42,7 +43,7 @@ pub struct Finding {
     pub answer: i32,
 }
 
-/// A `unique` met a set that has not one member.
+/// A `unique` met a set that has not one member, or there is no scene.
 pub const NO_ANSWER: i32 = -1;
 /// The tokens are no program.
 pub const NO_PROGRAM: i32 = -2;
@@ -58,8 +59,8 @@ pub struct Rows<'a> {
     /// `program_width` to a row.
     pub programs: &'a [i32],
     pub program_width: usize,
-    /// By row, a place in the list of scenes.
-    pub scenes: &'a [u32],
+    /// By row, a place in the list of scenes, or -1 for a scene that is not there: the row has no answer.
+    pub scenes: &'a [i64],
 }
 
 /// Looks at every row; uses all cores.
@@ -67,7 +68,7 @@ pub fn read_rows(
     programs: &ProgramReader,
     words: Option<&WordReader>,
     rows: Rows<'_>,
-    scenes: &[SceneView<'_>],
+    scenes: &FinishedScenes,
 ) -> Result<Vec<Finding>, AuditError> {
     let n = rows.scenes.len();
     let (n_questions, n_programs) =
@@ -76,16 +77,17 @@ pub fn read_rows(
         return Err(AuditError::Shape { questions: n_questions, programs: n_programs, scenes: n });
     }
     let look = |row: usize| {
-        let scene = rows.scenes[row] as usize;
-        let Some(view) = scenes.get(scene) else {
+        let scene = rows.scenes[row];
+        let view = usize::try_from(scene).ok().and_then(|scene| scenes.view(scene));
+        if view.is_none() && scene != -1 {
             return Err(AuditError::Scene { row, scene, scenes: scenes.len() });
-        };
+        }
         let program = between_marks(&rows.programs[row * rows.program_width..][..rows.program_width]);
         let question = between_marks(&rows.questions[row * rows.question_width..][..rows.question_width]);
         Ok(Finding {
             by_program: programs.mentions(program),
             by_words: words.is_some_and(|words| words.mentions(question)),
-            answer: programs.answer(program, *view),
+            answer: view.map_or(NO_ANSWER, |view| programs.answer(program, view)),
         })
     };
     (0..n).into_par_iter().with_min_len(256).map(look).collect()

@@ -81,12 +81,7 @@ impl ProgramReader {
         if pair.len() > MOST_VALUES {
             return Err(AuditError::TooMany(pair.len()));
         }
-        let mut held = Vec::new();
-        for (kind, value) in pair {
-            let found = TYPE_NAMES.iter().position(|name| name == kind);
-            let found = found.and_then(|kind| Some((kind, vocab.value(kind, value)?)));
-            held.push(found.ok_or_else(|| AuditError::Value { kind: kind.clone(), value: value.clone() })?);
-        }
+        let held = find_values(vocab, pair)?;
         let number = |name: &str| answers.iter().position(|answer| answer == name).map_or(UNKNOWN_ANSWER, |i| i as i32);
         let values_of = |kind: usize| (0..vocab.n_values(kind)).map(|v| number(vocab.value_name(kind, v))).collect();
         Ok(Self {
@@ -196,6 +191,16 @@ impl ProgramReader {
         *rest = others;
         Some(usize::try_from(first).ok().and_then(|i| self.tokens.get(i).copied()).unwrap_or(Token::Unknown))
     }
+}
+
+/// The numbers of values, each given as type and value.
+pub(super) fn find_values(vocab: &Vocabulary, values: &[(String, String)]) -> Result<Vec<(usize, usize)>, AuditError> {
+    let find = |(kind, value): &(String, String)| {
+        let found = TYPE_NAMES.iter().position(|name| name == kind);
+        let found = found.and_then(|kind| Some((kind, vocab.value(kind, value)?)));
+        found.ok_or_else(|| AuditError::Value { kind: kind.clone(), value: value.clone() })
+    };
+    values.iter().map(find).collect()
 }
 
 /// Each alternative with a value added.
