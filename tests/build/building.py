@@ -25,6 +25,7 @@ def request(out: Path, **changes: Any) -> Request:
     config = PRESETS["demo"]
     config = replace(config, sizes=replace(config.sizes, **changes.pop("sizes", {})))
     config = replace(config, images=changes.pop("images", config.images))
+    config = replace(config, question_json=changes.pop("question_json", config.question_json))
     asked = Request(out=out, hops=("rubber_cylinder",), config=config, seed=5)
     return replace(asked, **changes)
 

@@ -138,3 +138,30 @@ def test_the_manifest_lists_every_file_with_size_and_checksum(tmp_path: Path, ma
         assert (tmp_path / "out" / name).stat().st_size == each["bytes"]
     assert manifest["complete"] is True
     assert str(tmp_path) not in json.dumps(manifest)
+
+
+def test_question_files_can_be_left_out_and_added_later(tmp_path: Path, make: Make) -> None:
+    without, layout = tmp_path / "without", Layout(tmp_path / "without")
+    make(without, question_json=False)
+    assert not list(without.glob("hops/*/*_questions.json"))
+    assert "HDF5 and JSON agree" not in layout.hop_datasheet("rubber_cylinder").read_text()
+    make(tmp_path / "with")
+    assert "HDF5 and JSON agree" in Layout(tmp_path / "with").hop_datasheet("rubber_cylinder").read_text()
+    for split in SPLITS:
+        path = layout.questions_h5("rubber_cylinder", split)
+        assert path.read_bytes() == (tmp_path / "with" / layout.relative(path)).read_bytes()
+    make(without)
+    assert tree(without) == tree(tmp_path / "with")
+
+
+def test_a_split_with_a_question_file_keeps_it(tmp_path: Path, make: Make) -> None:
+    layout = Layout(tmp_path / "out")
+    make(layout.root)
+    before = stamps(layout.root / "hops")
+    make(layout.root, hops=("rubber_cylinder", "cyan_cylinder"), question_json=False)
+    after = stamps(layout.root / "hops")
+    assert all(after[name] == stamp for name, stamp in before.items() if not described(name))
+    assert not list(layout.hop("cyan_cylinder").glob("*.json"))
+    make(layout.root, sizes=LARGER, question_json=False)
+    rows = list(read_row_lines(layout.questions_json("rubber_cylinder", "train")))
+    assert len(rows) == LARGER["train"]
