@@ -376,11 +376,11 @@ class SplitStream:
             SplitError: no more eligible scenes, or no question on them; says which predicate starves it.
         """
 
-    def skip(self, n_windows: int) -> None:
-        """Passes over windows whose questions are there already.
+    def skip(self, n_windows: int) -> npt.NDArray[np.uint64]:
+        """Passes over windows without asking; gives the indices of their scenes, in order.
 
         Raises:
-            SplitError: no more eligible scenes.
+            SplitError: as `next`.
         """
 
     def time_attempts(self, n_windows: int) -> npt.NDArray[np.uint64]:

@@ -9,6 +9,7 @@ import secrets
 import signal
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +18,7 @@ import click
 from clevrhope.errors import ClevrhopeError
 
 if TYPE_CHECKING:
-    from clevrhope.build import Request, Summary
+    from clevrhope.build import PartSummary, Request, Summary
     from clevrhope.progress import Progress
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -127,12 +128,45 @@ def _dataset_options(command: _Command) -> _Command:
 
 @commands.command()
 @_dataset_options
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Only the I-th of N parts, each for a machine and a folder of its own; merge joins them.",
+)
 def build(**choices: Any) -> None:
     """Makes a dataset, or extends the one in the folder; run it again after any stop to go on."""
     from clevrhope.build import build as run
+    from clevrhope.build import build_part, parse_shard
 
     request = _request(choices)
-    summary = run(request, progress=_progress(choices))
+    if choices["shard"] is None:
+        _tell(choices, run(request, progress=_progress(choices)))
+    else:
+        # A seed that was drawn would be another one on each machine.
+        given = replace(request, seed=choices["seed"])
+        part = build_part(given, parse_shard(choices["shard"]), progress=_progress(choices))
+        if choices["as_json"]:
+            click.echo(json.dumps(_part_json(part)))
+        elif not choices["quiet"]:
+            click.echo(
+                f"\n{part.folder}: part {part.shard}, {part.n_splits} splits, {part.n_pictures:,} pictures\n"
+                f"When all {part.shard.of} are there: clevrhope merge PART... --out DIR, with build's options"
+            )
+
+
+@commands.command()
+@click.argument("parts", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PART...")
+@_dataset_options
+def merge(parts: tuple[Path, ...], **choices: Any) -> None:
+    """Joins what `build --shard` made into --out, the same bytes as one machine's; takes build's options."""
+    from clevrhope.build import merge as run
+
+    request = replace(_request(choices), seed=choices["seed"])
+    _tell(choices, run(parts, request, progress=_progress(choices)))
+
+
+def _tell(choices: dict[str, Any], summary: "Summary") -> None:
+    """Prints what a run left behind."""
     if choices["as_json"]:
         click.echo(json.dumps(_summary_json(summary)))
     elif not choices["quiet"]:
@@ -463,6 +497,16 @@ def _summary_json(summary: "Summary") -> dict[str, Any]:
         "seconds": round(summary.seconds, 3),
         "splits": summary.splits,
         "contact_sheet": str(summary.contact_sheet),
+    }
+
+
+def _part_json(part: "PartSummary") -> dict[str, Any]:
+    return {
+        "folder": str(part.folder),
+        "shard": str(part.shard),
+        "splits": part.n_splits,
+        "pictures": part.n_pictures,
+        "seconds": round(part.seconds, 3),
     }
 
 

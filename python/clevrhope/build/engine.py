@@ -72,15 +72,7 @@ class Engine:
         Raises:
             SplitError: a predicate starves the split; says which, after a bounded search.
         """
-        questions = SplitStream(
-            self._scan(stream.pool),
-            self.templates,
-            split=split,
-            pair=None if pair is None else list(pair),
-            scenes=stream.predicate,
-            questions=stream.predicate,
-            questions_per_scene=stream.questions_per_scene,
-        )
+        questions = self._opened(split, stream, pair)
         done = 0
         while done < n:
             batch = questions.next(_n_windows(n - done, stream))
@@ -88,6 +80,14 @@ class Engine:
                 batch = batch.take(0, n - done)
             yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
+
+    def eligible_scenes(self, split: str, stream: StreamSplit, pair: Pair | None, n: int) -> Ints:
+        """The first n scenes of a pool that a streamed split may ask about, found without asking.
+
+        Raises:
+            SplitError: there are none, after a bounded search.
+        """
+        return self._opened(split, stream, pair).skip(-(-n // WINDOW))[:n].astype(np.int32)
 
     def minimal(
         self, split: str, pool: MinimalPool, places: Sequence[int], *, rows: bool
@@ -110,6 +110,17 @@ class Engine:
         for begin in range(0, len(indices), SCENES_A_BATCH):
             some = indices[begin : begin + SCENES_A_BATCH].astype(np.uint64)
             yield sample_scenes(self.world, seed=self.seed, pool=pool, indices=some).json_rows()
+
+    def _opened(self, split: str, stream: StreamSplit, pair: Pair | None) -> SplitStream:
+        return SplitStream(
+            self._scan(stream.pool),
+            self.templates,
+            split=split,
+            pair=None if pair is None else list(pair),
+            scenes=stream.predicate,
+            questions=stream.predicate,
+            questions_per_scene=stream.questions_per_scene,
+        )
 
     def _scan(self, pool: str) -> PoolScan:
         """The pool's scenes as questions see them, looked at once for all splits."""

@@ -68,16 +68,18 @@ def build(
     began = monotonic()
     progress = progress or Silent()
     resolved = resolve(request)
+    if resolved.manifest.shard is not None:
+        raise DatasetError(f"{request.out}: one machine's part, made by build --shard; choose another --out")
     with ExitStack() as stack:
         # What is bound to fail is told before there is a folder.
-        _try_each_split(resolved)
+        try_each_split(resolved)
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
         stack.enter_context(locked(request.out))
         # Another run may have changed the folder before this one held it.
         resolved = replace(resolve(request), engine=resolved.engine)
         sweep(request.out)
-        manifest = _begun(resolved)
-        manifest = _text(resolved, manifest, progress)
+        manifest = begun(resolved)
+        manifest = write_text(resolved, manifest, progress)
         used = scenes_in_use(manifest, resolved)
         manifest = _scenes(resolved, manifest, used, progress)
         work = missing_pictures(used, resolved.layout)
@@ -118,14 +120,14 @@ def open_renderer(
     return stack.enter_context(CyclesRenderer(look=look, settings=settings, workers=workers))
 
 
-def _try_each_split(resolved: Resolved) -> None:
+def try_each_split(resolved: Resolved) -> None:
     """Asks the first questions of what is missing, so that a split that nothing can fill is told at once."""
     for job in resolved.jobs:
         if not job.finished:
             next(questions_of(replace(job, goal=1), resolved))
 
 
-def _begun(resolved: Resolved) -> Manifest:
+def begun(resolved: Resolved) -> Manifest:
     """The manifest at the start of the run: bound, not complete; on disk before anything else is."""
     rendering = asdict(resolved.config.rendering) if resolved.request.render else resolved.manifest.rendering
     manifest = replace(
@@ -136,7 +138,8 @@ def _begun(resolved: Resolved) -> Manifest:
     return manifest
 
 
-def _text(resolved: Resolved, manifest: Manifest, progress: Progress) -> Manifest:
+def write_text(resolved: Resolved, manifest: Manifest, progress: Progress) -> Manifest:
+    """Writes the splits that are not finished; gives the manifest with them in it."""
     jobs = [job for job in resolved.jobs if not job.finished]
     for job in jobs:
         unit = "questions"

@@ -46,7 +46,7 @@ def write_split(job: Job, resolved: Resolved, manifest: Manifest, advance: Advan
     splits.setdefault(job.hop.name, {})[job.split] = entry
     files = {layout.relative(path): record(path) for path in ((h5, rows) if job.question_json else (h5,))}
     checked = {name: found for name, found in manifest.checked.items() if name != job.hop.name}
-    return replace(manifest.with_files(files), splits=_in_order(splits, resolved), checked=checked)
+    return replace(manifest.with_files(files), splits=in_order(splits, resolved), checked=checked)
 
 
 def scenes_in_use(manifest: Manifest, resolved: Resolved) -> dict[str, Ints]:
@@ -92,7 +92,7 @@ def stream_of(job: Job) -> StreamSplit:
     return (PLAIN_STREAMS if job.hop.pair is None else PAIR_STREAMS)[job.split]
 
 
-def _in_order(splits: Mapping[str, Mapping[str, Any]], resolved: Resolved) -> dict[str, dict[str, Any]]:
+def in_order(splits: Mapping[str, Mapping[str, Any]], resolved: Resolved) -> dict[str, dict[str, Any]]:
     """Pairs by name, splits in their canonical order: the order of runs must not show."""
     return {
         name: {

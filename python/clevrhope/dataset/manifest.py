@@ -55,6 +55,8 @@ class Manifest:
     """Path below the folder -> size and checksum, of every finished file but this one."""
     complete: bool = False
     """True when all that was asked for is there and checked."""
+    shard: Mapping[str, Any] | None = None
+    """Of one machine's part: which of how many it is, and the whole request; else nothing."""
 
     def with_files(self, files: Mapping[str, FileRecord]) -> "Manifest":
         """The manifest with these files added or replaced."""
@@ -98,6 +100,7 @@ def read_manifest(path: Path) -> Manifest | None:
             checked=raw["checked"],
             files={name: FileRecord(**each) for name, each in raw["files"].items()},
             complete=raw["complete"],
+            shard=raw.get("shard"),
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise DatasetError(f"{path}: not a manifest of clevrhope (at {error})") from error
@@ -119,6 +122,8 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         "pools": {name: manifest.pools[name] for name in sorted(manifest.pools)},
         "checked": manifest.checked,
     }
+    if manifest.shard is not None:
+        raw["shard"] = manifest.shard
     head = json.dumps(raw, indent=2, ensure_ascii=False)
     # A line a file: a paper-sized folder has 400,000 of them, and a diff should be readable.
     rows = ",\n".join(

@@ -132,10 +132,10 @@ impl PySplitStream {
         self.look(py, &mut state.stream, n_windows)
     }
 
-    fn skip(&self, py: Python<'_>, n_windows: usize) -> PyResult<()> {
+    fn skip<'py>(&self, py: Python<'py>, n_windows: usize) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
         self.look(py, &mut state.stream, n_windows)?;
-        state.stream.skip_windows(n_windows).map_err(to_python)
+        Ok(PyArray1::from_vec(py, state.stream.skip_windows(n_windows).map_err(to_python)?))
     }
 
     #[getter]

@@ -136,11 +136,10 @@ impl SplitStream {
         self.stopwatch = Some(stopwatch);
     }
 
-    /// Passes over windows whose questions are there already.
-    pub fn skip_windows(&mut self, count: usize) -> Result<(), SplitError> {
+    /// Passes over windows without asking; gives the indices of their scenes, in order.
+    pub fn skip_windows(&mut self, count: usize) -> Result<Vec<u64>, SplitError> {
         self.look_for(count)?;
-        self.waiting.drain(..count * WINDOW);
-        Ok(())
+        Ok(self.waiting.drain(..count * WINDOW).map(|(index, _)| index).collect())
     }
 
     /// How many windows are whole and wait to be asked about.
