@@ -362,6 +362,7 @@ class SplitStream:
         scenes: _Rule,
         questions: _Rule,
         questions_per_scene: int,
+        match_objects: bool = False,
     ) -> SplitStream:
         """A split by name, its held-out values, and which scenes and questions it takes.
 

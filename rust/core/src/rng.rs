@@ -21,6 +21,11 @@ impl StreamKey {
         Self(*hasher.finalize().as_bytes())
     }
 
+    /// For streams that are named after this one.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
     /// The generator of one index of this stream.
     pub fn at(&self, index: u64) -> StreamRng {
         let hash = blake3::keyed_hash(&self.0, &index.to_le_bytes());

@@ -93,7 +93,8 @@ impl PySplitStream {
 #[pymethods]
 impl PySplitStream {
     #[new]
-    #[pyo3(signature = (scan, templates, *, split, pair, scenes, questions, questions_per_scene))]
+    #[pyo3(signature = (scan, templates, *, split, pair, scenes, questions, questions_per_scene, match_objects = false))]
+    #[allow(clippy::too_many_arguments)] // All but two have names.
     fn new(
         scan: &PyPoolScan,
         templates: &PyTemplates,
@@ -102,12 +103,13 @@ impl PySplitStream {
         scenes: &str,
         questions: &str,
         questions_per_scene: u32,
+        match_objects: bool,
     ) -> PyResult<Self> {
         convert::same_vocabulary(&scan.vocab, &templates.vocab)?;
         let (vocab, scan) = (scan.vocab.clone(), scan.scan.clone());
         let holdout = pair.map(|pair| convert::holdout(&vocab, &pair)).transpose()?;
         let (scenes, questions) = (convert::scene_rule(scenes)?, convert::question_rule(questions)?);
-        let rule = SplitRule { name: split, scenes, questions, per_scene: questions_per_scene };
+        let rule = SplitRule { name: split, scenes, questions, per_scene: questions_per_scene, match_objects };
         let stream = SplitStream::new(scan.clone(), templates.templates.clone(), rule, holdout).map_err(to_python)?;
         let state = Mutex::new(State { stream, n_scenes: 0, work: SearchStats::default() });
         Ok(Self { scan, templates: templates.clone(), vocab, state })

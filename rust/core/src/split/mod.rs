@@ -1,7 +1,8 @@
 //! Splits: which scenes of a pool, and which questions on them, make a dataset.
 
 pub mod holdout;
-pub mod minimal;
+pub mod matching;
+mod minimal;
 pub mod scan;
 pub mod select;
 

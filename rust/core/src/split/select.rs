@@ -4,6 +4,7 @@
 //! nothing of each other, so they are made in parallel, and a longer split only extends a shorter one.
 
 use super::holdout::Holdout;
+use super::matching::{BLOCK, thin};
 use super::scan::{CHUNK, PoolScan};
 use crate::question::instantiate::{Instantiator, Question, Stopwatch};
 use crate::question::plan::Plan;
@@ -60,6 +61,8 @@ pub struct SplitRule {
     pub questions: QuestionRule,
     /// Questions wanted on a scene; one that gives fewer contributes fewer.
     pub per_scene: u32,
+    /// Eligible scenes are thinned until all numbers of objects are equally frequent.
+    pub match_objects: bool,
 }
 
 /// A run of windows: their questions in order, and what they took.
@@ -81,6 +84,8 @@ pub struct SplitStream {
     rule: SplitRule,
     holdout: Option<Holdout>,
     key: StreamKey,
+    /// Names the draws of scenes that stay when they are thinned.
+    matching: StreamKey,
     /// The next scene of the pool to look at.
     next: u64,
     /// Eligible scenes that wait to be asked about, in order; windows are cut from the front.
@@ -106,12 +111,14 @@ impl SplitStream {
         let vocab = scan.world().vocab();
         let plans = Arc::new(templates.plans(vocab));
         let key = question_key(&scan, &templates, &rule, holdout.as_ref());
+        let matching = StreamKey::new(&[b"match objects", key.as_bytes()]);
         let stream = Self {
             templates,
             plans,
             rule,
             holdout,
             key,
+            matching,
             next: 0,
             waiting: VecDeque::new(),
             looked_at: 0,
@@ -156,18 +163,39 @@ impl SplitStream {
         if self.looked_at >= most {
             return Err(self.no_scenes(found, self.looked_at));
         }
-        let chunk = self.scan.chunk(self.next / CHUNK)?;
-        let end = (self.next / CHUNK + 1) * CHUNK;
         let whole = self.waiting_windows();
-        self.looked_at += end - self.next;
-        let eligible = (self.next..end).filter(|&index| self.is_eligible(graph(&chunk, index)));
-        let eligible: Vec<Eligible> = eligible.map(|index| (index, Arc::clone(&chunk))).collect();
+        let began = self.next;
+        let mut eligible = self.eligible_in_chunk()?;
+        if self.rule.match_objects {
+            while !self.next.is_multiple_of(BLOCK) {
+                eligible.extend(self.eligible_in_chunk()?);
+            }
+            eligible = self.matched(eligible, began / BLOCK);
+        }
+        self.looked_at += self.next - began;
         self.waiting.extend(eligible);
-        self.next = end;
         if self.waiting_windows() > whole {
             self.looked_at = 0;
         }
         Ok(())
+    }
+
+    /// The eligible scenes of the next chunk.
+    fn eligible_in_chunk(&mut self) -> Result<Vec<Eligible>, SplitError> {
+        let chunk = self.scan.chunk(self.next / CHUNK)?;
+        let end = (self.next / CHUNK + 1) * CHUNK;
+        let eligible = (self.next..end).filter(|&index| self.is_eligible(graph(&chunk, index)));
+        let eligible = eligible.map(|index| (index, Arc::clone(&chunk))).collect();
+        self.next = end;
+        Ok(eligible)
+    }
+
+    /// A block's eligible scenes, thinned.
+    fn matched(&self, eligible: Vec<Eligible>, block: u64) -> Vec<Eligible> {
+        let config = self.scan.world().config();
+        let range = config.min_objects as usize..=config.max_objects as usize;
+        let n_objects = |(index, chunk): &Eligible| graph(chunk, *index).n_objects();
+        thin(eligible, n_objects, range, &self.matching, block)
     }
 
     /// The questions of the next windows, at most `count` and at most those that are whole.
@@ -244,6 +272,8 @@ impl SplitStream {
             SceneRule::Without => format!("are without {}", self.holdout_text()),
             SceneRule::With => format!("hold {}", self.holdout_text()),
         };
+        let matched = if self.rule.match_objects { ", thinned to equal numbers of objects" } else { "" };
+        let predicate = predicate + matched;
         SplitError::NoScenes {
             split: self.rule.name.clone(),
             pool: self.scan.pool().to_owned(),

@@ -29,7 +29,7 @@ fn holdout(vocab: &Vocabulary) -> Holdout {
 /// The first windows of a split, asked for so many at a time.
 fn questions(split: (&str, SceneRule, QuestionRule, u32), at_a_time: &[usize], n_threads: usize) -> Vec<Vec<Question>> {
     let (pool, scenes, questions, per_scene) = split;
-    let rule = SplitRule { name: pool.to_owned(), scenes, questions, per_scene };
+    let rule = SplitRule { name: pool.to_owned(), scenes, questions, per_scene, match_objects: false };
     let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, pool));
     let templates = Arc::new(TEMPLATES.set.clone());
     let holdout = holdout(WORLD.vocab());
@@ -64,6 +64,33 @@ fn a_split_is_the_same_at_any_number_of_threads_and_a_prefix_of_a_longer_one() {
         let apart = questions(split, &[1, 1], 2);
         assert!(!apart[0].is_empty() && !apart[1].is_empty());
         assert_eq!(whole, apart.concat());
+    }
+}
+
+#[test]
+fn matched_splits_have_each_number_of_objects_equally_often() {
+    let vocab = WORLD.vocab();
+    for (pool, scenes, questions, per_scene) in [TRAIN, OOD] {
+        let rule = SplitRule { name: pool.to_owned(), scenes, questions, per_scene, match_objects: true };
+        let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, pool));
+        let templates = Arc::new(TEMPLATES.set.clone());
+        let open = || SplitStream::new(scan.clone(), templates.clone(), rule.clone(), Some(holdout(vocab))).unwrap();
+        let indices = open().skip_windows(8).unwrap();
+        assert!(indices.is_sorted());
+        let mut counts = BTreeMap::new();
+        for &index in &indices {
+            let chunk = scan.chunk(index / 250).unwrap();
+            let scene = chunk[(index % 250) as usize].view();
+            assert_eq!(holdout(vocab).members(vocab, scene) != 0, scenes == SceneRule::With);
+            *counts.entry(scene.n_objects()).or_insert(0) += 1;
+        }
+        assert_eq!(counts.keys().copied().collect::<Vec<_>>(), (3..=10).collect::<Vec<_>>());
+        // A cut in the middle of the last block of 2,000 scenes shifts them by that block's few.
+        assert!(counts.values().all(|n| (230..=270).contains(n)), "{counts:?}");
+        let in_two = [open().skip_windows(3).unwrap(), open().skip_windows(8).unwrap()[750..].to_vec()].concat();
+        assert_eq!(in_two, indices);
+        let asked: BTreeSet<u64> = open().next_windows(1).unwrap().questions.iter().map(|q| q.scene).collect();
+        assert!(asked.iter().all(|scene| indices[..WINDOW].contains(scene)));
     }
 }
 
