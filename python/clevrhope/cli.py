@@ -87,6 +87,11 @@ def _dataset_options(command: _Command) -> _Command:
         ),
         click.option("--no-render", is_flag=True, help="Leave the pictures out; a later run can add them."),
         click.option(
+            "--match",
+            type=click.Choice(["none", "objects"]),
+            help="objects: thin scenes until all splits have the same numbers of objects.  [default: none]",
+        ),
+        click.option(
             "--no-json",
             is_flag=True,
             help="Leave CLEVR's JSON question files out, HDF5 says it all; a later run can add them.",
@@ -450,6 +455,7 @@ def _request(choices: dict[str, Any]) -> "Request":
         samples=choices["samples"],
         images=choices["images"],
         question_json=False if choices["no_json"] else None,
+        match=choices["match"],
         templates=choices["templates"],
         properties=choices["properties"],
     )

@@ -20,6 +20,9 @@ WINDOW = 250
 """Eligible scenes over which the questions of a split are balanced."""
 
 IMAGE_KINDS = ("png", "h5", "both")
+
+MATCH_KINDS = ("none", "objects")
+"""objects: scenes are thinned until 3, 4, ... 10 objects are equally frequent in every split."""
 """How pictures can be stored: a file each, one HDF5 file a pool, or both."""
 
 PAIR_SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
@@ -86,6 +89,8 @@ class Config:
     """How pictures are stored: one of `IMAGE_KINDS`."""
     question_json: bool = True
     """Whether each HDF5 file of questions has a question file of CLEVR's kind beside it."""
+    match: str = "none"
+    """What all splits are made to have in the same numbers: one of `MATCH_KINDS`."""
     rendering: RenderSettings = field(default_factory=RenderSettings)
     world: Mapping[str, Any] = field(default_factory=dict)
     """Constraints on scenes that differ from the defaults, as the core names them."""
@@ -139,6 +144,7 @@ def resolve_config(
     samples: int | None = None,
     images: str | None = None,
     question_json: bool | None = None,
+    match: str | None = None,
     templates: Path | None = None,
     properties: Path | None = None,
 ) -> Config:
@@ -167,6 +173,7 @@ def resolve_config(
         sizes=sizes,
         images=config.images if images is None else _image_kind("--images", images),
         question_json=config.question_json if question_json is None else question_json,
+        match=config.match if match is None else _match_kind("--match", match),
         rendering=rendering,
         templates=_folder("--templates", templates) if templates else config.templates,
         properties=properties or config.properties,
@@ -213,7 +220,7 @@ def _read_toml(file: Path) -> dict[str, Any]:
 def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """A configuration with the file's settings over it."""
     tables = {"sizes", "rendering", "world"}
-    plain = {"preset", "images", "question_json", "properties", "templates"}
+    plain = {"preset", "images", "question_json", "match", "properties", "templates"}
     _check_keys(raw, tables | plain, file, "")
     for table in tables & raw.keys():
         if not isinstance(raw[table], dict):
@@ -223,6 +230,7 @@ def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
         sizes=_replaced(config.sizes, raw.get("sizes", {}), file, "sizes"),
         images=_image_kind(f"{file}: images", _typed(raw, "images", str, config.images, file)),
         question_json=_typed(raw, "question_json", bool, config.question_json, file),
+        match=_match_kind(f"{file}: match", _typed(raw, "match", str, config.match, file)),
         rendering=_replaced(config.rendering, raw.get("rendering", {}), file, "rendering"),
         world={**config.world, **raw.get("world", {})},
     )
@@ -274,6 +282,12 @@ def _typed(raw: Mapping[str, Any], key: str, kind: type, default: Any, file: Pat
 def _image_kind(place: str, kind: str) -> str:
     if kind not in IMAGE_KINDS:
         raise ConfigError(f'{place}: unknown kind "{kind}"; known: {", ".join(IMAGE_KINDS)}')
+    return kind
+
+
+def _match_kind(place: str, kind: str) -> str:
+    if kind not in MATCH_KINDS:
+        raise ConfigError(f'{place}: unknown kind "{kind}"; known: {", ".join(MATCH_KINDS)}')
     return kind
 
 

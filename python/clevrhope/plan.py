@@ -15,6 +15,7 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope.build.engine import MinimalPool
 from clevrhope.build.minimal import first_places
@@ -77,6 +78,8 @@ class Plan:
     """Pair -> pictures that some split of it uses, each once."""
     pictures: Mapping[str, int]
     """Pool -> pictures that some split of this request uses, each once."""
+    scanned: Mapping[str, int]
+    """Pool -> scenes that are looked at to find them; none of the pools of one-object pictures."""
     to_render: int
     """Those of them that are not there yet."""
     exact: bool
@@ -134,12 +137,21 @@ def make_plan(request: Request) -> Plan:
             len(np.setdiff1d(indices, there.get(pool, _NONE))) for pool, indices in by_pool.items()
         )
         pictures = {pool: len(indices) for pool, indices in by_pool.items()}
+        scanned = resolved.engine.scanned()
     else:
-        pictures = _estimated(resolved)
+        pictures, scanned = _estimated(resolved)
         to_render = sum(max(0, n - len(there.get(pool, _NONE))) for pool, n in pictures.items())
     rates, problem = _measured(resolved, pictures=resolved.request.render and to_render > 0)
     return Plan(
-        resolved, splits, _of_each_hop(resolved, splits, used), pictures, to_render, exact, rates, problem
+        resolved=resolved,
+        splits=splits,
+        hop_pictures=_of_each_hop(resolved, splits, used),
+        pictures=pictures,
+        scanned=scanned,
+        to_render=to_render,
+        exact=exact,
+        rates=rates,
+        no_pictures_because=problem,
     )
 
 
@@ -167,6 +179,8 @@ def plan_lines(plan: Plan) -> list[str]:
             if apart > shared
             else ""
         ),
+        f"{about}{sum(plan.scanned.values()):,} scenes looked at to find them"
+        + (", thinned to equal numbers of objects" if plan.resolved.config.match == "objects" else ""),
         f"{about}{plan.to_render:,} pictures to render" if request.render else "no pictures (--no-render)",
         f"{about}{size(plan.bytes)}",
     ]
@@ -194,6 +208,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "questions_per_second": round(plan.rates.questions_per_second),
         "scenes_per_second": round(plan.rates.scenes_per_second),
         "pools": dict(plan.pictures),
+        "scanned": dict(plan.scanned),
         "hops": dict(plan.hop_pictures),
         "pairs_a_picture": round(plan.reuse, 3),
         "splits": [
@@ -275,9 +290,10 @@ def _pictures_there(resolved: Resolved) -> dict[str, Ints]:
     return {each.pool: np.setdiff1d(each.used, each.missing) for each in work}
 
 
-def _estimated(resolved: Resolved) -> dict[str, int]:
-    """Pool -> pictures that any split uses; see the module's first lines."""
+def _estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
+    """Pool -> pictures that any split uses, and scenes that are looked at; see the module's first lines."""
     pictures: dict[str, int] = {}
+    scanned: dict[str, int] = {}
     for pool in dict.fromkeys(job.pool for job in resolved.jobs):
         jobs = [job for job in resolved.jobs if job.pool == pool]
         if jobs[0].minimal:
@@ -293,18 +309,40 @@ def _estimated(resolved: Resolved) -> dict[str, int]:
             pictures[pool] = len(corners)
             continue
         looked_at = _scenes_looked_at(resolved, pool)
-        most = np.zeros(len(looked_at))
-        for job in jobs:
-            eligible = np.asarray([_eligible(scene, job) for scene in looked_at])
-            if eligible.any():
-                most = np.maximum(most, np.where(eligible, _n_pictures(job) / eligible.mean(), 0.0))
-        pictures[pool] = round(float(most.mean()))
-    return pictures
+        kept = [_kept(looked_at, job, resolved) for job in jobs]
+        reach = np.asarray(
+            [
+                _n_pictures(job) / each.mean() if each.any() else 0.0
+                for job, each in zip(jobs, kept, strict=True)
+            ]
+        )
+        scanned[pool] = round(float(reach.max()))
+        # From where one split has what it needs on, only those that reach further take scenes.
+        used, begin, without = 0.0, 0.0, np.ones((len(jobs) + 1, len(looked_at)))
+        order = np.argsort(reach)
+        for place in reversed(range(len(jobs))):
+            without[place] = without[place + 1] * (1 - kept[order[place]])
+        for place, job in enumerate(order.tolist()):
+            used += (reach[job] - begin) * float((1 - without[place]).mean())
+            begin = reach[job]
+        pictures[pool] = round(used)
+    return pictures, scanned
 
 
 def _scenes_looked_at(resolved: Resolved, pool: str) -> list[Mapping[str, Any]]:
     indices = np.arange(SCENES_LOOKED_AT, dtype=np.int32)
     return [json.loads(row) for rows in resolved.engine.scene_rows(pool, indices) for row in rows]
+
+
+def _kept(scenes: Sequence[Mapping[str, Any]], job: Job, resolved: Resolved) -> npt.NDArray[np.float64]:
+    """The chance of each scene to be taken by a split: 0 or 1, or between where scenes are thinned."""
+    eligible = np.asarray([_eligible(scene, job) for scene in scenes])
+    if resolved.config.match != "objects":
+        return eligible.astype(np.float64)
+    n_objects = np.asarray([len(scene["objects"]) for scene in scenes])
+    counts = np.bincount(n_objects[eligible], minlength=n_objects.max() + 1)
+    rarest = counts[n_objects.min() :].min()
+    return np.where(eligible, rarest / np.maximum(counts[n_objects], 1), 0.0)
 
 
 def _eligible(scene: Mapping[str, Any], job: Job) -> bool:

@@ -53,10 +53,11 @@ class Questions:
 class Engine:
     """World, templates and seed of a folder, and what is kept while several splits are made from them."""
 
-    def __init__(self, world: World, templates: Templates, *, seed: int) -> None:
+    def __init__(self, world: World, templates: Templates, *, seed: int, match_objects: bool = False) -> None:
         self.world = world
         self.templates = templates
         self.seed = seed
+        self._match_objects = match_objects
         self._scans: dict[str, PoolScan] = {}
         self._vocab = vocabulary(world, templates)
         self._tokens = ProgramTokens(world.vocabulary, self._vocab.programs())
@@ -111,6 +112,10 @@ class Engine:
             some = indices[begin : begin + SCENES_A_BATCH].astype(np.uint64)
             yield sample_scenes(self.world, seed=self.seed, pool=pool, indices=some).json_rows()
 
+    def scanned(self) -> dict[str, int]:
+        """Pool -> scenes that streamed splits have looked at so far."""
+        return {pool: scan.scanned for pool, scan in self._scans.items()}
+
     def _opened(self, split: str, stream: StreamSplit, pair: Pair | None) -> SplitStream:
         return SplitStream(
             self._scan(stream.pool),
@@ -120,6 +125,7 @@ class Engine:
             scenes=stream.predicate,
             questions=stream.predicate,
             questions_per_scene=stream.questions_per_scene,
+            match_objects=self._match_objects,
         )
 
     def _scan(self, pool: str) -> PoolScan:

@@ -103,7 +103,7 @@ def resolve(request: Request) -> Resolved:
         _check_empty(request.out)
     manifest = _bound(request, existing, world, templates)
     config = replace(config, images=_union(config.images, manifest.config.get("images")))
-    made = Engine(world, templates, seed=manifest.seed)
+    made = Engine(world, templates, seed=manifest.seed, match_objects=config.match == "objects")
     jobs = tuple(
         _job(hop, split, config, manifest, layout, made)
         for hop in hops
@@ -197,6 +197,7 @@ def _bound(request: Request, existing: Manifest | None, world: World, templates:
         questions={
             "window": WINDOW,
             "a_picture": {split: stream.questions_per_scene for split, stream in streams.items()},
+            **({} if request.config.match == "none" else {"match": request.config.match}),
         },
         rendering=asdict(request.config.rendering) if request.render else None,
     )
