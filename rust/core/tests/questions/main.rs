@@ -9,6 +9,7 @@ mod engine;
 mod foreign;
 mod mention;
 mod minimal_sets;
+mod parse;
 mod plain;
 mod reachable;
 mod template_errors;

@@ -1,0 +1,252 @@
+//! A question's words in, every program that they can mean out: the templates read backwards.
+//!
+//! Code of its own, apart from what words questions: it reads the template files and the synonyms itself, puts
+//! all ways to say all questions into one tree, and follows a text through it. Where several families or values
+//! fit, all are kept.
+
+mod lexicon;
+mod names;
+mod template;
+mod trie;
+
+pub use names::Names;
+
+use lexicon::{Slot, Slots};
+use rayon::prelude::*;
+use template::{Family, MOST_PARAMS, Other, Part, Step};
+use thiserror::Error;
+use trie::{ARTICLES, Edge, Growing, Leaf, Said, Tokens, Trie, Walk};
+
+use super::program::ProgramReader;
+use super::{Rows, between_marks};
+use crate::scene::SceneView;
+
+#[derive(Debug, Error)]
+#[error("{place}: {problem}")]
+pub struct ParseError {
+    pub place: String,
+    pub problem: String,
+}
+
+/// What a text can mean: a family, and a program as numbers of functions in prefix order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reading {
+    pub family: u16,
+    pub program: Vec<i32>,
+}
+
+/// Reads texts of one vocabulary through one folder of templates.
+#[derive(Clone, Debug)]
+pub struct TextParser {
+    families: Vec<Family>,
+    trie: Trie,
+    slots: Vec<Slot>,
+    articles: [[Option<i32>; 2]; ARTICLES.len()],
+    vowels: Vec<bool>,
+}
+
+impl TextParser {
+    /// `files` are template files by name without suffix, in the order in which families are numbered;
+    /// `synonyms` is the JSON object of words for values.
+    ///
+    /// # Errors
+    /// A file that is none, or a phrasing that cannot be read backwards; names the place.
+    pub fn new(names: &Names, files: &[(String, Vec<u8>)], synonyms: &[u8]) -> Result<Self, ParseError> {
+        let mut slots = Slots::new(names, synonyms)?;
+        let mut tree = Growing::new();
+        let mut families = Vec::new();
+        for (file, bytes) in files {
+            for (i, family) in template::read_file(file, bytes, names)?.into_iter().enumerate() {
+                let number = families.len() as u16;
+                grow(&mut tree, &family, number, names, &mut slots)
+                    .map_err(|problem| ParseError { place: format!("{file}[{i}]"), problem })?;
+                families.push(family);
+            }
+        }
+        let token = |word: &str| names.token(word);
+        Ok(Self {
+            families,
+            trie: tree.packed(),
+            slots: slots.slots,
+            articles: ARTICLES.map(|(a, an)| [token(a), token(an)]),
+            vowels: names.vowels(),
+        })
+    }
+
+    pub fn n_families(&self) -> usize {
+        self.families.len()
+    }
+
+    /// Numbers of the answers that a family can have.
+    pub fn answers(&self, family: usize) -> &[i32] {
+        self.families.get(family).map_or(&[], |family| &family.answers)
+    }
+
+    /// Everything that a text can mean, each once; no marks of begin and end in `text`.
+    pub fn read(&self, text: &[i32]) -> Vec<Reading> {
+        let mut readings = Vec::new();
+        if text.len() > usize::from(u16::MAX) {
+            return readings;
+        }
+        let tokens = Tokens { slots: &self.slots, articles: self.articles, vowels: &self.vowels };
+        let at_end = |leaf: &Leaf, said: &[Said]| {
+            if let Some(reading) = self.reading(leaf, said, text)
+                && !readings.contains(&reading)
+            {
+                readings.push(reading);
+            }
+        };
+        Walk { trie: &self.trie, tokens: &tokens, text, said: Vec::with_capacity(MOST_PARAMS), at_end }.from(0, 0);
+        readings
+    }
+
+    /// What a way of saying it means; none where the rules for its words forbid it.
+    fn reading(&self, leaf: &Leaf, said: &[Said], text: &[i32]) -> Option<Reading> {
+        let family = &self.families[usize::from(leaf.family)];
+        let mut values = [None; MOST_PARAMS];
+        for (&param, said) in leaf.gaps.iter().zip(said) {
+            values[usize::from(param)] = said.value;
+        }
+        if leaf.repeats && !says_the_same_again(leaf, said, text) {
+            return None;
+        }
+        if leaf.other != Other::Any && (leaf.other == Other::LeftOut) != family.tells_apart(&values) {
+            return None;
+        }
+        let function = |step: &Step| match step {
+            Step::Function(number) => Some(*number),
+            Step::Param(param) => values[usize::from(*param)],
+        };
+        let mut program = Vec::with_capacity(family.program.len());
+        program.extend(family.program.iter().filter_map(function));
+        Some(Reading { family: leaf.family, program })
+    }
+}
+
+impl Family {
+    /// CLEVR's rule: two objects need no "other" where some attribute is given for both and differs; "thing" is
+    /// a shape.
+    fn tells_apart(&self, values: &[Option<i32>; MOST_PARAMS]) -> bool {
+        self.two_objects.is_some_and(|pairs| {
+            pairs.iter().any(|&(a, b)| {
+                let is_shape = self.params[usize::from(a)].kind == template::SHAPE;
+                let (a, b) = (values[usize::from(a)], values[usize::from(b)]);
+                a != b && (is_shape || (a.is_some() && b.is_some()))
+            })
+        })
+    }
+}
+
+/// A parameter that is said twice is said with the same word.
+fn says_the_same_again(leaf: &Leaf, said: &[Said], text: &[i32]) -> bool {
+    let words = |i: usize| &text[usize::from(said[i].begin)..usize::from(said[i].end)];
+    (0..said.len()).all(|i| (0..i).all(|j| leaf.gaps[i] != leaf.gaps[j] || words(i) == words(j)))
+}
+
+/// Puts a family's ways into the tree.
+fn grow(tree: &mut Growing, family: &Family, number: u16, names: &Names, slots: &mut Slots<'_>) -> Result<(), String> {
+    for way in &family.ways {
+        let mut edges = Vec::with_capacity(way.parts.len());
+        let mut gaps: Vec<u8> = Vec::new();
+        for (i, part) in way.parts.iter().enumerate() {
+            edges.push(match part {
+                Part::Word(word) => match trie::article(part, way.parts.get(i + 1)) {
+                    Some(article) => Edge::Article(article),
+                    // No token has this number, so no text follows a word that the vocabulary has not.
+                    None => Edge::Word(names.token(word).unwrap_or(-1)),
+                },
+                Part::Param { param, before, after } => {
+                    let kind = &family.params[usize::from(*param)];
+                    gaps.push(*param);
+                    Edge::Slot(slots.number(&kind.kind, kind.allowed, before, after)?)
+                }
+            });
+        }
+        let repeats = (0..gaps.len()).any(|i| gaps[..i].contains(&gaps[i]));
+        tree.add(&edges, Leaf { family: number, gaps, other: way.other, repeats });
+    }
+    Ok(())
+}
+
+/// What was found out about a row; all false where text, program and answer agree and nothing else fits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// No template says this.
+    pub is_unread: bool,
+    /// The words do not mean the stored program.
+    pub is_other_program: bool,
+    /// They mean it, but in another family than the stored one.
+    pub is_other_family: bool,
+    /// What the words mean has another answer than the stored one.
+    pub is_other_answer: bool,
+    /// They mean several programs.
+    pub has_several: bool,
+    /// They mean programs with different answers on this picture.
+    pub is_ambiguous: bool,
+}
+
+/// A row's agreement, and a number that rows of the same words share.
+pub type Parsed = (Agreement, u64);
+
+/// Reads every row's words and holds them against its program, family and answer; uses all cores.
+///
+/// `families` and `answers` are the stored ones, by row. A row whose scene is none of `scenes` is read without
+/// answers.
+pub fn parse_rows(
+    parser: &TextParser,
+    programs: &ProgramReader,
+    rows: Rows<'_>,
+    families: &[i32],
+    answers: &[i32],
+    scenes: &[SceneView<'_>],
+) -> Vec<Parsed> {
+    let n = [rows.scenes.len(), families.len(), answers.len()].into_iter().min().unwrap_or(0);
+    let look = |row: usize| {
+        let words = between_marks(&rows.questions[row * rows.question_width..][..rows.question_width]);
+        let program = between_marks(&rows.programs[row * rows.program_width..][..rows.program_width]);
+        let scene = scenes.get(rows.scenes[row] as usize).copied();
+        let readings = parser.read(words);
+        (agreement(&readings, programs, program, families[row], answers[row], scene), digest(words))
+    };
+    (0..n).into_par_iter().with_min_len(256).map(look).collect()
+}
+
+fn agreement(
+    readings: &[Reading],
+    programs: &ProgramReader,
+    stored: &[i32],
+    family: i32,
+    answer: i32,
+    scene: Option<SceneView<'_>>,
+) -> Agreement {
+    let same = |reading: &&Reading| reading.program == stored;
+    let Some(meant) = readings.iter().find(same) else {
+        return Agreement {
+            is_unread: readings.is_empty(),
+            is_other_program: !readings.is_empty(),
+            ..Default::default()
+        };
+    };
+    let answer_of = |reading: &Reading| scene.map(|scene| programs.answer(&reading.program, scene));
+    let given = answer_of(meant);
+    let others = || readings.iter().filter(|reading| reading.program != stored);
+    Agreement {
+        is_unread: false,
+        is_other_program: false,
+        is_other_family: !readings.iter().filter(same).any(|reading| i32::from(reading.family) == family),
+        is_other_answer: given.is_some_and(|given| given != answer),
+        has_several: others().next().is_some(),
+        // A reading without an answer is none that the picture allows.
+        is_ambiguous: others().any(|other| answer_of(other).is_some_and(|found| found >= 0 && Some(found) != given)),
+    }
+}
+
+/// A number for a row of tokens: equal for equal rows, and else different but for one chance in 2^64.
+fn digest(tokens: &[i32]) -> u64 {
+    let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ tokens.len() as u64;
+    for &token in tokens {
+        state = (state ^ u64::from(token as u32)).wrapping_mul(0xff51_afd7_ed55_8ccd);
+        state ^= state >> 32;
+    }
+    state
+}

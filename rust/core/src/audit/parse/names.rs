@@ -1,0 +1,85 @@
+//! The names of a `vocab.json` in, numbers of words, functions and answers out.
+
+use super::template::{RELATION, last_function};
+use std::collections::{BTreeMap, HashMap};
+
+/// Numbers by name; only ever asked, so the order of the maps does not matter.
+#[derive(Clone, Debug)]
+pub struct Names {
+    words: HashMap<String, i32>,
+    n_words: usize,
+    vowels: Vec<bool>,
+    functions: HashMap<String, i32>,
+    answers: HashMap<String, i32>,
+    /// By kind, each value and the number of the function that asks for it.
+    values: BTreeMap<String, Vec<(String, i32)>>,
+}
+
+impl Names {
+    /// Each list by number; a function with a value is written `filter_color[red]` or `relate[left]`.
+    pub fn new(words: &[String], functions: &[String], answers: &[String]) -> Self {
+        let numbers = |names: &[String]| (0..).zip(names).map(|(i, name)| (name.clone(), i)).collect();
+        let mut values: BTreeMap<String, Vec<(String, i32)>> = BTreeMap::new();
+        for (number, name) in (0..).zip(functions) {
+            let Some((function, value)) = name.strip_suffix(']').and_then(|name| name.split_once('[')) else {
+                continue;
+            };
+            let kind = if function == "relate" { RELATION } else { function.trim_start_matches("filter_") };
+            values.entry(kind.to_owned()).or_default().push((value.to_owned(), number));
+        }
+        let starts_with_vowel = |word: &String| word.starts_with(['a', 'e', 'i', 'o', 'u']);
+        Self {
+            words: numbers(words),
+            n_words: words.len(),
+            vowels: words.iter().map(starts_with_vowel).collect(),
+            functions: numbers(functions),
+            answers: numbers(answers),
+            values,
+        }
+    }
+
+    pub fn n_words(&self) -> usize {
+        self.n_words
+    }
+
+    /// By word: whether it begins with a vowel.
+    pub fn vowels(&self) -> Vec<bool> {
+        self.vowels.clone()
+    }
+
+    pub fn token(&self, word: &str) -> Option<i32> {
+        self.words.get(word).copied()
+    }
+
+    /// The tokens of some words; none where one is not in the vocabulary.
+    pub fn tokens(&self, words: &str) -> Option<Vec<i32>> {
+        words.split_whitespace().map(|word| self.token(word)).collect()
+    }
+
+    /// A function's number; one that no program has for a function that the vocabulary has not.
+    pub fn function(&self, name: &str) -> i32 {
+        self.functions.get(name).copied().unwrap_or(-1)
+    }
+
+    /// The values of a type of parameter, each with the number of its function.
+    pub fn values(&self, kind: &str) -> Option<&[(String, i32)]> {
+        self.values.get(kind).map(Vec::as_slice)
+    }
+
+    /// The answers that a node of this kind can give, by number.
+    pub fn answers_of(&self, node: &str) -> Vec<i32> {
+        let function = last_function(node);
+        let named = |names: &[&str]| names.iter().filter_map(|name| self.answers.get(*name).copied()).collect();
+        if let Some(values) = function.strip_prefix("query_").and_then(|kind| self.values.get(kind)) {
+            return named(&values.iter().map(|(value, _)| value.as_str()).collect::<Vec<_>>());
+        }
+        if function == "count" {
+            let mut numbers: Vec<i32> = Vec::new();
+            while let Some(&number) = self.answers.get(&numbers.len().to_string()) {
+                numbers.push(number);
+            }
+            return numbers;
+        }
+        named(&["no", "yes"])
+    }
+}

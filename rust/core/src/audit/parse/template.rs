@@ -1,0 +1,370 @@
+//! Template files and the names of a vocabulary in, families out: their phrasings as words and gaps, and their
+//! programs in prefix order with gaps where a parameter's function goes.
+//!
+//! The audit's own reading of CLEVR's template format. It is made for finding out what a text can mean, so it
+//! keeps what bears on that: the words, which parameters must or must not say something, the order of functions.
+
+use super::{Names, ParseError};
+use serde::Deserialize;
+
+/// Most parameters of a family.
+pub const MOST_PARAMS: usize = 64;
+/// Most optional parts of a phrasing: each doubles the ways to say it.
+const MOST_OPTIONS: usize = 8;
+/// Most functions of a program.
+const MOST_STEPS: usize = 1_000;
+/// The parameters of two objects that may have to be told apart, by CLEVR's names.
+const TWO_OBJECTS: [(&str, &str); 4] = [("<Z>", "<Z2>"), ("<C>", "<C2>"), ("<M>", "<M2>"), ("<S>", "<S2>")];
+/// The type whose silence has a word, "thing".
+pub const SHAPE: &str = "shape";
+pub const RELATION: &str = "relation";
+
+/// What a parameter may say.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Allowed {
+    /// A value, or none.
+    Any,
+    /// A value: a function takes it and nothing else.
+    Value,
+    /// None: a constraint keeps it empty.
+    Nothing,
+}
+
+#[derive(Clone, Debug)]
+pub struct Param {
+    pub name: String,
+    /// `size`, `color` and so on, or `relation`.
+    pub kind: String,
+    pub allowed: Allowed,
+}
+
+/// Part of a program in prefix order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// A function's number.
+    Function(i32),
+    /// The function of a parameter's value; nothing where the parameter is empty.
+    Param(u8),
+}
+
+/// One word of a phrasing, or a parameter with what is written around it without a space.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Part {
+    Word(String),
+    Param { param: u8, before: String, after: String },
+}
+
+/// What a way of saying it means for the two objects of a family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Other {
+    /// Anything.
+    Any,
+    /// "Other" is said: nothing else tells them apart.
+    Said,
+    /// "Other" is left out: their values tell them apart.
+    LeftOut,
+}
+
+/// One way to say a family's question, optional parts decided.
+#[derive(Clone, Debug)]
+pub struct Way {
+    pub parts: Vec<Part>,
+    pub other: Other,
+}
+
+/// One question family.
+#[derive(Clone, Debug)]
+pub struct Family {
+    pub params: Vec<Param>,
+    pub program: Vec<Step>,
+    pub ways: Vec<Way>,
+    /// The parameters of the two objects by type, where the rule for "other" applies.
+    pub two_objects: Option<[(u8, u8); 4]>,
+    /// Numbers of the answers that its last function can give.
+    pub answers: Vec<i32>,
+}
+
+#[derive(Deserialize)]
+struct RawFamily {
+    text: Vec<String>,
+    nodes: Vec<RawNode>,
+    params: Vec<RawParam>,
+    #[serde(default)]
+    constraints: Vec<RawConstraint>,
+}
+
+#[derive(Deserialize)]
+struct RawNode {
+    #[serde(rename = "type")]
+    kind: String,
+    inputs: Vec<usize>,
+    #[serde(default)]
+    side_inputs: Vec<String>,
+}
+
+#[derive(Deserialize)]
+struct RawParam {
+    #[serde(rename = "type")]
+    kind: String,
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct RawConstraint {
+    #[serde(rename = "type")]
+    kind: String,
+    params: Vec<serde_json::Value>,
+}
+
+/// The families of a template file, in order.
+pub fn read_file(file: &str, bytes: &[u8], names: &Names) -> Result<Vec<Family>, ParseError> {
+    let raw: Vec<RawFamily> = serde_json::from_slice(bytes)
+        .map_err(|error| ParseError { place: file.to_owned(), problem: format!("no list of templates ({error})") })?;
+    raw.into_iter()
+        .enumerate()
+        .map(|(i, family)| {
+            let wrong = |problem| ParseError { place: format!("{file}[{i}]"), problem };
+            family.read(names).map_err(wrong)
+        })
+        .collect()
+}
+
+impl RawFamily {
+    fn read(&self, names: &Names) -> Result<Family, String> {
+        if self.params.len() > MOST_PARAMS {
+            return Err(format!("{} parameters; at most {MOST_PARAMS} are read", self.params.len()));
+        }
+        let params = self.params();
+        let last = self.nodes.len().checked_sub(1).ok_or("no nodes")?;
+        let mut program = Vec::new();
+        self.write(last, names, &mut program)?;
+        let two_objects = two_objects(&params);
+        let mut ways = Vec::new();
+        for text in &self.text {
+            let spoken = cut(text, &params)?;
+            let without = if two_objects.is_some() { without_other(&spoken) } else { spoken.clone() };
+            let both: &[(&Spoken, Other)] = if without == spoken {
+                &[(&spoken, Other::Any)]
+            } else {
+                &[(&spoken, Other::Said), (&without, Other::LeftOut)]
+            };
+            for (spoken, other) in both {
+                ways.extend(decided(spoken)?.into_iter().map(|parts| Way { parts, other: *other }));
+            }
+        }
+        Ok(Family { answers: names.answers_of(&self.nodes[last].kind), params, program, ways, two_objects })
+    }
+
+    fn params(&self) -> Vec<Param> {
+        let is_null = |name: &str| {
+            self.constraints.iter().any(|c| c.kind == "NULL" && c.params.iter().any(|p| p.as_str() == Some(name)))
+        };
+        let is_bound = |name: &str| {
+            let user = self.nodes.iter().find(|node| node.side_inputs.iter().any(|side| side == name));
+            user.is_some_and(|node| !is_macro(&node.kind))
+        };
+        let read = |raw: &RawParam| {
+            let kind = raw.kind.to_lowercase();
+            let allowed = match () {
+                () if is_null(&raw.name) => Allowed::Nothing,
+                () if kind == RELATION || is_bound(&raw.name) => Allowed::Value,
+                () => Allowed::Any,
+            };
+            Param { name: raw.name.clone(), kind, allowed }
+        };
+        self.params.iter().map(read).collect()
+    }
+
+    /// Appends a node and all that it takes.
+    fn write(&self, at: usize, names: &Names, program: &mut Vec<Step>) -> Result<(), String> {
+        let node = &self.nodes[at];
+        if program.len() > MOST_STEPS {
+            return Err("a program without end".into());
+        }
+        let mut filters = Vec::new();
+        let mut relation = None;
+        for side in &node.side_inputs {
+            let place = self.params.iter().position(|param| param.name == *side);
+            let place = place.ok_or_else(|| format!("node {at} takes {side}, which is no parameter"))?;
+            if self.params[place].kind.eq_ignore_ascii_case(RELATION) {
+                relation = Some(Step::Param(place as u8));
+            } else {
+                filters.push(Step::Param(place as u8));
+            }
+        }
+        match macro_tail(&node.kind) {
+            Some(tail) => program.extend(tail.map(|name| Step::Function(names.function(name)))),
+            None if node.side_inputs.is_empty() => program.push(Step::Function(names.function(&node.kind))),
+            None => {}
+        }
+        // In prefix order the function that is applied last comes first.
+        program.extend(filters.into_iter().rev());
+        program.extend(relation);
+        for &input in &node.inputs {
+            if input >= at {
+                return Err(format!("node {at} takes node {input}, which does not come before it"));
+            }
+            self.write(input, names, program)?;
+        }
+        Ok(())
+    }
+}
+
+/// A template's macro takes any combination of values; what it does with the set then, if it is one.
+fn macro_tail(kind: &str) -> Option<Option<&str>> {
+    let rest = kind.strip_prefix("relate_").unwrap_or(kind).strip_prefix("filter")?;
+    match rest {
+        "" => Some(None),
+        "_unique" | "_count" | "_exist" => Some(Some(&rest[1..])),
+        _ => None,
+    }
+}
+
+fn is_macro(kind: &str) -> bool {
+    macro_tail(kind).is_some()
+}
+
+/// The function that gives a family's answer: a macro's tail, or the node's own name.
+pub fn last_function(kind: &str) -> &str {
+    macro_tail(kind).flatten().unwrap_or(kind)
+}
+
+fn two_objects(params: &[Param]) -> Option<[(u8, u8); 4]> {
+    let place = |name: &str| params.iter().position(|param| param.name == name).map(|place| place as u8);
+    let mut pairs = [(0, 0); 4];
+    for (pair, (first, second)) in pairs.iter_mut().zip(TWO_OBJECTS) {
+        *pair = (place(first)?, place(second)?);
+    }
+    (params.len() == 2 * TWO_OBJECTS.len()).then_some(pairs)
+}
+
+/// A phrasing's stretches between brackets, and whether each is optional.
+type Spoken = Vec<(Vec<Part>, bool)>;
+
+/// Cuts a phrasing at its brackets, and its stretches into parts.
+fn cut(text: &str, params: &[Param]) -> Result<Spoken, String> {
+    let mut spoken = Vec::new();
+    let mut rest = text;
+    while let Some(open) = rest.find('[') {
+        let close = rest[open..].find(']').ok_or_else(|| format!("\"[\" without \"]\" in \"{text}\""))? + open;
+        spoken.push((parts(&rest[..open], params)?, false));
+        spoken.push((parts(&rest[open + 1..close], params)?, true));
+        rest = &rest[close + 1..];
+    }
+    spoken.push((parts(rest, params)?, false));
+    Ok(spoken)
+}
+
+/// The parts of a stretch: what stands between spaces, the marks that are tokens apart, other marks dropped.
+fn parts(text: &str, params: &[Param]) -> Result<Vec<Part>, String> {
+    let mut parts = Vec::new();
+    for glued in text.split_whitespace() {
+        let mut word = String::new();
+        for c in glued.chars() {
+            match c {
+                ';' | ',' | '?' | '.' => {
+                    parts.extend(part(&word, params)?);
+                    parts.extend(matches!(c, ';' | ',').then(|| Part::Word(c.to_string())));
+                    word.clear();
+                }
+                c => word.push(c),
+            }
+        }
+        parts.extend(part(&word, params)?);
+    }
+    Ok(parts)
+}
+
+fn part(word: &str, params: &[Param]) -> Result<Option<Part>, String> {
+    let Some(begin) = word.find('<') else {
+        return Ok((!word.is_empty()).then(|| Part::Word(word.to_owned())));
+    };
+    let end = word[begin..].find('>').ok_or_else(|| format!("\"<\" without \">\" in \"{word}\""))? + begin + 1;
+    let (before, name, after) = (&word[..begin], &word[begin..end], &word[end..]);
+    if after.contains('<') {
+        return Err(format!("two parameters in one word, \"{word}\""));
+    }
+    let param = params.iter().position(|param| param.name == name);
+    let param = param.ok_or_else(|| format!("unknown parameter \"{name}\""))? as u8;
+    Ok(Some(Part::Param { param, before: before.to_owned(), after: after.to_owned() }))
+}
+
+/// The same without the word "other", and with "a" for "another".
+fn without_other(spoken: &Spoken) -> Spoken {
+    let change = |part: &Part| match part {
+        Part::Word(word) if word == "other" => None,
+        Part::Word(word) if word == "another" => Some(Part::Word("a".to_owned())),
+        part => Some(part.clone()),
+    };
+    spoken.iter().map(|(parts, optional)| (parts.iter().filter_map(change).collect(), *optional)).collect()
+}
+
+/// Every way to decide which optional parts are said.
+fn decided(spoken: &Spoken) -> Result<Vec<Vec<Part>>, String> {
+    let options = spoken.iter().filter(|(_, optional)| *optional).count();
+    if options > MOST_OPTIONS {
+        return Err(format!("{options} optional parts in a phrasing; at most {MOST_OPTIONS} are read"));
+    }
+    let mut ways = vec![Vec::new()];
+    for (parts, optional) in spoken {
+        let mut said = ways.clone();
+        said.iter_mut().for_each(|way| way.extend(parts.iter().cloned()));
+        if *optional {
+            ways.extend(said);
+        } else {
+            ways = said;
+        }
+    }
+    Ok(ways)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn params() -> Vec<Param> {
+        let param = |name: &str| Param { name: name.to_owned(), kind: SHAPE.to_owned(), allowed: Allowed::Any };
+        vec![param("<S>"), param("<S2>")]
+    }
+
+    fn said(text: &str) -> Vec<String> {
+        let params = params();
+        let show = |part: &Part| match part {
+            Part::Word(word) => word.clone(),
+            Part::Param { param, before, after } => format!("{before}<{param}>{after}"),
+        };
+        let ways = decided(&cut(text, &params).unwrap()).unwrap();
+        ways.iter().map(|way| way.iter().map(show).collect::<Vec<_>>().join(" ")).collect()
+    }
+
+    #[test]
+    fn a_phrasing_is_cut_into_words_marks_and_gaps() {
+        assert_eq!(
+            said("There is a <S>; are <S2>s, too, [either] big?"),
+            ["There is a <0> ; are <1>s , too , big", "There is a <0> ; are <1>s , too , either big"]
+        );
+    }
+
+    #[test]
+    fn other_and_another_are_words_of_their_own() {
+        let cut = |text| cut(text, &params()).unwrap();
+        assert_eq!(without_other(&cut("Is another <S> like [other] others?")), cut("Is a <S> like [] others?"));
+    }
+
+    #[test]
+    fn macros_end_in_what_they_do() {
+        assert_eq!(macro_tail("filter"), Some(None));
+        assert_eq!(macro_tail("relate_filter_exist"), Some(Some("exist")));
+        assert_eq!(macro_tail("filter_size"), None);
+        assert_eq!(macro_tail("relate"), None);
+        assert_eq!(last_function("filter_count"), "count");
+        assert_eq!(last_function("query_size"), "query_size");
+    }
+
+    #[test]
+    fn faults_are_named() {
+        for text in ["a [b", "a <S", "<S><S2>", "<Q>"] {
+            assert!(cut(text, &params()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The audit's parser against the engine's wording: what was said can be read back, and a changed word is noticed.
+
+use crate::world::{Templates, TestScene, clevr, own_folder, rng, test_data};
+use clevrhope_core::Vocabulary;
+use clevrhope_core::audit::{Names, ProgramReader, Rows, TextParser, parse_rows};
+use clevrhope_core::program::encode::ProgramVocabulary;
+use clevrhope_core::question::ask::Asker;
+use clevrhope_core::question::instantiate::Question;
+use clevrhope_core::question::search::QuestionRule;
+use clevrhope_core::question::wording::tokenize;
+use proptest::prelude::*;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::LazyLock;
+
+/// A folder's questions on random scenes, and its parser.
+struct Case {
+    templates: Templates,
+    words: Vec<String>,
+    functions: ProgramVocabulary,
+    parser: TextParser,
+    programs: ProgramReader,
+    scenes: Vec<TestScene>,
+    questions: Vec<Question>,
+}
+
+static OWN: LazyLock<Case> = LazyLock::new(|| {
+    let folder = own_folder();
+    let order: Value = serde_json::from_slice(&std::fs::read(folder.join("families.json")).unwrap()).unwrap();
+    let order =
+        order["files"].as_array().unwrap().iter().map(|f| f.as_str().unwrap().trim_end_matches(".json").to_owned());
+    let synonyms = std::fs::read(folder.join("synonyms.json")).unwrap();
+    Case::new(Templates::own(&clevr()), &folder, order.collect(), &synonyms)
+});
+
+impl Case {
+    fn new(templates: Templates, folder: &Path, order: Vec<String>, synonyms: &[u8]) -> Self {
+        let vocab = clevr();
+        let functions = ProgramVocabulary::new(&vocab);
+        let special = ["<NULL>", "<START>", "<END>", "<UNK>"].map(str::to_owned);
+        let words = [&special[..], &templates.set.words()].concat();
+        let answers = answers(&vocab);
+        let names = Names::new(&words, functions.names(), &answers);
+        let files: Vec<(String, Vec<u8>)> =
+            order.into_iter().map(|name| (name.clone(), std::fs::read(folder.join(name + ".json")).unwrap())).collect();
+        let parser = TextParser::new(&names, &files, synonyms).unwrap();
+        let programs = ProgramReader::new(&vocab, functions.names(), &answers, &[]).unwrap();
+        let mut draws = rng("parse", 0);
+        let scenes: Vec<TestScene> = (0..1_500).map(|i| TestScene::random(&vocab, 3 + i % 8, &mut draws)).collect();
+        let views: Vec<_> = scenes.iter().enumerate().map(|(i, scene)| (i as u64, scene.graph.view())).collect();
+        let plans = templates.plans(&vocab);
+        let questions = Asker::new(&vocab, &templates.set, &plans, QuestionRule::Any, None, 1, 12).ask(&views);
+        Self { templates, words, functions, parser, programs, scenes, questions }
+    }
+
+    /// The numbers of a text's words; -1 for what is none.
+    fn tokens(&self, text: &str) -> Vec<i32> {
+        let number = |word: &str| self.words.iter().position(|w| w == word).map_or(-1, |i| i as i32);
+        tokenize(text).into_iter().map(number).collect()
+    }
+
+    fn program(&self, question: &Question) -> Vec<i32> {
+        let marked = self.functions.encode(&question.program).unwrap();
+        marked[1..marked.len() - 1].to_vec()
+    }
+}
+
+fn answers(vocab: &Vocabulary) -> Vec<String> {
+    let values =
+        (0..4).flat_map(|kind| (0..vocab.n_values(kind)).map(move |value| vocab.value_name(kind, value).to_owned()));
+    ["no", "yes"].map(str::to_owned).into_iter().chain((0..=10).map(|n| n.to_string())).chain(values).collect()
+}
+
+/// What the stored program of every question is among what its text means, in its family.
+fn assert_all_read_back(case: &Case) {
+    let mut families = BTreeSet::new();
+    for question in &case.questions {
+        let readings = case.parser.read(&case.tokens(&question.text));
+        let program = case.program(question);
+        let name = case.templates.name(usize::from(question.family));
+        assert!(
+            readings.iter().any(|r| r.family == question.family && r.program == program),
+            "{name}: {} -> {readings:?}, not {program:?}",
+            question.text
+        );
+        families.insert(question.family);
+    }
+    assert_eq!(families.len(), case.parser.n_families(), "some family was not asked");
+}
+
+#[test]
+fn every_question_of_every_family_is_read_back() {
+    assert_all_read_back(&OWN);
+    assert_eq!(OWN.parser.n_families(), 90);
+}
+
+#[test]
+fn every_phrasing_is_met() {
+    let said: BTreeSet<(u16, Vec<String>)> = OWN
+        .questions
+        .iter()
+        .map(|q| {
+            // A phrasing shows in the words that name no value.
+            let own = ["thing", "object", "things", "objects"];
+            let of_values: Vec<&str> = clevr_words();
+            let kept = tokenize(&q.text).into_iter().filter(|w| {
+                !own.contains(w) && !of_values.contains(w) && !of_values.contains(&w.trim_end_matches('s'))
+            });
+            (q.family, kept.map(str::to_owned).collect())
+        })
+        .collect();
+    let phrasings: usize = OWN.templates.set.families().iter().map(|family| family.phrasings.len()).sum();
+    assert!(said.len() >= phrasings, "{} ways were said", said.len());
+}
+
+fn clevr_words() -> Vec<&'static str> {
+    "gray red blue green brown purple cyan yellow large big small tiny rubber matte metal metallic shiny cube block \
+     sphere ball cylinder"
+        .split_whitespace()
+        .collect()
+}
+
+#[test]
+fn foreign_templates_are_read_back() {
+    let Some(data) = test_data() else {
+        eprintln!("skipped: no folder of foreign templates");
+        return;
+    };
+    let synonyms = std::fs::read(own_folder().join("synonyms.json")).unwrap();
+    let folder = data.join("closure_templates");
+    let mut order: Vec<String> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "json"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    order.sort();
+    let templates = Templates::read(&clevr(), &folder, &order, &synonyms);
+    let case = Case::new(templates, &folder, order, &synonyms);
+    assert!(case.questions.len() > 1_000);
+    for question in &case.questions {
+        let readings = case.parser.read(&case.tokens(&question.text));
+        let program = case.program(question);
+        assert!(readings.iter().any(|r| r.family == question.family && r.program == program), "{}", question.text);
+    }
+}
+
+/// Rows of one question, with its own scene.
+fn agreement(
+    case: &Case,
+    question: &Question,
+    text: &str,
+    program: &[i32],
+    family: i32,
+    answer: i32,
+) -> clevrhope_core::audit::Agreement {
+    let marked = |tokens: &[i32]| [&[1], tokens, &[2]].concat();
+    let (questions, programs) = (marked(&case.tokens(text)), marked(program));
+    let rows = Rows {
+        questions: &questions,
+        question_width: questions.len(),
+        programs: &programs,
+        program_width: programs.len(),
+        scenes: &[question.scene as u32],
+    };
+    let views: Vec<_> = case.scenes.iter().map(|scene| scene.graph.view()).collect();
+    parse_rows(&case.parser, &case.programs, rows, &[family], &[answer], &views)[0].0
+}
+
+#[test]
+fn text_program_family_and_answer_agree_or_it_is_said_which_does_not() {
+    let case = &*OWN;
+    for question in case.questions.iter().step_by(97) {
+        let (text, program, family) = (question.text.as_str(), case.program(question), i32::from(question.family));
+        let scene = case.scenes[question.scene as usize].graph.view();
+        let answer = case.programs.answer(&program, scene);
+        let found = agreement(case, question, text, &program, family, answer);
+        assert!(
+            !(found.is_unread || found.is_other_program || found.is_other_family || found.is_other_answer),
+            "{text}"
+        );
+        assert!(agreement(case, question, text, &program, family, answer + 1).is_other_answer);
+        assert!(agreement(case, question, text, &program, 1_000, answer).is_other_family);
+        assert!(agreement(case, question, text, &program[1..], family, answer).is_other_program);
+        let unread = agreement(case, question, &format!("{text} Indeed"), &program, family, answer);
+        assert!(unread.is_unread && !unread.is_other_program);
+    }
+}
+
+#[test]
+fn equal_rows_have_equal_digests_and_others_do_not() {
+    let case = &*OWN;
+    let texts: BTreeSet<&str> = case.questions.iter().map(|q| q.text.as_str()).collect();
+    let views: Vec<_> = case.scenes.iter().map(|scene| scene.graph.view()).collect();
+    let digest = |text: &str| {
+        let questions = [&[1], &case.tokens(text)[..], &[2]].concat();
+        let rows = Rows {
+            questions: &questions,
+            question_width: questions.len(),
+            programs: &[1, 2],
+            program_width: 2,
+            scenes: &[0],
+        };
+        parse_rows(&case.parser, &case.programs, rows, &[0], &[0], &views)[0].1
+    };
+    let digests: BTreeSet<u64> = texts.iter().map(|text| digest(text)).collect();
+    // Texts that differ in marks that are no tokens alone would be the same rows.
+    let rows: BTreeSet<Vec<i32>> = texts.iter().map(|text| case.tokens(text)).collect();
+    assert_eq!(digests.len(), rows.len());
+}
+
+/// The values of words that name one.
+fn value_of(word: &str) -> Option<&'static str> {
+    let groups = [
+        "gray",
+        "red",
+        "blue",
+        "green",
+        "brown",
+        "purple",
+        "cyan",
+        "yellow",
+        "large big",
+        "small tiny",
+        "rubber matte",
+        "metal metallic shiny",
+        "cube block",
+        "sphere ball",
+        "cylinder",
+    ];
+    groups.into_iter().find(|group| group.split(' ').any(|w| w == word))
+}
+
+proptest! {
+    /// A word for a value that is put in another's place leaves the meaning alone if it is a synonym, and else never.
+    #[test]
+    fn another_value_is_another_program(pick in any::<prop::sample::Index>(), place in any::<prop::sample::Index>(), with in 0usize..22) {
+        let case = &*OWN;
+        let question = &case.questions[pick.index(case.questions.len())];
+        let mut words = tokenize(&question.text);
+        let of_values: Vec<usize> = (0..words.len()).filter(|&i| value_of(words[i]).is_some()).collect();
+        prop_assume!(!of_values.is_empty());
+        let at = of_values[place.index(of_values.len())];
+        let (old, new) = (words[at], clevr_words()[with]);
+        words[at] = new;
+        let readings = case.parser.read(&case.tokens(&words.join(" ")));
+        let program = case.program(question);
+        let keeps = readings.iter().any(|reading| reading.program == program);
+        // "Another" and "a" may have to change with it, never the meaning.
+        prop_assert!(!keeps || value_of(old) == value_of(new), "{} with {new}", question.text);
+    }
+
+    /// Any words at all are read or not, and what is read is said by a template: a word more or less is noticed.
+    #[test]
+    fn any_words_are_read_without_a_fault(tokens in prop::collection::vec(-1i32..90, 0..40)) {
+        OWN.parser.read(&tokens);
+    }
+}
