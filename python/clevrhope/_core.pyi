@@ -23,12 +23,14 @@ __all__ = [
     "SceneGraphs",
     "SplitStream",
     "Templates",
+    "TextReader",
     "Vocabulary",
     "World",
     "deflate_chunks",
     "execute",
     "execute_batch",
     "execute_tokens",
+    "find_windows",
     "inflate_chunks",
     "instantiate_questions",
     "object_ids",
@@ -555,6 +557,72 @@ class AuditScenes:
         Raises:
             VocabularyError: values that the vocabulary has not.
         """
+
+@final
+class TextReader:
+    """Reads questions' words backwards through their templates, apart from what worded them."""
+
+    def __new__(
+        cls,
+        vocabulary: Vocabulary,
+        *,
+        question_tokens: Sequence[str],
+        program_tokens: Sequence[str],
+        answers: Sequence[str],
+        templates: Sequence[tuple[str, bytes]],
+        synonyms: bytes,
+    ) -> TextReader:
+        """For the names of a `vocab.json`, each by number.
+
+        `templates` are template files by name without suffix, in the order in which families are numbered;
+        `synonyms` is the JSON object of words for values.
+
+        Raises:
+            TemplateError: a file that is none, or a phrasing that cannot be read backwards; names the place.
+        """
+
+    @property
+    def answers_by_family(self) -> list[list[int]]:
+        """Numbers of the answers that each family can have."""
+
+    def readings(self, text: Sequence[int]) -> list[tuple[int, list[str]]]:
+        """All that a text's tokens can mean: family, and functions in prefix order. For messages."""
+
+    def read(
+        self,
+        questions: npt.NDArray[np.int32],
+        programs: npt.NDArray[np.int32],
+        families: npt.NDArray[np.int32],
+        answers: npt.NDArray[np.int32],
+        scenes: SceneGraphs,
+        scene_idxs: npt.NDArray[np.uint32],
+    ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
+        """Holds the words of rows (N, Q) against their programs (N, P), families and answers (N,).
+
+        Flags (N,): 1 no template says this; 2 the words do not mean the program; 4 they mean it in another
+        family; 8 what they mean has another answer; 16 they mean several programs; 32 these have different
+        answers on this picture. And (N,) numbers, equal for rows of equal words. A scene number beyond
+        `scenes` has its row read without answers. Uses all cores.
+
+        Raises:
+            ValueError: columns of different lengths.
+        """
+
+def find_windows(
+    families: npt.NDArray[np.int32],
+    answers: npt.NDArray[np.int32],
+    pictures: npt.NDArray[np.int32],
+    answers_by_family: Sequence[Sequence[int]],
+    *,
+    window: int,
+    unseen: int,
+) -> tuple[int | None, int | None]:
+    """Whether a split's questions (N,), in order, can have come from balanced windows of `window` scenes.
+
+    At most `unseen` scenes of a window gave no question. `answers_by_family` holds the numbers of the answers
+    that each family can have. The number of windows and None, or None and the row that came when the rule
+    forbade it, however windows are laid.
+    """
 
 def deflate_chunks(
     rows: npt.NDArray[np.uint8], *, item_size: int, chunk_rows: int, level: int

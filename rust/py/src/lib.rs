@@ -5,6 +5,7 @@ mod chunks;
 mod convert;
 mod errors;
 mod interrupt;
+mod parse;
 mod programs;
 mod questions;
 mod scenes;
@@ -22,6 +23,8 @@ mod _core {
     use super::audit::{PyAuditReader, PyAuditScenes};
     #[pymodule_export]
     use super::chunks::{deflate_chunks, inflate_chunks};
+    #[pymodule_export]
+    use super::parse::{PyTextReader, find_windows};
     #[pymodule_export]
     use super::programs::{PyProgramTokens, PyPrograms, execute, execute_batch, execute_tokens, trace};
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! Words for values and a vocabulary's tokens in, tables out: what a parameter can say where a token begins.
 
-use super::template::{Allowed, RELATION, SHAPE};
+use super::template::{RELATION, SHAPE};
 use super::{Names, ParseError};
 use std::collections::BTreeMap;
 
@@ -21,8 +21,8 @@ pub struct Slot {
     pub may_be_silent: bool,
 }
 
-/// What tells slots apart: kind, what is allowed, and what is written before and after without a space.
-type Key = (String, Allowed, String, String);
+/// What tells slots apart: kind, and what is written before and after without a space.
+type Key = (String, String, String);
 
 /// Makes each slot once.
 pub struct Slots<'a> {
@@ -52,30 +52,28 @@ impl<'a> Slots<'a> {
     }
 
     /// The number of a slot.
-    pub fn number(&mut self, kind: &str, allowed: Allowed, before: &str, after: &str) -> Result<u16, String> {
-        let key = (kind.to_owned(), allowed, before.to_owned(), after.to_owned());
+    pub fn number(&mut self, kind: &str, before: &str, after: &str) -> Result<u16, String> {
+        let key = (kind.to_owned(), before.to_owned(), after.to_owned());
         if let Some(&number) = self.numbers.get(&key) {
             return Ok(number);
         }
         let number = u16::try_from(self.slots.len()).map_err(|_| "too many kinds of parameters".to_owned())?;
-        let slot = self.slot(kind, allowed, before, after)?;
+        let slot = self.slot(kind, before, after)?;
         self.slots.push(slot);
         self.numbers.insert(key, number);
         Ok(number)
     }
 
-    fn slot(&self, kind: &str, allowed: Allowed, before: &str, after: &str) -> Result<Slot, String> {
+    fn slot(&self, kind: &str, before: &str, after: &str) -> Result<Slot, String> {
         let values = self.names.values(kind);
         let values = values.ok_or_else(|| format!("\"{kind}\" is no type of parameter in this vocabulary"))?;
         let mut slot = Slot { heads: vec![0; self.names.n_words()], groups: Vec::new(), may_be_silent: false };
-        if allowed != Allowed::Nothing {
-            for (name, number) in values {
-                for word in self.words(name) {
-                    slot.add(self.names.tokens(&format!("{before}{word}{after}")), Some(*number));
-                }
+        for (name, number) in values {
+            for word in self.words(name) {
+                slot.add(self.names.tokens(&format!("{before}{word}{after}")), Some(*number));
             }
         }
-        if allowed != Allowed::Value && kind != RELATION {
+        if kind != RELATION {
             if kind == SHAPE {
                 for word in self.words("thing") {
                     slot.add(self.names.tokens(&format!("{before}{word}{after}")), None);

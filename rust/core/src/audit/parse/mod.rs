@@ -105,6 +105,11 @@ impl TextParser {
         let family = &self.families[usize::from(leaf.family)];
         let mut values = [None; MOST_PARAMS];
         for (&param, said) in leaf.gaps.iter().zip(said) {
+            // Slots are shared by all families, so that texts with a common beginning are followed once; what a
+            // family's constraints say of them is asked here.
+            if !family.params[usize::from(param)].allowed.allows(said.value) {
+                return None;
+            }
             values[usize::from(param)] = said.value;
         }
         if leaf.repeats && !says_the_same_again(leaf, said, text) {
@@ -158,7 +163,7 @@ fn grow(tree: &mut Growing, family: &Family, number: u16, names: &Names, slots: 
                 Part::Param { param, before, after } => {
                     let kind = &family.params[usize::from(*param)];
                     gaps.push(*param);
-                    Edge::Slot(slots.number(&kind.kind, kind.allowed, before, after)?)
+                    Edge::Slot(slots.number(&kind.kind, before, after)?)
                 }
             });
         }

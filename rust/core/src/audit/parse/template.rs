@@ -20,7 +20,7 @@ pub const SHAPE: &str = "shape";
 pub const RELATION: &str = "relation";
 
 /// What a parameter may say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
     /// A value, or none.
     Any,
@@ -28,6 +28,16 @@ pub enum Allowed {
     Value,
     /// None: a constraint keeps it empty.
     Nothing,
+}
+
+impl Allowed {
+    pub fn allows(self, value: Option<i32>) -> bool {
+        match self {
+            Self::Any => true,
+            Self::Value => value.is_some(),
+            Self::Nothing => value.is_none(),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
