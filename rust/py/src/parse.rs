@@ -10,6 +10,9 @@ use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods}
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+/// Flags of what was found out, and digests of the words.
+type Columns<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>);
+
 /// Reads texts backwards through a folder of templates.
 #[pyclass(name = "TextReader", module = "clevrhope._core", frozen)]
 pub struct PyTextReader {
@@ -59,7 +62,7 @@ impl PyTextReader {
         answers: PyReadonlyArray1<'py, i32>,
         scenes: &PySceneGraphs,
         scene_idxs: PyReadonlyArray1<'py, u32>,
-    ) -> PyResult<(Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>)> {
+    ) -> PyResult<Columns<'py>> {
         let lengths = [questions.shape()[0], programs.shape()[0], families.len(), answers.len()];
         if lengths.iter().any(|&n| n != lengths[0]) || scene_idxs.len() != lengths[0] {
             return Err(PyValueError::new_err(format!("columns of different lengths, {lengths:?}")));
