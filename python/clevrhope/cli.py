@@ -397,6 +397,50 @@ def stats(
         click.echo(f"{len(written)} plots in {plots}")
 
 
+@commands.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="CLEVR_DIR",
+    help="A CLEVR_v1.0 folder: nothing of its val or test may be in the dataset.",
+)
+@click.option(
+    "--templates",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The dataset's question templates, where they are not the package's.",
+)
+@click.option(
+    "--properties",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The dataset's properties, where they are not the package's.",
+)
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def audit(folder: Path, against: Path | None, as_json: bool, **choices: Any) -> int:
+    """Proves a finished dataset from nothing but its files; exits with 1 where any check fails."""
+    from clevrhope.audit import audit as run
+
+    report = run(
+        folder,
+        against=against,
+        templates=choices["templates"],
+        properties=choices["properties"],
+        progress=_progress(choices),
+    )
+    if as_json:
+        click.echo(json.dumps(report.as_json()))
+    else:
+        from rich.console import Console
+
+        from clevrhope.audit.show import show_report
+
+        show_report(Console(), report)
+    return 0 if report.ok else 1
+
+
 def main() -> None:
     """Runs the command line and exits."""
     sys.exit(run_command(sys.argv[1:]))

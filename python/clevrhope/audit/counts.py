@@ -1,0 +1,121 @@
+"""Manifest, datasheets and splits in, whether they give the same numbers, minimal sets the right ones, out.
+
+The minimal sets' sizes follow from their construction (CLEVR-HOPE, section 3): every grid of two values of
+each held-out type, with every combination of the other types' values, at so many places. In a grid that has
+the pair minimal_ood asks of all corners for the pair, and minimal_iid of all other corners for each of these;
+in any other grid minimal_iid asks of all corners for each.
+"""
+
+import re
+from collections.abc import Mapping
+from math import comb, prod
+
+import numpy as np
+
+from clevrhope.audit.folder import AuditFolder, SplitPlace
+from clevrhope.audit.report import Tally
+from clevrhope.errors import DatasetError
+from clevrhope.hops import Hop
+from clevrhope.progress import Advance
+
+GROUPS_OF_A_PAIR = 960
+"""Places whose grid has the pair, or as near below as whole copies come, in sets of the paper's size."""
+
+
+def check_counts(folder: AuditFolder, advance: Advance) -> Tally:
+    """Questions, pictures and places are as many as manifest and datasheets say.
+
+    Raises:
+        DatasetError: a file that is missing or cannot be read.
+    """
+    tally = Tally(
+        "counts",
+        "manifest, datasheets and files give the same numbers; minimal sets are of the right size",
+        "numbers",
+    )
+    sheets = {hop.name: _datasheet(folder, hop) for hop in folder.hops}
+    pictures: dict[str, list[np.ndarray[tuple[int], np.dtype[np.int32]]]] = {}
+    for split in folder.splits:
+        entry = folder.manifest.splits[split.hop.name][split.name]
+        with folder.open(split) as arrays:
+            n_questions, n_pictures = len(arrays), len(arrays.used)
+            pool = arrays.pool
+            pictures.setdefault(pool, []).append(np.asarray(arrays.used, np.int32))
+        found = {"questions": n_questions, "pictures": n_pictures}
+        for name, n in found.items():
+            _compare(tally, split.file, f"{name} in the manifest", n, entry.get(name))
+            sheet = folder.layout.relative(folder.layout.hop_datasheet(split.hop.name))
+            _compare(
+                tally,
+                sheet,
+                f"{name} of {split.name}",
+                n,
+                sheets[split.hop.name].get(split.name, {}).get(name),
+            )
+        if pool != split.pool:
+            tally.fault(split.file, None, f"is of pool {pool}, the manifest says", split.pool)
+        if split.is_minimal:
+            _minimal(tally, folder, split, n_questions, int(entry["places"]))
+        advance(1)
+    for pool, entry in folder.manifest.pools.items():
+        used = len(np.unique(np.concatenate(pictures[pool]))) if pool in pictures else 0
+        _compare(tally, "manifest.json", f"pictures of pool {pool}", used, entry.get("pictures"))
+    return tally
+
+
+def _compare(tally: Tally, file: str, what: str, there: int, said: object) -> None:
+    tally.n_checked += 1
+    if there != said:
+        tally.fault(file, None, f"{what}: {said}, but in the files there are", there)
+
+
+def _minimal(tally: Tally, folder: AuditFolder, split: SplitPlace, n_questions: int, n_places: int) -> None:
+    """Sizes of whole minimal sets; those of a few places are looked at place by place, with the scenes."""
+    grids, with_pair, others = minimal_grids(split.hop, dict(folder.attribute_types))
+    copies, rest = divmod(n_places, grids * others)
+    sizes: Mapping[str, int] = folder.manifest.config.get("sizes", {})
+    if sizes.get("minimal_places"):
+        return
+    tally.n_checked += 1
+    most = max(1, GROUPS_OF_A_PAIR // (grids * others))
+    if rest or not 1 <= copies <= most or (sizes.get("minimal_copies") == 0 and copies != most):
+        tally.fault(
+            split.file, None, f"places, of {grids * others} kinds and {most} copies at most", n_places
+        )
+    wanted = minimal_questions(split, grids, with_pair) * others * copies
+    if n_questions != wanted:
+        tally.fault(split.file, None, f"not {wanted} questions, as {n_places} places have", n_questions)
+
+
+def minimal_grids(hop: Hop, values: Mapping[str, object]) -> tuple[int, int, int]:
+    """Grids of a pair's types, those that have the pair, and combinations of the other types' values."""
+    n_values = {kind: len(list(of_kind)) for kind, of_kind in values.items()}  # type: ignore[call-overload]
+    kinds = [kind for kind, _ in hop.pair or ()]
+    grids = prod(comb(n_values[kind], 2) for kind in kinds)
+    with_pair = prod(n_values[kind] - 1 for kind in kinds)
+    others = prod(n for kind, n in n_values.items() if kind not in kinds)
+    return grids, with_pair, others
+
+
+def minimal_questions(split: SplitPlace, grids: int, with_pair: int) -> int:
+    """Questions on one copy of each grid."""
+    corners = split.hop.corners
+    if split.name == "minimal_ood":
+        return with_pair * corners
+    return with_pair * (corners - 1) ** 2 + (grids - with_pair) * corners**2
+
+
+_ROW = re.compile(r"^\| `(\w+)` \| `\w+` \| ([\d,]+) \| ([\d,]+) \|", re.MULTILINE)
+
+
+def _datasheet(folder: AuditFolder, hop: Hop) -> dict[str, dict[str, int]]:
+    """Questions and pictures of each split, as a pair's datasheet has them."""
+    path = folder.layout.hop_datasheet(hop.name)
+    try:
+        text = path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{path}: cannot be read ({error})") from error
+    numbers = (
+        (split, int(n.replace(",", "")), int(m.replace(",", ""))) for split, n, m in _ROW.findall(text)
+    )
+    return {split: {"questions": n, "pictures": m} for split, n, m in numbers}

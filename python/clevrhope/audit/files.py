@@ -1,0 +1,60 @@
+"""The manifest's files in, whether each is there with its bytes out."""
+
+import hashlib
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from clevrhope.audit.folder import AuditFolder
+from clevrhope.audit.report import Tally
+from clevrhope.errors import DatasetError
+from clevrhope.progress import Advance
+
+NOT_LISTED = ("manifest.json", "plots/")
+"""What a folder may hold and its manifest does not list: itself, and plots, which anybody can redraw."""
+
+_PIECE = 1 << 20
+
+
+def check_files(folder: AuditFolder, advance: Advance) -> Tally:
+    """Every file of the manifest has its size and SHA-256, and there is no other.
+
+    Raises:
+        DatasetError: a file that is missing.
+    """
+    tally = Tally(
+        "files", "every file has the size and SHA-256 of the manifest; no file is in no list", "files"
+    )
+    root, listed = folder.layout.root, folder.manifest.files
+    for name in listed:
+        if not (root / name).is_file():
+            raise DatasetError(f"{root / name}: no such file, but the manifest lists it")
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        for name, (size, digest) in zip(
+            listed, threads.map(_measured, (root / n for n in listed)), strict=True
+        ):
+            record = listed[name]
+            if size != record.bytes:
+                tally.fault(name, None, f"not {record.bytes} bytes, as the manifest has it", size)
+            elif digest != record.sha256:
+                tally.fault(name, None, "not the SHA-256 of the manifest", digest)
+            advance(1)
+    tally.n_checked = len(listed)
+    for path in sorted(root.rglob("*")):
+        name = folder.layout.relative(path)
+        hidden = any(part.startswith(".") for part in Path(name).parts)
+        if path.is_file() and name not in listed and not hidden and not name.startswith(NOT_LISTED):
+            tally.fault(name, None, "in no list of the manifest", f"{path.stat().st_size} bytes")
+    return tally
+
+
+def _measured(path: Path) -> tuple[int, str]:
+    digest, size = hashlib.sha256(), 0
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_PIECE):
+                digest.update(piece)
+                size += len(piece)
+    except OSError as error:
+        raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
+    return size, digest.hexdigest()

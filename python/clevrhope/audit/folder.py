@@ -1,0 +1,181 @@
+"""A dataset's folder in, what all checks need of it out: manifest, vocabulary, pairs, splits, templates.
+
+Everything is in the folder but the templates and the vocabulary's looks, which the manifest names by
+fingerprint: the package's own, or files that the caller gives.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from clevrhope import assets
+from clevrhope.dataset.finished import SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest, read_manifest
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.hops import Hop, parse_hop
+from clevrhope.questions import Templates, read_templates, synonyms_path
+from clevrhope.scenes import World, read_world
+
+AttributeTypes = Sequence[tuple[str, Sequence[str]]]
+
+
+@dataclass(frozen=True)
+class SplitPlace:
+    """A split of the folder."""
+
+    hop: Hop
+    name: str
+    pool: str
+    h5: Path
+    file: str
+    """Its HDF5 file's path below the folder."""
+
+    @property
+    def is_minimal(self) -> bool:
+        """Whether its pictures come in groups at one place."""
+        return self.name.startswith("minimal")
+
+
+class AuditFolder:
+    """A finished dataset."""
+
+    def __init__(self, root: Path, *, templates: Path | None = None, properties: Path | None = None) -> None:
+        """Opens it.
+
+        Raises:
+            DatasetError: no dataset, or one that is not finished.
+        """
+        self.layout = Layout(root)
+        manifest = read_manifest(self.layout.manifest)
+        if manifest is None:
+            raise DatasetError(f"{root}: no dataset of clevrhope (no manifest.json)")
+        if not manifest.splits:
+            raise DatasetError(f"{self.layout.manifest}: no split is in it yet; build the dataset first")
+        self.manifest: Manifest = manifest
+        self._templates, self._properties = templates, properties
+        self.vocab: Vocab = read_vocab(self.layout.vocab)
+        try:
+            kinds = manifest.world["attributes"].items()
+            self.attribute_types: AttributeTypes = [(kind, tuple(values)) for kind, values in kinds]
+        except (KeyError, AttributeError, TypeError) as error:
+            raise DatasetError(
+                f"{self.layout.manifest}: world.attributes: no lists of values ({error!r})"
+            ) from error
+        self.hops = tuple(self._hop(name) for name in manifest.splits)
+        self.splits = tuple(self._splits())
+
+    def _hop(self, name: str) -> Hop:
+        try:
+            return parse_hop(name, self.attribute_types)
+        except ConfigError as error:
+            raise DatasetError(f"{self.layout.manifest}: splits: {error}") from error
+
+    def _splits(self) -> Iterator[SplitPlace]:
+        for hop in self.hops:
+            for name, entry in self.manifest.splits[hop.name].items():
+                path = self.layout.questions_h5(hop.name, name)
+                if not path.is_file():
+                    raise DatasetError(f"{path}: no such file, but the manifest has the split")
+                yield SplitPlace(hop, name, str(entry["pool"]), path, self.layout.relative(path))
+
+    @property
+    def pools(self) -> tuple[str, ...]:
+        """The pools that splits use."""
+        return tuple(dict.fromkeys(split.pool for split in self.splits))
+
+    def scene_files(self, pool: str) -> list[Path]:
+        """A pool's scene files.
+
+        Raises:
+            DatasetError: there is none.
+        """
+        files = sorted(self.layout.scenes(pool).glob("*.json"))
+        if not files:
+            raise DatasetError(f"{self.layout.scenes(pool)}: no scene files, but splits use the pool")
+        return files
+
+    @contextmanager
+    def open(self, split: SplitPlace) -> Iterator[SplitArrays]:
+        """A split's arrays.
+
+        Raises:
+            DatasetError: no whole HDF5 file, on opening or later.
+        """
+        try:
+            with closing(SplitArrays(split.h5)) as arrays:
+                yield arrays
+        except OSError as error:
+            raise DatasetError(
+                f"{split.h5}: cannot be read, as if cut off or damaged ({str(error).splitlines()[0]})"
+            ) from error
+
+    @cached_property
+    def world(self) -> World:
+        """The world that scenes are of.
+
+        Raises:
+            DatasetError: the folder was made with other properties or another look than those at hand.
+        """
+        world = read_world(
+            properties=self._properties, constraints=self.manifest.world.get("constraints", {})
+        )
+        if world.fingerprint != self.manifest.world.get("fingerprint"):
+            name = self.manifest.config.get("properties", "properties.json")
+            raise DatasetError(
+                f"{self.layout.manifest}: made in another world than that of "
+                f"{self._properties or 'the package'}; name the folder's {name} with --properties"
+            )
+        return world
+
+    @cached_property
+    def templates(self) -> "TemplateFiles":
+        """The templates that questions are of.
+
+        Raises:
+            DatasetError: the folder was made with other templates than those at hand.
+        """
+        folder = self._templates or assets.question_templates()
+        read: Templates = read_templates(self.world, folder)
+        if read.fingerprint != self.manifest.templates.get("fingerprint"):
+            name = self.manifest.config.get("templates", "question_templates")
+            raise DatasetError(
+                f"{self.layout.manifest}: made with other templates than those in {folder}; "
+                f"name the folder's {name} with --templates"
+            )
+        return TemplateFiles(folder, [str(name) for name in self.manifest.templates["files"]])
+
+    def decode(self, tokens: Sequence[int]) -> str:
+        """A row of words as text, without its marks."""
+        names = self._words
+        return " ".join(names.get(token, "?") for token in tokens if token > 2)
+
+    @cached_property
+    def _words(self) -> Mapping[int, str]:
+        return {number: word for word, number in self.vocab.words.items()}
+
+
+@dataclass(frozen=True)
+class TemplateFiles:
+    """A folder of templates, and its files in the order in which families are numbered."""
+
+    folder: Path
+    names: Sequence[str]
+
+    def files(self) -> list[tuple[str, bytes]]:
+        """Name without suffix, and content, of each."""
+        return [(Path(name).stem, (self.folder / name).read_bytes()) for name in self.names]
+
+    @property
+    def synonyms(self) -> bytes:
+        """The words for values, as JSON."""
+        return synonyms_path(self.folder).read_bytes()
+
+    @property
+    def words(self) -> Mapping[str, Sequence[str]]:
+        """The words for values."""
+        words: Mapping[str, Sequence[str]] = json.loads(self.synonyms)
+        return words

@@ -1,0 +1,73 @@
+"""The check for leaks of every pair in, its violations sorted into lines of the report out."""
+
+from clevrhope.audit.folder import AuditFolder
+from clevrhope.audit.report import Tally
+from clevrhope.dataset.leaks import ASKS_FOR_PAIR, LeakReport, check_leaks
+from clevrhope.progress import Advance
+
+PROGRAMS, PAIR, APART, SAME, GROUPS = "programs", "held-out pair", "apart", "HDF5 and JSON", "minimal answers"
+
+_LINE_OF = (
+    ("its program has no answer", PROGRAMS),
+    ("its program gives", PROGRAMS),
+    ("mentions", PAIR),
+    ("does not mention", PAIR),
+    ("of this place", GROUPS),
+    ("answers in", GROUPS),
+    ("a picture of", PAIR),
+)
+"""Words of a violation -> the line that it belongs to; what no entry has is about files that disagree."""
+
+
+def check_pairs(folder: AuditFolder, advance: Advance) -> list[Tally]:
+    """Looks for leaks in each sub-dataset.
+
+    Raises:
+        DatasetError: a file that is missing or cannot be read.
+    """
+    lines = {
+        PROGRAMS: Tally(PROGRAMS, "every program, executed again, gives the stored answer", "questions"),
+        PAIR: Tally(
+            PAIR,
+            "no train or IID picture, program or text holds the pair; every OOD question and complex_ood "
+            "picture does",
+            "questions",
+        ),
+        APART: Tally(APART, "no picture is in two splits of a pair, the minimal ones apart", "pictures"),
+        SAME: Tally(SAME, "HDF5, JSON and scene files say the same of every question", "questions"),
+        GROUPS: Tally(
+            GROUPS,
+            "one picture of each minimal_ood place shows the pair; exactly the others are no",
+            "pictures",
+        ),
+    }
+    words = folder.templates.words
+    for hop in folder.hops:
+        report = check_leaks(folder.layout.root, hop, words=words)
+        _add(lines, report)
+        advance(1)
+    return list(lines.values())
+
+
+def _add(lines: dict[str, Tally], report: LeakReport) -> None:
+    n_questions = sum(each.n_questions for each in report.splits)
+    lines[PROGRAMS].n_checked += n_questions
+    lines[SAME].n_checked += n_questions
+    lines[APART].n_checked += sum(each.n_pictures for each in report.splits)
+    for each in report.splits:
+        lines[PAIR].n_checked += each.n_questions if report.hop.pair else 0
+        lines[GROUPS].n_checked += each.n_pictures if each.split in ASKS_FOR_PAIR[1:] else 0
+    for violation in report.violations:
+        tally = lines[_line(violation.problem)]
+        tally.fault(violation.file, violation.index, violation.problem, violation.value)
+    more = report.n_violations - len(report.violations)
+    if more:
+        last = lines[_line(report.violations[-1].problem)]
+        last.n_faults += more
+        last.notes.append(f"{report.hop.name}: {more:,} violations more, of any of these kinds")
+
+
+def _line(problem: str) -> str:
+    if " is also in " in problem:
+        return APART
+    return next((line for words, line in _LINE_OF if words in problem), SAME)

@@ -1,0 +1,135 @@
+"""Things looked at and faults found in, a line for each check out: how many, result, first offenders."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+MAX_LISTED = 20
+"""Faults that a check lists; it counts them all."""
+
+Result = Literal["passed", "failed", "not done"]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is not as it must be."""
+
+    file: str
+    """Path below the dataset's folder."""
+    index: int | None
+    """The question's place in its file, the scene's index in its pool, or None for a file as a whole."""
+    problem: str
+    value: str
+    """What is there: a question's text, a number, a name."""
+
+    def __str__(self) -> str:
+        place = self.file if self.index is None else f"{self.file}[{self.index}]"
+        return f"{place}: {self.problem}: {self.value}"
+
+
+@dataclass(frozen=True)
+class Check:
+    """A line of the report."""
+
+    name: str
+    proves: str
+    """What holds where it passed."""
+    n_checked: int
+    unit: str
+    n_faults: int
+    faults: tuple[Fault, ...]
+    """The first `MAX_LISTED`."""
+    note: str
+    """What else was found, or why it was not done."""
+    done: bool
+
+    @property
+    def result(self) -> Result:
+        """How it went."""
+        if not self.done:
+            return "not done"
+        return "failed" if self.n_faults else "passed"
+
+
+@dataclass
+class Tally:
+    """A check while it runs."""
+
+    name: str
+    proves: str
+    unit: str
+    n_checked: int = 0
+    n_faults: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    done: bool = True
+
+    def fault(self, file: str, index: int | None, problem: str, value: object) -> None:
+        """Notes something that is wrong."""
+        self.n_faults += 1
+        if len(self.faults) < MAX_LISTED:
+            self.faults.append(Fault(file, index, problem, str(value)))
+
+    def skip(self, why: str) -> None:
+        """Notes that the check was not done."""
+        self.done = False
+        self.notes.append(why)
+
+    def check(self) -> Check:
+        """The line."""
+        return Check(
+            self.name,
+            self.proves,
+            self.n_checked,
+            self.unit,
+            self.n_faults,
+            tuple(self.faults),
+            "; ".join(self.notes),
+            self.done,
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """All checks of a folder."""
+
+    folder: str
+    hops: tuple[str, ...]
+    checks: tuple[Check, ...]
+    beside: Sequence[Mapping[str, Any]] = ()
+    """Distances of each split's distributions from CLEVR's, where a CLEVR folder was given."""
+
+    @property
+    def ok(self) -> bool:
+        """Whether no check failed."""
+        return all(each.result != "failed" for each in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        """As docs/files.md describes it."""
+        return {
+            "folder": self.folder,
+            "ok": self.ok,
+            "hops": list(self.hops),
+            "checks": [
+                {
+                    "name": each.name,
+                    "proves": each.proves,
+                    "result": each.result,
+                    "checked": each.n_checked,
+                    "unit": each.unit,
+                    "faults": each.n_faults,
+                    "first": [
+                        {
+                            "file": fault.file,
+                            "index": fault.index,
+                            "problem": fault.problem,
+                            "value": fault.value,
+                        }
+                        for fault in each.faults
+                    ],
+                    "note": each.note,
+                }
+                for each in self.checks
+            ],
+            "beside_clevr": list(self.beside),
+        }

@@ -1,0 +1,59 @@
+"""A folder in, the report of all checks out: what is cheap and basic first."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from clevrhope.audit.counts import check_counts
+from clevrhope.audit.files import check_files
+from clevrhope.audit.folder import AuditFolder
+from clevrhope.audit.leaks import check_pairs
+from clevrhope.audit.report import Report, Tally
+from clevrhope.audit.scenes import check_scenes, n_scenes
+from clevrhope.audit.text import check_templates, check_text
+from clevrhope.progress import Advance, Progress, Silent
+
+
+def audit(
+    folder: Path,
+    *,
+    against: Path | None = None,
+    templates: Path | None = None,
+    properties: Path | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Proves what can be proved of a finished dataset with nothing but its files.
+
+    Args:
+        folder: The dataset.
+        against: A CLEVR_v1.0 folder, of whose val and test nothing may be in the dataset.
+        templates: Its question templates, where they are not the package's.
+        properties: Its values and looks, where they are not the package's.
+        progress: What shows how far it is.
+
+    Raises:
+        DatasetError: no dataset, a file that is missing or cannot be read at all, or templates or properties
+            that are not the folder's. All else is in the report.
+    """
+    opened = AuditFolder(folder, templates=templates, properties=properties)
+    check_templates(opened)
+    shown = progress or Silent()
+    n_questions = sum(
+        int(split["questions"]) for hop in opened.manifest.splits.values() for split in hop.values()
+    )
+    tallies: list[Tally] = []
+
+    def stage(
+        title: str, total: int, unit: str, check: Callable[[AuditFolder, Advance], Tally | Iterable[Tally]]
+    ) -> None:
+        with shown.stage(title, total=total, unit=unit) as advance:
+            found = check(opened, advance)
+        tallies.extend([found] if isinstance(found, Tally) else found)
+
+    stage("Comparing checksums", len(opened.manifest.files), "files", check_files)
+    stage("Counting", len(opened.splits), "splits", check_counts)
+    stage("Comparing scenes", n_scenes(opened), "scenes", check_scenes)
+    stage("Reading texts backwards", n_questions, "questions", check_text)
+    stage("Executing programs, looking for leaks", len(opened.hops), "pairs", check_pairs)
+    return Report(
+        str(folder), tuple(hop.name for hop in opened.hops), tuple(each.check() for each in tallies)
+    )

@@ -1,0 +1,101 @@
+"""A copy of a dataset in, the same with a fault planted out, its checksums made to fit again.
+
+Each method changes what a careless tool would, in all files that say the same, so that one check notices.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Spoilt:
+    """A folder that may be written to."""
+
+    root: Path
+
+    @classmethod
+    def copy(cls, clean: Path, to: Path) -> "Spoilt":
+        shutil.copytree(clean, to)
+        return cls(to)
+
+    def path(self, name: str) -> Path:
+        return self.root / name
+
+    @property
+    def vocab(self) -> dict[str, dict[str, int]]:
+        vocab: dict[str, dict[str, int]] = json.loads(self.path("vocab.json").read_text())
+        return vocab
+
+    def word(self, word: str) -> int:
+        return self.vocab["question_token_to_idx"][word]
+
+    def text(self, split: str, row: int, hop: str = "rubber_cylinder") -> str:
+        names = {number: word for word, number in self.vocab["question_token_to_idx"].items()}
+        with h5py.File(self.h5(split, hop)) as file:
+            return " ".join(names[token] for token in file["questions"][row] if token > 2)
+
+    def h5(self, split: str, hop: str = "rubber_cylinder") -> Path:
+        return self.path(f"hops/{hop}/{split}.h5")
+
+    def column(self, split: str, name: str) -> Any:
+        with h5py.File(self.h5(split)) as file:
+            return file[name][:]
+
+    def arrays(self, split: str, change: Callable[[dict[str, Any]], None]) -> None:
+        """Changes a split's arrays in memory, then in the file."""
+        with h5py.File(self.h5(split), "r+") as file:
+            arrays = {name: file[name][:] for name in file}
+            change(arrays)
+            for name, values in arrays.items():
+                del file[name]
+                file[name] = values
+        self.sign()
+
+    def questions(self, split: str, change: Callable[[list[Row]], None]) -> None:
+        """Changes the rows of a question file."""
+        self._rows(f"hops/rubber_cylinder/{split}_questions.json", "questions", change)
+
+    def scenes(self, pool: str, change: Callable[[list[Row]], None]) -> None:
+        """Changes the rows of a pool's first scene file."""
+        self._rows(f"scenes/{pool}/0000.json", "scenes", change)
+
+    def manifest(self, change: Callable[[Row], None]) -> None:
+        """Changes the manifest."""
+        raw = json.loads(self.path("manifest.json").read_text())
+        change(raw)
+        self.path("manifest.json").write_text(json.dumps(raw))
+
+    def sign(self) -> None:
+        """Makes the manifest's sizes and checksums those of the files."""
+
+        def record(raw: Row) -> None:
+            for name in raw["files"]:
+                content = self.path(name).read_bytes()
+                raw["files"][name] = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+
+        self.manifest(record)
+
+    def _rows(self, name: str, key: str, change: Callable[[list[Row]], None]) -> None:
+        path = self.path(name)
+        raw = json.loads(path.read_text())
+        change(raw[key])
+        lines = ",\n".join(json.dumps(row, separators=(",", ":")) for row in raw[key])
+        head = json.dumps({"info": raw["info"]})
+        path.write_text(f'{head[:-1]}, "{key}": [\n{lines}\n]}}\n')
+        self.sign()
+
+    def first_row_with(self, split: str, word: str) -> tuple[int, int]:
+        """The first question with a word, and the word's place in it."""
+        questions = self.column(split, "questions")
+        rows, places = np.nonzero(questions == self.word(word))
+        return int(rows[0]), int(places[0])

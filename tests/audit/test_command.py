@@ -1,0 +1,123 @@
+"""`clevrhope audit`: what it prints and exits with, and how it tells of a folder that it cannot audit."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from spoiling import Spoilt
+
+from clevrhope.cli import run_command
+
+
+def test_a_table_says_what_was_looked_at(clean: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["audit", str(clean)]) == 0
+    out, err = capsys.readouterr()
+    assert "nothing wrong was found" in out
+    for check in ("files", "counts", "text", "balance", "duplicates", "minimal groups", "held-out pair"):
+        assert check in out
+    assert "Reading texts backwards" in err
+
+
+def test_json_is_one_object_on_standard_output(clean: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["audit", str(clean), "--json", "--quiet"]) == 0
+    out, err = capsys.readouterr()
+    report = json.loads(out)
+    assert err == ""
+    assert report["ok"]
+    assert report["hops"] == ["metal_cube", "rubber_cylinder"]
+    assert {each["result"] for each in report["checks"]} <= {"passed", "not done"}
+    assert all(each["checked"] > 0 for each in report["checks"] if each["result"] == "passed")
+
+
+def test_a_fault_is_named_and_the_command_fails(spoilt: Spoilt, capsys: pytest.CaptureFixture[str]) -> None:
+    row, place = spoilt.first_row_with("train", "red")
+    spoilt.arrays("train", lambda each: each["questions"].__setitem__((row, place), spoilt.word("blue")))
+    assert run_command(["audit", str(spoilt.root), "--quiet"]) == 1
+    out = capsys.readouterr().out
+    text = spoilt.text("train", row)
+    assert f"hops/rubber_cylinder/train.h5[{row}]: its words do not mean its program: {text}" in out
+    assert "failed" in out
+
+    assert run_command(["audit", str(spoilt.root), "--quiet", "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    (check,) = (each for each in report["checks"] if each["name"] == "text")
+    assert check["result"] == "failed"
+    assert check["first"][0] == {
+        "file": "hops/rubber_cylinder/train.h5",
+        "index": row,
+        "problem": "its words do not mean its program",
+        "value": text,
+    }
+
+
+def refused(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> str:
+    """The one sentence with which the command refuses."""
+    assert run_command(["audit", str(folder), "--quiet", *options]) in (1, 2)
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.count("\n") == 1
+    assert "Traceback" not in err
+    return err
+
+
+@pytest.mark.parametrize("keep", [0.9, 0.3, 0.0])
+def test_a_truncated_file_is_named(spoilt: Spoilt, keep: float, capsys: pytest.CaptureFixture[str]) -> None:
+    path = spoilt.h5("complex_iid")
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(keep * len(whole))])
+    assert str(path) in refused(spoilt.root, capsys)
+
+
+def test_a_file_with_a_damaged_block_is_named(spoilt: Spoilt, capsys: pytest.CaptureFixture[str]) -> None:
+    import h5py
+
+    path = spoilt.h5("train")
+    with h5py.File(path) as file:
+        block = file["questions"].id.get_chunk_info(0)
+    content = bytearray(path.read_bytes())
+    content[block.byte_offset : block.byte_offset + block.size] = bytes(block.size)
+    path.write_bytes(content)
+    spoilt.sign()
+    assert str(path) in refused(spoilt.root, capsys)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hops/rubber_cylinder/train.h5",
+        "hops/rubber_cylinder/train_questions.json",
+        "hops/rubber_cylinder/DATASHEET.md",
+        "scenes/train/0000.json",
+        "vocab.json",
+    ],
+)
+def test_a_missing_file_is_named(spoilt: Spoilt, name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    spoilt.path(name).unlink()
+    assert name in refused(spoilt.root, capsys)
+
+
+def test_what_is_no_dataset_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "no dataset" in refused(tmp_path, capsys)
+    assert "no dataset" in refused(tmp_path / "nowhere", capsys)
+
+
+def test_a_broken_scene_file_is_named(spoilt: Spoilt, capsys: pytest.CaptureFixture[str]) -> None:
+    path = spoilt.path("scenes/train/0000.json")
+    path.write_bytes(path.read_bytes()[:-500])
+    spoilt.sign()
+    assert str(path) in refused(spoilt.root, capsys)
+
+
+def test_other_templates_than_the_folders_are_refused(
+    clean: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from clevrhope import assets
+
+    folder = tmp_path / "templates"
+    shutil.copytree(assets.question_templates(), folder)
+    assert run_command(["audit", str(clean), "--quiet", "--templates", str(folder)]) == 0
+    capsys.readouterr()
+    path = folder / "zero_hop.json"
+    path.write_text(path.read_text().replace("How many", "What number of", 1))
+    assert "other templates" in refused(clean, capsys, "--templates", str(folder))

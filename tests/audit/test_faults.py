@@ -1,0 +1,313 @@
+"""Every kind of fault that the audit is for, planted in a dataset: found, by its own check, and named."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import pytest
+from spoiling import Row, Spoilt
+
+from clevrhope.audit import Check, Report, audit
+
+Plant = Callable[[Spoilt], None]
+
+
+def failed(report: Report) -> dict[str, Check]:
+    return {each.name: each for each in report.checks if each.result == "failed"}
+
+
+def test_nothing_is_wrong_with_a_dataset_as_it_was_built(clean: Path) -> None:
+    report = audit(clean)
+    assert report.ok
+    assert failed(report) == {}
+    looked_at = {each.name: each.n_checked for each in report.checks if each.done}
+    assert min(looked_at.values()) > 0
+    n_questions = looked_at["text"]
+    assert looked_at["programs"] == looked_at["duplicates"] == looked_at["HDF5 and JSON"] == n_questions
+
+
+# Files
+
+
+def other_bytes(data: Spoilt) -> None:
+    path = data.path("scenes/train/0000.json")
+    path.write_bytes(path.read_bytes().replace(b"train", b"trail", 1))
+
+
+def other_size(data: Spoilt) -> None:
+    with data.path("index.html").open("a") as file:
+        file.write(" ")
+
+
+def stray_file(data: Spoilt) -> None:
+    data.path("hops/notes.txt").write_text("mine")
+
+
+# Counts
+
+
+def other_number_in_the_manifest(data: Spoilt) -> None:
+    def change(raw: Row) -> None:
+        raw["splits"]["rubber_cylinder"]["train"]["pictures"] += 1
+
+    data.manifest(change)
+
+
+def other_number_in_the_datasheet(data: Spoilt) -> None:
+    path = data.path("hops/rubber_cylinder/DATASHEET.md")
+    text = path.read_text()
+    assert "| 162 | " in text
+    path.write_text(text.replace("| 162 | ", "| 163 | "))
+    data.sign()
+
+
+# Scenes
+
+
+def copied_scene(data: Spoilt) -> None:
+    def change(rows: list[Row]) -> None:
+        for key in ("objects", "relationships", "directions"):
+            rows[2][key] = rows[0][key]
+
+    data.scenes("train", change)
+
+
+def copied_scene_in_another_order(data: Spoilt) -> None:
+    def change(rows: list[Row]) -> None:
+        rows[2]["objects"] = rows[0]["objects"][::-1]
+        order = range(len(rows[0]["objects"]))[::-1]
+        for relation, lists in rows[0]["relationships"].items():
+            rows[2]["relationships"][relation] = [
+                [len(lists) - 1 - other for other in lists[i]] for i in order
+            ]
+
+    data.scenes("train", change)
+
+
+def train_picture_in_a_test(data: Spoilt) -> None:
+    """complex_iid's first questions are asked of a train picture: the file says that its pool is train."""
+    picture = data.column("train", "image_idxs")[0]
+    with h5py.File(data.h5("complex_iid"), "r+") as file:
+        file.attrs["pool"] = "train"
+        file["image_idxs"][:] = picture
+
+    def change(raw: Row) -> None:
+        raw["splits"]["rubber_cylinder"]["complex_iid"] |= {"pool": "train", "pictures": 1}
+
+    data.manifest(change)
+    data.sign()
+
+
+# Minimal groups
+
+
+def other_color_in_a_group(data: Spoilt) -> None:
+    def change(rows: list[Row]) -> None:
+        color = rows[1]["objects"][0]["color"]
+        rows[1]["objects"][0]["color"] = "red" if color != "red" else "blue"
+
+    data.scenes("minimal_material_shape", change)
+
+
+def moved_object_in_a_group(data: Spoilt) -> None:
+    def change(rows: list[Row]) -> None:
+        rows[1]["objects"][0]["3d_coords"][0] += 0.5
+
+    data.scenes("minimal_material_shape", change)
+
+
+def two_answers_yes_in_a_group(data: Spoilt) -> None:
+    yes = data.vocab["answer_token_to_idx"]["yes"]
+    answers = data.column("minimal_iid", "answers")
+    row = int((answers != yes).argmax())
+
+    def arrays(each: dict[str, Any]) -> None:
+        each["answers"][row] = yes
+
+    def questions(rows: list[Row]) -> None:
+        rows[row]["answer"] = "yes"
+
+    data.arrays("minimal_iid", arrays)
+    data.questions("minimal_iid", questions)
+
+
+# Texts
+
+
+def another_value_said(data: Spoilt) -> None:
+    row, place = data.first_row_with("train", "red")
+    data.arrays("train", lambda each: each["questions"].__setitem__((row, place), data.word("blue")))
+
+
+def words_in_another_order(data: Spoilt) -> None:
+    def change(each: dict[str, Any]) -> None:
+        each["questions"][0, 1:3] = each["questions"][0, 2:0:-1].copy()
+
+    data.arrays("train", change)
+
+
+def another_family(data: Spoilt) -> None:
+    data.arrays("train", lambda each: each["question_families"].__setitem__(0, 89))
+
+
+def another_answer(data: Spoilt) -> None:
+    def change(each: dict[str, Any]) -> None:
+        each["answers"][0] = data.vocab["answer_token_to_idx"]["10"]
+
+    data.arrays("train", change)
+
+
+# Duplicates
+
+
+def same_question_twice(data: Spoilt) -> None:
+    def change(each: dict[str, Any]) -> None:
+        for name, values in each.items():
+            if name != "orig_idxs":
+                values[1] = values[0]
+
+    data.arrays("train", change)
+
+
+def picture_comes_again(data: Spoilt) -> None:
+    def change(each: dict[str, Any]) -> None:
+        for name, values in each.items():
+            if name != "orig_idxs":
+                values[[0, 20]] = values[[20, 0]]
+
+    data.arrays("train", change)
+
+
+# Balance
+
+
+def one_answer_for_all(data: Spoilt) -> None:
+    """Every question that can be answered yes is."""
+    yes, no = (data.vocab["answer_token_to_idx"][name] for name in ("yes", "no"))
+
+    def change(each: dict[str, Any]) -> None:
+        each["answers"][each["answers"] == no] = yes
+
+    data.arrays("train", change)
+
+
+# The held-out pair
+
+
+def pair_in_a_train_picture(data: Spoilt) -> None:
+    used = set(data.column("train", "image_idxs").tolist())
+
+    def change(rows: list[Row]) -> None:
+        row = next(row for row in rows if row["image_index"] in used)
+        row["objects"][0] |= {"material": "rubber", "shape": "cylinder"}
+
+    data.scenes("train", change)
+
+
+def pair_in_a_program(data: Spoilt) -> None:
+    tokens = data.vocab["program_token_to_idx"]
+
+    def change(each: dict[str, Any]) -> None:
+        program = [1, *(tokens[t] for t in PROGRAM), 2]
+        each["programs"][0] = 0
+        each["programs"][0, : len(program)] = program
+
+    data.arrays("train", change)
+
+
+PROGRAM = ("exist", "filter_shape[cylinder]", "filter_material[rubber]", "scene")
+
+
+def pair_in_words(data: Spoilt) -> None:
+    def change(each: dict[str, Any]) -> None:
+        words = [1, *(data.word(w) for w in ("Are", "there", "matte", "cylinders")), 2]
+        each["questions"][0] = 0
+        each["questions"][0, : len(words)] = words
+
+    data.arrays("train", change)
+
+
+def no_pair_in_an_ood_picture(data: Spoilt) -> None:
+    used = set(data.column("complex_ood", "image_idxs").tolist())
+
+    def change(rows: list[Row]) -> None:
+        for each in next(row for row in rows if row["image_index"] in used)["objects"]:
+            each["material"] = "metal"
+
+    data.scenes("test_ood", change)
+
+
+# Agreement of files
+
+
+def another_answer_in_json(data: Spoilt) -> None:
+    def change(rows: list[Row]) -> None:
+        rows[0]["answer"] = "10"
+
+    data.questions("train", change)
+
+
+def another_picture_name(data: Spoilt) -> None:
+    def change(rows: list[Row]) -> None:
+        rows[0]["image_filename"] = "HOPE_train_999999.png"
+
+    data.questions("train", change)
+
+
+TRAIN = "hops/rubber_cylinder/train.h5"
+FAULTS: list[tuple[Plant, str, str]] = [
+    (other_bytes, "files", "scenes/train/0000.json"),
+    (other_size, "files", "index.html"),
+    (stray_file, "files", "hops/notes.txt"),
+    (other_number_in_the_manifest, "counts", TRAIN),
+    (other_number_in_the_datasheet, "counts", "hops/rubber_cylinder/DATASHEET.md"),
+    (copied_scene, "twin scenes", "scenes/train/0000.json"),
+    (copied_scene_in_another_order, "twin scenes", "scenes/train/0000.json"),
+    (train_picture_in_a_test, "train and test", "scenes/train"),
+    (other_color_in_a_group, "minimal groups", "scenes/minimal_material_shape"),
+    (moved_object_in_a_group, "minimal groups", "hops/rubber_cylinder/minimal_iid.h5"),
+    (two_answers_yes_in_a_group, "minimal groups", "hops/rubber_cylinder/minimal_iid.h5"),
+    (another_value_said, "text", TRAIN),
+    (words_in_another_order, "text", TRAIN),
+    (another_family, "text", TRAIN),
+    (another_answer, "text", TRAIN),
+    (same_question_twice, "duplicates", TRAIN),
+    (picture_comes_again, "duplicates", TRAIN),
+    (one_answer_for_all, "balance", TRAIN),
+    (another_answer, "programs", "hops/rubber_cylinder/train_questions.json"),
+    (pair_in_a_train_picture, "held-out pair", "scenes/train"),
+    (pair_in_a_program, "held-out pair", "hops/rubber_cylinder/train_questions.json"),
+    (pair_in_words, "held-out pair", "hops/rubber_cylinder/train_questions.json"),
+    (no_pair_in_an_ood_picture, "held-out pair", "scenes/test_ood"),
+    (another_answer_in_json, "HDF5 and JSON", TRAIN),
+    (another_picture_name, "HDF5 and JSON", "hops/rubber_cylinder/train_questions.json"),
+]
+
+
+@pytest.mark.parametrize(
+    ("plant", "check", "file"), FAULTS, ids=[f"{plant.__name__}-{check}" for plant, check, _ in FAULTS]
+)
+def test_a_planted_fault_is_found_and_named(spoilt: Spoilt, plant: Plant, check: str, file: str) -> None:
+    plant(spoilt)
+    report = audit(spoilt.root)
+    assert not report.ok
+    found = failed(report)
+    assert check in found, {name: each.faults[0] for name, each in found.items()}
+    assert file in {fault.file for fault in found[check].faults}
+
+
+def test_a_fault_of_one_kind_fails_no_other_check(spoilt: Spoilt) -> None:
+    another_family(spoilt)
+    # The family is in the JSON file too, and it decides what balance looks at.
+    assert set(failed(audit(spoilt.root))) <= {"text", "HDF5 and JSON", "balance", "duplicates"}
+
+
+def test_a_fault_is_named_with_its_question(spoilt: Spoilt) -> None:
+    another_value_said(spoilt)
+    row, _ = spoilt.first_row_with("train", "blue")
+    (fault, *_) = failed(audit(spoilt.root))["text"].faults
+    assert fault.problem == "its words do not mean its program"
+    assert fault.value == spoilt.text("train", fault.index or 0)
+    assert fault.index is not None
+    assert row <= fault.index
