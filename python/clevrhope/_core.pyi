@@ -594,15 +594,15 @@ class TextReader:
         programs: npt.NDArray[np.int32],
         families: npt.NDArray[np.int32],
         answers: npt.NDArray[np.int32],
-        scenes: SceneGraphs,
-        scene_idxs: npt.NDArray[np.uint32],
+        scenes: AuditScenes,
+        scene_idxs: npt.NDArray[np.int64],
     ) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint64]]:
         """Holds the words of rows (N, Q) against their programs (N, P), families and answers (N,).
 
         Flags (N,): 1 no template says this; 2 the words do not mean the program; 4 they mean it in another
         family; 8 what they mean has another answer; 16 they mean several programs; 32 these have different
-        answers on this picture. And (N,) numbers, equal for rows of equal words. A scene number beyond
-        `scenes` has its row read without answers. Uses all cores.
+        answers on this picture. And (N,) numbers, equal for rows of equal words. `scene_idxs` (N,) are places
+        among `scenes`, -1 for a scene that is not there: its row is read without answers. Uses all cores.
 
         Raises:
             ValueError: columns of different lengths.

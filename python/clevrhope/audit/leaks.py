@@ -2,7 +2,7 @@
 
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Tally
-from clevrhope.dataset.leaks import ASKS_FOR_PAIR, LeakReport, check_leaks
+from clevrhope.dataset.leaks import ASKS_FOR_PAIR, LeakCheck, LeakReport
 from clevrhope.progress import Advance
 
 PROGRAMS, PAIR, APART, SAME, GROUPS = "programs", "held-out pair", "apart", "HDF5 and JSON", "minimal answers"
@@ -19,8 +19,8 @@ _LINE_OF = (
 """Words of a violation -> the line that it belongs to; what no entry has is about files that disagree."""
 
 
-def check_pairs(folder: AuditFolder, advance: Advance) -> list[Tally]:
-    """Looks for leaks in each sub-dataset.
+def check_pairs(folder: AuditFolder, check: LeakCheck, advance: Advance) -> list[Tally]:
+    """Looks for leaks in each sub-dataset; `check` is of this folder.
 
     Raises:
         DatasetError: a file that is missing or cannot be read.
@@ -41,18 +41,17 @@ def check_pairs(folder: AuditFolder, advance: Advance) -> list[Tally]:
             "pictures",
         ),
     }
-    words = folder.templates.words
     for hop in folder.hops:
-        report = check_leaks(folder.layout.root, hop, words=words)
-        _add(lines, report)
+        _add(lines, check.check(hop))
         advance(1)
+    if not lines[SAME].n_checked and not lines[SAME].n_faults:
+        lines[SAME].skip("no question files in JSON: they were left out")
     return list(lines.values())
 
 
 def _add(lines: dict[str, Tally], report: LeakReport) -> None:
-    n_questions = sum(each.n_questions for each in report.splits)
-    lines[PROGRAMS].n_checked += n_questions
-    lines[SAME].n_checked += n_questions
+    lines[PROGRAMS].n_checked += sum(each.n_questions for each in report.splits)
+    lines[SAME].n_checked += sum(each.n_questions for each in report.splits if each.has_json)
     lines[APART].n_checked += sum(each.n_pictures for each in report.splits)
     for each in report.splits:
         lines[PAIR].n_checked += each.n_questions if report.hop.pair else 0

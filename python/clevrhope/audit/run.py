@@ -1,6 +1,7 @@
 """A folder in, the report of all checks out: what is cheap and basic first."""
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 
 from clevrhope.audit.counts import check_counts
@@ -8,8 +9,9 @@ from clevrhope.audit.files import check_files
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks import check_pairs
 from clevrhope.audit.report import Report, Tally
-from clevrhope.audit.scenes import check_scenes, n_scenes
+from clevrhope.audit.scenes import check_scenes, n_minimal_scenes
 from clevrhope.audit.text import check_templates, check_text
+from clevrhope.dataset.leaks import LeakCheck
 from clevrhope.progress import Advance, Progress, Silent
 
 
@@ -37,23 +39,27 @@ def audit(
     opened = AuditFolder(folder, templates=templates, properties=properties)
     check_templates(opened)
     shown = progress or Silent()
+    leaks = LeakCheck(folder, words=opened.templates.words)  # reads the scenes, once for all that follows
     n_questions = sum(
         int(split["questions"]) for hop in opened.manifest.splits.values() for split in hop.values()
     )
     tallies: list[Tally] = []
 
-    def stage(
-        title: str, total: int, unit: str, check: Callable[[AuditFolder, Advance], Tally | Iterable[Tally]]
-    ) -> None:
+    def stage(title: str, total: int, unit: str, check: Callable[[Advance], Tally | Iterable[Tally]]) -> None:
         with shown.stage(title, total=total, unit=unit) as advance:
-            found = check(opened, advance)
+            found = check(advance)
         tallies.extend([found] if isinstance(found, Tally) else found)
 
-    stage("Comparing checksums", len(opened.manifest.files), "files", check_files)
-    stage("Counting", len(opened.splits), "splits", check_counts)
-    stage("Comparing scenes", n_scenes(opened), "scenes", check_scenes)
-    stage("Reading texts backwards", n_questions, "questions", check_text)
-    stage("Executing programs, looking for leaks", len(opened.hops), "pairs", check_pairs)
+    stage("Comparing checksums", len(opened.manifest.files), "files", partial(check_files, opened))
+    stage("Counting", len(opened.splits), "splits", partial(check_counts, opened))
+    stage("Comparing scenes", n_minimal_scenes(opened), "scenes", partial(check_scenes, opened, leaks.pools))
+    stage("Reading texts backwards", n_questions, "questions", partial(check_text, opened, leaks.pools))
+    stage(
+        "Executing programs, looking for leaks",
+        len(opened.hops),
+        "pairs",
+        partial(check_pairs, opened, leaks),
+    )
     return Report(
         str(folder), tuple(hop.name for hop in opened.hops), tuple(each.check() for each in tallies)
     )

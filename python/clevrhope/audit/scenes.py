@@ -1,17 +1,13 @@
 """Scene files in, whether a scene is there twice, and in pools that must have none in common, out."""
 
-import hashlib
-import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.minimal import MinimalSets
 from clevrhope.audit.report import Tally
+from clevrhope.dataset.audit_scenes import Pools
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import DatasetError
 from clevrhope.progress import Advance
@@ -21,72 +17,56 @@ TRAINED_ON = ("train", "val")
 
 COMPLEX = ("complex_iid", "complex_ood")
 
-Digest = bytes
 
-
-@dataclass(frozen=True)
-class _Place:
-    pool: str
-    index: int
-
-
-def check_scenes(folder: AuditFolder, advance: Advance) -> list[Tally]:
+def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Tally]:
     """No scene twice, in a pool or in two; no picture both trained on and tested on; minimal groups as made.
+
+    `pools` are the folder's scenes.
 
     Raises:
         DatasetError: a scene file that is missing or broken; says at which scene.
     """
-    twins = Tally(
-        "twin scenes", "no scene has the objects and places of another, in its pool or any other", "scenes"
-    )
     apart = Tally(
         "train and test",
         "over all pairs, no picture is in a train and a test split, and none in both complex sets",
         "pictures",
     )
-    minimal = MinimalSets(folder)
-    looks: dict[Digest, _Place] = {}
     for pool in folder.pools:
-        seen: set[int] = set()
+        folder.scene_files(pool)  # says which pool has none
+    twins = _twins(folder, pools)
+    _apart(folder, apart)
+    minimal = MinimalSets(folder)
+    for pool in dict.fromkeys(split.pool for split in folder.splits if split.is_minimal):
         for path in folder.scene_files(pool):
-            file = folder.layout.relative(path)
             for n, row in enumerate(read_list(path, "scenes")):
                 try:
-                    index, digest = int(row["image_index"]), look(row)
                     minimal.add(pool, row)
                 except (KeyError, TypeError, ValueError, IndexError) as error:
                     raise DatasetError(f"{path}: scenes[{n}] is no scene of a dataset ({error!r})") from error
-                if index in seen:
-                    twins.fault(file, index, "the index is there twice", row.get("image_filename"))
-                elif digest in looks:
-                    other = looks[digest]
-                    twins.fault(
-                        file, index, "the same objects at the same places", f"{other.pool}[{other.index}]"
-                    )
-                seen.add(index)
-                looks.setdefault(digest, _Place(pool, index))
-                twins.n_checked += 1
                 advance(1)
-    _apart(folder, apart)
     return [twins, apart, minimal.check()]
 
 
-def look(scene: Mapping[str, Any]) -> Digest:
-    """A digest of what is where, whatever the camera, the lights and the objects' order."""
-    objects = sorted(
-        json.dumps(
-            [
-                each["shape"],
-                each["size"],
-                each["color"],
-                each["material"],
-                each["3d_coords"],
-                each["rotation"],
-            ]
-        )
-        for each in scene["objects"]
+def _twins(folder: AuditFolder, pools: Pools) -> Tally:
+    """Scenes with an index, or all objects at all places, that another has."""
+    tally = Tally(
+        "twin scenes", "no scene has the objects and places of another, in its pool or any other", "scenes"
     )
-    return hashlib.blake2b("\n".join(objects).encode(), digest_size=16).digest()
+    names = folder.pools
+    looks = np.concatenate([pools[name].native.looks for name in names])
+    indices = np.concatenate([pools[name].indices for name in names])
+    pool_of = np.repeat(np.arange(len(names)), [len(pools[name].indices) for name in names])
+    tally.n_checked = len(looks)
+    for name in names:
+        for index in pools[name].twice():
+            tally.fault(f"scenes/{name}", int(index), "the index is there twice", name)
+    order = np.argsort(looks, kind="stable")
+    again = np.flatnonzero(looks[order][1:] == looks[order][:-1])
+    for first, second in zip(order[again].tolist(), order[again + 1].tolist(), strict=True):
+        other = f"{names[pool_of[first]]}[{indices[first]}]"
+        problem = "the same objects at the same places as another"
+        tally.fault(f"scenes/{names[pool_of[second]]}", int(indices[second]), problem, other)
+    return tally
 
 
 def _apart(folder: AuditFolder, tally: Tally) -> None:
@@ -113,16 +93,11 @@ def _excluded(a: str, b: str) -> bool:
     return (a in TRAINED_ON) != (b in TRAINED_ON) or (a, b) in (COMPLEX, COMPLEX[::-1])
 
 
-def n_scenes(folder: AuditFolder) -> int:
-    """About how many scenes there are: in each pool as many as its largest split uses, or more."""
+def n_minimal_scenes(folder: AuditFolder) -> int:
+    """About how many one-object scenes there are: in each pool as many as its largest split uses, or more."""
     most: dict[str, int] = {}
     for split in folder.splits:
-        pictures = int(folder.manifest.splits[split.hop.name][split.name]["pictures"])
-        most[split.pool] = max(most.get(split.pool, 0), pictures)
+        if split.is_minimal:
+            pictures = int(folder.manifest.splits[split.hop.name][split.name]["pictures"])
+            most[split.pool] = max(most.get(split.pool, 0), pictures)
     return sum(most.values())
-
-
-def scene_rows(folder: AuditFolder, pool: str) -> Iterator[dict[str, Any]]:
-    """The scenes of a pool, in order."""
-    for path in folder.scene_files(pool):
-        yield from read_list(path, "scenes")

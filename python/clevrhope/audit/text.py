@@ -14,7 +14,8 @@ import numpy.typing as npt
 from clevrhope._core import TextReader, find_windows
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Tally
-from clevrhope.dataset.audit_reader import Ints, PoolGraphs, QuestionReader
+from clevrhope.dataset.audit_reader import Ints, vocabulary_of
+from clevrhope.dataset.audit_scenes import Pools, PoolScenes
 from clevrhope.dataset.finished import SplitArrays
 from clevrhope.errors import TemplateError
 from clevrhope.progress import Advance
@@ -79,25 +80,23 @@ class TextChecks:
         return [self.agreement, self.duplicates, self.balance]
 
 
-def check_text(folder: AuditFolder, advance: Advance) -> list[Tally]:
-    """Reads every question of every split.
+def check_text(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Tally]:
+    """Reads every question of every split; `pools` are the folder's scenes.
 
     Raises:
         DatasetError: a file that is missing or cannot be read, or templates that are not the folder's.
     """
-    return _Pass(folder).run(advance)
+    return _Pass(folder, pools).run(advance)
 
 
 class _Pass:
     """One pass over all questions."""
 
-    def __init__(self, folder: AuditFolder) -> None:
-        self._folder = folder
+    def __init__(self, folder: AuditFolder, pools: Pools) -> None:
+        self._folder, self._pools = folder, pools
         vocab, templates = folder.vocab, folder.templates
-        # Its vocabulary numbers values as the parser's programs do.
-        self._questions = QuestionReader(vocab, (), templates.words)
         self._reader = TextReader(
-            self._questions.vocabulary,
+            vocabulary_of(vocab),
             question_tokens=_by_number(vocab.words),
             program_tokens=_by_number(vocab.functions),
             answers=_by_number(vocab.answers),
@@ -108,40 +107,29 @@ class _Pass:
         self._checks = TextChecks()
 
     def run(self, advance: Advance) -> list[Tally]:
-        for pool in self._folder.pools:
-            graphs = PoolGraphs(self._folder.scene_files(pool), self._questions.vocabulary)
-            for split in self._folder.splits:
-                if split.pool == pool:
-                    with self._folder.open(split) as arrays:
-                        self._split(split, arrays, graphs, advance)
+        for split in self._folder.splits:
+            with self._folder.open(split) as arrays:
+                self._split(split, arrays, self._pools[arrays.pool], advance)
         return self._checks.tallies()
 
-    def _split(self, split: SplitPlace, arrays: SplitArrays, graphs: PoolGraphs, advance: Advance) -> None:
+    def _split(self, split: SplitPlace, arrays: SplitArrays, pool: PoolScenes, advance: Advance) -> None:
         digests = np.zeros(len(arrays), np.uint64)
         for first in range(0, len(arrays), ROWS_A_BATCH):
             rows = _Rows.read(arrays, first)
-            flags, digests[first : first + len(rows)] = self._parse(rows, graphs)
+            flags, digests[first : first + len(rows)] = self._reader.read(
+                rows.questions,
+                rows.programs,
+                rows.families,
+                rows.answers,
+                pool.native,
+                # A row without a scene is read without answers; that its scene is missing is said elsewhere.
+                pool.rows(rows.image_idxs),
+            )
             self._agree(split, rows, flags)
             advance(len(rows))
         self._duplicates(split, arrays, digests)
         if not split.is_minimal:
             self._balance(split, arrays)
-
-    def _parse(self, rows: "_Rows", graphs: PoolGraphs) -> tuple[npt.NDArray[np.uint8], Digests]:
-        shards, places = graphs.places(rows.image_idxs)
-        flags, digests = np.zeros(len(rows), np.uint8), np.zeros(len(rows), np.uint64)
-        for shard in np.unique(shards).tolist():
-            some = np.flatnonzero(shards == shard)
-            flags[some], digests[some] = self._reader.read(
-                np.ascontiguousarray(rows.questions[some]),
-                np.ascontiguousarray(rows.programs[some]),
-                rows.families[some],
-                rows.answers[some],
-                graphs[max(shard, 0)],
-                # A row without a scene is read without answers; that its scene is missing is said elsewhere.
-                places[some] if shard >= 0 else np.full(len(some), np.iinfo(np.uint32).max, np.uint32),
-            )
-        return flags, digests
 
     def _agree(self, split: SplitPlace, rows: "_Rows", flags: npt.NDArray[np.uint8]) -> None:
         tally = self._checks.agreement
@@ -214,7 +202,10 @@ class _Rows:
             np.ascontiguousarray(arrays.columns[name][some], dtype=np.int32)
             for name in ("question_families", "answers", "image_idxs")
         )
-        wide = (arrays.tokens(name, first, ROWS_A_BATCH) for name in ("questions", "programs"))
+        wide = (
+            np.ascontiguousarray(arrays.tokens(name, first, ROWS_A_BATCH))
+            for name in ("questions", "programs")
+        )
         return cls(first, *wide, *columns)
 
     def __len__(self) -> int:

@@ -26,7 +26,7 @@ pub struct PyAuditReader {
 #[pyclass(name = "AuditScenes", module = "clevrhope._core", frozen)]
 pub struct PyAuditScenes {
     vocab: Arc<Vocabulary>,
-    scenes: FinishedScenes,
+    pub scenes: FinishedScenes,
 }
 
 #[pymethods]

@@ -1,7 +1,7 @@
 //! Token rows and scenes in, what the audit's parser reads in their words out, as columns.
 
+use crate::audit::PyAuditScenes;
 use crate::errors::TemplateError;
-use crate::scenes::PySceneGraphs;
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::audit::{
     Agreement, Asked, AuditError, Balanced, Names, ProgramReader, Rows, TextParser, balanced, parse_rows,
@@ -60,8 +60,8 @@ impl PyTextReader {
         programs: PyReadonlyArray2<'py, i32>,
         families: PyReadonlyArray1<'py, i32>,
         answers: PyReadonlyArray1<'py, i32>,
-        scenes: &PySceneGraphs,
-        scene_idxs: PyReadonlyArray1<'py, u32>,
+        scenes: &PyAuditScenes,
+        scene_idxs: PyReadonlyArray1<'py, i64>,
     ) -> PyResult<Columns<'py>> {
         let lengths = [questions.shape()[0], programs.shape()[0], families.len(), answers.len()];
         if lengths.iter().any(|&n| n != lengths[0]) || scene_idxs.len() != lengths[0] {
@@ -75,10 +75,8 @@ impl PyTextReader {
             program_width: programs.shape()[1],
             scenes: scene_idxs.as_slice()?,
         };
-        let parsed = py.detach(|| {
-            let views: Vec<_> = scenes.0.graphs.iter().map(|graph| graph.view()).collect();
-            parse_rows(&self.parser, &self.programs, rows, families, answers, &views)
-        });
+        let view = |scene: usize| scenes.scenes.view(scene);
+        let parsed = py.detach(|| parse_rows(&self.parser, &self.programs, rows, families, answers, view));
         Ok((
             PyArray1::from_iter(py, parsed.iter().map(|(agreement, _)| flags(*agreement))),
             PyArray1::from_iter(py, parsed.iter().map(|(_, digest)| *digest)),

@@ -113,19 +113,22 @@ impl FinishedScenes {
             return Err(format!("{n} objects, more than {MAX_OBJECTS}"));
         }
         let mut attributes = Vec::with_capacity(n);
-        let (mut look, mut place) = (blake3::Hasher::new(), blake3::Hasher::new());
+        let (mut looks, mut place) = (0_u64, blake3::Hasher::new());
         for thing in &row.objects {
             let mut values = [0; N_TYPES];
             for (kind, name) in [&thing.size, &thing.color, &thing.material, &thing.shape].into_iter().enumerate() {
                 let value = vocab.value(kind, name).ok_or_else(|| format!("\"{name}\" is in no vocabulary"))?;
                 values[kind] = value as u8;
             }
+            let mut look = blake3::Hasher::new();
             look.update(&values);
             attributes.push(values);
             for number in [thing.coords[0], thing.coords[1], thing.rotation] {
                 look.update(&number.to_bits().to_le_bytes());
                 place.update(&number.to_bits().to_le_bytes());
             }
+            // A sum, so that the same objects in another order look the same.
+            looks = looks.wrapping_add(digest(&look));
         }
         let mut sets = Vec::with_capacity(RELATION_NAMES.len() * n);
         for name in RELATION_NAMES {
@@ -137,7 +140,7 @@ impl FinishedScenes {
         }
         self.indices.push(row.image_index);
         self.filenames.push(row.image_filename);
-        self.looks.push(digest(&look));
+        self.looks.push(looks);
         self.places.push(digest(&place));
         self.graphs.push(SceneGraph::from_masks(vocab, attributes, sets));
         Ok(())
@@ -151,7 +154,7 @@ impl FinishedScenes {
         self.indices.is_empty()
     }
 
-    pub(super) fn view(&self, scene: usize) -> Option<SceneView<'_>> {
+    pub fn view(&self, scene: usize) -> Option<SceneView<'_>> {
         self.graphs.get(scene).map(SceneGraph::view)
     }
 

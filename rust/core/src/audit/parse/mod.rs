@@ -195,21 +195,21 @@ pub type Parsed = (Agreement, u64);
 
 /// Reads every row's words and holds them against its program, family and answer; uses all cores.
 ///
-/// `families` and `answers` are the stored ones, by row. A row whose scene is none of `scenes` is read without
-/// answers.
-pub fn parse_rows(
+/// `families` and `answers` are the stored ones, by row; `view` gives the scene at a place of the list that
+/// `rows` counts in. A row whose scene is not there is read without answers.
+pub fn parse_rows<'s>(
     parser: &TextParser,
     programs: &ProgramReader,
     rows: Rows<'_>,
     families: &[i32],
     answers: &[i32],
-    scenes: &[SceneView<'_>],
+    view: impl Fn(usize) -> Option<SceneView<'s>> + Sync,
 ) -> Vec<Parsed> {
     let n = [rows.scenes.len(), families.len(), answers.len()].into_iter().min().unwrap_or(0);
     let look = |row: usize| {
         let words = between_marks(&rows.questions[row * rows.question_width..][..rows.question_width]);
         let program = between_marks(&rows.programs[row * rows.program_width..][..rows.program_width]);
-        let scene = scenes.get(rows.scenes[row] as usize).copied();
+        let scene = usize::try_from(rows.scenes[row]).ok().and_then(&view);
         let readings = parser.read(words);
         (agreement(&readings, programs, program, families[row], answers[row], scene), digest(words))
     };
