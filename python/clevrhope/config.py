@@ -25,6 +25,9 @@ MATCH_KINDS = ("none", "objects")
 """objects: scenes are thinned until 3, 4, ... 10 objects are equally frequent in every split."""
 """How pictures can be stored: a file each, one HDF5 file a pool, or both."""
 
+TRAIN_PREFIXES = (25_000, 200_000)
+"""The paper's smaller train sets are the first so many questions of the largest."""
+
 PAIR_SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 """Splits of a held-out pair."""
 

@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from building import Make, stamps, tree
@@ -165,3 +166,16 @@ def test_a_split_with_a_question_file_keeps_it(tmp_path: Path, make: Make) -> No
     make(layout.root, sizes=LARGER, question_json=False)
     rows = list(read_row_lines(layout.questions_json("rubber_cylinder", "train")))
     assert len(rows) == LARGER["train"]
+
+
+def test_smaller_train_sets_are_named_in_the_files(tmp_path: Path, make: Make) -> None:
+    layout = Layout(tmp_path / "out")
+    make(layout.root, sizes={"train": 25_007}, render=False)
+    with h5py.File(layout.questions_h5("rubber_cylinder", "train")) as file:
+        assert file.attrs["prefixes"].tolist() == [25_000]
+        # A picture's questions stay together but at the cut: 25,000 is 2,777 times 9, and 7 more.
+        assert len(np.unique(file["image_idxs"][:25_000])) >= 2_778
+    with layout.questions_json("rubber_cylinder", "train").open() as rows:
+        assert json.loads(rows.readline().rstrip() + "]}")["info"]["prefixes"] == [25_000]
+    with h5py.File(layout.questions_h5("rubber_cylinder", "complex_iid")) as file:
+        assert "prefixes" not in file.attrs

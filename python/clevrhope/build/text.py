@@ -12,7 +12,7 @@ from clevrhope.build.ahead import ahead
 from clevrhope.build.engine import Questions
 from clevrhope.build.minimal import first_places
 from clevrhope.build.request import Job, Resolved
-from clevrhope.config import PAIR_STREAMS, PLAIN_STREAMS, StreamSplit, splits_of
+from clevrhope.config import PAIR_STREAMS, PLAIN_STREAMS, TRAIN_PREFIXES, StreamSplit, splits_of
 from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file, scene_info
 from clevrhope.dataset.layout import SCENES_A_SHARD
 from clevrhope.dataset.manifest import Manifest
@@ -24,13 +24,17 @@ def write_split(job: Job, resolved: Resolved, manifest: Manifest, advance: Advan
     """Writes a split's file, or its two; gives the manifest with them in it."""
     layout = resolved.layout
     h5, rows = layout.questions_h5(job.hop.name, job.split), layout.questions_json(job.hop.name, job.split)
+    prefixes = [n for n in TRAIN_PREFIXES if n < job.goal] if job.split == "train" else []
     n_questions = 0
     pictures: list[Ints] = []
     with ExitStack() as stack:
         add_rows = None
         if job.question_json:
-            add_rows = stack.enter_context(rows_file(rows, key="questions", info=question_info(job.split)))
-        writer = stack.enter_context(QuestionWriter(h5, hop=job.hop.name, split=job.split, pool=job.pool))
+            info = question_info(job.split, prefixes=prefixes)
+            add_rows = stack.enter_context(rows_file(rows, key="questions", info=info))
+        writer = stack.enter_context(
+            QuestionWriter(h5, hop=job.hop.name, split=job.split, pool=job.pool, prefixes=prefixes)
+        )
         for batch in ahead(questions_of(job, resolved)):
             writer.append(batch.arrays)
             if add_rows is not None:

@@ -46,9 +46,10 @@ def rows_file(
         file.write(b"\n]}\n")
 
 
-def question_info(split: str) -> dict[str, str]:
-    """The `info` of a question file."""
-    return {"split": split, "license": LICENCE, "version": "1.0"}
+def question_info(split: str, *, prefixes: Sequence[int] = ()) -> dict[str, Any]:
+    """The `info` of a question file; `prefixes` names smaller sets, the first so many questions."""
+    info: dict[str, Any] = {"split": split, "license": LICENCE, "version": "1.0"}
+    return {**info, "prefixes": list(prefixes)} if prefixes else info
 
 
 def scene_info(pool: str) -> dict[str, str]:

@@ -15,7 +15,7 @@ Q and P the longest question and program that the templates can give (so they ne
 | question_families  | (N,)   | int32 | global index of the family |
 | relation_needed    | (N, 3) | int8  | for each relation: 1 needed for the answer, 0 not, -1 no relation |
 
-Attributes of the file: `hop`, `split`, `pool`.
+Attributes of the file: `hop`, `split`, `pool`; `prefixes` names smaller train sets, the first so many rows.
 """
 
 import io
@@ -78,9 +78,11 @@ class QuestionWriter:
     meets plain Python and not the HDF5 library halfway through its own structures.
     """
 
-    def __init__(self, path: Path, *, hop: str, split: str, pool: str) -> None:
+    def __init__(self, path: Path, *, hop: str, split: str, pool: str, prefixes: Sequence[int] = ()) -> None:
         self._path = path
-        self._attributes = {"hop": hop, "split": split, "pool": pool}
+        self._attributes: dict[str, object] = {"hop": hop, "split": split, "pool": pool}
+        if prefixes:
+            self._attributes["prefixes"] = np.asarray(prefixes, dtype=np.int32)
         self._memory = io.BytesIO()
         self._file = h5py.File(self._memory, "w", libver=("earliest", "v110"))
         self._pending: list[QuestionArrays] = []
