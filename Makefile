@@ -1,10 +1,11 @@
 # make demo   all set-up, then the main job with real rendering, into out/demo
 # make test   all set-up, then every check: Rust, Python, linters, types, stubs
+# make test-paper   all 29 pairs' text at the paper's sizes, checked and timed
 #
 # Needs Python 3.11, a C compiler and cargo; everything else goes into .venv. A second run sets up nothing.
 
 .DELETE_ON_ERROR:
-.PHONY: demo test check-rust check-python render-libraries clean
+.PHONY: demo test test-paper check-rust check-python render-libraries clean
 .DEFAULT_GOAL := test
 
 VENV := .venv
@@ -31,6 +32,10 @@ check-python: $(VENV)/dev.stamp render-libraries
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clevrhope._core
 	$(BIN)/python -m pytest
+
+# All of the paper's text, in minutes; with nothing beside it, since it times that.
+test-paper: $(VENV)/dev.stamp
+	CLEVRHOPE_TEST_PAPER=1 $(BIN)/python -m pytest -s tests/build/test_paper.py
 
 clean:
 	rm -rf $(VENV) target out

@@ -146,6 +146,7 @@ def test_question_files_can_be_left_out_and_added_later(tmp_path: Path, make: Ma
     make(without, question_json=False)
     assert not list(without.glob("hops/*/*_questions.json"))
     assert "HDF5 and JSON agree" not in layout.hop_datasheet("rubber_cylinder").read_text()
+    assert "_questions.json" not in layout.datasheet.read_text()
     make(tmp_path / "with")
     assert "HDF5 and JSON agree" in Layout(tmp_path / "with").hop_datasheet("rubber_cylinder").read_text()
     for split in SPLITS:

@@ -74,20 +74,35 @@ def _sub_datasets(data: WholeDataset) -> str:
 def _files(data: WholeDataset) -> str:
     what = [
         (
+            "questions as arrays",
             "hops/&lt;pair&gt;/&lt;split&gt;.h5",
             "questions, programs and answers as numbers of `vocab.json`, and `image_idxs`",
         ),
-        ("hops/&lt;pair&gt;/&lt;split&gt;_questions.json", "the same in English: CLEVR's question files"),
         (
+            "questions in English",
+            "hops/&lt;pair&gt;/&lt;split&gt;_questions.json",
+            "the same in English: CLEVR's question files",
+        ),
+        (
+            "scenes",
             "scenes/&lt;pool&gt;/",
             "CLEVR's scene files, with camera, lights, boxes and visible pixels; 10,000 indices each",
         ),
-        ("images/&lt;pool&gt;/", "a PNG file a scene"),
-        ("images/&lt;pool&gt;.h5", "the same pictures: row i is scene i; rows that no split uses are empty"),
-        ("manifest.json", "settings, seed, every file with size and SHA-256"),
+        ("pictures as PNG", "images/&lt;pool&gt;/", "a PNG file a scene"),
+        (
+            "pictures as HDF5",
+            "images/&lt;pool&gt;.h5",
+            "pictures in one array: row i is scene i; rows that no split uses are empty",
+        ),
     ]
-    lines = "\n".join(f"- {name}: {text}" for name, text in what)
-    rows = [(kind, number(size)) for kind, size in data.bytes_by_kind.items()]
+    there = {kind: size for kind, size in data.bytes_by_kind.items() if size}
+    lines = "\n".join(
+        [
+            *(f"- {name}: {text}" for kind, name, text in what if kind in there),
+            "- manifest.json: settings, seed, every file with size and SHA-256",
+        ]
+    )
+    rows = [(kind, number(size)) for kind, size in there.items()]
     return f"{lines}\n\n{table(['kind of file', 'bytes'], rows)}"
 
 
