@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,25 @@ Pixels = npt.NDArray[np.uint8]
 
 SMALL = RenderSettings(width=120, height=80, samples=4, device="cpu")
 LOOK = json.loads((blender_assets() / "look.json").read_text())
+
+
+# Blender's worker, which writes a line for each time that it loads the look or makes a mesh.
+COUNTING_WORKER = """
+import sys
+from pathlib import Path
+from clevrhope.images import blender_scene, worker
+
+def counted(name, function):
+    def call(*arguments, **named):
+        with open(sys.argv[1], "a") as log:
+            log.write(name + chr(10))
+        return function(*arguments, **named)
+    return call
+
+worker._load = counted("look", worker._load)
+blender_scene._to_blender = counted("mesh", blender_scene._to_blender)
+sys.exit(worker.main(Path(sys.argv[2])))
+"""
 
 
 @pytest.fixture(scope="module")
@@ -148,6 +168,22 @@ def test_pictures_are_the_same_bytes_whatever_the_workers_and_the_order() -> Non
     for key, _ in scenes:
         assert encode_png(first[key]) == encode_png(again[key]) == encode_png(once_more[key])
         assert sorted(set(ids[key].flat)) == list(range(len(scenes[key][1]["objects"]) + 1))
+
+
+def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
+    """However many pictures it renders: neither the scene nor a mesh is made again."""
+    log = tmp_path / "log"
+    scenes = list(enumerate(reference_scenes()[:6]))
+    command = (sys.executable, "-P", "-c", COUNTING_WORKER, str(log))
+    with CyclesRenderer(settings=SMALL, workers=2, command=command) as renderer:
+        n_pictures = len(dict(renderer.render(scenes)))
+        n_pictures += len(dict(renderer.render(scenes)))
+        n_workers = len(renderer.worker_pids)
+    assert n_pictures == 12
+    made = log.read_text().split()
+    assert made.count("look") == n_workers == 2
+    # Of the ground, and of each shape in each material.
+    assert made.count("mesh") == n_workers * (1 + len(LOOK["shapes"]) * len(LOOK["materials"]))
 
 
 def test_a_worker_killed_in_the_middle_is_replaced() -> None:
