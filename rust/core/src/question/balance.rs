@@ -11,15 +11,21 @@ const LEAST_MEDIAN: u32 = 5;
 
 /// A window's counters.
 pub struct Balance {
-    /// Questions so far, by family.
-    questions: Vec<u16>,
+    /// Questions so far, by family; `TAKEN` for those that are not to be tried at all.
+    questions: Vec<Stretch>,
     families: Vec<Counts>,
-    /// `questions` of the families not yet tried on the scene at hand, `TRIED` for all others.
-    untried: Vec<u16>,
+    /// The same for the scene at hand, where those tried are `TAKEN` too.
+    untried: Vec<Stretch>,
+    /// The least of `untried`, and how often it is there; not known while that is 0.
+    least: u16,
+    n_least: u16,
 }
 
 /// More questions than a family can have in a window.
-const TRIED: u16 = u16::MAX;
+const TAKEN: u16 = u16::MAX;
+/// Families in a row that are looked at all at once; the last row is filled up.
+const STRETCH: usize = 16;
+type Stretch = [u16; STRETCH];
 
 struct Counts {
     answers: Vec<u32>,
@@ -27,51 +33,51 @@ struct Counts {
 }
 
 impl Balance {
-    /// Counters at zero, for families with so many answers each.
-    pub fn new<'a>(plans: impl Iterator<Item = &'a Plan>) -> Self {
+    /// Counters at zero for families with so many answers each, of which those in `among` are tried.
+    pub fn new<'a>(plans: impl Iterator<Item = &'a Plan>, among: &[u16]) -> Self {
         let families: Vec<Counts> = plans.map(|plan| Counts::new(plan.n_answers)).collect();
-        Self { questions: vec![0; families.len()], untried: vec![TRIED; families.len()], families }
+        let mut questions = vec![[TAKEN; STRETCH]; families.len().div_ceil(STRETCH)];
+        among.iter().for_each(|&family| questions.as_flattened_mut()[usize::from(family)] = 0);
+        Self { untried: questions.clone(), questions, families, least: TAKEN, n_least: 0 }
     }
 
     /// Back to zero: a new window.
     pub fn reset(&mut self) {
-        self.questions.fill(0);
+        self.questions.as_flattened_mut().iter_mut().filter(|used| **used != TAKEN).for_each(|used| *used = 0);
         for family in &mut self.families {
             *family = Counts::new(family.answers.len());
         }
     }
 
-    /// A new scene, on which the families given may be tried.
-    pub fn start(&mut self, among: &[u16]) {
-        self.untried.fill(TRIED);
-        for &family in among {
-            self.untried[usize::from(family)] = self.questions[usize::from(family)];
-        }
+    /// A new scene.
+    pub fn start(&mut self) {
+        self.untried.copy_from_slice(&self.questions);
+        self.n_least = 0;
     }
 
     /// The next family to try on the scene: the least used, ties broken at random.
     pub fn next_family(&mut self, rng: &mut StreamRng) -> Option<u16> {
-        let least = self.untried.iter().copied().fold(TRIED, u16::min);
-        if least == TRIED {
+        if self.n_least == 0 {
+            self.least = self.untried.as_flattened().iter().copied().fold(TAKEN, u16::min);
+            self.n_least = self.untried.iter().map(|stretch| count(stretch, self.least)).sum();
+        }
+        let least = self.least;
+        if least == TAKEN {
             return None;
         }
-        let count = |families: &[u16]| families.iter().map(|&used| u16::from(used == least)).sum::<u16>();
-        let mut drawn = rng.below(u32::from(count(&self.untried))) as u16;
-        // Whole stretches are passed over at once.
-        const STRETCH: usize = 16;
-        let mut start = 0;
-        for stretch in self.untried.chunks(STRETCH) {
-            let ties = count(stretch);
+        let mut drawn = rng.below(u32::from(self.n_least)) as u16;
+        for (i, stretch) in self.untried.iter_mut().enumerate() {
+            let ties = count(stretch, least);
             if drawn < ties {
-                break;
+                let mut tied = (0..STRETCH).filter(|&place| stretch[place] == least);
+                let place = tied.nth(usize::from(drawn))?;
+                stretch[place] = TAKEN;
+                self.n_least -= 1;
+                return Some((i * STRETCH + place) as u16);
             }
             drawn -= ties;
-            start += STRETCH;
         }
-        let mut tied = (start..self.untried.len()).filter(|&family| self.untried[family] == least);
-        let family = tied.nth(usize::from(drawn))?;
-        self.untried[family] = TRIED;
-        Some(family as u16)
+        None
     }
 
     /// The answers that a family may give next.
@@ -81,8 +87,8 @@ impl Balance {
 
     /// Counts a question.
     pub fn accept(&mut self, family: u16, answer: u32) {
-        let questions = &mut self.questions[usize::from(family)];
-        *questions = (*questions + 1).min(TRIED - 1);
+        let questions = &mut self.questions.as_flattened_mut()[usize::from(family)];
+        *questions = (*questions + 1).min(TAKEN - 1);
         let family = &mut self.families[usize::from(family)];
         family.answers[answer as usize] += 1;
         family.acceptable = acceptable(&family.answers);
@@ -93,6 +99,12 @@ impl Counts {
     fn new(n_answers: usize) -> Self {
         Self { answers: vec![0; n_answers], acceptable: AnswerSet::first(n_answers) }
     }
+}
+
+/// How many families of a stretch were used so often.
+#[inline]
+fn count(stretch: &Stretch, used: u16) -> u16 {
+    stretch.iter().map(|&of_family| u16::from(of_family == used)).sum()
 }
 
 /// The rule, on a family's counts by answer. A family with one answer has no second: it may repeat it.

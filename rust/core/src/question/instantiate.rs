@@ -89,7 +89,7 @@ impl<'a> Instantiator<'a> {
             by_family: vec![SearchStats::default(); self.plans.len()],
             attempt_ns: Vec::new(),
             stopwatch: None,
-            balance: Balance::new(self.plans.iter()),
+            balance: Balance::new(self.plans.iter(), &self.usable),
             page: Page::default(),
             steps: Vec::new(),
         }
@@ -123,7 +123,7 @@ impl<'a> Instantiator<'a> {
         questions: &mut Vec<Question>,
     ) {
         workspace.searcher.options.load(scene);
-        workspace.balance.start(&self.usable);
+        workspace.balance.start();
         let mut left = per_scene;
         while left > 0
             && let Some(family) = workspace.balance.next_family(rng)
