@@ -419,6 +419,17 @@ impl Tail {
             Self::Exist => Some(Function::Exist),
         }
     }
+
+    /// What it gives for the set that the filters leave; None where it has no value.
+    #[inline(always)]
+    pub(super) fn of(self, set: u32) -> Option<u32> {
+        match self {
+            Self::Set => Some(set),
+            Self::Unique => (set.count_ones() == 1).then(|| set.trailing_zeros()),
+            Self::Count => Some(set.count_ones()),
+            Self::Exist => Some(u32::from(set != 0)),
+        }
+    }
 }
 
 impl NodeKind {
@@ -436,6 +447,15 @@ impl NodeKind {
                 let known = MACROS.iter().map(|(name, _)| *name).chain(names.iter().map(String::as_str));
                 Err(format!("unknown function \"{name}\"{}", suggestion(name, known)))
             }
+        }
+    }
+
+    /// What a choice does with the set that its relation and its filters leave.
+    #[inline]
+    pub(super) fn tail(self) -> Tail {
+        match self {
+            Self::Filter(tail) | Self::RelateFilter(tail) => tail,
+            Self::Plain(_) | Self::Relate | Self::FilterOne(_) => Tail::Set,
         }
     }
 

@@ -137,6 +137,9 @@ impl Description {
     /// Each alternative with `bits` added: a filter.
     #[inline]
     pub fn with(self, bits: u8) -> Self {
+        if self == Self::ANYTHING {
+            return Self(1 << (bits & 15));
+        }
         // By bit, the alternatives that have it.
         const HAVING: [u16; 4] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
         let with_one = |set: u16, bit: usize| {

@@ -5,7 +5,7 @@
 
 use super::super::options::{Combinations, Key, is_option};
 use super::super::template::{NodeKind, Tail};
-use super::{Living, QuestionRule, Searcher, Task};
+use super::{Living, Searcher, Task};
 use crate::program::execute::Facts;
 use crate::rng::{StateRng, StreamRng};
 use crate::split::Description;
@@ -39,6 +39,8 @@ pub(super) enum Source {
     Keys {
         set: u32,
         tail: Tail,
+        /// Whether the keys are those that a single object of the scene has, not all.
+        single: bool,
         keys: u32,
         extra: u32,
     },
@@ -76,7 +78,7 @@ impl Source {
 
     /// The first slot that is not a key's, alone or with a relation.
     #[inline]
-    fn regular(&self) -> u32 {
+    fn of_keys(&self) -> u32 {
         match *self {
             Self::Keys { keys, .. } => keys,
             Self::Relations { pairs, .. } => pairs,
@@ -110,6 +112,14 @@ pub(super) struct Wanted<'a> {
     pub task: &'a Task<'a>,
     /// The choice's node.
     pub at: usize,
+    /// What the node does with the set that its filters leave.
+    pub tail: Tail,
+    /// Types that must stay unset.
+    pub forbidden: u8,
+    /// Whether a value must be named.
+    pub named: bool,
+    /// The description that the values named add to.
+    pub base: Description,
     /// That it leads to a mention of the conjunction.
     pub mention: bool,
     /// Whether that has been mentioned before.
@@ -127,30 +137,30 @@ impl Searcher {
         wanted: &Wanted<'_>,
         draws: &mut u32,
     ) -> Option<Pick> {
-        let Wanted { task, at, .. } = *wanted;
-        let slots = source.slots();
+        let (slots, of_keys) = (source.slots(), source.of_keys());
+        let others_live = wanted.others_live(source);
         while *draws > 0 {
             *draws -= 1;
             self.stats.options += 1;
             let slot = rng.below(slots);
-            let found = match source {
-                // Most of these are none, which is seen here at once.
-                Source::Relations { object, tail, pairs, .. } if slot < pairs => {
+            let pick = match source {
+                Source::Keys { set, single, .. } if slot < of_keys => {
+                    let i = if single { usize::from(self.options.singles()[slot as usize]) } else { slot as usize };
+                    wanted.admit_key(0, &self.options.keys()[i], set)
+                }
+                Source::Relations { object, .. } if slot < of_keys => {
                     let (key, relation) = (&self.options.keys()[(slot / N_RELATIONS) as usize], slot % N_RELATIONS);
-                    let related = task.scene.related(relation as usize, object as usize);
-                    if !is_option(tail, key.objects, related) {
+                    let related = wanted.task.scene.related(relation as usize, object as usize);
+                    if !is_option(wanted.tail, key.objects, related) {
                         continue;
                     }
-                    Found::key(relation, key, related, Description::ANYTHING)
+                    wanted.admit_key(relation, key, related)
                 }
-                _ if slot >= source.regular() && !wanted.admits_extra(source) => continue,
-                _ => match self.slot(task, at, source, slot) {
-                    Some(found) => found,
-                    None => continue,
-                },
+                _ if others_live => self.other(source, slot - of_keys, wanted),
+                _ => continue,
             };
-            if let Some(pick) = wanted.admit(found) {
-                return Some(pick);
+            if pick.is_some() {
+                return pick;
             }
         }
         None
@@ -158,66 +168,65 @@ impl Searcher {
 
     /// The options wanted.
     pub(super) fn list(&mut self, source: Source, wanted: &Wanted<'_>, listed: &mut Vec<Pick>) {
-        let Wanted { task, at, .. } = *wanted;
         listed.clear();
-        let base = self.descriptions[usize::from(task.plan.nodes[at].inputs[0])];
         match source {
-            Source::Keys { set, tail, .. } => {
+            Source::Keys { set, .. } => {
                 // Where a choice starts a description of its own, only keys that name all of the conjunction
                 // mention it.
-                let among = if wanted.mention && base == Description::ANYTHING { Among::Held } else { Among::All };
-                let is_option = |key: &Key| tail != Tail::Set || key.types != 0;
-                let offer = |key: &Key| is_option(key).then(|| Found::key(0, key, set, base));
-                let lives = |objects: u32| wanted.lives(objects & set);
-                self.list_keys(wanted, among, lives, offer, listed);
+                let among =
+                    if wanted.mention && wanted.base == Description::ANYTHING { Among::Held } else { Among::All };
+                self.list_keys(wanted, among, (0, set), |_| true, listed);
             }
             Source::Relations { object, tail, .. } => {
                 let among = if wanted.mention { Among::Held } else { Among::All };
                 for relation in 0..N_RELATIONS {
-                    let related = task.scene.related(relation as usize, object as usize);
-                    let lives = |objects: u32| is_option(tail, objects, related) && wanted.lives(objects & related);
-                    let offer = |key: &Key| Some(Found::key(relation, key, related, base));
-                    self.list_keys(wanted, among, lives, offer, listed);
+                    let related = wanted.task.scene.related(relation as usize, object as usize);
+                    let is_option = |objects: u32| is_option(tail, objects, related);
+                    self.list_keys(wanted, among, (relation, related), is_option, listed);
                 }
             }
             Source::Relation { .. } | Source::Values { .. } => {}
         }
-        if !wanted.admits_extra(source) {
-            return;
-        }
-        for slot in source.regular()..source.slots() {
-            self.stats.options += 1;
-            let found = self.slot(task, at, source, slot);
-            listed.extend(found.and_then(|found| wanted.admit(found)));
+        if wanted.others_live(source) {
+            for place in 0..source.slots() - source.of_keys() {
+                self.stats.options += 1;
+                listed.extend(self.other(source, place, wanted));
+            }
         }
     }
 
-    /// Lists keys, group by group: those of a group whose objects lead to something that lives.
+    /// Lists keys, group by group: those of a group whose objects, with a relation or none, lead to something
+    /// that lives.
+    #[inline]
     fn list_keys(
         &mut self,
         wanted: &Wanted<'_>,
         among: Among,
-        lives: impl Fn(u32) -> bool,
-        offer: impl Fn(&Key) -> Option<Found>,
+        (relation, related): (u32, u32),
+        is_option: impl Fn(u32) -> bool,
         listed: &mut Vec<Pick>,
     ) {
         let options = &self.options;
-        let mut count = 0;
-        let admit = |&i: &u16| {
-            count += 1;
-            offer(&options.keys()[usize::from(i)]).and_then(|found| wanted.admit(found))
-        };
         match among {
             Among::Held => {
-                let held = options.held().iter();
-                listed.extend(held.filter(|&&i| lives(options.keys()[usize::from(i)].objects)).filter_map(admit));
+                for &i in options.held() {
+                    let key = &options.keys()[usize::from(i)];
+                    if is_option(key.objects) && wanted.outcome(key.objects & related).is_some() {
+                        self.stats.options += 1;
+                        listed.extend(wanted.admit_key(relation, key, related));
+                    }
+                }
             }
             Among::All => {
-                let living = options.groups().iter().filter(|group| lives(group.objects));
-                listed.extend(living.flat_map(|group| options.keys_of(group)).filter_map(admit));
+                for group in options.groups().iter().filter(|group| is_option(group.objects)) {
+                    let Some(output) = wanted.outcome(group.objects & related) else { continue };
+                    let keys = options.keys_of(group);
+                    self.stats.options += keys.len() as u64;
+                    let keys = keys.iter().map(|&i| &options.keys()[usize::from(i)]);
+                    listed.extend(keys.filter_map(|key| wanted.admit_key_with(relation, key, output)));
+                }
             }
         }
-        self.stats.options += count;
     }
 
     /// The outcomes that options of a source can have, a bit each, or more; for outputs other than sets.
@@ -267,9 +276,9 @@ impl Searcher {
                     Tail::Set => singles() - u32::from(input.count_ones() == 1),
                 };
                 let extra = wanted.min(self.options.combinations().count() - keys);
-                let whole = tail == Tail::Unique && input == task.scene.everything();
-                let keys = if whole { self.options.singles().len() as u32 } else { keys };
-                Source::Keys { set: input, tail, keys, extra }
+                let single = tail == Tail::Unique && input == task.scene.everything();
+                let keys = if single { self.options.singles().len() as u32 } else { keys };
+                Source::Keys { set: input, tail, single, keys, extra }
             }
             NodeKind::RelateFilter(tail) => {
                 self.options.fill_relate(task.scene, input as usize);
@@ -289,64 +298,33 @@ impl Searcher {
         }
     }
 
-    /// The option in a slot, None where there is none.
-    #[inline]
-    fn slot(&mut self, task: &Task<'_>, at: usize, source: Source, slot: u32) -> Option<Found> {
-        let base = self.descriptions[usize::from(task.plan.nodes[at].inputs[0])];
-        Some(match source {
-            Source::Keys { set, tail, keys, extra } => {
-                if slot < keys {
-                    let whole = tail == Tail::Unique && set == task.scene.everything();
-                    let i = if whole { usize::from(self.options.singles()[slot as usize]) } else { slot as usize };
-                    let key = &self.options.keys()[i];
-                    if tail == Tail::Set && key.types == 0 {
-                        return None;
-                    }
-                    Found::key(0, key, set, base)
-                } else {
-                    self.draw_absent(at, set, extra);
-                    let combination = self.levels[at].extra[(slot - keys) as usize];
-                    let named = self.options.combinations().get(combination);
-                    Found {
-                        choice: Choice { relation: 0, combination },
-                        key_objects: 0,
-                        set: 0,
-                        types: named.types,
-                        bits: named.bits,
-                        base,
-                    }
-                }
+    /// The option at a place past those of keys.
+    fn other(&mut self, source: Source, place: u32, wanted: &Wanted<'_>) -> Option<Pick> {
+        let (task, at) = (wanted.task, wanted.at);
+        match source {
+            Source::Keys { set, extra, .. } => {
+                self.draw_absent(at, set, extra);
+                let combination = self.levels[at].extra[place as usize];
+                let named = self.options.combinations().get(combination);
+                let choice = Choice { relation: 0, combination };
+                wanted.admit(choice, (named.types, named.bits), 0, wanted.outcome(0)?)
             }
-            Source::Relations { object, tail, pairs, .. } => {
-                let is_trivial = slot >= pairs;
-                let pair = if is_trivial { self.trivial(at, (object, tail), slot - pairs) } else { slot };
+            Source::Relations { object, tail, .. } => {
+                let pair = self.trivial(at, (object, tail), place);
                 let (key, relation) = (&self.options.keys()[(pair / N_RELATIONS) as usize], pair % N_RELATIONS);
-                let related = task.scene.related(relation as usize, object as usize);
-                if !is_trivial && !is_option(tail, key.objects, related) {
-                    return None;
-                }
-                Found::key(relation, key, related, Description::ANYTHING)
+                wanted.admit_key(relation, key, task.scene.related(relation as usize, object as usize))
             }
-            Source::Relation { object } => Found {
-                choice: Choice { relation: slot as u8, combination: 0 },
-                key_objects: 0,
-                set: task.scene.related(slot as usize, object as usize),
-                types: 0,
-                bits: 0,
-                base: Description::ANYTHING,
-            },
+            Source::Relation { object } => {
+                let related = task.scene.related(place as usize, object as usize);
+                wanted.admit(Choice { relation: place as u8, combination: 0 }, (0, 0), 0, wanted.outcome(related)?)
+            }
             Source::Values { set, kind, .. } => {
-                let objects = (task.scene, task.vocab).having(kind, slot as u8);
-                Found {
-                    choice: Choice { relation: 0, combination: slot },
-                    key_objects: objects,
-                    set: objects & set,
-                    types: 0,
-                    bits: task.holdout.map_or(0, |h| h.bits(usize::from(kind), slot as u8)),
-                    base,
-                }
+                let objects = (task.scene, task.vocab).having(kind, place as u8);
+                let bits = task.holdout.map_or(0, |h| h.bits(usize::from(kind), place as u8));
+                let choice = Choice { relation: 0, combination: place };
+                wanted.admit(choice, (0, bits), objects, wanted.outcome(objects & set)?)
             }
-        })
+        }
     }
 
     /// Draws the absent combinations that a filter offers, once a state: `count` different ones.
@@ -380,72 +358,63 @@ impl Searcher {
     }
 }
 
-/// An option before it is known whether it is wanted.
-struct Found {
-    choice: Choice,
-    key_objects: u32,
-    /// What the filters leave.
-    set: u32,
-    types: u8,
-    bits: u8,
-    /// The description that the values named add to.
-    base: Description,
-}
-
-impl Found {
-    #[inline]
-    fn key(relation: u32, key: &Key, among: u32, base: Description) -> Self {
-        Self {
-            choice: Choice { relation: relation as u8, combination: key.combination },
-            key_objects: key.objects,
-            set: key.objects & among,
-            types: key.types,
-            bits: key.bits,
-            base,
-        }
+impl<'a> Wanted<'a> {
+    /// What is wanted of a choice at a node, given what its input is described as.
+    pub(super) fn new(
+        task: &'a Task<'a>,
+        at: usize,
+        base: Description,
+        mention: bool,
+        mentioned: bool,
+        living: Living,
+    ) -> Self {
+        let node = &task.plan.nodes[at];
+        let named = node.kind == NodeKind::Filter(Tail::Set);
+        Self { task, at, tail: node.kind.tail(), forbidden: node.forbidden, named, base, mention, mentioned, living }
     }
-}
 
-impl Wanted<'_> {
-    /// What an option does, None where it is not wanted.
+    /// What the node gives for the set that its filters leave; None where that is nothing that lives.
     #[inline(always)]
-    fn admit(&self, found: Found) -> Option<Pick> {
-        let task = self.task;
-        let node = &task.plan.nodes[self.at];
-        let output = reduce(node.kind, found.set).filter(|&output| self.may_live(output))?;
-        if found.types & node.forbidden != 0 {
+    fn outcome(&self, left: u32) -> Option<u32> {
+        self.tail.of(left).filter(|&output| self.living.may_have(output, self.mentioned))
+    }
+
+    /// What a key does with a relation or without one, None where it is not wanted. Of the key's objects those
+    /// in `related` are left.
+    #[inline(always)]
+    fn admit_key(&self, relation: u32, key: &Key, related: u32) -> Option<Pick> {
+        self.admit_key_with(relation, key, self.outcome(key.objects & related)?)
+    }
+
+    /// The same, its outcome known.
+    #[inline(always)]
+    fn admit_key_with(&self, relation: u32, key: &Key, output: u32) -> Option<Pick> {
+        if self.named && key.types == 0 {
             return None;
         }
-        let (mut description, mut mentions) = (Description::ANYTHING, false);
-        if let Some(holdout) = task.holdout {
-            description = found.base.with(found.bits);
-            mentions = holdout.is_mentioned_by(description);
-            if mentions && task.rule == QuestionRule::Without {
-                return None;
-            }
+        let choice = Choice { relation: relation as u8, combination: key.combination };
+        self.admit(choice, (key.types, key.bits), key.objects, output)
+    }
+
+    /// What an option does, None where it is not wanted. It names values of these types, and these of the
+    /// conjunction.
+    #[inline(always)]
+    fn admit(&self, choice: Choice, (types, bits): (u8, u8), key_objects: u32, output: u32) -> Option<Pick> {
+        if types & self.forbidden != 0 {
+            return None;
         }
+        let description = self.base.with(bits);
+        let mentions = self.task.holdout.is_some_and(|holdout| holdout.is_mentioned_by(description));
         let is_wanted = (mentions || !self.mention) && self.living.has(output, self.mentioned || mentions);
-        let pick = Pick { choice: found.choice, key_objects: found.key_objects, output, description, mentions };
-        is_wanted.then_some(pick)
+        is_wanted.then_some(Pick { choice, key_objects, output, description, mentions })
     }
 
-    #[inline(always)]
-    fn may_live(&self, output: u32) -> bool {
-        self.living.has(output, self.mentioned) || self.living.has(output, true)
-    }
-
-    /// Whether filters that leave these objects have an outcome that lives.
-    #[inline(always)]
-    fn lives(&self, left: u32) -> bool {
-        reduce(self.task.plan.nodes[self.at].kind, left).is_some_and(|output| self.may_live(output))
-    }
-
-    /// Whether what a source offers beyond its regular options can be wanted.
+    /// Whether the options that are not of keys can be wanted.
     #[inline]
-    fn admits_extra(&self, source: Source) -> bool {
+    fn others_live(&self, source: Source) -> bool {
         match source {
             // Combinations that no object has.
-            Source::Keys { .. } => self.lives(0),
+            Source::Keys { .. } => self.outcome(0).is_some(),
             _ => true,
         }
     }
@@ -487,18 +456,4 @@ pub fn chosen_values(kind: NodeKind, choice: Choice, combinations: &Combinations
         NodeKind::Plain(_) | NodeKind::Relate => {}
     }
     ChosenValues { values, from, to }
-}
-
-/// What a node with a choice gives for the set that its filters leave; None where it has no value.
-#[inline]
-pub(super) fn reduce(kind: NodeKind, set: u32) -> Option<u32> {
-    match kind {
-        NodeKind::Filter(tail) | NodeKind::RelateFilter(tail) => match tail {
-            Tail::Set => Some(set),
-            Tail::Unique => (set.count_ones() == 1).then(|| set.trailing_zeros()),
-            Tail::Count => Some(set.count_ones()),
-            Tail::Exist => Some(u32::from(set != 0)),
-        },
-        _ => Some(set),
-    }
 }

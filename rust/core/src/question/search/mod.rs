@@ -19,7 +19,7 @@
 mod choice;
 
 pub use choice::{Choice, ChosenValues, chosen_values};
-use choice::{Pick, Source, Wanted, reduce};
+use choice::{Pick, Source, Wanted};
 
 use super::memo::Memo;
 use super::options::SceneOptions;
@@ -37,6 +37,8 @@ const DRAWS: u32 = 24;
 const DRAWS_AFTER_RELATE: u32 = 4;
 /// One evaluation of the template as it is, and one for each raw `relate` left out.
 const ROWS: usize = 1 + MAX_RELATES;
+/// The first of them, as a bit.
+const OWN: u32 = 1;
 
 /// What a question must say of the held-out conjunction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,27 +223,22 @@ impl Searcher {
     fn is_acceptable(&self, task: &Task<'_>, state: State) -> bool {
         let last = task.plan.nodes.len() - 1;
         let answer = self.outputs[0][last];
-        let degenerate = (1..=task.plan.relates.len()).any(|row| state.has(row) && self.outputs[row][last] == answer);
+        let degenerate = numbers(state.rows & !OWN).any(|row| self.outputs[row][last] == answer);
         task.accept.contains(answer) && !degenerate && (task.rule != QuestionRule::With || state.mentioned)
     }
 
     /// A node without a choice; false when the template's own evaluation fails.
     fn evaluate(&mut self, task: &Task<'_>, node: &PlanNode, at: usize, rows: &mut u32) -> bool {
         let NodeKind::Plain(function) = node.kind else { return false };
-        let mut word = |row: usize| {
-            let inputs = node.inputs.map(|input| self.outputs[row][usize::from(input)]);
-            let word = function.meaning((task.scene, task.vocab), 0, inputs);
-            word.inspect(|&word| self.outputs[row][at] = word)
-        };
-        if word(0).is_err() {
-            return false;
-        }
-        for row in 1..=task.plan.relates.len() {
-            if *rows >> row & 1 == 1 && word(row).is_err() {
-                *rows &= !(1 << row);
+        for row in numbers(*rows) {
+            let outputs = &mut self.outputs[row];
+            let inputs = node.inputs.map(|input| outputs[usize::from(input)]);
+            match function.meaning((task.scene, task.vocab), 0, inputs) {
+                Ok(word) => outputs[at] = word,
+                Err(_) => *rows &= !(1 << row),
             }
         }
-        self.differs(node, at)
+        *rows & OWN != 0 && self.differs(node, at)
     }
 
     /// Whether the node's output differs from those that it must differ from.
@@ -288,11 +285,9 @@ impl Searcher {
     /// already, all that the rest depends on is as it was.
     fn degenerates(&self, task: &Task<'_>, state: State) -> bool {
         let live = &task.plan.nodes[state.at].live;
-        let is_the_same =
-            |row: usize| live.iter().map(|&i| usize::from(i)).all(|i| self.outputs[row][i] == self.outputs[0][i]);
-        task.plan.relates.iter().enumerate().any(|(i, &relate)| {
-            let row = i + 1;
-            usize::from(relate) < state.at && state.has(row) && is_the_same(row)
+        numbers(state.rows & !OWN).any(|row| {
+            let is_the_same = |&i: &u8| self.outputs[row][usize::from(i)] == self.outputs[0][usize::from(i)];
+            usize::from(task.plan.relates[row - 1]) < state.at && live.iter().all(is_the_same)
         })
     }
 
@@ -331,9 +326,10 @@ impl Searcher {
         if source.is_empty() || living == 0 {
             return Verdict::None;
         }
-        let living = Living { outcomes: [living; 2], counts: by_outcome && !node.after_relate };
+        let living = Living::new(living, by_outcome && !node.after_relate, task.rule);
         let mention = task.rule == QuestionRule::With && !state.mentioned && self.must_mention_at(task, state.at);
-        let mut wanted = Wanted { task, at: state.at, mention, mentioned: state.mentioned, living };
+        let base = self.descriptions[usize::from(node.inputs[0])];
+        let mut wanted = Wanted::new(task, state.at, base, mention, state.mentioned, living);
         if !mention {
             let mut draws = if node.after_relate && node.is_last_choice { DRAWS_AFTER_RELATE } else { DRAWS };
             draws = draws.min(2 * source.slots());
@@ -397,7 +393,7 @@ impl Searcher {
     /// acceptable answer.
     fn acceptable_outcomes(&mut self, task: &Task<'_>, at: usize, possible: u64) -> u64 {
         let nodes = &task.plan.nodes;
-        let mut own = 1;
+        let mut own = OWN;
         if let Some(ending) = &task.plan.ending {
             for i in ending.beside.iter().map(|&i| usize::from(i)) {
                 if !self.evaluate(task, &nodes[i], i, &mut own) {
@@ -438,21 +434,16 @@ impl Searcher {
             return None;
         }
         let mut rows = state.rows;
-        for (i, &relate) in task.plan.relates.iter().enumerate() {
-            let row = i + 1;
-            if !state.has(row) {
-                continue;
-            }
+        for row in numbers(state.rows & !OWN) {
             let input = self.outputs[row][usize::from(node.inputs[0])];
+            let related = || task.scene.related(usize::from(pick.choice.relation), input as usize);
             let set = match node.kind {
-                NodeKind::Relate if usize::from(relate) == at => task.scene.everything(),
-                NodeKind::Relate => task.scene.related(usize::from(pick.choice.relation), input as usize),
-                NodeKind::RelateFilter(_) => {
-                    pick.key_objects & task.scene.related(usize::from(pick.choice.relation), input as usize)
-                }
+                NodeKind::Relate if usize::from(task.plan.relates[row - 1]) == at => task.scene.everything(),
+                NodeKind::Relate => related(),
+                NodeKind::RelateFilter(_) => pick.key_objects & related(),
                 _ => pick.key_objects & input,
             };
-            match reduce(node.kind, set) {
+            match node.kind.tail().of(set) {
                 Some(output) => self.outputs[row][at] = output,
                 None => rows &= !(1 << row),
             }
@@ -476,23 +467,37 @@ impl Searcher {
     }
 }
 
-impl State {
-    /// Whether an evaluation still has a value.
-    fn has(self, row: usize) -> bool {
-        self.rows >> row & 1 == 1
-    }
+/// The numbers of a word's bits.
+#[inline(always)]
+fn numbers(mut bits: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let number = (bits != 0).then(|| bits.trailing_zeros() as usize);
+        bits &= bits.wrapping_sub(1);
+        number
+    })
 }
 
 impl Living {
+    /// All of these outcomes, whatever is mentioned; none with a mention where the rule is to do without.
+    fn new(outcomes: u64, counts: bool, rule: QuestionRule) -> Self {
+        let mentioned = if rule == QuestionRule::Without { 0 } else { outcomes };
+        Self { outcomes: [outcomes, mentioned], counts }
+    }
+
     /// Whether nothing is left to try.
     fn are_none(&self, mentioned: bool) -> bool {
         self.counts && self.outcomes[usize::from(mentioned)] == 0
     }
 
-    #[inline]
+    #[inline(always)]
     fn has(&self, output: u32, mentioned: bool) -> bool {
-        let outcomes = self.outcomes[usize::from(mentioned)];
-        // Outcomes that are sets are not told apart.
-        outcomes == !0 || outcomes >> (output & 63) & 1 == 1
+        // Outcomes that are sets are not told apart: all of the word's bits are equal.
+        self.outcomes[usize::from(mentioned)] >> (output & 63) & 1 == 1
+    }
+
+    /// Whether an outcome lives, with or without a mention to come.
+    #[inline(always)]
+    fn may_have(&self, output: u32, mentioned: bool) -> bool {
+        (self.outcomes[usize::from(mentioned)] | self.outcomes[1]) >> (output & 63) & 1 == 1
     }
 }
