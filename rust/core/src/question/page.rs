@@ -1,7 +1,7 @@
 //! Pieces of text in, a question's text out: a buffer that is written in chunks, not letter by letter.
 
-/// Bytes that are copied at once.
-pub(super) const CHUNK: usize = 16;
+/// Bytes that are copied at once: more than most pieces have.
+pub(super) const CHUNK: usize = 32;
 
 /// A buffer that questions are written into, one after another.
 #[derive(Clone, Debug, Default)]
@@ -15,18 +15,25 @@ impl Page {
         self.len = 0;
     }
 
-    /// Appends the first `len` bytes of a text that goes on to a multiple of `CHUNK` at least.
+    /// Appends the first `len` bytes of a text that goes on for a chunk at least.
     #[inline]
     pub(super) fn push(&mut self, from: &[u8], len: usize) {
-        let width = len.next_multiple_of(CHUNK);
-        if self.bytes.len() < self.len + width {
-            self.bytes.resize(2 * (self.len + width), 0);
+        if self.bytes.len() < self.len + len + CHUNK {
+            self.bytes.resize(2 * (self.len + len + CHUNK), 0);
         }
-        let chunks = from[..width].chunks_exact(CHUNK);
-        for (to, from) in self.bytes[self.len..].chunks_exact_mut(CHUNK).zip(chunks) {
-            to.copy_from_slice(from);
+        for start in (0..len).step_by(CHUNK) {
+            let to = self.len + start;
+            self.bytes[to..to + CHUNK].copy_from_slice(&from[start..start + CHUNK]);
         }
         self.len += len;
+    }
+
+    /// Appends a space, unless one is there or nothing is.
+    #[inline]
+    pub(super) fn push_space(&mut self) {
+        if !self.is_after_space() {
+            self.push(&[b' '; CHUNK], 1);
+        }
     }
 
     /// Whether nothing or a space is written last.

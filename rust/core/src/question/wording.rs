@@ -17,15 +17,17 @@ const TWO_OBJECTS: [[&str; 2]; N_TYPES] = [["<Z>", "<Z2>"], ["<C>", "<C2>"], ["<
 /// The words for values, relations and things.
 #[derive(Clone, Debug)]
 pub struct Lexicon {
-    values: [Vec<Vec<Word>>; N_TYPES],
-    relations: Vec<Vec<Word>>,
-    thing: Vec<Word>,
+    /// For each type of attribute, what is said for no value and for each value; then for no relation, which is
+    /// not asked for, and for each relation.
+    lists: Vec<Vec<Word>>,
+    /// Where each type's lists start; relations come last.
+    starts: [usize; N_TYPES + 1],
 }
 
 /// A word or a few, as a question has them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Word {
-    /// The text, and spaces up to a multiple of `CHUNK` bytes.
+    /// The text, and a chunk of spaces.
     padded: String,
     len: usize,
     starts_with_vowel: bool,
@@ -34,8 +36,7 @@ pub struct Word {
 impl Word {
     fn new(text: &str) -> Self {
         let starts_with_vowel = matches!(text.as_bytes().first(), Some(b'a' | b'e' | b'i' | b'o' | b'u'));
-        let padding = " ".repeat(text.len().next_multiple_of(CHUNK) - text.len());
-        Self { padded: text.to_owned() + &padding, len: text.len(), starts_with_vowel }
+        Self { padded: text.to_owned() + &" ".repeat(CHUNK), len: text.len(), starts_with_vowel }
     }
 
     pub fn as_str(&self) -> &str {
@@ -60,31 +61,37 @@ impl Lexicon {
             let words = words.remove(name).unwrap_or_else(|| vec![name.to_owned()]);
             words.iter().map(|word| Word::new(word)).collect()
         };
-        let values = std::array::from_fn(|kind| vocab.types()[kind].values.iter().map(|v| of(v)).collect());
-        Ok(Self { values, relations: RELATION_NAMES.iter().map(|r| of(r)).collect(), thing: of("thing") })
+        let (mut lists, mut starts) = (Vec::new(), [0; N_TYPES + 1]);
+        for (kind, attribute) in vocab.types().iter().enumerate() {
+            starts[kind] = lists.len();
+            lists.push(if kind == SHAPE { of("thing") } else { Vec::new() });
+            lists.extend(attribute.values.iter().map(|value| of(value)));
+        }
+        starts[N_TYPES] = lists.len();
+        lists.push(Vec::new());
+        lists.extend(RELATION_NAMES.iter().map(|relation| of(relation)));
+        Ok(Self { lists, starts })
     }
 
     /// The words for a parameter's value; none where it is unset and nothing stands for it.
     #[inline]
     pub fn words(&self, kind: ParamKind, value: Option<u8>) -> &[Word] {
-        match (kind, value) {
-            (ParamKind::Relation, value) => &self.relations[usize::from(value.unwrap_or(0))],
-            (ParamKind::Attribute(kind), Some(value)) => &self.values[usize::from(kind)][usize::from(value)],
-            (ParamKind::Attribute(kind), None) if usize::from(kind) == SHAPE => &self.thing,
-            _ => &[],
-        }
+        &self.lists[self.starts[place(kind)] + value.map_or(0, |value| usize::from(value) + 1)]
     }
 
     /// Every word that a parameter can become, unset included.
     fn all_words(&self, kind: ParamKind) -> Vec<&str> {
-        let lists: Vec<&[Word]> = match kind {
-            ParamKind::Relation => self.relations.iter().map(Vec::as_slice).collect(),
-            ParamKind::Attribute(kind) => {
-                let unset = self.words(ParamKind::Attribute(kind), None);
-                self.values[usize::from(kind)].iter().map(Vec::as_slice).chain([unset]).collect()
-            }
-        };
-        lists.into_iter().flatten().map(Word::as_str).collect()
+        let end = self.starts.get(place(kind) + 1).copied().unwrap_or(self.lists.len());
+        self.lists[self.starts[place(kind)]..end].iter().flatten().map(Word::as_str).collect()
+    }
+}
+
+/// The place of a parameter's kind among a lexicon's.
+#[inline]
+fn place(kind: ParamKind) -> usize {
+    match kind {
+        ParamKind::Attribute(kind) => usize::from(kind),
+        ParamKind::Relation => N_TYPES,
     }
 }
 
@@ -93,6 +100,8 @@ enum Piece {
     /// A stretch of the phrasing's own words: where it starts, and how long it is.
     Text(u16, u16),
     Param(u8),
+    /// The same and a space, which is most often all that comes between two.
+    ParamAndSpace(u8),
     /// Start of an optional part; holds the place of its end.
     Open(u16),
     Close,
@@ -159,7 +168,7 @@ impl Phrasing {
                     let skip = usize::from(own[0] == b' ' && page.is_after_space());
                     page.push(&own[skip..], usize::from(len) - skip);
                 }
-                Piece::Param(p) => {
+                Piece::Param(p) | Piece::ParamAndSpace(p) => {
                     let p = usize::from(p);
                     let list = lexicon.words(params[p].kind, values[p]);
                     let word = match words[p] {
@@ -168,6 +177,9 @@ impl Phrasing {
                         said => said,
                     };
                     words[p] = word.map(|word| push_word(page, word, list));
+                    if matches!(piece, Piece::ParamAndSpace(_)) {
+                        page.push_space();
+                    }
                 }
                 Piece::Open(end) => {
                     if rng.coin() {
@@ -248,9 +260,13 @@ impl Cut {
         let mut rest = text;
         let mut flush = |literal: &mut String, pieces: &mut Vec<Piece>| {
             let literal = squeeze(&std::mem::take(literal));
-            if !literal.is_empty() {
-                pieces.push(Piece::Text(words.len() as u16, literal.len() as u16));
-                words.push_str(&literal);
+            match (literal.as_str(), pieces.last_mut()) {
+                ("", _) => {}
+                (" ", Some(last @ &mut Piece::Param(p))) => *last = Piece::ParamAndSpace(p),
+                (text, _) => {
+                    pieces.push(Piece::Text(words.len() as u16, text.len() as u16));
+                    words.push_str(text);
+                }
             }
         };
         while let Some(c) = rest.chars().next() {
