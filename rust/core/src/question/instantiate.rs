@@ -6,14 +6,16 @@
 use super::balance::Balance;
 use super::page::Page;
 use super::plan::Plan;
-use super::search::{QuestionRule, SearchStats, Searcher, Task, Verdict, chosen_values};
-use super::template::{MAX_NODES, MAX_PARAMS, NodeKind, TemplateSet};
+use super::search::{ChosenValues, QuestionRule, SearchStats, Searcher, Task, Verdict, chosen_values};
+use super::template::{MAX_NODES, MAX_PARAMS, NodeKind, Tail, TemplateSet};
+use crate::program::execute::Facts;
 use crate::program::function::{Function, Type};
-use crate::program::{Program, Step, execute};
+use crate::program::{MAX_STEPS, Program, Step};
 use crate::rng::{StreamKey, StreamRng};
 use crate::scene::SceneView;
 use crate::split::Holdout;
 use crate::vocab::{Answer, Vocabulary};
+use std::ops::Range;
 
 /// Options that one attempt may look at; real attempts stay far below.
 pub const MAX_OPTIONS: u64 = 1_000_000;
@@ -186,23 +188,27 @@ impl<'a> Instantiator<'a> {
         workspace.steps.clear();
         let mut program = ProgramBuilder { steps: &mut workspace.steps, outputs: [0; MAX_NODES], n_nodes: 0 };
         for (at, node) in plan.nodes.iter().enumerate() {
-            let choice = workspace.searcher.choices()[at];
-            let chosen = chosen_values(node.kind, choice, workspace.searcher.options.combinations());
-            for (&param, &value) in plan.params_of[at].iter().zip(&*chosen) {
-                values[usize::from(param)] = value;
+            let mut chosen = ChosenValues::default();
+            if node.is_choice {
+                let choice = workspace.searcher.choices()[at];
+                chosen = chosen_values(node.kind, choice, workspace.searcher.options.combinations());
+                for (&param, &value) in plan.params_of[at].iter().zip(&*chosen) {
+                    values[usize::from(param)] = value;
+                }
             }
-            program.push(node.kind, node.inputs, choice.relation, &plan.params_of[at], &values);
+            program.push(node.kind, node.inputs, &chosen);
         }
-        let mut program = Program { steps: workspace.steps.clone() };
         let phrasing = &source.phrasings[rng.below(source.phrasings.len() as u32) as usize];
         let values = &values[..plan.n_params];
         let text = phrasing.question(&source.params, values, self.templates.lexicon(), rng, &mut workspace.page);
+        let steps = &workspace.steps;
+        let (relation_needed, n_relations) = relations_needed(steps, answer, scene, self.vocab);
         let answer = match source.output() {
             Type::Bool => Answer::Bool(answer == 1),
             Type::Value(kind) => Answer::Value(kind, answer as u8),
             _ => Answer::Integer(answer as u8),
         };
-        let (relation_needed, n_relations) = relations_needed(&mut program, answer, scene, self.vocab);
+        let program = Program { steps: steps.clone() };
         Question { scene: scene_index, family, answer, text, program, relation_needed, n_relations }
     }
 }
@@ -230,47 +236,36 @@ struct ProgramBuilder<'a> {
 }
 
 impl ProgramBuilder<'_> {
-    fn push(
-        &mut self,
-        kind: NodeKind,
-        inputs: [u8; 2],
-        relation: u8,
-        params: &[u8],
-        values: &[Option<u8>; MAX_PARAMS],
-    ) {
-        let [first, second] = inputs.map(|input| self.outputs[usize::from(input)]);
-        let mut last = match kind {
-            NodeKind::Plain(function) => {
-                let inputs = match function.arity() {
-                    0 => [0, 0],
-                    1 => [first, 0],
-                    _ => [first, second],
-                };
-                self.step(function, 0, inputs)
+    fn push(&mut self, kind: NodeKind, inputs: [u8; 2], chosen: &[Option<u8>]) {
+        // Where a node has fewer inputs this is the first node's output: step 0, as steps have it then.
+        let inputs = inputs.map(|input| self.outputs[usize::from(input)]);
+        let argument = || chosen.first().copied().flatten().unwrap_or(0);
+        let last = match kind {
+            NodeKind::Plain(function) => self.step(function, 0, inputs),
+            NodeKind::Relate => self.step(Function::Relate, argument(), inputs),
+            NodeKind::FilterOne(kind) => self.step(Function::Filter(kind), argument(), inputs),
+            NodeKind::Filter(tail) => self.filter(inputs[0], chosen, tail),
+            NodeKind::RelateFilter(tail) => {
+                let related = self.step(Function::Relate, argument(), inputs);
+                self.filter(related, &chosen[1..], tail)
             }
-            NodeKind::Relate | NodeKind::RelateFilter(_) => self.step(Function::Relate, relation, [first, 0]),
-            NodeKind::FilterOne(_) | NodeKind::Filter(_) => first,
         };
-        match kind {
-            NodeKind::FilterOne(kind) => {
-                let value = params.first().and_then(|&p| values[usize::from(p)]).unwrap_or(0);
-                last = self.step(Function::Filter(kind), value, [last, 0]);
-            }
-            NodeKind::Filter(tail) | NodeKind::RelateFilter(tail) => {
-                let skip = usize::from(matches!(kind, NodeKind::RelateFilter(_)));
-                for (kind, &param) in params.iter().skip(skip).enumerate() {
-                    if let Some(value) = values[usize::from(param)] {
-                        last = self.step(Function::Filter(kind as u8), value, [last, 0]);
-                    }
-                }
-                if let Some(function) = tail.function() {
-                    last = self.step(function, 0, [last, 0]);
-                }
-            }
-            NodeKind::Plain(_) | NodeKind::Relate => {}
-        }
         self.outputs[self.n_nodes] = last;
         self.n_nodes += 1;
+    }
+
+    /// The filters of a macro and what follows them.
+    fn filter(&mut self, input: u8, values: &[Option<u8>], tail: Tail) -> u8 {
+        let mut last = input;
+        for (kind, value) in (0..).zip(values) {
+            if let Some(value) = *value {
+                last = self.step(Function::Filter(kind), value, [last, 0]);
+            }
+        }
+        if let Some(function) = tail.function() {
+            last = self.step(function, 0, [last, 0]);
+        }
+        last
     }
 
     fn step(&mut self, function: Function, argument: u8, inputs: [u8; 2]) -> u8 {
@@ -279,23 +274,29 @@ impl ProgramBuilder<'_> {
     }
 }
 
-/// For each `relate` of a program, whether its answer needs it: with the relation replaced by the whole
-/// scene there is another answer or none. The bits, and how many relations there are.
-///
-/// The program is changed on the way and is as before in the end.
-pub fn relations_needed(program: &mut Program, answer: Answer, scene: SceneView<'_>, vocab: &Vocabulary) -> (u32, u8) {
-    let (mut needed, mut count) = (0, 0);
-    for i in 0..program.steps.len() {
-        let step = program.steps[i];
-        if step.function != Function::Relate {
-            continue;
-        }
-        program.steps[i] = Step { function: Function::Scene, argument: 0, inputs: [0, 0] };
-        if execute(program, scene, vocab) != Ok(answer) {
-            needed |= 1 << count;
-        }
-        program.steps[i] = step;
-        count += 1;
+/// For each `relate` of a program, whether its answer, a word, needs it: with the relation replaced by the
+/// whole scene there is another answer or none. The bits, and how many relations there are.
+pub fn relations_needed(steps: &[Step], answer: u32, scene: SceneView<'_>, vocab: &Vocabulary) -> (u32, u8) {
+    let is_relation = |step: &Step| step.function == Function::Relate;
+    let Some(last) = steps.iter().rposition(is_relation) else { return (0, 0) };
+    let mut words = [0; MAX_STEPS];
+    run(steps, 0..last, (scene, vocab), &mut words);
+    let (mut needed, mut n_relations) = (0, 0);
+    // From the last relation back, so that the steps before each are still as the program has them.
+    for at in (0..=last).rev().filter(|&at| is_relation(&steps[at])) {
+        words[at] = scene.everything();
+        let has_answer = run(steps, at + 1..steps.len(), (scene, vocab), &mut words);
+        needed = needed << 1 | u32::from(!has_answer || words[steps.len() - 1] != answer);
+        n_relations += 1;
     }
-    (needed, count)
+    (needed, n_relations)
+}
+
+/// Executes some of a program's steps, given the outputs of those before; whether all have one.
+fn run(steps: &[Step], which: Range<usize>, facts: impl Facts, words: &mut [u32; MAX_STEPS]) -> bool {
+    which.into_iter().all(|i| {
+        let Step { function, argument, inputs } = steps[i];
+        let word = function.meaning(facts, argument, inputs.map(|input| words[usize::from(input)]));
+        word.map(|word| words[i] = word).is_ok()
+    })
 }

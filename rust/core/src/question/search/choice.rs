@@ -421,7 +421,7 @@ impl<'a> Wanted<'a> {
 }
 
 /// The values that a choice gives a node's parameters, in their order.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct ChosenValues {
     values: [Option<u8>; 1 + N_TYPES],
     from: usize,
