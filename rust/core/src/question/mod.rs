@@ -3,6 +3,7 @@
 pub mod ask;
 pub mod balance;
 pub mod extent;
+pub mod groups;
 pub mod instantiate;
 pub mod json;
 pub mod memo;

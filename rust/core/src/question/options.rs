@@ -5,14 +5,15 @@
 //! of which kind, is summed up once a scene, when a search first asks for it, and shared by all
 //! searches on the scene.
 
+use super::groups::{Groups, Leftovers};
 use super::template::Tail;
 use crate::rng::StateRng;
 use crate::scene::SceneView;
 use crate::split::Holdout;
 use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
 
-/// More than there are keys in the largest scene, a power of two.
-const GROUP_SLOTS: usize = 1 << 10;
+/// Room for the keys of the largest scene, 32 objects with 15 each and the empty one; a power of two.
+pub const MAX_KEYS: usize = 1 << 9;
 
 /// A combination that some object of the scene has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,127 +95,61 @@ impl Combinations {
     }
 }
 
-/// What an option leaves of its key's set: whether it changes the set, and how much is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Left {
-    Nothing,
-    One,
-    More,
-    /// The set as it was: a trivial option.
-    AllOne,
-    AllMore,
-}
-const N_LEFT: usize = 5;
-/// `Left` by whether the set is unchanged (3) and by the size left, up to 2.
-const LEFT: [Left; 6] = [Left::Nothing, Left::One, Left::More, Left::AllMore, Left::AllOne, Left::AllMore];
-/// Bits of a counter of options: 32 objects have at most 481 keys, and each 4 relations.
-const COUNTER: u32 = 12;
+impl Leftovers {
+    /// Whether some relation leaves some objects of a key.
+    #[inline]
+    pub fn is_something(&self) -> bool {
+        self.one + self.more + self.all_one + self.all_more != 0
+    }
 
-/// What a relation leaves of a key's objects.
-#[inline]
-fn left(objects: u32, related: u32) -> Left {
-    let left = objects & related;
-    LEFT[usize::from(left == objects) * 3 + left.count_ones().min(2) as usize]
-}
-
-/// A set of objects, and the keys that have just these.
-#[derive(Clone, Copy, Debug)]
-pub struct Group {
-    pub objects: u32,
-    n_keys: u16,
-    /// Where its keys start among the keys by group.
-    start: u16,
-}
-
-/// What the relations of one object leave of the keys, summed up; an option is a relation and a key.
-#[derive(Clone, Debug, Default)]
-pub struct RelateOptions {
-    is_filled: bool,
-    /// Groups whose objects a relation leaves as they are: `relation * n_groups + group`.
-    trivial: Vec<u16>,
-    /// Options by what they leave.
-    lens: [u32; N_LEFT],
-    /// Objects that options with one result lead to, and sizes of results (a bit a size).
-    pub single_objects: u32,
-    pub sizes: u64,
-}
-
-impl RelateOptions {
     /// Number of options that a macro with this tail has, trivial ones apart.
     #[inline]
     pub fn n_options(&self, tail: Tail) -> u32 {
-        let [none, one, many, ..] = self.lens;
         match tail {
-            Tail::Unique => one,
-            Tail::Set => one + many,
-            Tail::Count | Tail::Exist => none + one + many,
+            Tail::Unique => self.one,
+            Tail::Set => self.one + self.more,
+            Tail::Count | Tail::Exist => self.nothing + self.one + self.more,
         }
     }
 
     /// How many trivial options join the others: a tenth of all, a ninth of the others, rounded.
     #[inline]
     pub fn n_trivial_offered(&self, tail: Tail) -> u32 {
-        let [.., one, more] = self.lens;
-        let trivial = if tail == Tail::Unique { one } else { one + more };
+        let trivial = if tail == Tail::Unique { self.all_one } else { self.all_one + self.all_more };
         ((2 * self.n_options(tail) + 9) / 18).min(trivial)
-    }
-
-    fn fill(&mut self, scene: SceneView<'_>, object: usize, groups: &[Group]) {
-        let (mut lens, mut single_objects, mut sizes) = (0u64, 0, 0u64);
-        self.trivial.resize(RELATION_NAMES.len() * groups.len() + 1, 0);
-        let mut n_trivial = 0;
-        for relation in 0..RELATION_NAMES.len() {
-            let related = scene.related(relation, object);
-            for (i, group) in groups.iter().enumerate() {
-                let left = group.objects & related;
-                let size = left.count_ones();
-                // Without a branch, and one word holds all counters: this runs for most objects of a scene.
-                let is_trivial = left == group.objects;
-                let class = LEFT[usize::from(is_trivial) * 3 + size.min(2) as usize];
-                lens += u64::from(group.n_keys) << (class as u32 * COUNTER);
-                sizes |= 1 << size;
-                single_objects |= if size == 1 { left } else { 0 };
-                self.trivial[n_trivial] = (relation * groups.len() + i) as u16;
-                n_trivial += usize::from(is_trivial);
-            }
-        }
-        self.trivial.truncate(n_trivial);
-        self.lens = std::array::from_fn(|class| (lens >> (class as u32 * COUNTER)) as u32 & ((1 << COUNTER) - 1));
-        (self.is_filled, self.single_objects, self.sizes) = (true, single_objects, sizes);
     }
 }
 
-/// Whether an option that leaves this of its key's objects is one of a macro's, trivial ones apart.
+/// Whether an option that leaves these of its key's objects is one of a macro's, trivial ones apart.
 #[inline]
 pub fn is_option(tail: Tail, objects: u32, related: u32) -> bool {
-    match left(objects, related) {
-        Left::Nothing => matches!(tail, Tail::Count | Tail::Exist),
-        Left::One => true,
-        Left::More => tail != Tail::Unique,
-        Left::AllOne | Left::AllMore => false,
-    }
+    let left = objects & related;
+    left != objects
+        && match tail {
+            Tail::Count | Tail::Exist => true,
+            Tail::Set => left != 0,
+            Tail::Unique => left.count_ones() == 1,
+        }
 }
 
 /// A scene's keys and what is derived from them, in buffers that serve one scene after another.
 #[derive(Clone, Debug)]
 pub struct SceneOptions {
     combinations: Combinations,
+    n_keys: usize,
     keys: Vec<Key>,
     /// By combination: the scene in which it was last a key, and its key there.
     seen: Vec<(u32, u16)>,
     generation: u32,
+    n_singles: usize,
     singles: Vec<u16>,
-    /// The keys' sets of objects, each once; where a set is found by its hash; each key's group.
-    groups: Vec<Group>,
-    group_slots: Vec<(u32, u16)>,
-    group_of: Vec<u16>,
-    /// Keys by group.
-    grouped: Vec<u16>,
+    groups: Groups,
     /// Keys that name the whole held-out conjunction, whose bits are `full` (no key's bits where nothing is held out).
     held: Vec<u16>,
     full: u8,
     sizes: u64,
-    relate: Vec<RelateOptions>,
+    /// By object, what its relations leave of the keys, once asked for.
+    relate: Vec<Option<Leftovers>>,
     /// By combination: the last drawing that gave it.
     drawn: Vec<u32>,
     drawing: u32,
@@ -225,16 +160,16 @@ impl SceneOptions {
         let combinations = Combinations::new(vocab, holdout);
         let seen = vec![(0, 0); combinations.count() as usize];
         let drawn = vec![0; combinations.count() as usize];
+        let no_key = Key { combination: 0, objects: 0, types: 0, bits: 0 };
         Self {
             combinations,
-            keys: Vec::new(),
+            n_keys: 0,
+            keys: vec![no_key; MAX_KEYS],
             seen,
             generation: 0,
-            singles: Vec::new(),
-            groups: Vec::new(),
-            group_slots: vec![(0, 0); GROUP_SLOTS],
-            group_of: Vec::new(),
-            grouped: Vec::new(),
+            n_singles: 0,
+            singles: vec![0; MAX_KEYS],
+            groups: Groups::default(),
             held: Vec::new(),
             full: holdout.map_or(u8::MAX, Holdout::full),
             sizes: 0,
@@ -249,72 +184,45 @@ impl SceneOptions {
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {
             self.seen.fill((0, 0));
-            self.group_slots.fill((0, 0));
             self.generation = 1;
         }
-        self.keys.clear();
-        for (object, values) in scene.attributes.iter().enumerate() {
-            for combination in self.combinations.of_object(*values) {
-                let seen = &mut self.seen[combination as usize];
-                if seen.0 == self.generation {
-                    self.keys[usize::from(seen.1)].objects |= 1 << object;
-                } else {
-                    *seen = (self.generation, self.keys.len() as u16);
-                    let named = self.combinations.get(combination);
-                    self.keys.push(Key { combination, objects: 1 << object, types: named.types, bits: named.bits });
-                }
-            }
-        }
-        self.singles.clear();
+        self.list_keys(scene);
         self.held.clear();
         self.sizes = 0;
-        for (i, key) in self.keys.iter().enumerate() {
+        let mut n_singles = 0;
+        for (i, key) in (0..).zip(&self.keys[..self.n_keys]) {
             let size = key.objects.count_ones();
             self.sizes |= 1 << size;
-            if size == 1 {
-                self.singles.push(i as u16);
-            }
+            self.singles[n_singles] = i;
+            n_singles += usize::from(size == 1);
             if key.bits == self.full {
-                self.held.push(i as u16);
+                self.held.push(i);
             }
         }
-        self.group();
-        self.relate.resize_with(self.relate.len().max(scene.n_objects()), RelateOptions::default);
-        self.relate.iter_mut().for_each(|options| options.is_filled = false);
+        self.n_singles = n_singles;
+        self.groups.fill(&self.keys[..self.n_keys]);
+        self.relate.clear();
+        self.relate.resize(scene.n_objects(), None);
     }
 
-    /// Groups the keys by their objects.
-    fn group(&mut self) {
-        self.groups.clear();
-        self.group_of.clear();
-        for key in &self.keys {
-            let mut slot = (key.objects.wrapping_mul(0x9e37_79b9) >> 16) as usize % GROUP_SLOTS;
-            let group = loop {
-                let (generation, group) = &mut self.group_slots[slot];
-                if *generation != self.generation {
-                    (*generation, *group) = (self.generation, self.groups.len() as u16);
-                    self.groups.push(Group { objects: key.objects, n_keys: 0, start: 0 });
+    /// The combinations that objects have, in the order in which they are met.
+    fn list_keys(&mut self, scene: SceneView<'_>) {
+        let Self { combinations, keys, seen, generation, .. } = self;
+        let mut n_keys = 0;
+        for (object, values) in scene.attributes.iter().enumerate() {
+            for (types, combination) in (0..).zip(combinations.of_object(*values)) {
+                let (seen_in, key) = &mut seen[combination as usize];
+                if *seen_in == *generation {
+                    keys[usize::from(*key)].objects |= 1 << object;
+                } else {
+                    (*seen_in, *key) = (*generation, n_keys as u16);
+                    let bits = combinations.get(combination).bits;
+                    keys[n_keys] = Key { combination, objects: 1 << object, types, bits };
+                    n_keys += 1;
                 }
-                if self.groups[usize::from(*group)].objects == key.objects {
-                    break *group;
-                }
-                slot = (slot + 1) % GROUP_SLOTS;
-            };
-            self.groups[usize::from(group)].n_keys += 1;
-            self.group_of.push(group);
+            }
         }
-        let mut start = 0;
-        for group in &mut self.groups {
-            group.start = start;
-            start += group.n_keys;
-            group.n_keys = 0;
-        }
-        self.grouped.resize(self.keys.len(), 0);
-        for (key, &group) in (0..).zip(&self.group_of) {
-            let group = &mut self.groups[usize::from(group)];
-            self.grouped[usize::from(group.start + group.n_keys)] = key;
-            group.n_keys += 1;
-        }
+        self.n_keys = n_keys;
     }
 
     pub fn combinations(&self) -> &Combinations {
@@ -322,37 +230,31 @@ impl SceneOptions {
     }
 
     pub fn keys(&self) -> &[Key] {
-        &self.keys
+        &self.keys[..self.n_keys]
     }
 
-    /// The keys' sets of objects, each once.
-    pub fn groups(&self) -> &[Group] {
+    pub fn groups(&self) -> &Groups {
         &self.groups
     }
 
-    /// The number of keys that leave a single object of a set.
-    pub fn singles_on(&self, set: u32) -> u32 {
-        let groups = self.groups.iter().filter(|group| (group.objects & set).count_ones() == 1);
-        groups.map(|group| u32::from(group.n_keys)).sum()
-    }
-
-    /// The keys of a group.
-    pub fn keys_of(&self, group: &Group) -> &[u16] {
-        &self.grouped[usize::from(group.start)..usize::from(group.start + group.n_keys)]
-    }
-
-    /// An object's relations and keys that a macro with this tail may offer though the relation leaves the
-    /// key's objects as they are.
-    pub fn trivial(&self, object: usize, tail: Tail) -> impl Iterator<Item = (u32, u16)> {
-        let groups = self.relate[object].trivial.iter().map(|&i| usize::from(i));
-        let groups = groups.map(|i| (i / self.groups.len(), &self.groups[i % self.groups.len()]));
-        let offered = groups.filter(move |(_, group)| tail != Tail::Unique || group.objects.count_ones() == 1);
-        offered.flat_map(|(relation, group)| self.keys_of(group).iter().map(move |&key| (relation as u32, key)))
+    /// Adds to `out` the relations of an object and the keys (`key * 4 + relation`) that a macro with this tail
+    /// may offer though the relation leaves the key's objects as they are.
+    pub fn list_trivial(&self, scene: SceneView<'_>, object: usize, tail: Tail, out: &mut Vec<u32>) {
+        for relation in 0..RELATION_NAMES.len() {
+            let unrelated = !scene.related(relation, object);
+            for group in self.groups.iter() {
+                let is_whole = group.objects & unrelated == 0;
+                if is_whole && (tail != Tail::Unique || group.objects.count_ones() == 1) {
+                    let pair = |key: u16| u32::from(key) * RELATION_NAMES.len() as u32 + relation as u32;
+                    out.extend(self.groups.keys_of(group).map(pair));
+                }
+            }
+        }
     }
 
     /// Keys that a single object has.
     pub fn singles(&self) -> &[u16] {
-        &self.singles
+        &self.singles[..self.n_singles]
     }
 
     /// Sizes of the keys' sets, a bit a size.
@@ -374,7 +276,7 @@ impl SceneOptions {
     /// Draws `count` different combinations that no object has; at most as many as there are.
     pub fn draw_absent(&mut self, count: u32, rng: &mut StateRng, out: &mut Vec<u32>) {
         let all = self.combinations.count();
-        let absent = all - self.keys.len() as u32;
+        let absent = all - self.n_keys as u32;
         if 2 * count > absent {
             // Most of them: list, then shuffle the front.
             out.extend((0..all).filter(|&combination| !self.is_key(combination)));
@@ -395,17 +297,17 @@ impl SceneOptions {
         }
     }
 
-    /// Sums up an object's options, once a scene.
-    pub fn fill_relate(&mut self, scene: SceneView<'_>, object: usize) {
-        let options = &mut self.relate[object];
-        if !options.is_filled {
-            options.fill(scene, object, &self.groups);
-        }
+    /// What an object's relations leave of the keys, worked out once a scene.
+    pub fn relate(&mut self, scene: SceneView<'_>, object: usize) -> Leftovers {
+        let related = || std::array::from_fn(|relation| scene.related(relation, object));
+        *self.relate[object].get_or_insert_with(|| self.groups.leftovers(related()))
     }
 
-    /// An object's options; `fill_relate` comes first.
-    #[inline]
-    pub fn relate(&self, object: usize) -> &RelateOptions {
-        &self.relate[object]
+    /// Sizes of what an object's relations leave of the keys' objects, a bit a size.
+    pub fn sizes_related(&self, scene: SceneView<'_>, object: usize) -> u64 {
+        let related: [u32; RELATION_NAMES.len()] = std::array::from_fn(|relation| scene.related(relation, object));
+        self.groups.iter().fold(0, |sizes, group| {
+            related.iter().fold(sizes, |sizes, related| sizes | 1 << (group.objects & related).count_ones())
+        })
     }
 }

@@ -18,13 +18,19 @@ impl Page {
     /// Appends the first `len` bytes of a text that goes on for a chunk at least.
     #[inline]
     pub(super) fn push(&mut self, from: &[u8], len: usize) {
-        if self.bytes.len() < self.len + len + CHUNK {
-            self.bytes.resize(2 * (self.len + len + CHUNK), 0);
+        if len > CHUNK || self.bytes.len() < self.len + CHUNK {
+            return self.push_long(from, len);
         }
-        for start in (0..len).step_by(CHUNK) {
-            let to = self.len + start;
-            self.bytes[to..to + CHUNK].copy_from_slice(&from[start..start + CHUNK]);
+        self.bytes[self.len..self.len + CHUNK].copy_from_slice(&from[..CHUNK]);
+        self.len += len;
+    }
+
+    /// The same for a text of any length, and where there is no room for a chunk.
+    fn push_long(&mut self, from: &[u8], len: usize) {
+        if self.bytes.len() < self.len + len {
+            self.bytes.resize(2 * (self.len + len).max(CHUNK), 0);
         }
+        self.bytes[self.len..self.len + len].copy_from_slice(&from[..len]);
         self.len += len;
     }
 

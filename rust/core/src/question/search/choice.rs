@@ -220,9 +220,8 @@ impl Searcher {
             Among::All => {
                 for group in options.groups().iter().filter(|group| is_option(group.objects)) {
                     let Some(output) = wanted.outcome(group.objects & related) else { continue };
-                    let keys = options.keys_of(group);
-                    self.stats.options += keys.len() as u64;
-                    let keys = keys.iter().map(|&i| &options.keys()[usize::from(i)]);
+                    self.stats.options += u64::from(group.n_keys);
+                    let keys = options.groups().keys_of(group).map(|i| &options.keys()[usize::from(i)]);
                     listed.extend(keys.filter_map(|key| wanted.admit_key_with(relation, key, output)));
                 }
             }
@@ -230,7 +229,7 @@ impl Searcher {
     }
 
     /// The outcomes that options of a source can have, a bit each, or more; for outputs other than sets.
-    pub(super) fn possible_outcomes(&self, task: &Task<'_>, source: Source) -> u64 {
+    pub(super) fn possible_outcomes(&mut self, task: &Task<'_>, source: Source) -> u64 {
         let exist = |sizes: u64| (sizes & 1) | u64::from(sizes >> 1 != 0) << 1;
         match source {
             Source::Keys { set, tail, .. } if set == task.scene.everything() => match tail {
@@ -246,11 +245,11 @@ impl Searcher {
                 Tail::Set => !0,
             },
             Source::Relations { object, tail, .. } => {
-                let options = self.options.relate(object as usize);
+                let left = self.options.relate(task.scene, object as usize);
                 match tail {
-                    Tail::Unique => u64::from(options.single_objects),
-                    Tail::Count => options.sizes,
-                    Tail::Exist => exist(options.sizes),
+                    Tail::Unique => u64::from(left.single_objects),
+                    Tail::Count => self.options.sizes_related(task.scene, object as usize),
+                    Tail::Exist => u64::from(left.nothing != 0) | u64::from(left.is_something()) << 1,
                     Tail::Set => !0,
                 }
             }
@@ -266,7 +265,7 @@ impl Searcher {
         match node.kind {
             NodeKind::Filter(tail) => {
                 let keys = self.options.keys().len() as u32;
-                let singles = || self.options.singles_on(input);
+                let singles = || self.options.groups().singles_on(input);
                 // As in CLEVR: absent combinations as many as there are options (`exist`), or options
                 // that leave a single object (`count`, and sets, which never take the empty filter).
                 let wanted = match tail {
@@ -281,8 +280,7 @@ impl Searcher {
                 Source::Keys { set: input, tail, single, keys, extra }
             }
             NodeKind::RelateFilter(tail) => {
-                self.options.fill_relate(task.scene, input as usize);
-                let sums = self.options.relate(input as usize);
+                let sums = self.options.relate(task.scene, input as usize);
                 Source::Relations {
                     object: input,
                     tail,
@@ -309,8 +307,8 @@ impl Searcher {
                 let choice = Choice { relation: 0, combination };
                 wanted.admit(choice, (named.types, named.bits), 0, wanted.outcome(0)?)
             }
-            Source::Relations { object, tail, .. } => {
-                let pair = self.trivial(at, (object, tail), place);
+            Source::Relations { object, tail, extra, .. } => {
+                let pair = self.trivial(wanted, object, tail, extra, place);
                 let (key, relation) = (&self.options.keys()[(pair / N_RELATIONS) as usize], pair % N_RELATIONS);
                 wanted.admit_key(relation, key, task.scene.related(relation as usize, object as usize))
             }
@@ -339,17 +337,15 @@ impl Searcher {
         self.options.draw_absent(count, &mut rng, &mut level.extra);
     }
 
-    /// One of the trivial options that a relation offers, which are drawn once a state.
-    fn trivial(&mut self, at: usize, (object, tail): (u32, Tail), place: u32) -> u32 {
-        let level = &mut self.levels[at];
+    /// One of the trivial options that a relation offers, `count` in all, which are drawn once a state.
+    fn trivial(&mut self, wanted: &Wanted<'_>, object: u32, tail: Tail, count: u32, place: u32) -> u32 {
+        let level = &mut self.levels[wanted.at];
         if !level.extra_is_drawn {
             level.extra_is_drawn = true;
             level.extra.clear();
-            let trivial = self.options.trivial(object as usize, tail);
-            level.extra.extend(trivial.map(|(relation, key)| u32::from(key) * N_RELATIONS + relation));
-            let wanted = self.options.relate(object as usize).n_trivial_offered(tail) as usize;
-            let mut rng = StateRng::new(self.attempt_seed, at as u64, u64::from(object));
-            for i in 0..wanted {
+            self.options.list_trivial(wanted.task.scene, object as usize, tail, &mut level.extra);
+            let mut rng = StateRng::new(self.attempt_seed, wanted.at as u64, u64::from(object));
+            for i in 0..count as usize {
                 let other = i + rng.below((level.extra.len() - i) as u32) as usize;
                 level.extra.swap(i, other);
             }
