@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -154,6 +155,16 @@ def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
     assert "| max\\_objects | 10 |" in sheet
     assert "| seed | 7 |" in sheet
     assert "CC BY 4.0" in sheet
+
+
+def test_families_with_one_answer_are_named(stats: SplitStats) -> None:
+    answers = {0: {"no": 19}, 1: {"no": 20}, 2: {"yes": 20, "no": 1}}
+    families = {index: Family("f.json", index) for index in answers}
+    one = replace(stats, answers_of_families=answers)
+    sheet = sub_datasheet(SubDataset(HOP, [one], families, [], {}, [], provenance()))
+    assert "questions about several objects: 1 `f.json` 1 (always no)." in sheet
+    both = replace(stats, answers_of_families={1: {"yes": 1}})
+    assert "one answer" not in sub_datasheet(SubDataset(HOP, [one, both], families, [], {}, [], provenance()))
 
 
 def test_every_row_of_a_table_has_as_many_cells_as_its_head(stats: SplitStats) -> None:

@@ -4,7 +4,8 @@ The questions are those of Gebru et al., "Datasheets for Datasets" (2021), in wo
 `datasheet_folder` answers the ones that concern the dataset as a whole.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -146,6 +147,9 @@ def _composition(data: SubDataset) -> str:
     )
     return f"## What is in it?\n\n{text}\n\n{table(head, rows)}"
 
+
+ENOUGH_TO_TELL = 20
+"""Questions from which a family's one answer is no chance."""
 
 _WHERE_THE_PAIR_IS: Mapping[str, tuple[str, str]] = {
     "train": ("never", "never"),
@@ -419,6 +423,25 @@ def _families_by_file(data: SubDataset, indices: Sequence[int]) -> str:
     return "; ".join(f"{code(file)} {listed(numbers)}" for file, numbers in places.items())
 
 
+def _families_with_one_answer(data: SubDataset) -> Iterator[str]:
+    """A sentence on families whose questions all have one answer: balance then lets few of them pass."""
+    found: dict[int, Counter[str]] = {}
+    for split in data.splits:
+        if not split.split.startswith("minimal"):
+            for family, answers in split.answers_of_families.items():
+                found.setdefault(family, Counter()).update(answers)
+    named = [
+        f"{index} {_family_name(data, index)} (always {next(iter(answers))})"
+        for index, answers in sorted(found.items())
+        if len(answers) == 1 and answers.total() >= ENOUGH_TO_TELL
+    ]
+    if named:
+        yield (
+            f"Families with one answer to all questions about several objects: {', '.join(named)}. Where no "
+            "other answer can come, balance passes few of them."
+        )
+
+
 def _families(data: SubDataset) -> str:
     rows = [
         (
@@ -432,6 +455,7 @@ def _families(data: SubDataset) -> str:
             "## Questions by family",
             "The number before the name is `question_family_index`; the name is `template_filename` with the "
             "place in that file.",
+            *_families_with_one_answer(data),
             table(["family", *(code(each.split) for each in data.splits)], rows),
         ]
     )
