@@ -55,8 +55,12 @@ class AuditFolder:
             raise DatasetError(f"{root}: no dataset of clevrhope (no manifest.json)")
         if not manifest.splits:
             raise DatasetError(f"{self.layout.manifest}: no split is in it yet; build the dataset first")
+        if not manifest.complete:
+            raise DatasetError(f"{root}: not finished yet; run the same build again, then audit it")
         self.manifest: Manifest = manifest
-        self._templates, self._properties = templates, properties
+        self._templates = templates
+        self.properties = properties
+        """Values and looks, where they are not the package's."""
         self.vocab: Vocab = read_vocab(self.layout.vocab)
         try:
             kinds = manifest.world["attributes"].items()
@@ -120,14 +124,12 @@ class AuditFolder:
         Raises:
             DatasetError: the folder was made with other properties or another look than those at hand.
         """
-        world = read_world(
-            properties=self._properties, constraints=self.manifest.world.get("constraints", {})
-        )
+        world = read_world(properties=self.properties, constraints=self.manifest.world.get("constraints", {}))
         if world.fingerprint != self.manifest.world.get("fingerprint"):
             name = self.manifest.config.get("properties", "properties.json")
             raise DatasetError(
                 f"{self.layout.manifest}: made in another world than that of "
-                f"{self._properties or 'the package'}; name the folder's {name} with --properties"
+                f"{self.properties or 'the package'}; name the folder's {name} with --properties"
             )
         return world
 

@@ -1,13 +1,16 @@
 """A folder in, the report of all checks out: what is cheap and basic first."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
+from clevrhope.audit.against import beside_clevr, check_against, check_clevr_folder
 from clevrhope.audit.counts import check_counts
 from clevrhope.audit.files import check_files
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks import check_pairs
+from clevrhope.audit.pictures import check_pictures
 from clevrhope.audit.report import Report, Tally
 from clevrhope.audit.scenes import check_scenes, n_minimal_scenes
 from clevrhope.audit.text import check_templates, check_text
@@ -38,6 +41,8 @@ def audit(
     """
     opened = AuditFolder(folder, templates=templates, properties=properties)
     check_templates(opened)
+    if against is not None:
+        check_clevr_folder(against)
     shown = progress or Silent()
     leaks = LeakCheck(folder, words=opened.templates.words)  # reads the scenes, once for all that follows
     n_questions = sum(
@@ -60,6 +65,12 @@ def audit(
         "pairs",
         partial(check_pairs, opened, leaks),
     )
-    return Report(
-        str(folder), tuple(hop.name for hop in opened.hops), tuple(each.check() for each in tallies)
-    )
+    n_pictures = sum(int(pool["pictures"]) for pool in opened.manifest.pools.values())
+    stage("Looking at pictures", n_pictures, "pictures", partial(check_pictures, opened))
+    beside: Sequence[Mapping[str, Any]] = ()
+    if against is not None:
+        n_scenes = sum(len(leaks.pools[pool].indices) for pool in opened.pools)
+        stage("Comparing with CLEVR", n_scenes, "scenes", partial(check_against, opened, against))
+        beside = beside_clevr(opened, against, shown)
+    checks = tuple(each.check() for each in tallies)
+    return Report(str(folder), tuple(hop.name for hop in opened.hops), checks, beside)
