@@ -3,8 +3,8 @@
 An object's pixels are those of the object-id raster by which its visibility was counted, less their outline.
 Their mean, its grey taken off, must point where the object's colour points, and to no other more: light,
 shadow and material change how far, hardly whither. Over the objects of 16 rendered scenes (tests/data/look)
-the cosine between the two is 0.97 or more, and the mean of grey objects is off grey by 3 of 255 at most, that of
-coloured ones by 25 or more; a test judges each of them again.
+the cosine between the two is 0.97 or more, and the mean of grey objects is off grey by 3 of 255 at most, that
+of coloured ones by 25 or more; a test judges each of them again.
 """
 
 import json
