@@ -503,12 +503,13 @@ class AuditReader:
         programs: npt.NDArray[np.int32],
         scenes: AuditScenes,
         scene_idxs: npt.NDArray[np.int64],
-    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.int32]]:
-        """For rows of tokens (N, Q) and (N, P), and each row's place among `scenes` (N,): three columns (N,).
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.bool_], npt.NDArray[np.int32]]:
+        """For rows of tokens (N, Q) and (N, P), and each row's place among `scenes` (N,): four columns (N,).
 
-        Whether the program mentions all held-out values; whether the words do; the answer's number, -1 where
-        a `unique` met a set of none or several or a row's scene is -1, -2 where the tokens are no program, -3
-        where what comes out is not among the answers. Uses all cores.
+        Whether the program mentions all held-out values; whether the words do; whether the program mentions
+        them or asks for them by way of a relation; the answer's number, -1 where a `unique` met a set of none
+        or several or a row's scene is -1, -2 where the tokens are no program, -3 where what comes out is not
+        among the answers. Uses all cores.
 
         Raises:
             IndexError: a scene that is not there, or arrays of different lengths.

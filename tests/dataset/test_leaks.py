@@ -229,7 +229,29 @@ def test_a_clean_folder_passes(tmp_path: Path) -> None:
         "minimal_ood": (4, 4, 1),
     }
     assert {each.split: each.n_mentioning for each in report.splits}["complex_ood"] == 2
-    assert len(report.checked()) == 7
+    assert len(report.checked()) == 8
+    assert "alone (something of one value" in report.checked()[5]
+    assert ", 0 of train and 0 of complex_iid ask for a rubber cylinder." in report.checked()[5]
+
+
+def test_questions_that_imply_the_pair_are_counted(tmp_path: Path) -> None:
+    data = clean()
+    like_rubber = chain(RUBBER, "filter_shape cube", "unique", "same_material", CYLINDER, "exist")
+    asked = "Is there a cylinder that has the same material as the rubber cube?"
+    for _ in range(2):
+        data.ask("train", 0, asked, "no", like_rubber)
+    same = [*chain(RUBBER, "filter_shape cube", "unique", "query_material")]
+    same += [
+        step("scene", inputs=[]),
+        step("filter_shape", "cylinder", inputs=[5]),
+        step("unique", inputs=[6]),
+    ]
+    same += [step("query_material", inputs=[7]), step("equal_material", inputs=[4, 8])]
+    data.ask("complex_iid", 0, "Is the cylinder made of the same material as the rubber cube?", "no", same)
+    report = report_on(data, tmp_path)
+    assert report.ok, report.violations
+    assert {each.split: each.n_implying for each in report.splits}["train"] == 2
+    assert ", 2 of train and 1 of complex_iid ask for a rubber cylinder." in report.checked()[5]
 
 
 def scene_with_pair(data: Dataset) -> None:

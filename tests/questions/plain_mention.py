@@ -54,6 +54,40 @@ def program_mentions(steps: Sequence[Step], pair: Sequence[Value]) -> bool:
     return False
 
 
+def program_implies(steps: Sequence[Step], pair: Sequence[Value]) -> bool:
+    """Whether the program mentions the pair, or asks for it by way of a relation.
+
+    As `program_mentions`, but that an object keeps what was asked of its set, what is like it in an attribute
+    has its value of that, and of two objects asked to be alike in one each may have the other's value.
+    """
+    whole = frozenset(pair)
+    known: list[list[frozenset[Value]]] = []
+    for function, argument, inputs in steps:
+        verb, _, kind = function.partition("_")
+        given = [known[i] for i in inputs]
+        alternatives = [frozenset[Value]()]
+        if verb == "filter":
+            alternatives = [each | {(kind, argument)} for each in given[0]]
+        elif verb == "union":
+            alternatives = given[0] + given[1]
+        elif verb == "intersect":
+            alternatives = [a | b for a in given[0] for b in given[1]]
+        elif verb in ("unique", "query"):
+            alternatives = given[0]
+        elif verb == "same":
+            alternatives = [frozenset(v for v in each if v[0] == kind) for each in given[0]]
+        elif verb == "equal" and kind not in ("integer", "object"):
+            for a in given[0]:
+                for b in given[1]:
+                    shared = {v for v in a | b if v[0] == kind}
+                    if whole <= a | shared or whole <= b | shared:
+                        return True
+        if any(whole <= each for each in alternatives):
+            return True
+        known.append(alternatives)
+    return False
+
+
 class WordReader:
     """Reads English questions; knows which word names which value."""
 

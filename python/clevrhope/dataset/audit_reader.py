@@ -45,6 +45,8 @@ class Findings:
 
     by_program: npt.NDArray[np.bool_]
     by_words: npt.NDArray[np.bool_]
+    implied: npt.NDArray[np.bool_]
+    """Asks for the pair by way of a relation, as of a cylinder that has the material of a rubber cube."""
     answers: Ints
     """Numbers of vocab.json, or one of `WHY` there is none."""
 
@@ -107,8 +109,7 @@ class QuestionReader:
 
     def read(self, questions: Ints, programs: Ints, scenes: AuditScenes, rows: Rows) -> Findings:
         """What rows (N, Q) and (N, P) say, and answer on the scenes at `rows` (N,); none where that is -1."""
-        by_program, by_words, answers = self._reader.read(questions, programs, scenes, rows)
-        return Findings(by_program, by_words, answers)
+        return Findings(*self._reader.read(questions, programs, scenes, rows))
 
 
 def vocabulary_of(vocab: Vocab) -> Vocabulary:

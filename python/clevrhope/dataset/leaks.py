@@ -87,6 +87,8 @@ class SplitCounts:
     n_pictures_with_pair: int
     n_mentioning: int
     """Questions that mention the pair, by their programs."""
+    n_implying: int
+    """Questions that ask for the pair by way of a relation alone."""
     n_no: int
     """Questions answered no."""
     has_json: bool = True
@@ -115,6 +117,7 @@ class LeakReport:
         n_questions = sum(each.n_questions for each in self.splits)
         return (
             *(_sentence(each, self.hop) for each in self.splits),
+            *_implied(self.splits, self.hop),
             "No picture is in two of these splits"
             + (", the two minimal ones apart" if self.hop.pair else "")
             + ", and no scene of one pool is a copy of another pool's.",
@@ -202,6 +205,18 @@ def _sentence(counts: SplitCounts, hop: Hop) -> str:
             f"program and its words, and exactly {100 - 100 / hop.corners:g}% of the answers are no."
         )
     return f"{about}; a {hop.words} in every picture and in every question, in its program and its words."
+
+
+def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
+    """How many questions ask for the pair without saying so, which is allowed where descriptions count."""
+    counted = [
+        f"{each.n_implying:,} of {each.split}" for each in splits if each.split in ("train", "complex_iid")
+    ]
+    if hop.pair and counted:
+        yield (
+            "By way of a relation alone (something of one value that is to be like something of the other), "
+            f"{' and '.join(counted)} ask for a {hop.words}."
+        )
 
 
 @dataclass
@@ -294,13 +309,14 @@ class _Check:
         has_json = path.exists()
         file = self.layout.relative(path if has_json else self.layout.questions_h5(self.hop.name, name))
         pool = self.pools[arrays.pool]
-        n_mentioning = 0
+        n_mentioning = n_implying = 0
         for first in range(0, len(arrays), _ROWS_AT_ONCE):
             questions = arrays.tokens("questions", first, _ROWS_AT_ONCE)
             programs = arrays.tokens("programs", first, _ROWS_AT_ONCE)
             rows = pool.rows(arrays.columns["image_idxs"][first : first + _ROWS_AT_ONCE])
             found = self.reader.read(questions, programs, pool.native, rows)
             n_mentioning += int(found.by_program.sum())
+            n_implying += int((found.implied & ~found.by_program).sum())
             self._check_mentions(name, file, first, found, questions)
             self._check_answers(file, first, found, arrays, rows, questions)
         if has_json:
@@ -315,7 +331,15 @@ class _Check:
                 problem = f"not exactly {corners - 1} answers in {corners} are no"
                 self.found.add(file, None, problem, value)
         return SplitCounts(
-            name, arrays.pool, len(arrays), len(arrays.used), n_with_pair, n_mentioning, n_no, has_json
+            split=name,
+            pool=arrays.pool,
+            n_questions=len(arrays),
+            n_pictures=len(arrays.used),
+            n_pictures_with_pair=n_with_pair,
+            n_mentioning=n_mentioning,
+            n_implying=n_implying,
+            n_no=n_no,
+            has_json=has_json,
         )
 
     def _check_mentions(self, split: str, file: str, first: int, found: Findings, questions: Ints) -> None:

@@ -88,8 +88,9 @@ type Said<'py> = (
     Vec<String>,
 );
 
-/// Whether programs and words mention the held-out values, and the answers' numbers.
-type Columns<'py> = (Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<i32>>);
+/// Whether programs and words mention the held-out values, or imply them, and the answers' numbers.
+type Columns<'py> =
+    (Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<i32>>);
 
 #[pymethods]
 impl PyAuditReader {
@@ -167,6 +168,7 @@ impl PyAuditReader {
         Ok((
             PyArray1::from_iter(py, findings.iter().map(|finding| finding.by_program)),
             PyArray1::from_iter(py, findings.iter().map(|finding| finding.by_words)),
+            PyArray1::from_iter(py, findings.iter().map(|finding| finding.implied)),
             PyArray1::from_iter(py, findings.iter().map(|finding| finding.answer)),
         ))
     }

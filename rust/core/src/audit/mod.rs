@@ -43,6 +43,8 @@ pub struct Finding {
     pub by_program: bool,
     /// The words do.
     pub by_words: bool,
+    /// The program asks for them by way of a relation, or as above.
+    pub implied: bool,
     /// The answer's number, or one of the three below.
     pub answer: i32,
 }
@@ -90,6 +92,7 @@ pub fn read_rows(
         let question = between_marks(&rows.questions[row * rows.question_width..][..rows.question_width]);
         Ok(Finding {
             by_program: programs.mentions(program),
+            implied: programs.implies(program),
             by_words: words.is_some_and(|words| words.mentions(question)),
             answer: view.map_or(NO_ANSWER, |view| programs.answer(program, view)),
         })

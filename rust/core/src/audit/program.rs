@@ -60,6 +60,8 @@ pub struct ProgramReader {
     tokens: Vec<Token>,
     /// All held-out values' bits; none when nothing is held out.
     held_out: u8,
+    /// By type, the bit of its held-out value; none for a type of which nothing is held out.
+    bits: [u16; TYPE_NAMES.len()],
     yes_no: [i32; 2],
     numbers: Vec<i32>,
     /// By type and value.
@@ -82,10 +84,13 @@ impl ProgramReader {
             return Err(AuditError::TooMany(pair.len()));
         }
         let held = find_values(vocab, pair)?;
+        let mut bits = [0; TYPE_NAMES.len()];
+        held.iter().enumerate().for_each(|(i, &(kind, _))| bits[kind] = 1 << i);
         let number = |name: &str| answers.iter().position(|answer| answer == name).map_or(UNKNOWN_ANSWER, |i| i as i32);
         let values_of = |kind: usize| (0..vocab.n_values(kind)).map(|v| number(vocab.value_name(kind, v))).collect();
         Ok(Self {
             tokens: functions.iter().map(|name| token(name, vocab, &held)).collect(),
+            bits,
             held_out: (0..pair.len()).fold(0, |bits, i| bits | 1 << i),
             yes_no: [number("no"), number("yes")],
             numbers: (0..=usize::from(vocab.largest_count())).map(|n| number(&n.to_string())).collect(),
@@ -122,6 +127,56 @@ impl ProgramReader {
         };
         *found |= described >> self.held_out & 1 == 1;
         described
+    }
+
+    /// Whether the program asks for all held-out values by way of a relation, if not in so many words: of the
+    /// cylinder that has the same material as a rubber cube, or whether a cylinder has that of a rubber cube.
+    pub fn implies(&self, program: &[i32]) -> bool {
+        let mut found = false;
+        let mut rest = program;
+        while !rest.is_empty() {
+            self.known(&mut rest, &mut found);
+        }
+        found && self.held_out != 0
+    }
+
+    /// What is known of the objects of the step that comes next: as `describe`, but that an object keeps what its
+    /// set was asked for, and objects like it in one attribute share its value of that. With the attribute that
+    /// is queried, if one is.
+    fn known(&self, rest: &mut &[i32], found: &mut bool) -> (Alternatives, Option<usize>) {
+        let mut queried = None;
+        let alternatives = match self.next(rest) {
+            Some(Token::Filter { bit, .. }) => added(self.known(rest, found).0, bit),
+            Some(Token::Union) => self.known(rest, found).0 | self.known(rest, found).0,
+            Some(Token::Intersect) => joined(self.known(rest, found).0, self.known(rest, found).0),
+            Some(Token::Unique) => self.known(rest, found).0,
+            Some(Token::Same(kind)) => only(self.known(rest, found).0, self.bits[kind]),
+            Some(Token::Query(kind)) => {
+                queried = Some(kind);
+                self.known(rest, found).0
+            }
+            Some(Token::Equal) => {
+                let ((first, kind), (second, other)) = (self.known(rest, found), self.known(rest, found));
+                if let Some(kind) = kind.filter(|_| kind == other) {
+                    let bit = self.bits[kind];
+                    let together = joined(first, only(second, bit)) | joined(second, only(first, bit));
+                    *found |= together >> self.held_out & 1 == 1;
+                }
+                ANEW
+            }
+            Some(Token::Less | Token::More) => {
+                self.known(rest, found);
+                self.known(rest, found);
+                ANEW
+            }
+            Some(Token::Scene | Token::Unknown) | None => ANEW,
+            Some(_) => {
+                self.known(rest, found);
+                ANEW
+            }
+        };
+        *found |= alternatives >> self.held_out & 1 == 1;
+        (alternatives, queried)
     }
 
     /// The answer's number, or which of the three there is instead.
@@ -206,6 +261,11 @@ pub(super) fn find_values(vocab: &Vocabulary, values: &[(String, String)]) -> Re
 /// Each alternative with a value added.
 fn added(alternatives: Alternatives, bit: u8) -> Alternatives {
     (0..16).filter(|a| alternatives >> a & 1 == 1).fold(0, |all, a| all | 1 << (a | u16::from(bit)))
+}
+
+/// Each alternative with these bits alone.
+fn only(alternatives: Alternatives, bits: u16) -> Alternatives {
+    (0..16).filter(|a| alternatives >> a & 1 == 1).fold(0, |all, a| all | 1 << (a & bits))
 }
 
 /// Each alternative joined with each of the other's.
