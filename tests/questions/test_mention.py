@@ -165,7 +165,10 @@ def check_readings_agree(phrasings: list[Phrasing], pair: tuple[Value, ...], n: 
             asked.append((question, program))
     assert n_mentioning > n * len(phrasings) / 100  # both kinds came up often
     by_program, by_words, implied = audited(asked, pair)
-    assert sum(implied) > sum(by_program), "some questions imply the pair alone"
+    if (
+        pair != RUBBER_CYLINDER
+    ):  # templates about the same material name none, nor those about the same shape one
+        assert sum(implied) > sum(by_program)
     for (question, program), in_program, in_words, is_implied in zip(
         asked, by_program, by_words, implied, strict=True
     ):
