@@ -87,6 +87,35 @@ class World:
             SceneError: an impossible constraint, or an asset that is not in the look.
         """
 
+    def with_palette(self, data: bytes, *, name: str, file: str) -> World:
+        """The same world with objects of a palette only, whose minimal pools are called after `name`.
+
+        `data` is JSON: value -> values of another type that go with it, as CoGenT's files have it, or
+        `{"types": [...], "rows": [[[value, ...], ...], ...]}`. An object's values are those of a row, of
+        one of its combinations, each uniform; of the other types they are uniform. `file` is for messages.
+
+        Raises:
+            SceneError: unknown values, combinations of different types, nothing allowed; says where.
+        """
+
+    @property
+    def palette_json(self) -> str | None:
+        """The palette with types and rows; None where all combinations occur."""
+
+    def seen_palette(self, pair: _Pair, *, diversity: int, mode: Literal["nested", "grid"], seed: int) -> str:
+        """What a train set sees of a pair's types: `diversity` - 1 combinations, as types and rows.
+
+        Raises:
+            SplitError: no pair, or a diversity that the pair's types cannot have; says which they can.
+        """
+
+    def check_seen(self, pair: _Pair) -> None:
+        """Passes when the world's palette, as what a train set sees, lets the pair be held out.
+
+        Raises:
+            SplitError: it has the pair, or never shows one of its values; says which.
+        """
+
     @property
     def fingerprint(self) -> str:
         """The same for files that say the same; 64 hexadecimal digits."""
@@ -420,7 +449,10 @@ class MinimalPool:
 
     @property
     def name(self) -> str:
-        """`minimal_<type>_<type>`, the name under which `sample_scenes` gives its scenes."""
+        """`minimal_<type>_<type>`, the name under which `sample_scenes` gives its scenes.
+
+        In a world with a palette `-<palette>` follows.
+        """
 
     @property
     def n_places(self) -> int: ...
@@ -440,6 +472,9 @@ class MinimalPool:
 
     def has_pair(self, place: int) -> bool:
         """Whether a place's grid holds the held-out values."""
+
+    def has_unseen(self, place: int) -> bool:
+        """Whether a corner of a place's grid shows what is not seen: the held-out values, or no palette's."""
 
     def questions(
         self,

@@ -5,7 +5,7 @@ use clevrhope_core::program::question_file::QuestionRecord;
 use clevrhope_core::program::{BatchError, ILL_FORMED, INVALID, IllFormed, Output, Program, Step};
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::{QuestionRule, SearchStats};
-use clevrhope_core::split::{self, Holdout, MinimalKind, SceneRule};
+use clevrhope_core::split::{self, DiversityMode, Holdout, MinimalKind, SceneRule};
 use clevrhope_core::vocab::{Answer, Vocabulary};
 use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -163,6 +163,15 @@ pub fn minimal_kind(name: &str) -> PyResult<MinimalKind> {
         "iid" => MinimalKind::Iid,
         "ood" => MinimalKind::Ood,
         other => return Err(unknown("kind", other, "iid, ood")),
+    })
+}
+
+/// How a lower diversity is chosen, by name.
+pub fn diversity_mode(name: &str) -> PyResult<DiversityMode> {
+    Ok(match name {
+        "nested" => DiversityMode::Nested,
+        "grid" => DiversityMode::Grid,
+        other => return Err(unknown("mode", other, "nested, grid")),
     })
 }
 

@@ -150,7 +150,7 @@ pub fn sample_scenes(
     indices: PyReadonlyArray1<'_, u64>,
 ) -> PyResult<PySceneBatch> {
     let indices = indices.as_array().to_vec();
-    let minimal = MinimalPool::named(&world.vocab, pool).transpose().map_err(to_python)?;
+    let minimal = MinimalPool::named(&world.world, pool).transpose().map_err(to_python)?;
     let pool = Pool::new(&world.world, seed, pool);
     let mut scenes = Vec::with_capacity(indices.len());
     in_pieces(py, indices.len(), FIRST_PIECE, |piece| {

@@ -167,8 +167,11 @@ impl PyMinimalPool {
     fn new(world: &PyWorld, pair: Vec<(String, String)>) -> PyResult<Self> {
         let vocab = world.vocab.clone();
         let holdout = convert::holdout(&vocab, &pair)?;
-        let pool = MinimalPool::new(&vocab, &holdout).map_err(to_python)?;
-        Ok(Self { vocab, holdout, pool })
+        let pool = match world.world.palette() {
+            Some(palette) => MinimalPool::within(&vocab, &holdout, palette),
+            None => MinimalPool::new(&vocab, &holdout),
+        };
+        Ok(Self { vocab, holdout, pool: pool.map_err(to_python)? })
     }
 
     #[getter]
@@ -203,6 +206,10 @@ impl PyMinimalPool {
 
     fn has_pair(&self, place: u64) -> bool {
         place < self.pool.n_places() && self.pool.held_corner(place, &self.holdout).is_some()
+    }
+
+    fn has_unseen(&self, place: u64) -> bool {
+        place < self.pool.n_places() && self.pool.unseen_corner(place, &self.holdout).is_some()
     }
 
     #[pyo3(signature = (templates, *, seed, kind, places))]

@@ -3,7 +3,8 @@
 use crate::convert;
 use crate::errors::to_python;
 use crate::vocabulary::PyVocabulary;
-use clevrhope_core::scene::{Asset, SceneConfig, World};
+use clevrhope_core::scene::{Asset, Palette, SceneConfig, World};
+use clevrhope_core::split;
 use clevrhope_core::vocab::{RELATION_NAMES, Vocabulary};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -31,6 +32,33 @@ impl PyWorld {
         let look = Asset { file: look_file, bytes: look };
         let world = World::new(properties, look, config).map_err(to_python)?;
         Ok(Self { vocab: Arc::new(world.vocab().clone()), world: Arc::new(world) })
+    }
+
+    #[pyo3(signature = (data, *, name, file))]
+    fn with_palette(&self, data: &[u8], name: &str, file: &str) -> PyResult<Self> {
+        let palette = Palette::from_json(&self.vocab, name, data, file).map_err(to_python)?;
+        Ok(Self { world: Arc::new(self.world.with_palette(palette)), vocab: self.vocab.clone() })
+    }
+
+    #[getter]
+    fn palette_json(&self) -> Option<String> {
+        self.world.palette().map(|palette| palette.to_json(&self.vocab).to_string())
+    }
+
+    #[pyo3(signature = (pair, *, diversity, mode, seed))]
+    fn seen_palette(&self, pair: Vec<(String, String)>, diversity: usize, mode: &str, seed: u64) -> PyResult<String> {
+        let (holdout, mode) = (convert::holdout(&self.vocab, &pair)?, convert::diversity_mode(mode)?);
+        let name = holdout.describe(&self.vocab);
+        let palette = split::seen_palette(&self.vocab, &holdout, diversity, mode, seed, &name).map_err(to_python)?;
+        Ok(palette.to_json(&self.vocab).to_string())
+    }
+
+    fn check_seen(&self, pair: Vec<(String, String)>) -> PyResult<()> {
+        let holdout = convert::holdout(&self.vocab, &pair)?;
+        match self.world.palette() {
+            Some(palette) => split::check_seen(&self.vocab, &holdout, palette).map_err(to_python),
+            None => Ok(()),
+        }
     }
 
     #[getter]

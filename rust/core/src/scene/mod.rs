@@ -10,6 +10,7 @@ pub mod graph;
 pub mod ground;
 pub mod json;
 pub mod look;
+pub mod palette;
 pub mod relation;
 pub mod sample;
 pub mod view;
@@ -18,6 +19,7 @@ pub mod world;
 
 pub use config::{DirectionsFrom, SceneConfig};
 pub use graph::{SceneGraph, SceneView};
+pub use palette::Palette;
 pub use relation::Directions;
 pub use sample::{Pool, Rejections};
 pub use visibility::Sight;
@@ -39,6 +41,8 @@ pub enum SceneError {
     Config { key: &'static str, value: String, expected: String },
     #[error("{file}: {place}: {problem}")]
     Look { file: String, place: String, problem: String },
+    #[error("{file}: {place}: {problem}")]
+    Palette { file: String, place: String, problem: String },
     #[error("{file}: scenes[{index}].{place}: {problem}")]
     Scene { file: String, index: usize, place: String, problem: String },
     #[error(

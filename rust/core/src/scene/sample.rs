@@ -238,8 +238,11 @@ impl<'w> Pool<'w> {
         }
     }
 
-    /// Size, colour, material and shape of an object, each uniform over the vocabulary.
+    /// Size, colour, material and shape of an object, each uniform over the vocabulary, or as the palette has it.
     fn draw_attributes(&self, rng: &mut StreamRng) -> [u8; N_TYPES] {
+        if let Some(palette) = self.world.palette() {
+            return palette.draw(self.world.vocab(), rng);
+        }
         std::array::from_fn(|kind| rng.below(self.world.vocab().n_values(kind) as u32) as u8)
     }
 

@@ -3,6 +3,7 @@
 use super::SceneError;
 use super::config::SceneConfig;
 use super::look::Look;
+use super::palette::Palette;
 use super::visibility::Solid;
 use crate::error::json_message;
 use crate::vocab::Vocabulary;
@@ -32,6 +33,8 @@ pub struct World {
     radii: Vec<f64>,
     /// Solid of each shape.
     solids: Vec<Solid>,
+    /// What objects can be; all combinations of values when None.
+    palette: Option<Palette>,
     fingerprint: String,
 }
 
@@ -61,7 +64,16 @@ impl World {
             look.material(asset).map_err(|e| fault((place, e)))?;
         }
         let radii = vocab.types()[SIZE].definitions.iter().filter_map(Value::as_f64).collect();
-        Ok(Self { vocab, look, config, radii, solids, fingerprint })
+        Ok(Self { vocab, look, config, radii, solids, palette: None, fingerprint })
+    }
+
+    /// The same world with objects of a palette only: another world, with a fingerprint of its own.
+    pub fn with_palette(&self, palette: Palette) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("clevrhope world with a palette v1");
+        hasher.update(self.fingerprint.as_bytes());
+        hasher.update(palette.to_json(&self.vocab).to_string().as_bytes());
+        let fingerprint = hasher.finalize().to_hex().to_string();
+        Self { palette: Some(palette), fingerprint, ..self.clone() }
     }
 
     pub fn vocab(&self) -> &Vocabulary {
@@ -70,6 +82,11 @@ impl World {
 
     pub fn look(&self) -> &Look {
         &self.look
+    }
+
+    /// What objects can be; None for all combinations of values.
+    pub fn palette(&self) -> Option<&Palette> {
+        self.palette.as_ref()
     }
 
     pub fn config(&self) -> &SceneConfig {

@@ -4,9 +4,12 @@
 //! set has a description, a list of alternatives, each a set of values that its members are asked
 //! to have. A question mentions the conjunction when one alternative of one node holds all of it.
 
+use super::absent::Absent;
+use super::select::SplitError;
 use crate::program::{Function, Program};
-use crate::scene::SceneView;
+use crate::scene::{Palette, SceneView};
 use crate::vocab::{N_TYPES, Vocabulary};
+use std::sync::Arc;
 use thiserror::Error;
 
 #[derive(Debug, Error)]
@@ -29,6 +32,8 @@ pub struct Holdout {
     /// By set of types, the bits of all of them.
     bits_of_types: [u8; 1 << N_TYPES],
     full: u8,
+    /// What questions must not name besides, where pools have a palette.
+    absent: Option<Arc<Absent>>,
 }
 
 impl Holdout {
@@ -38,7 +43,7 @@ impl Holdout {
             return Err(HoldoutError::TooFew(names.len()));
         }
         let bits_of_types = [0; 1 << N_TYPES];
-        let mut holdout = Self { values: [None; N_TYPES], bits: [0; N_TYPES], bits_of_types, full: 0 };
+        let mut holdout = Self { values: [None; N_TYPES], bits: [0; N_TYPES], bits_of_types, full: 0, absent: None };
         for (place, name) in names.iter().enumerate() {
             let (kind, value) = vocab.find_value(name)?;
             if let Some(other) = holdout.values[kind] {
@@ -55,6 +60,20 @@ impl Holdout {
             with_it.for_each(|(_, bits)| *bits |= 1 << place);
         }
         Ok(holdout)
+    }
+
+    /// The same conjunction in a pool with a palette, where questions name nothing that the palette has not.
+    ///
+    /// # Errors
+    /// `Absent` for a palette of other than two types.
+    pub fn within(self, vocab: &Vocabulary, palette: &Palette) -> Result<Self, SplitError> {
+        Ok(Self { absent: Some(Arc::new(Absent::new(vocab, palette)?)), ..self })
+    }
+
+    /// What questions must not name besides the conjunction; None where all other combinations may be named.
+    #[inline]
+    pub fn absent(&self) -> Option<&Absent> {
+        self.absent.as_deref()
     }
 
     /// The held-out value of each type, None where the type is free.

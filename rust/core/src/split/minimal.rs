@@ -5,7 +5,12 @@
 //! the grid. Each corner is the match of one group: its pair of values is asked for on the corner's own
 //! picture and on those where one value or both are changed. CLEVR-HOPE's minimal sets follow
 //! (Berlot-Attwell et al., section 3), with their numbers.
+//!
+//! Where a train set sees a palette only, the grids are those of which it sees four corners or three; the fourth
+//! may be the held-out pair. Questions are about what was seen, on pictures that show what was seen, the pair's
+//! group apart, whose three other pictures show what was seen. So there are fewer grids, and more copies of each.
 
+use super::diversity::check_seen;
 use super::holdout::Holdout;
 use super::select::SplitError;
 use crate::program::{Function, Program, Step};
@@ -13,7 +18,7 @@ use crate::question::instantiate::Question;
 use crate::question::page::Page;
 use crate::question::template::{Family, NodeKind, ParamKind, Tail, TemplateSet};
 use crate::rng::StreamKey;
-use crate::scene::{Pool, Scene, SceneError, World};
+use crate::scene::{Palette, Pool, Scene, SceneError, World};
 use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
 use rayon::prelude::*;
 
@@ -39,24 +44,41 @@ pub struct MinimalPool {
     /// For each combination, the values of the other types (`kinds` ones are 0).
     others: Vec<[u8; N_TYPES]>,
     copies: usize,
+    /// What is seen; everything but the pair when None.
+    palette: Option<Palette>,
 }
 
 impl MinimalPool {
     /// The pool of the types that a conjunction holds out.
     pub fn new(vocab: &Vocabulary, holdout: &Holdout) -> Result<Self, SplitError> {
-        Self::of_types(vocab, (0..N_TYPES).filter(|&kind| holdout.values()[kind].is_some()).collect())
+        Self::of_types(vocab, types_of(holdout), None)
     }
 
-    /// The pool of a name, `minimal_<type>_<type>`; None for other names.
-    pub fn named(vocab: &Vocabulary, name: &str) -> Option<Result<Self, SplitError>> {
+    /// The pool for what a palette lets be seen, of the types of a pair that it has not.
+    ///
+    /// # Errors
+    /// `Diversity` for a palette with which the pair could not be held out.
+    pub fn within(vocab: &Vocabulary, holdout: &Holdout, palette: &Palette) -> Result<Self, SplitError> {
+        check_seen(vocab, holdout, palette)?;
+        Self::of_types(vocab, types_of(holdout), Some(palette))
+    }
+
+    /// The pool of a name, `minimal_<type>_<type>`, in a world with a palette `minimal_<type>_<type>-<palette>`;
+    /// None for other names.
+    pub fn named(world: &World, name: &str) -> Option<Result<Self, SplitError>> {
+        let (vocab, palette) = (world.vocab(), world.palette());
+        let name = match palette {
+            Some(palette) => name.strip_suffix(palette.name())?.strip_suffix('-')?,
+            None => name,
+        };
         let types: Vec<&str> = name.strip_prefix("minimal_")?.split('_').collect();
         let kinds: Vec<usize> =
             types.iter().map(|name| TYPE_NAMES.iter().position(|t| t == name)).collect::<Option<_>>()?;
-        (kinds.len() > 1 && kinds.is_sorted_by(|a, b| a < b)).then(|| Self::of_types(vocab, kinds))
+        (kinds.len() > 1 && kinds.is_sorted_by(|a, b| a < b)).then(|| Self::of_types(vocab, kinds, palette))
     }
 
-    /// `kinds` ascending.
-    fn of_types(vocab: &Vocabulary, kinds: Vec<usize>) -> Result<Self, SplitError> {
+    /// `kinds` ascending; a palette is of just these.
+    fn of_types(vocab: &Vocabulary, kinds: Vec<usize>, palette: Option<&Palette>) -> Result<Self, SplitError> {
         let mut grids: Vec<Vec<[u8; 2]>> = vec![Vec::new()];
         for &kind in &kinds {
             let n = vocab.n_values(kind) as u8;
@@ -70,6 +92,13 @@ impl MinimalPool {
             grids =
                 grids.iter().flat_map(|grid| pairs.iter().map(move |pair| [&grid[..], &[*pair]].concat())).collect();
         }
+        if let Some(palette) = palette {
+            grids.retain(|grid| corners_of(&kinds, grid).filter(|&corner| !palette.allows(corner)).count() < 2);
+            if palette.kinds() != kinds || grids.is_empty() {
+                let problem = format!("palette {} shows no three corners of a grid of these types", palette.name());
+                return Err(SplitError::Minimal { split: Self::name_of(&kinds), problem });
+            }
+        }
         let mut others = vec![[0; N_TYPES]];
         for kind in (0..N_TYPES).filter(|kind| !kinds.contains(kind)) {
             others = others
@@ -78,12 +107,13 @@ impl MinimalPool {
                 .collect();
         }
         let copies = (GROUPS_OF_A_PAIR / (grids.len() * others.len())).max(1);
-        Ok(Self { kinds, grids, others, copies })
+        Ok(Self { kinds, grids, others, copies, palette: palette.cloned() })
     }
 
-    /// The pool's name: `minimal_<type>_<type>`, types in the order in which questions name them.
+    /// The pool's name: `minimal_<type>_<type>`, types in the order in which questions name them, and the palette.
     pub fn name(&self) -> String {
-        Self::name_of(&self.kinds)
+        let name = Self::name_of(&self.kinds);
+        self.palette.as_ref().map_or(name.clone(), |palette| format!("{name}-{}", palette.name()))
     }
 
     fn name_of(kinds: &[usize]) -> String {
@@ -155,6 +185,15 @@ impl MinimalPool {
         Some(corner)
     }
 
+    /// The corner of a place that shows what is not seen in training, if there is one: the conjunction, or what
+    /// the palette has not.
+    pub fn unseen_corner(&self, place: u64, holdout: &Holdout) -> Option<usize> {
+        let is_absent = |corner: &usize| {
+            self.palette.as_ref().is_some_and(|palette| !palette.allows(self.attributes(place, *corner)))
+        };
+        self.held_corner(place, holdout).or_else(|| (0..self.corners()).find(is_absent))
+    }
+
     /// The pictures of some places, in order, `corners()` each.
     pub fn scenes(&self, world: &World, seed: u64, places: &[u64]) -> Result<Vec<Scene>, SplitError> {
         let pool = Pool::new(world, seed, &self.name());
@@ -219,8 +258,12 @@ impl MinimalPool {
         let mut questions = Vec::new();
         for &place in places {
             let held = self.held_corner(place, holdout);
+            let unseen = self.unseen_corner(place, holdout);
             for matching in 0..self.corners() {
-                let wanted = (held == Some(matching)) == (kind == MinimalKind::Ood);
+                let wanted = match kind {
+                    MinimalKind::Iid => unseen != Some(matching),
+                    MinimalKind::Ood => held == Some(matching),
+                };
                 if !wanted {
                     continue;
                 }
@@ -228,7 +271,7 @@ impl MinimalPool {
                 let (text, program) = self.ask(templates, family, &key, group);
                 for changed in 0..self.corners() {
                     let corner = matching ^ changed;
-                    if kind == MinimalKind::Iid && held == Some(corner) {
+                    if kind == MinimalKind::Iid && unseen == Some(corner) {
                         continue;
                     }
                     questions.push(Question {
@@ -277,6 +320,19 @@ impl MinimalPool {
 fn asks_existence_alone(family: &Family) -> bool {
     let kinds: Vec<NodeKind> = family.nodes.iter().map(|node| node.kind).collect();
     kinds == [NodeKind::Plain(Function::Scene), NodeKind::Filter(Tail::Exist)] && family.constraints.is_empty()
+}
+
+/// The types that a conjunction holds out, ascending.
+fn types_of(holdout: &Holdout) -> Vec<usize> {
+    (0..N_TYPES).filter(|&kind| holdout.values()[kind].is_some()).collect()
+}
+
+/// The values of `kinds` at each corner of a grid, 0 for the other types.
+fn corners_of(kinds: &[usize], grid: &[[u8; 2]]) -> impl Iterator<Item = [u8; N_TYPES]> {
+    (0..1usize << kinds.len()).map(move |corner| {
+        let sides = kinds.iter().zip(grid).enumerate();
+        sides.fold([0; N_TYPES], |values, (bit, (&kind, pair))| with_value(values, kind, pair[corner >> bit & 1]))
+    })
 }
 
 fn with_value(mut values: [u8; N_TYPES], kind: usize, value: u8) -> [u8; N_TYPES] {

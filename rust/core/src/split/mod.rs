@@ -1,11 +1,15 @@
 //! Splits: which scenes of a pool, and which questions on them, make a dataset.
 
+pub mod absent;
+pub mod diversity;
 pub mod holdout;
 pub mod matching;
 mod minimal;
 pub mod scan;
 pub mod select;
 
+pub use absent::Absent;
+pub use diversity::{DiversityMode, check_seen, seen_palette};
 pub use holdout::{Description, Holdout, HoldoutError};
 pub use minimal::{MinimalKind, MinimalPool};
 pub use scan::PoolScan;

@@ -41,6 +41,10 @@ pub enum SplitError {
     NoQuestions { split: String, pool: String, predicate: String, scenes: usize },
     #[error("split {split}: no template can mention {holdout}: its parameters leave one of the values unset")]
     NoFamilies { split: String, holdout: String },
+    #[error("{pair}: {problem}")]
+    Diversity { pair: String, problem: String },
+    #[error("palette {palette}: {problem}")]
+    Absent { palette: String, problem: String },
     #[error("split {split}: {problem}")]
     Minimal { split: String, problem: String },
 }
@@ -101,6 +105,8 @@ pub struct SplitStream {
 type Eligible = (u64, Arc<Vec<SceneGraph>>);
 
 impl SplitStream {
+    /// In a pool with a palette, a split that holds something out names nothing that the palette has not.
+    ///
     /// Errors when the rule asks for what no template can say.
     pub fn new(
         scan: Arc<PoolScan>,
@@ -109,6 +115,10 @@ impl SplitStream {
         holdout: Option<Holdout>,
     ) -> Result<Self, SplitError> {
         let vocab = scan.world().vocab();
+        let holdout = match (holdout, scan.world().palette()) {
+            (Some(holdout), Some(palette)) => Some(holdout.within(vocab, palette)?),
+            (holdout, _) => holdout,
+        };
         let plans = Arc::new(templates.plans(vocab));
         let key = question_key(&scan, &templates, &rule, holdout.as_ref());
         let matching = StreamKey::new(&[b"match objects", key.as_bytes()]);

@@ -9,6 +9,7 @@ mod engine;
 mod foreign;
 mod mention;
 mod minimal_sets;
+mod palettes;
 mod parse;
 mod plain;
 mod reachable;

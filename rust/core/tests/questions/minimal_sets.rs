@@ -4,7 +4,7 @@ use crate::world::{Templates, project_world};
 use clevrhope_core::Vocabulary;
 use clevrhope_core::program::execute;
 use clevrhope_core::question::instantiate::Question;
-use clevrhope_core::split::{Holdout, MinimalKind, MinimalPool};
+use clevrhope_core::split::{DiversityMode, Holdout, MinimalKind, MinimalPool, seen_palette};
 use clevrhope_core::vocab::Answer;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -136,6 +136,71 @@ fn the_numbers_are_the_papers_for_all_pairs() {
         }
     }
     assert_eq!(pairs.len(), 29);
+}
+
+#[test]
+fn a_palette_leaves_the_groups_of_what_it_shows() {
+    let world = project_world();
+    let vocab = world.vocab();
+    let templates = Templates::own(vocab);
+    let holdout = Holdout::new(vocab, &["cyan", "cylinder"]).unwrap();
+    for (diversity, mode, numbers) in [
+        // As many as the paper has of types with so few values.
+        (4, DiversityMode::Nested, Some((3_840, 8_640))),
+        (4, DiversityMode::Grid, Some((3_840, 8_640))),
+        // 960 groups over 6 grids, of which 3 hold the pair, by 4 combinations: 40 copies.
+        (8, DiversityMode::Grid, Some((1_920, 12_000))),
+        (8, DiversityMode::Nested, None),
+        (16, DiversityMode::Nested, None),
+        // As the paper's.
+        (24, DiversityMode::Nested, Some((448, 9_968))),
+    ] {
+        for seed in 0..4 {
+            let palette = seen_palette(vocab, &holdout, diversity, mode, seed, "seen").unwrap();
+            let pool = MinimalPool::within(vocab, &holdout, &palette).unwrap();
+            assert_eq!(pool.name(), "minimal_color_shape-seen");
+            let places = pool.places(pool.copies());
+            let ask = |kind| pool.questions(&templates.set, seed, &holdout, kind, &places).unwrap();
+            let (iid, ood) = (ask(MinimalKind::Iid), ask(MinimalKind::Ood));
+            assert!(numbers.is_none_or(|numbers| numbers == (ood.len(), iid.len())), "{} {}", ood.len(), iid.len());
+            assert!(!ood.is_empty() && ood.len().is_multiple_of(4), "{diversity} {seed}: {}", ood.len());
+            check_groups(&pool, vocab, &ood);
+            assert_eq!(no_share(&ood), 0.75, "{diversity} {seed}");
+            assert!((0.66..0.76).contains(&no_share(&iid)), "{diversity} {seed}: {}", no_share(&iid));
+
+            let shown = |question: &Question| pool.attributes(question.scene / 4, (question.scene % 4) as usize);
+            for question in &ood {
+                let seen = palette.allows(shown(question));
+                assert!(seen || shows_pair(&pool, &holdout, question.scene), "{:?}", shown(question));
+                assert!(holdout.is_mentioned_in(&question.program));
+            }
+            let within = holdout.clone().within(vocab, &palette).unwrap();
+            for question in &iid {
+                assert!(palette.allows(shown(question)), "{:?}", shown(question));
+                assert!(!within.absent().unwrap().is_named_in(&question.program), "{}", question.text);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_palettes_minimal_pool_is_found_by_its_name() {
+    let world = project_world();
+    let vocab = world.vocab().clone();
+    let holdout = Holdout::new(&vocab, &["cyan", "cylinder"]).unwrap();
+    let palette = seen_palette(&vocab, &holdout, 4, DiversityMode::Nested, 1, "seen").unwrap();
+    let own = MinimalPool::within(&vocab, &holdout, &palette).unwrap();
+    assert!(MinimalPool::named(&world, "minimal_color_shape-seen").is_none());
+    assert_eq!(MinimalPool::named(&world, "minimal_color_shape").unwrap().unwrap().n_grids(), 84);
+    let world = world.with_palette(palette.clone());
+    assert!(MinimalPool::named(&world, "minimal_color_shape").is_none());
+    let found = MinimalPool::named(&world, "minimal_color_shape-seen").unwrap().unwrap();
+    assert_eq!((found.n_places(), found.n_grids()), (own.n_places(), 1));
+    assert!(MinimalPool::named(&world, "minimal_size_shape-seen").unwrap().is_err());
+    let scenes = found.scenes(&world, 1, &[0, 5]).unwrap();
+    assert_eq!(scenes.len(), 8);
+    assert!(scenes.iter().all(|scene| scene.image_filename().starts_with("HOPE_minimal_color_shape-seen_")));
+    assert_eq!(scenes.iter().filter(|scene| palette.allows(scene.objects[0].attributes)).count(), 6);
 }
 
 fn shows_pair(pool: &MinimalPool, holdout: &Holdout, scene: u64) -> bool {

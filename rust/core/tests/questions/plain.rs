@@ -42,6 +42,8 @@ pub struct Listed<'a> {
     pub answer: u32,
     pub choices: &'a [Choice],
     pub mentions: bool,
+    /// Names what a palette has not.
+    pub names_absent: bool,
     /// How many of its choices are relations that take nothing away, of which few are offered.
     pub n_trivial: u32,
 }
@@ -221,7 +223,8 @@ impl<'a> Plain<'a> {
         let Some(node) = self.nodes.get(at) else {
             if !self.is_degenerate(state) {
                 let (answer, mentions) = (state.answer(), state.mentions(holdout));
-                each(Listed { answer, choices: &state.choices, mentions, n_trivial: state.n_trivial });
+                let names_absent = holdout.absent().is_some_and(|absent| absent.is_named_in(&state.program()));
+                each(Listed { answer, choices: &state.choices, mentions, names_absent, n_trivial: state.n_trivial });
             }
             return;
         };
@@ -417,7 +420,11 @@ impl State {
     }
 
     fn mentions(&self, holdout: &Holdout) -> bool {
-        holdout.is_mentioned_in(&Program { steps: self.steps.clone() })
+        holdout.is_mentioned_in(&self.program())
+    }
+
+    fn program(&self) -> Program {
+        Program { steps: self.steps.clone() }
     }
 }
 

@@ -8,7 +8,8 @@ use super::super::template::{NodeKind, Tail};
 use super::{Living, Searcher, Task};
 use crate::program::execute::Facts;
 use crate::rng::{StateRng, StreamRng};
-use crate::split::Description;
+use crate::split::absent::Named;
+use crate::split::{Absent, Description};
 use crate::vocab::{N_TYPES, RELATION_NAMES};
 
 /// What was chosen at a node.
@@ -125,6 +126,9 @@ pub(super) struct Wanted<'a> {
     /// Whether that has been mentioned before.
     pub mentioned: bool,
     pub living: Living,
+    /// What must not be named besides the conjunction, and the values in the description that the choice adds to.
+    pub absent: Option<&'a Absent>,
+    pub asked: Named,
 }
 
 impl Searcher {
@@ -366,7 +370,8 @@ impl<'a> Wanted<'a> {
     ) -> Self {
         let node = &task.plan.nodes[at];
         let named = node.kind == NodeKind::Filter(Tail::Set);
-        Self { task, at, tail: node.kind.tail(), forbidden: node.forbidden, named, base, mention, mentioned, living }
+        let (tail, forbidden, absent) = (node.kind.tail(), node.forbidden, task.absent());
+        Self { task, at, tail, forbidden, named, base, mention, mentioned, living, absent, asked: 0 }
     }
 
     /// What the node gives for the set that its filters leave; None where that is nothing that lives.
@@ -401,8 +406,19 @@ impl<'a> Wanted<'a> {
         }
         let description = self.base.with(bits);
         let mentions = self.task.holdout.is_some_and(|holdout| holdout.is_mentioned_by(description));
-        let is_wanted = (mentions || !self.mention) && self.living.has(output, self.mentioned || mentions);
+        let is_wanted = (mentions || !self.mention)
+            && self.living.has(output, self.mentioned || mentions)
+            && !self.names_absent(choice);
         is_wanted.then_some(Pick { choice, key_objects, output, description, mentions })
+    }
+
+    /// Whether an option names what must not be named.
+    #[inline(always)]
+    fn names_absent(&self, choice: Choice) -> bool {
+        self.absent.is_some_and(|absent| {
+            let added = named_by(self.task.plan.nodes[self.at].kind, choice, absent);
+            absent.is_named_by_adding(added, self.asked)
+        })
     }
 
     /// Whether the options that are not of keys can be wanted.
@@ -452,4 +468,14 @@ pub fn chosen_values(kind: NodeKind, choice: Choice, combinations: &Combinations
         NodeKind::Plain(_) | NodeKind::Relate => {}
     }
     ChosenValues { values, from, to }
+}
+
+/// The values of a palette's types that a choice names.
+#[inline]
+pub(super) fn named_by(kind: NodeKind, choice: Choice, absent: &Absent) -> Named {
+    match kind {
+        NodeKind::Filter(_) | NodeKind::RelateFilter(_) => absent.combination(choice.combination),
+        NodeKind::FilterOne(kind) => absent.value(usize::from(kind), choice.combination as u8),
+        NodeKind::Plain(_) | NodeKind::Relate => 0,
+    }
 }

@@ -19,7 +19,7 @@
 mod choice;
 
 pub use choice::{Choice, ChosenValues, chosen_values};
-use choice::{Pick, Source, Wanted};
+use choice::{Pick, Source, Wanted, named_by};
 
 use super::memo::Memo;
 use super::options::SceneOptions;
@@ -28,7 +28,8 @@ use super::template::{MAX_NODES, NodeKind};
 use crate::program::function::{Function, Type};
 use crate::rng::StreamRng;
 use crate::scene::SceneView;
-use crate::split::{Description, Holdout};
+use crate::split::absent::Named;
+use crate::split::{Absent, Description, Holdout};
 use crate::vocab::Vocabulary;
 
 /// Slots of options drawn at random before options are listed.
@@ -103,6 +104,14 @@ pub struct Task<'a> {
     pub max_options: u64,
 }
 
+impl<'a> Task<'a> {
+    /// What questions must not name besides the conjunction.
+    #[inline]
+    fn absent(&self) -> Option<&'a Absent> {
+        self.holdout.filter(|_| self.rule != QuestionRule::Any).and_then(Holdout::absent)
+    }
+}
+
 /// An attempt under way.
 struct Run<'t, 'r> {
     task: &'t Task<'t>,
@@ -126,6 +135,8 @@ pub struct Searcher {
     memo: Memo,
     outputs: [[u32; MAX_NODES]; ROWS],
     descriptions: [Description; MAX_NODES],
+    /// Values of a palette's types that a node's description has; kept up only where some must not meet.
+    named: [Named; MAX_NODES],
     choices: [Choice; MAX_NODES],
     params: [Option<Option<u8>>; super::template::MAX_PARAMS],
     levels: Vec<Level>,
@@ -158,6 +169,7 @@ impl Searcher {
             memo: Memo::default(),
             outputs: [[0; MAX_NODES]; ROWS],
             descriptions: [Description::ANYTHING; MAX_NODES],
+            named: [0; MAX_NODES],
             choices: [Choice::default(); MAX_NODES],
             params: [None; super::template::MAX_PARAMS],
             levels: (0..MAX_NODES).map(|_| Level::default()).collect(),
@@ -215,6 +227,12 @@ impl Searcher {
                     state.mentioned = true;
                 }
             }
+            if let Some(absent) = task.absent() {
+                if self.names_absent(absent, node) {
+                    return Verdict::None;
+                }
+                self.named[state.at] = self.named_by(node);
+            }
             state.at += 1;
         }
         if self.is_acceptable(task, state) { Verdict::Found } else { Verdict::None }
@@ -254,6 +272,22 @@ impl Searcher {
             NodeKind::Plain(Function::Intersect) => input(0).join(input(1)),
             _ => Description::ANYTHING,
         }
+    }
+
+    /// The values that a node without a choice has in its description.
+    fn named_by(&self, node: &PlanNode) -> Named {
+        match node.kind {
+            NodeKind::Plain(Function::Union | Function::Intersect) => {
+                node.inputs.iter().fold(0, |named, &input| named | self.named[usize::from(input)])
+            }
+            _ => 0,
+        }
+    }
+
+    /// Whether a node without a choice joins values that never meet.
+    fn names_absent(&self, absent: &Absent, node: &PlanNode) -> bool {
+        let [first, second] = node.inputs.map(|input| self.named[usize::from(input)]);
+        node.kind == NodeKind::Plain(Function::Intersect) && absent.is_named_by_joining(first, second)
     }
 
     /// A choice: tries options in random order until one leads to a question.
@@ -307,6 +341,9 @@ impl Searcher {
             if task.holdout.is_some() && task.plan.nodes[i].output == Type::Set {
                 key = Memo::extend(key, u64::from(self.descriptions[i].0));
             }
+            if task.absent().is_some() && task.plan.nodes[i].output == Type::Set {
+                key = Memo::extend(key, self.named[i]);
+            }
         }
         key
     }
@@ -330,6 +367,7 @@ impl Searcher {
         let mention = task.rule == QuestionRule::With && !state.mentioned && self.must_mention_at(task, state.at);
         let base = self.descriptions[usize::from(node.inputs[0])];
         let mut wanted = Wanted::new(task, state.at, base, mention, state.mentioned, living);
+        wanted.asked = self.named_before(task, state.at);
         if !mention {
             let mut draws = if node.after_relate && node.is_last_choice { DRAWS_AFTER_RELATE } else { DRAWS };
             draws = draws.min(2 * source.slots());
@@ -344,6 +382,16 @@ impl Searcher {
             }
         }
         self.try_listed(run, state, source, wanted)
+    }
+
+    /// The values that the description has to which a choice adds; none for one that starts anew.
+    #[inline]
+    fn named_before(&self, task: &Task<'_>, at: usize) -> Named {
+        let node = &task.plan.nodes[at];
+        match node.kind {
+            NodeKind::Filter(_) | NodeKind::FilterOne(_) => self.named[usize::from(node.inputs[0])],
+            _ => 0,
+        }
     }
 
     /// Whether a question that has not mentioned the conjunction yet must do so at this choice.
@@ -427,6 +475,9 @@ impl Searcher {
         self.outputs[0][at] = pick.output;
         self.choices[at] = pick.choice;
         self.descriptions[at] = if node.output == Type::Set { pick.description } else { Description::ANYTHING };
+        if let Some(absent) = task.absent() {
+            self.named[at] = self.named_before(task, at) | named_by(node.kind, pick.choice, absent);
+        }
         if !self.differs(node, at) {
             return None;
         }

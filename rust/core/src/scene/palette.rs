@@ -1,0 +1,278 @@
+//! Allowed combinations of values in, the attribute values of an object out: what a pool's objects can be.
+//!
+//! A palette is a list of rows, each a list of combinations of values of some types. An object's values are
+//! drawn in two steps, a row and then a combination of it, each uniform; the types that the palette says
+//! nothing of are uniform too, and the number of objects has nothing to do with it. With one row every
+//! combination is as likely as any other (controlled diversity); CoGenT's files have a row a shape, so that
+//! shapes are equally likely, as the original generator draws them (Johnson et al. 2017, section 4.7).
+
+use super::SceneError;
+use crate::error::json_message;
+use crate::rng::StreamRng;
+use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
+use serde_json::{Value, json};
+
+/// A value for each of a palette's types; 0 for the others.
+type Combination = [u8; N_TYPES];
+
+/// The combinations of values that objects can have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Palette {
+    /// What pools of it are called after.
+    name: String,
+    /// The types that it limits, ascending.
+    kinds: Vec<usize>,
+    /// Sorted, so that files that say the same give the same scenes.
+    rows: Vec<Vec<Combination>>,
+}
+
+impl Palette {
+    /// From combinations of values of `kinds`, all equally likely; `name` is for pools and messages.
+    ///
+    /// # Errors
+    /// `Palette` for none at all.
+    pub fn of_combinations(name: &str, kinds: &[usize], combinations: Vec<Combination>) -> Result<Self, SceneError> {
+        Self::checked(name, name, kinds.to_vec(), vec![combinations])
+    }
+
+    /// Reads a palette; `file` names it in messages.
+    ///
+    /// Either an object of lists, value -> values of another type that go with it, as CoGenT's files have it
+    /// (`{"cube": ["gray", "blue"], ...}`), a row each; or `{"types": [...], "rows": [[[value, ...], ...], ...]}`.
+    ///
+    /// # Errors
+    /// `Palette` for a name that the vocabulary has not, for combinations of different types, and for nothing
+    /// allowed: each with its place in the file.
+    pub fn from_json(vocab: &Vocabulary, name: &str, bytes: &[u8], file: &str) -> Result<Self, SceneError> {
+        let root: Value = serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message(file, &e)))?;
+        let fault = |place: &str, problem: String| fault(file, place, problem);
+        let entries = root.as_object().ok_or_else(|| {
+            fault(
+                "top level",
+                "expected an object, such as {\"cube\": [\"red\"]}: value -> values that go with it".into(),
+            )
+        })?;
+        let rows = match (entries.get("types"), entries.get("rows")) {
+            (Some(_), Some(rows)) => rows_of(vocab, file, rows)?,
+            _ => entries
+                .iter()
+                .map(|(value, partners)| Ok((format!("\"{value}\""), partners_of(vocab, file, value, partners)?)))
+                .collect::<Result<Vec<_>, SceneError>>()?,
+        };
+        let mut kinds: Vec<usize> = Vec::new();
+        let mut numbered: Vec<Vec<Combination>> = Vec::new();
+        for (place, row) in rows {
+            let mut combinations = Vec::with_capacity(row.len());
+            for values in row {
+                let mut these: Vec<usize> = values.iter().map(|(kind, _)| *kind).collect();
+                these.sort_unstable();
+                if let Some(pair) = these.windows(2).find(|pair| pair[0] == pair[1]) {
+                    let names: Vec<&str> = values.iter().map(|(k, v)| vocab.value_name(*k, *v)).collect();
+                    let problem = format!("{} are of one type, {}", names.join(" and "), TYPE_NAMES[pair[0]]);
+                    return Err(fault(&place, problem));
+                }
+                if kinds.is_empty() {
+                    kinds.clone_from(&these);
+                } else if kinds != these {
+                    let (here, before) = (type_names(&these), type_names(&kinds));
+                    return Err(fault(&place, format!("combinations of {here}, but others are of {before}")));
+                }
+                let mut combination = [0; N_TYPES];
+                values.iter().for_each(|&(kind, value)| combination[kind] = value as u8);
+                if combinations.contains(&combination) || numbered.iter().any(|row| row.contains(&combination)) {
+                    let names: Vec<&str> = values.iter().map(|(k, v)| vocab.value_name(*k, *v)).collect();
+                    return Err(fault(&place, format!("{} is there twice", names.join(" "))));
+                }
+                combinations.push(combination);
+            }
+            if combinations.is_empty() {
+                return Err(fault(&place, "nothing goes with it; leave it out, or list values of another type".into()));
+            }
+            numbered.push(combinations);
+        }
+        Self::checked(name, file, kinds, numbered)
+    }
+
+    fn checked(name: &str, file: &str, kinds: Vec<usize>, mut rows: Vec<Vec<Combination>>) -> Result<Self, SceneError> {
+        if rows.iter().all(Vec::is_empty) {
+            return Err(fault(file, "palette", "allows no combination of values, so no object could be drawn".into()));
+        }
+        rows.iter_mut().for_each(|row| row.sort_unstable());
+        rows.sort_unstable();
+        Ok(Self { name: name.to_owned(), kinds, rows })
+    }
+
+    /// The same under another name, with one more combination in its first row.
+    pub fn with(&self, combination: Combination) -> Self {
+        let mut palette = self.clone();
+        if !palette.allows(combination) {
+            palette.rows[0].push(self.own(combination));
+            palette.rows[0].sort_unstable();
+        }
+        palette
+    }
+
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The types that it limits, ascending.
+    pub fn kinds(&self) -> &[usize] {
+        &self.kinds
+    }
+
+    /// Number of combinations allowed.
+    pub fn n_combinations(&self) -> usize {
+        self.rows.iter().map(Vec::len).sum()
+    }
+
+    /// All combinations allowed: values of `kinds`, 0 for the other types.
+    pub fn combinations(&self) -> impl Iterator<Item = Combination> {
+        self.rows.iter().flatten().copied()
+    }
+
+    /// Whether an object may have these values.
+    pub fn allows(&self, values: [u8; N_TYPES]) -> bool {
+        let own = self.own(values);
+        self.rows.iter().any(|row| row.contains(&own))
+    }
+
+    /// An object's values.
+    pub fn draw(&self, vocab: &Vocabulary, rng: &mut StreamRng) -> [u8; N_TYPES] {
+        let row = &self.rows[rng.below(self.rows.len() as u32) as usize];
+        let combination = row[rng.below(row.len() as u32) as usize];
+        std::array::from_fn(|kind| {
+            let is_limited = self.kinds.contains(&kind);
+            if is_limited { combination[kind] } else { rng.below(vocab.n_values(kind) as u32) as u8 }
+        })
+    }
+
+    /// By names, in the form with types and rows: what fingerprints are made of, and what `from_json` reads.
+    pub fn to_json(&self, vocab: &Vocabulary) -> Value {
+        let types: Vec<&str> = self.kinds.iter().map(|&kind| TYPE_NAMES[kind]).collect();
+        let named = |combination: &Combination| -> Vec<&str> {
+            self.kinds.iter().map(|&kind| vocab.value_name(kind, usize::from(combination[kind]))).collect()
+        };
+        let rows: Vec<Vec<Vec<&str>>> = self.rows.iter().map(|row| row.iter().map(named).collect()).collect();
+        json!({"types": types, "rows": rows})
+    }
+
+    /// Only the values of the palette's own types.
+    fn own(&self, values: [u8; N_TYPES]) -> Combination {
+        std::array::from_fn(|kind| if self.kinds.contains(&kind) { values[kind] } else { 0 })
+    }
+}
+
+/// Values of some types, by number.
+type Values = Vec<(usize, usize)>;
+
+/// The combinations of a value with each of its partners, as CoGenT's files list them.
+fn partners_of(vocab: &Vocabulary, file: &str, value: &str, partners: &Value) -> Result<Vec<Values>, SceneError> {
+    let place = format!("\"{value}\"");
+    let first = vocab.find_value(value).map_err(|error| fault(file, &place, error.to_string()))?;
+    let expected = || fault(file, &place, format!("expected a list of values that go with it, got {partners}"));
+    let list = partners.as_array().ok_or_else(expected)?;
+    list.iter()
+        .map(|partner| {
+            let name = partner.as_str().ok_or_else(expected)?;
+            let second = vocab.find_value(name).map_err(|error| fault(file, &place, error.to_string()))?;
+            Ok(vec![first, second])
+        })
+        .collect()
+}
+
+/// The rows of the form with types and rows, each with its place in the file.
+fn rows_of(vocab: &Vocabulary, file: &str, rows: &Value) -> Result<Vec<(String, Vec<Values>)>, SceneError> {
+    let expected = |place: &str| fault(file, place, "expected a list of lists of values".into());
+    let mut found = Vec::new();
+    for (i, row) in rows.as_array().ok_or_else(|| expected("rows"))?.iter().enumerate() {
+        let place = format!("rows[{i}]");
+        let mut combinations = Vec::new();
+        for names in row.as_array().ok_or_else(|| expected(&place))? {
+            let names = names.as_array().ok_or_else(|| expected(&place))?;
+            let value = |name: &Value| {
+                let name = name.as_str().ok_or_else(|| expected(&place))?;
+                vocab.find_value(name).map_err(|error| fault(file, &place, error.to_string()))
+            };
+            combinations.push(names.iter().map(value).collect::<Result<Values, _>>()?);
+        }
+        found.push((place, combinations));
+    }
+    Ok(found)
+}
+
+fn fault(file: &str, place: &str, problem: String) -> SceneError {
+    SceneError::Palette { file: file.to_owned(), place: place.to_owned(), problem }
+}
+
+fn type_names(kinds: &[usize]) -> String {
+    kinds.iter().map(|&kind| TYPE_NAMES[kind]).collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::StreamKey;
+
+    const PROPERTIES: &str = r#"{"sizes": {"small": 0.35, "large": 0.7},
+        "colors": {"red": [1, 2, 3], "blue": [1, 2, 4], "cyan": [1, 2, 5]},
+        "materials": {"rubber": "r", "metal": "m"}, "shapes": {"cube": "c", "sphere": "s", "cylinder": "y"}}"#;
+    const COGENT: &str = r#"{"cylinder": ["cyan"], "cube": ["red", "blue"], "sphere": ["red", "blue", "cyan"]}"#;
+
+    fn vocab() -> Vocabulary {
+        Vocabulary::from_properties_json(PROPERTIES.as_bytes(), "p", 10).unwrap()
+    }
+
+    fn read(text: &str) -> Result<Palette, SceneError> {
+        Palette::from_json(&vocab(), "A", text.as_bytes(), "A.json")
+    }
+
+    #[test]
+    fn both_forms_say_the_same_in_any_order() {
+        let palette = read(COGENT).unwrap();
+        assert_eq!((palette.kinds(), palette.n_combinations()), ([1, 3].as_slice(), 6));
+        assert_eq!(read(&palette.to_json(&vocab()).to_string()).unwrap(), palette);
+        let turned = r#"{"sphere": ["cyan", "blue", "red"], "cube": ["blue", "red"], "cylinder": ["cyan"]}"#;
+        assert_eq!(read(turned).unwrap(), palette);
+        assert!(palette.allows([1, 2, 0, 2]) && !palette.allows([1, 1, 0, 2]));
+    }
+
+    #[test]
+    fn rows_are_equally_likely_then_their_combinations_and_all_else() {
+        let (palette, vocab) = (read(COGENT).unwrap(), vocab());
+        let mut rng = StreamKey::new(&[b"palette"]).at(0);
+        let n = 72_000;
+        let mut counts = std::collections::BTreeMap::new();
+        for _ in 0..n {
+            *counts.entry(palette.draw(&vocab, &mut rng)).or_insert(0u32) += 1;
+        }
+        assert_eq!(counts.len(), 6 * 4, "every allowed combination with each of the others, and no other");
+        let share = |[_, color, _, shape]: [u8; 4]| {
+            f64::from(n) / 3.0 / [2.0, 3.0, 1.0][usize::from(shape)] / 4.0
+                * f64::from(u8::from(palette.allows([0, color, 0, shape])))
+        };
+        let chi2: f64 = counts.iter().map(|(&v, &c)| (f64::from(c) - share(v)).powi(2) / share(v)).sum();
+        assert!(chi2 < 49.7, "{chi2}"); // 0.1% point of chi-square with 23 degrees of freedom
+    }
+
+    #[test]
+    fn faults_name_their_place_and_value() {
+        let cases = [
+            ("[]", "A.json: top level: expected an object"),
+            ("{}", "A.json: palette: allows no combination of values"),
+            (r#"{"cube": []}"#, "A.json: \"cube\": nothing goes with it"),
+            (r#"{"cubes": ["red"]}"#, "A.json: \"cubes\": unknown attribute value \"cubes\" (did you mean \"cube\"?)"),
+            (r#"{"cube": ["rde"]}"#, "A.json: \"cube\": unknown attribute value \"rde\" (did you mean \"red\"?)"),
+            (r#"{"cube": "red"}"#, "A.json: \"cube\": expected a list of values that go with it, got \"red\""),
+            (r#"{"cube": ["sphere"]}"#, "A.json: \"cube\": cube and sphere are of one type, shape"),
+            (r#"{"cube": ["red", "red"]}"#, "A.json: \"cube\": cube red is there twice"),
+            (r#"{"cube": ["red"], "large": ["red"]}"#, "A.json: \"large\": combinations of size and color"),
+            (r#"{"types": ["color"], "rows": [[["red"]], 3]}"#, "A.json: rows[1]: expected a list of lists"),
+            (r#"{"cube": ["red"}"#, "A.json:1:"),
+        ];
+        for (text, message) in cases {
+            let error = read(text).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+        }
+    }
+}
