@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "AbsentReader",
     "AuditReader",
     "AuditScenes",
     "MinimalPool",
@@ -490,6 +491,34 @@ class MinimalPool:
             SplitError: no template asks for existence alone.
             IndexError: there is no such place.
         """
+
+@final
+class AbsentReader:
+    """Reads finished questions for combinations of values that were not seen, with code of its own."""
+
+    def __new__(
+        cls,
+        vocabulary: Vocabulary,
+        *,
+        question_tokens: Sequence[str],
+        program_tokens: Sequence[str],
+        types: tuple[str, str],
+        seen: Sequence[tuple[str, str]],
+        words: Sequence[tuple[str, int | None, bool, bool]],
+    ) -> AbsentReader:
+        """`types` are two, `seen` their values that objects had together; tokens are given by number.
+
+        `words` are (text, number of the value that it names, whether it names some value, whether it ends a
+        noun phrase); values of the first type have the first numbers, those of the second follow.
+
+        Raises:
+            VocabularyError: a type or value that the vocabulary has not, or too many of them.
+        """
+
+    def read(
+        self, questions: npt.NDArray[np.int32], programs: npt.NDArray[np.int32]
+    ) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.bool_]]:
+        """(N,) whether programs, and whether words, ask for values that no object had, alone or together."""
 
 @final
 class AuditReader:

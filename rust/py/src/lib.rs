@@ -1,5 +1,6 @@
 //! The binding: converts arguments, runs the core without the GIL, wraps results, maps errors.
 
+mod absent;
 mod audit;
 mod chunks;
 mod convert;
@@ -19,6 +20,8 @@ use pyo3::prelude::*;
 /// The native module `clevrhope._core`.
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use super::absent::PyAbsentReader;
     #[pymodule_export]
     use super::audit::{PyAuditReader, PyAuditScenes};
     #[pymodule_export]

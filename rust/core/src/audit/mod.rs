@@ -4,6 +4,7 @@
 //! The audit's own reading of what the generator wrote: it shares the vocabulary and the scenes' sets with it,
 //! and neither code nor definitions. Programs are read as trees of tokens, words as noun phrases.
 
+mod absent;
 mod balance;
 mod parse;
 mod program;
@@ -11,6 +12,7 @@ mod scenes;
 mod spoken;
 mod words;
 
+pub use absent::AbsentReader;
 pub use balance::{Asked, Balanced, balanced};
 pub use parse::{Agreement, Names, ParseError, Parsed, Reading, TextParser, parse_rows};
 pub use program::ProgramReader;

@@ -24,7 +24,7 @@ pub struct Word {
 /// What a sequence of tokens is known as.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    bits: u8,
+    bits: u64,
     is_value: bool,
     is_noun: bool,
 }
@@ -38,7 +38,7 @@ pub struct WordReader {
     known: BTreeMap<u32, Vec<(Vec<u32>, Known)>>,
     /// By form: what else matters of it.
     roles: Vec<Role>,
-    full: u8,
+    full: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,11 +99,16 @@ impl WordReader {
 
     /// Whether one object is asked for all held-out values.
     pub fn mentions(&self, question: &[i32]) -> bool {
+        self.any_phrase(question, |asked| asked == self.full && self.full != 0)
+    }
+
+    /// Whether a phrase asks for values that are as they are looked for: by number, a bit each.
+    pub fn any_phrase(&self, question: &[i32], is_found: impl Fn(u64) -> bool) -> bool {
         let unknown = u32::MAX;
         let form = |&token: &i32| usize::try_from(token).ok().and_then(|i| self.forms.get(i).copied());
         let tokens: Vec<u32> = question.iter().map(|token| form(token).unwrap_or(unknown)).collect();
         let mut phrases = Phrases { reader: self, tokens: &tokens, at: 0 };
-        let (mut subject, mut previous): (Option<u8>, Option<u8>) = (None, None);
+        let (mut subject, mut previous): (Option<u64>, Option<u64>) = (None, None);
         let mut previous_end = 0;
         while let Some((begin, end, named)) = phrases.next() {
             let between = &tokens[previous_end.min(begin)..begin];
@@ -117,7 +122,7 @@ impl WordReader {
             }
             let is_joined = says_of_previous || between.last().is_some_and(|token| role(token).or);
             let asked = if is_joined { named | subject.unwrap_or(0) } else { named };
-            if asked == self.full && self.full != 0 {
+            if is_found(asked) {
                 return true;
             }
             (previous, previous_end) = (Some(named), end);
@@ -145,7 +150,7 @@ struct Phrases<'a> {
 
 impl Phrases<'_> {
     /// First token, end, and the held-out values that it names, a bit each.
-    fn next(&mut self) -> Option<(usize, usize, u8)> {
+    fn next(&mut self) -> Option<(usize, usize, u64)> {
         let (mut begin, mut bits, mut has_value) = (self.at, 0, false);
         while self.at < self.tokens.len() {
             let known = self.reader.known_at(&self.tokens[self.at..]);
