@@ -56,6 +56,31 @@ def _dataset_options(command: _Command) -> _Command:
             help="Any values to hold out together, such as color=red,shape=cube,material=metal; repeatable.",
         ),
         click.option(
+            "--diversity",
+            "diversities",
+            multiple=True,
+            metavar="K",
+            help="Train on K - 1 combinations of the pair's types, K with the pair; commas, or repeated.",
+        ),
+        click.option(
+            "--diversity-mode",
+            type=click.Choice(["nested", "grid"]),
+            default="nested",
+            help="Lower diversities within higher ones, or a sub-grid of values.  [default: nested]",
+        ),
+        click.option(
+            "--palette",
+            type=path,
+            metavar="FILE",
+            help="Combinations that objects have, such as CoGenT's; of a pair, those that are seen.",
+        ),
+        click.option(
+            "--test-palette",
+            type=path,
+            metavar="FILE",
+            help="With --hop none --palette: val_b and test_b, of this palette's pictures.",
+        ),
+        click.option(
             "--preset",
             type=click.Choice(["demo", "small", "paper"]),
             help="demo: some 60 pictures; small: a hundredth of paper; paper: the paper's.  [default: demo]",
@@ -476,7 +501,7 @@ def _fail(sentence: str, code: int) -> int:
 
 
 def _request(choices: dict[str, Any]) -> "Request":
-    from clevrhope.build import Request
+    from clevrhope.build import Limits, Request
     from clevrhope.config import resolve_config
     from clevrhope.dataset.layout import Layout
     from clevrhope.hops import HOP_GROUPS
@@ -516,12 +541,24 @@ def _request(choices: dict[str, Any]) -> "Request":
         splits=tuple(splits) or None,
         render=not choices["no_render"],
         workers=choices["workers"],
+        limits=Limits(
+            diversities=tuple(_whole("--diversity", name) for name in _names(choices["diversities"])),
+            mode=choices["diversity_mode"],
+            palette=choices["palette"],
+            test_palette=choices["test_palette"],
+        ),
     )
 
 
 def _names(options: Sequence[str]) -> list[str]:
     """The names in options that can be repeated and can hold several, with commas between them."""
     return [name.strip() for names in options for name in names.split(",")]
+
+
+def _whole(option: str, text: str) -> int:
+    if not text.isdecimal():
+        raise click.UsageError(f'{option}: "{text}" is no whole number')
+    return int(text)
 
 
 def _progress(choices: dict[str, Any]) -> "Progress":

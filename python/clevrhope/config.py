@@ -60,6 +60,13 @@ PLAIN_STREAMS: Mapping[str, StreamSplit] = {
 """The splits of `none`, on the pools that the pairs use."""
 
 
+SECOND_STREAMS: Mapping[str, StreamSplit] = {
+    "val_b": PLAIN_STREAMS["val"],
+    "test_b": PLAIN_STREAMS["test"],
+}
+"""Splits of `none` on the pools of a second palette, as large as those of the first: CoGenT's condition B."""
+
+
 @dataclass(frozen=True)
 class Sizes:
     """Questions a split; minimal splits are counted in places (position, rotation, camera, lights)."""

@@ -5,11 +5,12 @@ wider conjunction, of three or four types, is held out in the same way and calle
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from math import prod
 
 from clevrhope.errors import ConfigError
+from clevrhope.palettes import MARK, is_palette_name, read_diversity
 
 NONE = "none"
 """The name of the dataset that holds nothing out."""
@@ -63,6 +64,19 @@ class Hop:
     """(type, value) of two types or more, in `NAME_ORDER`."""
     diversity: int
     """Combinations of the types' values, the pair itself included; 0 when nothing is held out."""
+    palette: str = ""
+    """What follows a hyphen in the name: the palette of its pools; "" where all combinations occur."""
+
+    @property
+    def pools(self) -> str:
+        """The palette's name in the names of pools; "" for none."""
+        return self.name if self.palette and self.pair else self.palette
+
+    def limited(self, palette: str) -> "Hop":
+        """The same in pools with a palette; the diversity of one that a file gives is not known here."""
+        asked = read_diversity(palette)
+        diversity = 0 if self.pair is None or asked is None else asked[0]
+        return replace(self, name=f"{self.name}{MARK}{palette}", palette=palette, diversity=diversity)
 
     @property
     def words(self) -> str:
@@ -95,16 +109,20 @@ def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -
 
     Names are "rubber_cylinder", "cylinder_rubber", "none", with more values "metal_red_cube", or with their
     types "color=red,shape=cube,material=metal". The order of the values is free; the pair's name is always
-    the canonical one. `attribute_types` lists each type with its values, as `World.attribute_types` does.
+    the canonical one. A palette can follow after a hyphen: "cyan_cylinder-d8", "none-CoGenT_A".
+    `attribute_types` lists each type with its values, as `World.attribute_types` does.
 
     Raises:
         ConfigError: not values of two types or more; says which name was probably meant.
     """
+    base, mark, palette = name.partition(MARK)
+    type_of = {value: kind for kind, values in attribute_types for value in values}
+    if mark and is_palette_name(palette) and not any(_cuts(name, type_of)):
+        return parse_hop(base, attribute_types).limited(palette)
     if name == NONE:
         return Hop(NONE, None, 0)
     if "=" in name:
         return _pair(name, _typed_values(name, dict(attribute_types)), attribute_types)
-    type_of = {value: kind for kind, values in attribute_types for value in values}
     for values in sorted(_cuts(name, type_of), key=len):
         if len(values) > 1:
             return _pair(name, [(type_of[value], value) for value in values], attribute_types)

@@ -29,6 +29,7 @@ from clevrhope.display import duration, size
 from clevrhope.errors import RenderError
 from clevrhope.images.cycles import threads_of_workers
 from clevrhope.images.png import encode_png
+from clevrhope.palettes import Palette, split_name
 
 COUNTED = 20_000
 """Questions up to which a request is made in memory and counted rather than estimated."""
@@ -169,6 +170,7 @@ def plan_lines(plan: Plan) -> list[str]:
         lines += [f"{hop:<18} {s.split:<12} {s.questions:>11,} {s.pictures:>11,}" for s in splits]
         n_questions = sum(split.questions for split in splits)
         lines.append(f"{hop:<18} {'each once':<12} {n_questions:>11,} {n_pictures:>11,}")
+    lines += _seen_lines(plan)
     apart = sum(plan.hop_pictures.values())
     shared = sum(plan.pictures.values())
     lines += [
@@ -211,11 +213,28 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "scanned": dict(plan.scanned),
         "hops": dict(plan.hop_pictures),
         "pairs_a_picture": round(plan.reuse, 3),
+        "palettes": {name: palette.as_json() for name, palette in _palettes(plan).items()},
         "splits": [
             {"hop": s.hop, "split": s.split, "pool": s.pool, "questions": s.questions, "pictures": s.pictures}
             for s in plan.splits
         ],
     }
+
+
+def _palettes(plan: Plan) -> dict[str, Palette]:
+    """The palettes of the request's pools, by name."""
+    names = {split_name(job.pool)[1] for job in plan.resolved.jobs}
+    return {name: plan.resolved.engine.palettes[name] for name in sorted(names - {""})}
+
+
+def _seen_lines(plan: Plan) -> list[str]:
+    """What palettes let be seen, a line each and one between."""
+    lines = [
+        f"{name} sees {', '.join(' '.join(each) for each in palette.combinations)}"
+        + (f"; not {' '.join(palette.held_out)}" if palette.held_out else "")
+        for name, palette in _palettes(plan).items()
+    ]
+    return ["", *lines] if lines else []
 
 
 _NONE: Ints = np.zeros(0, dtype=np.int32)
@@ -252,7 +271,10 @@ def _of_each_hop(
             counted = [split for split in counted if split.split not in ("minimal_iid", "minimal_ood")]
         pictures[hop.name] = sum(split.pictures for split in counted)
         if len(minimal) == 2:
-            pictures[hop.name] += hop.corners * max(len(_places(job, resolved)[1]) for job in minimal)
+            pictures[hop.name] += max(
+                sum(_n_shown(pool, place) for place in places)
+                for pool, places in (_places(job, resolved) for job in minimal)
+            )
     return pictures
 
 
@@ -266,21 +288,28 @@ def _minimal_counts(job: Job, resolved: Resolved) -> tuple[int, int]:
 
     A place has a picture for each corner of its grid (four for two types), and each is the match of a group,
     asked about all of them. One whose grid holds the pair gives that pair's group out of distribution; in
-    distribution the other groups, less their questions about the pair's picture. Others give all.
+    distribution the other groups, less their questions about the pair's picture. Others give all, less one
+    corner where it shows what the palette has not.
     """
     corners = job.hop.corners
     pool, places = _places(job, resolved)
     held = sum(map(pool.has_pair, places))
-    free = len(places) - held
     if job.split == "minimal_ood":
         return corners * held, corners * held
-    return (corners - 1) ** 2 * held + corners**2 * free, (corners - 1) * held + corners * free
+    unseen = sum(map(pool.has_unseen, places))
+    free = len(places) - unseen
+    return (corners - 1) ** 2 * unseen + corners**2 * free, (corners - 1) * unseen + corners * free
 
 
 def _places(job: Job, resolved: Resolved) -> tuple[MinimalPool, list[int]]:
     assert job.hop.pair is not None
-    pool = resolved.engine.minimal_pool(job.hop.pair)
+    pool = resolved.engine.minimal_pool(job.hop)
     return pool, first_places(pool, job.goal, seed=resolved.seed)
+
+
+def _n_shown(pool: MinimalPool, place: int) -> int:
+    """Pictures of a place that both minimal splits show together: not what the palette has not."""
+    return pool.corners - (pool.has_unseen(place) and not pool.has_pair(place))
 
 
 def _pictures_there(resolved: Resolved) -> dict[str, Ints]:
@@ -303,7 +332,7 @@ def _estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
                 corners.update(
                     place * minimal.corners + corner
                     for place in places
-                    for corner in range(minimal.corners)
+                    for corner in range(_n_shown(minimal, place))
                     if job.split == "minimal_iid" or minimal.has_pair(place)
                 )
             pictures[pool] = len(corners)

@@ -24,6 +24,8 @@ from clevrhope._core import (
 from clevrhope.config import WINDOW, Config, StreamSplit
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
 from clevrhope.dataset.vocab import Vocab, make_vocab
+from clevrhope.hops import Hop
+from clevrhope.palettes import Palette, pool_name, split_name
 from clevrhope.questions import read_templates, synonyms_path
 from clevrhope.scenes import read_world
 
@@ -53,8 +55,19 @@ class Questions:
 class Engine:
     """World, templates and seed of a folder, and what is kept while several splits are made from them."""
 
-    def __init__(self, world: World, templates: Templates, *, seed: int, match_objects: bool = False) -> None:
+    def __init__(
+        self,
+        world: World,
+        templates: Templates,
+        *,
+        seed: int,
+        palettes: Mapping[str, Palette],
+        match_objects: bool = False,
+    ) -> None:
         self.world = world
+        self.palettes = dict(palettes)
+        """Those of the folder, by name."""
+        self._worlds: dict[str, World] = {}
         self.templates = templates
         self.seed = seed
         self._match_objects = match_objects
@@ -102,15 +115,25 @@ class Engine:
             yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
 
-    def minimal_pool(self, pair: Pair) -> MinimalPool:
-        """The pool of one-object pictures of a pair's types."""
-        return MinimalPool(self.world, pair=list(pair))
+    def minimal_pool(self, hop: Hop) -> MinimalPool:
+        """The pool of one-object pictures of a pair's types, of what is seen where there is a palette."""
+        return MinimalPool(self.world_of(pool_name("minimal", hop.pools)), pair=list(hop.pair or ()))
+
+    def world_of(self, pool: str) -> World:
+        """The world of a pool: with its palette, if it has one."""
+        _, name = split_name(pool)
+        if not name:
+            return self.world
+        if pool not in self._worlds:
+            data = self.palettes[name].data(pool)
+            self._worlds[pool] = self.world.with_palette(data, name=name, file=f"palette {name}")
+        return self._worlds[pool]
 
     def scene_rows(self, pool: str, indices: Ints) -> Iterator[list[bytes]]:
         """Scenes of a pool as JSON rows, in the order of `indices`, batch by batch."""
         for begin in range(0, len(indices), SCENES_A_BATCH):
             some = indices[begin : begin + SCENES_A_BATCH].astype(np.uint64)
-            yield sample_scenes(self.world, seed=self.seed, pool=pool, indices=some).json_rows()
+            yield sample_scenes(self.world_of(pool), seed=self.seed, pool=pool, indices=some).json_rows()
 
     def scanned(self) -> dict[str, int]:
         """Pool -> scenes that streamed splits have looked at so far."""
@@ -131,7 +154,7 @@ class Engine:
     def _scan(self, pool: str) -> PoolScan:
         """The pool's scenes as questions see them, looked at once for all splits."""
         if pool not in self._scans:
-            self._scans[pool] = PoolScan(self.world, seed=self.seed, pool=pool)
+            self._scans[pool] = PoolScan(self.world_of(pool), seed=self.seed, pool=pool)
         return self._scans[pool]
 
     def _questions(self, batch: QuestionBatch, *, split: str, first: int, rows: bool) -> Questions:

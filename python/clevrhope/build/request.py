@@ -2,17 +2,27 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from clevrhope.build.engine import Engine, Templates, World, open_templates, open_world, template_files
+from clevrhope.build.limits import Limits, folder_palettes, limited_hops, second_palette, with_diversity
 from clevrhope.build.minimal import n_places
-from clevrhope.config import PAIR_STREAMS, PLAIN_STREAMS, WINDOW, Config, check_splits, splits_of
+from clevrhope.config import (
+    PAIR_STREAMS,
+    PLAIN_STREAMS,
+    SECOND_STREAMS,
+    WINDOW,
+    Config,
+    check_splits,
+    splits_of,
+)
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.hops import Hop, parse_hop
+from clevrhope.palettes import pool_name
 from clevrhope.version import DATASET_VERSION
 
 
@@ -30,6 +40,8 @@ class Request:
     render: bool = True
     workers: int | None = None
     """Render processes; None for one a core."""
+    limits: Limits = field(default_factory=Limits)
+    """Which combinations of values occur."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +96,7 @@ class Resolved:
 
     def hop(self, name: str) -> Hop:
         """A pair by its canonical name."""
-        return parse_hop(name, self.world.attribute_types)
+        return with_diversity(parse_hop(name, self.world.attribute_types), self.engine.palettes)
 
 
 def resolve(request: Request) -> Resolved:
@@ -96,18 +108,22 @@ def resolve(request: Request) -> Resolved:
     config = request.config
     world = open_world(config)
     templates = open_templates(config, world)
-    hops = _hops(request.hops, world)
+    hops = limited_hops(_hops(request.hops, world), request.limits)
     layout = Layout(request.out)
     existing = read_manifest(layout.manifest)
     if existing is None:
         _check_empty(request.out)
     manifest = _bound(request, existing, world, templates)
     config = replace(config, images=_union(config.images, manifest.config.get("images")))
-    made = Engine(world, templates, seed=manifest.seed, match_objects=config.match == "objects")
+    palettes = folder_palettes(hops, request.limits, manifest, world)
+    hops = tuple(with_diversity(hop, palettes) for hop in hops)
+    match_objects = config.match == "objects"
+    made = Engine(world, templates, seed=manifest.seed, palettes=palettes, match_objects=match_objects)
+    second = second_palette(request.limits)
     jobs = tuple(
-        _job(hop, split, config, manifest, layout, made)
+        _job(hop, split, config, manifest, layout, made, second)
         for hop in hops
-        for split in _splits(hop, request.splits)
+        for split in _splits(hop, request.splits, second)
     )
     if not jobs:
         raise ConfigError(
@@ -159,9 +175,13 @@ def _hops(names: Sequence[str], world: World) -> tuple[Hop, ...]:
     return tuple(dict.fromkeys(parse_hop(name, world.attribute_types) for name in names))
 
 
-def _splits(hop: Hop, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    known = splits_of(hop.pair)
-    return known if wanted is None else tuple(name for name in check_splits(wanted) if name in known)
+def _splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[str, ...]:
+    known = (*splits_of(hop.pair), *(SECOND_STREAMS if second else ()))
+    if wanted is None:
+        return known
+    own = tuple(name for name in SECOND_STREAMS if second and name in wanted)
+    first = check_splits([name for name in wanted if name not in own]) if len(own) < len(wanted) else ()
+    return (*(name for name in first if name in known), *own)
 
 
 def _check_empty(root: Path) -> None:
@@ -207,17 +227,25 @@ def _bound(request: Request, existing: Manifest | None, world: World, templates:
     return existing
 
 
-def _job(hop: Hop, split: str, config: Config, manifest: Manifest, layout: Layout, engine: Engine) -> Job:
+def _job(
+    hop: Hop, split: str, config: Config, manifest: Manifest, layout: Layout, engine: Engine, second: str
+) -> Job:
     sizes = config.sizes
     there: Mapping[str, Any] = manifest.splits.get(hop.name, {}).get(split, {})
     if hop.pair is not None and split.startswith("minimal"):
-        minimal = engine.minimal_pool(hop.pair)
+        minimal = engine.minimal_pool(hop)
         pool = minimal.name
         goal = n_places(minimal, copies=sizes.minimal_copies, limit=sizes.minimal_places)
         had = int(there.get("places", 0))
     else:
-        stream = (PAIR_STREAMS if hop.pair else PLAIN_STREAMS)[split]
-        pool, goal = stream.pool, getattr(sizes, split)
+        streams = PAIR_STREAMS if hop.pair else {**PLAIN_STREAMS, **SECOND_STREAMS}
+        pool = pool_name(streams[split].pool, second if split in SECOND_STREAMS else hop.pools)
+        goal = getattr(sizes, split.removesuffix("_b"))
+        if there and there["pool"] != pool:
+            raise ConfigError(
+                f"{layout.hop(hop.name)}: {split} is of pool {there['pool']}, not of {pool}; "
+                "choose another --out"
+            )
         had = int(there.get("questions", 0))
     question_json = config.question_json or _has_json(hop.name, split, manifest, layout)
     whole = had >= goal and _is_whole(hop.name, split, manifest, layout, question_json=question_json)

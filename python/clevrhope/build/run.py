@@ -76,7 +76,9 @@ def build(
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
         stack.enter_context(locked(request.out))
         # Another run may have changed the folder before this one held it.
-        resolved = replace(resolve(request), engine=resolved.engine)
+        again = resolve(request)
+        resolved.engine.palettes.update(again.engine.palettes)
+        resolved = replace(again, engine=resolved.engine)
         sweep(request.out)
         manifest = begun(resolved)
         manifest = write_text(resolved, manifest, progress)
@@ -131,7 +133,11 @@ def begun(resolved: Resolved) -> Manifest:
     """The manifest at the start of the run: bound, not complete; on disk before anything else is."""
     rendering = asdict(resolved.config.rendering) if resolved.request.render else resolved.manifest.rendering
     manifest = replace(
-        resolved.manifest, rendering=rendering, config=resolved_config(resolved), complete=False
+        resolved.manifest,
+        rendering=rendering,
+        config=resolved_config(resolved),
+        palettes={name: palette.as_json() for name, palette in resolved.engine.palettes.items()},
+        complete=False,
     )
     manifest = manifest.with_files(write_vocabulary(resolved))
     write_manifest(resolved.layout.manifest, manifest)

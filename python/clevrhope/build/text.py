@@ -12,7 +12,14 @@ from clevrhope.build.ahead import ahead
 from clevrhope.build.engine import Questions
 from clevrhope.build.minimal import first_places
 from clevrhope.build.request import Job, Resolved
-from clevrhope.config import PAIR_STREAMS, PLAIN_STREAMS, TRAIN_PREFIXES, StreamSplit, splits_of
+from clevrhope.config import (
+    PAIR_STREAMS,
+    PLAIN_STREAMS,
+    SECOND_STREAMS,
+    TRAIN_PREFIXES,
+    StreamSplit,
+    splits_of,
+)
 from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file, scene_info
 from clevrhope.dataset.layout import SCENES_A_SHARD
 from clevrhope.dataset.manifest import Manifest
@@ -86,14 +93,15 @@ def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions]:
     engine, pair = resolved.engine, job.hop.pair
     if pair is None or not job.minimal:
         return engine.stream(job.split, stream_of(job), pair, job.goal, rows=job.question_json)
-    pool = engine.minimal_pool(pair)
+    pool = engine.minimal_pool(job.hop)
     places = first_places(pool, job.goal, seed=resolved.seed)
     return engine.minimal(job.split, pool, places, rows=job.question_json)
 
 
 def stream_of(job: Job) -> StreamSplit:
     """Pool, predicates and questions a picture of a streamed split."""
-    return (PLAIN_STREAMS if job.hop.pair is None else PAIR_STREAMS)[job.split]
+    streams = {**PLAIN_STREAMS, **SECOND_STREAMS} if job.hop.pair is None else PAIR_STREAMS
+    return replace(streams[job.split], pool=job.pool)
 
 
 def in_order(splits: Mapping[str, Mapping[str, Any]], resolved: Resolved) -> dict[str, dict[str, Any]]:
@@ -101,7 +109,7 @@ def in_order(splits: Mapping[str, Mapping[str, Any]], resolved: Resolved) -> dic
     return {
         name: {
             split: splits[name][split]
-            for split in splits_of(resolved.hop(name).pair)
+            for split in (*splits_of(resolved.hop(name).pair), *SECOND_STREAMS)
             if split in splits[name]
         }
         for name in sorted(splits)

@@ -18,6 +18,8 @@ SPLIT_WORDS: Mapping[str, str] = {
     "minimal_ood": "One object; the question is whether it is the held-out pair. It is in one of four.",
     "val": "For tuning.",
     "test": "Nothing held out.",
+    "val_b": "The second palette: for looking at, not for tuning.",
+    "test_b": "Nothing held out; the second palette.",
 }
 """What a reader should look for in a split."""
 

@@ -7,11 +7,12 @@ manifest lists 400,000 files.
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from clevrhope.config import PAIR_SPLITS, PLAIN_SPLITS
+from clevrhope.config import PAIR_SPLITS, PLAIN_SPLITS, SECOND_STREAMS
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.palettes import MARK
 
-_ORDER = tuple(dict.fromkeys((*PAIR_SPLITS, *PLAIN_SPLITS)))
+_ORDER = tuple(dict.fromkeys((*PAIR_SPLITS, *PLAIN_SPLITS, *SECOND_STREAMS)))
 
 
 def hops_in(layout: Layout) -> tuple[str, ...]:
@@ -45,9 +46,15 @@ def find_hop(layout: Layout, name: str) -> str:
     """
     known = hops_in(layout)
     for hop in known:
-        if name == hop or sorted(name.split("_")) == sorted(hop.split("_")):
+        if name == hop or _parts(name) == _parts(hop):
             return hop
     raise ConfigError(f'{layout.root}: no HOP "{name}"{_nearest(name, known)}; there: {_listed(known)}')
+
+
+def _parts(hop: str) -> tuple[list[str], str]:
+    """The parts of a HOP's name in an order of their own, and its palette."""
+    values, _, palette = hop.partition(MARK)
+    return sorted(values.split("_")), palette
 
 
 def find_split(layout: Layout, hop: str, name: str) -> str:

@@ -18,6 +18,7 @@ from clevrhope.dataset.stats import (
     total_variation_by_chance,
 )
 from clevrhope.hops import Hop
+from clevrhope.palettes import Palette
 
 PAPER = (
     "Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "
@@ -73,6 +74,8 @@ class SubDataset:
     checked: Sequence[str]
     """What the check for leaks looked at and found in order."""
     made_with: Provenance
+    palette: Palette | None = None
+    """What is seen, where that is not every combination of values but the pair."""
     plots: Sequence[str] = ()
     """Names of the plots in the folder that `Layout.plots` names."""
 
@@ -87,6 +90,7 @@ def sub_datasheet(data: SubDataset) -> str:
         f"# Datasheet: {_title(data.hop)}",
         _motivation(data),
         _composition(data),
+        _seen(data),
         _compared(data),
         _baselines(data),
         _relations(data),
@@ -101,7 +105,8 @@ def sub_datasheet(data: SubDataset) -> str:
 
 
 def _title(hop: Hop) -> str:
-    return "nothing held out" if hop.pair is None else f"{escape(hop.words)} held out"
+    limited = f", {escape(hop.palette)}" if hop.palette else ""
+    return ("nothing held out" if hop.pair is None else f"{escape(hop.words)} held out") + limited
 
 
 def _motivation(data: SubDataset) -> str:
@@ -116,8 +121,7 @@ def _motivation(data: SubDataset) -> str:
         several = "both" if len(hop.pair) == 2 else "all"
         why = (
             f"To see whether a model that has met {values} in training, but never {several} in one object "
-            f"and never together in one question, can handle them together. The types have {hop.diversity} "
-            "combinations of values (the pair's diversity); training shows all but one."
+            f"and never together in one question, can handle them together. {_diversity(data)}"
         )
     return f"## Why was it made?\n\n{why} It follows {PAPER}."
 
@@ -150,6 +154,54 @@ def _composition(data: SubDataset) -> str:
 
 ENOUGH_TO_TELL = 20
 """Questions from which a family's one answer is no chance."""
+
+
+def _diversity(data: SubDataset) -> str:
+    n = data.hop.diversity
+    if data.palette is None:
+        return (
+            f"The types have {n} combinations of values (the pair's diversity); training shows all but one."
+        )
+    return (
+        f"Of the types' combinations {n} are used (the diversity), the pair among them; training shows the "
+        f"{n - 1} others, by drawing objects from them, so that the numbers of objects are as they were."
+    )
+
+
+def _seen(data: SubDataset) -> str:
+    """A table of the palette's values: how many objects of the first split have each combination."""
+    palette = data.palette
+    if palette is None or len(palette.types) != 2 or not data.splits:
+        return ""
+    shown = next((each for each in data.splits if each.split not in ("complex_ood", "minimal_ood")), None)
+    if shown is None:
+        return ""
+    first, second = palette.types
+    values = [data.made_with.attributes[kind] for kind in palette.types]
+
+    def cell(a: str, b: str) -> str:
+        n = shown.pairs.get(_sorted_pair((first, a), (second, b)), 0)
+        held_out = "held out" if palette.held_out == (a, b) else ""
+        return held_out if not n else f"{number(n)} {held_out}".strip()
+
+    rows = [(escape(a), *(cell(a, b) for b in values[1])) for a in values[0]]
+    head = [f"{escape(first)}, {escape(second)}", *map(escape, values[1])]
+    text = (
+        f"Objects in the pictures of {code(shown.split)} with each combination of {first} and {second}; what "
+        "is empty never occurs."
+    )
+    if palette.held_out is not None:
+        text += (
+            " Questions of all splits name no combination that is empty, nor a value that has none, but for "
+            "the pair out of distribution. Of the four pictures at a place of the minimal sets three or all "
+            "show what was seen; the fourth shows the pair, or is left out."
+        )
+    return f"## What was seen?\n\n{text}\n\n{table(head, rows)}"
+
+
+def _sorted_pair(a: tuple[str, str], b: tuple[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:
+    return (a, b) if a < b else (b, a)
+
 
 _WHERE_THE_PAIR_IS: Mapping[str, tuple[str, str]] = {
     "train": ("never", "never"),

@@ -14,6 +14,7 @@ from typing import TypeVar
 import h5py
 import numpy as np
 
+from clevrhope.dataset.absent import AbsentCheck
 from clevrhope.dataset.audit_reader import (
     CLEVR_WORDS,
     WHY,
@@ -53,7 +54,17 @@ ASKS_FOR_PAIR = ("complex_ood", "minimal_ood")
 MAY_SHARE = frozenset({"minimal_iid", "minimal_ood"})
 """The only splits that may have pictures in common: test sets of one object, on one pool."""
 
-_ORDER = ("train", "val", "test", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+_ORDER = (
+    "train",
+    "val",
+    "test",
+    "val_b",
+    "test_b",
+    "complex_iid",
+    "complex_ood",
+    "minimal_iid",
+    "minimal_ood",
+)
 _ROWS_AT_ONCE = 65_536
 """Rows of arrays looked at in one go."""
 _JSON_ROWS_AT_ONCE = 8_192
@@ -118,6 +129,7 @@ class LeakReport:
         return (
             *(_sentence(each, self.hop) for each in self.splits),
             *_implied(self.splits, self.hop),
+            *_palette_sentences(self.hop),
             "No picture is in two of these splits"
             + (", the two minimal ones apart" if self.hop.pair else "")
             + ", and no scene of one pool is a copy of another pool's.",
@@ -150,6 +162,8 @@ class LeakCheck:
     - Every scene of complex_ood holds it; every question of complex_ood and minimal_ood mentions it, in both.
     - Of the four pictures of minimal_ood that show an object in the same place (eight where three values are
       held out), exactly one holds it, and all are asked the same; all other answers are no.
+    - Where the manifest has a palette: no object has a combination of values that is not in it, the pair
+      apart where it belongs, and no question of a pair's splits asks for one (`absent`).
     - No picture is in two splits, the minimal ones apart: not by name, not by its scene's objects and, for
       PNG files, not by its checksum in the manifest.
     - Every program, executed again, gives the question's answer.
@@ -188,7 +202,16 @@ class LeakCheck:
             reader = QuestionReader(self._vocab, hop.pair or (), self._words, self._vocabulary)
         except VocabularyError as error:
             raise DatasetError(f"{self._layout.vocab}: {error}") from error
-        return _Check(self._layout, hop, self._vocab, reader, self.pools).run(splits, pictures=pictures)
+        absent = AbsentCheck(self._layout, hop, self._vocab, self._words, self._vocabulary)
+        check = _Check(self._layout, hop, self._vocab, reader, absent, self.pools)
+        return check.run(splits, pictures=pictures)
+
+
+def _palette_sentences(hop: Hop) -> list[str]:
+    if not hop.palette:
+        return []
+    asked = ", and no question asks for one, in its program or its words" if hop.pair else ""
+    return [f"No object has a combination of values that the palette has not{asked}."]
 
 
 def _sentence(counts: SplitCounts, hop: Hop) -> str:
@@ -235,8 +258,17 @@ class _Found:
 class _Check:
     """One run: what is read once, and what is found."""
 
-    def __init__(self, layout: Layout, hop: Hop, vocab: Vocab, reader: QuestionReader, pools: Pools) -> None:
+    def __init__(
+        self,
+        layout: Layout,
+        hop: Hop,
+        vocab: Vocab,
+        reader: QuestionReader,
+        absent: AbsentCheck,
+        pools: Pools,
+    ) -> None:
         self.layout = layout
+        self.absent = absent
         self.hop = hop
         self.pair: tuple[Value, ...] = hop.pair or ()
         self.found = _Found()
@@ -318,10 +350,14 @@ class _Check:
             n_mentioning += int(found.by_program.sum())
             n_implying += int((found.implied & ~found.by_program).sum())
             self._check_mentions(name, file, first, found, questions)
+            for k, problem in self.absent.named(name, questions, programs):
+                self.found.add(file, first + k, problem, self._text(questions[k]))
             self._check_answers(file, first, found, arrays, rows, questions)
         if has_json:
             self._compare_json(name, path, arrays, pool)
         n_with_pair = self._check_scenes(name, pool, used)
+        for index, problem, value in self.absent.shown(name, pool, used):
+            self.found.add(f"scenes/{pool.name}", index, problem, value)
         n_no = int((arrays.columns["answers"] == self.vocab.answers.get("no", -1)).sum())
         if name == "minimal_ood":
             self._check_groups(arrays, pool, used)

@@ -49,6 +49,8 @@ class Manifest:
     """HOP -> split -> pool, questions, pictures, finished or not."""
     pools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Pool -> number of scenes in use, size so far, kinds of picture files."""
+    palettes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Palette -> its types, rows of combinations, and the values held out; written where there are any."""
     checked: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """HOP -> what the check for leaks found in order, since its questions last changed."""
     files: Mapping[str, FileRecord] = field(default_factory=dict)
@@ -97,6 +99,7 @@ def read_manifest(path: Path) -> Manifest | None:
             config=raw["config"],
             splits=raw["splits"],
             pools=raw["pools"],
+            palettes=raw.get("palettes", {}),
             checked=raw["checked"],
             files={name: FileRecord(**each) for name, each in raw["files"].items()},
             complete=raw["complete"],
@@ -120,6 +123,7 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         "config": manifest.config,
         "splits": manifest.splits,
         "pools": {name: manifest.pools[name] for name in sorted(manifest.pools)},
+        **({"palettes": dict(sorted(manifest.palettes.items()))} if manifest.palettes else {}),
         "checked": manifest.checked,
     }
     if manifest.shard is not None:

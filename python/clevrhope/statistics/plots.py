@@ -37,6 +37,8 @@ _COLOURS: Mapping[str, tuple[str, str]] = {
     "minimal_ood": ("#E69F00", "D"),
     "val": ("#CC79A7", "v"),
     "test": ("#0072B2", "o"),
+    "val_b": ("#F0E442", "^"),
+    "test_b": ("#D55E00", "D"),
 }
 """Split -> colour and marker. In- and out-of-distribution are blue and orange wherever they are."""
 
