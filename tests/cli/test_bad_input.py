@@ -193,3 +193,75 @@ def test_no_permission(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command([*arguments, "--out", "/sys/clevrhope"]) == 1
     (sentence,) = capsys.readouterr().err.splitlines()
     assert "/sys/clevrhope: no permission to write there" in sentence
+
+
+def palette(folder: Path, content: object, name: str = "mine.json") -> Path:
+    path = folder / name
+    path.write_text(json.dumps(content))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["cyan_cylinder", "--diversity", "3"], "diversity 3 is too low: it needs 4 at least"),
+        (
+            ["cyan_cylinder", "--diversity", "25"],
+            "diversity 25 is too high: color and shape have 24 combinations",
+        ),
+        (
+            ["cyan_cylinder", "--diversity", "7", "--diversity-mode", "grid"],
+            "no grid of color by shape has 7 combinations; those there are have 4, 6, 8, 9, 10, 12, 14",
+        ),
+        (
+            ["metal_red_cube", "--diversity", "4"],
+            "3 values are held out together, but diversity counts pairs",
+        ),
+        (["none", "--diversity", "4"], "--diversity counts combinations with a held-out pair; name one"),
+        (["cyan_cylinder", "--diversity", "few"], '--diversity: "few" is no whole number'),
+        (["cyan_cylinder-d8", "--diversity", "4"], "its name says what is seen"),
+        (["cyan_cylinder", "--diversity-mode", "grid"], "--diversity-mode grid says which combinations"),
+        (["cyan_cylinder-mine"], "the folder has no palette mine yet; name its file with --palette"),
+        (["none", "--palette", "nowhere.json"], "nowhere.json: cannot be read"),
+        (
+            ["none", "--test-palette", "nowhere.json"],
+            "--test-palette is for tests beside those of a --palette",
+        ),
+    ],
+)
+def test_diversities_that_cannot_be(fail: Fail, arguments: list[str], message: str) -> None:
+    assert message in fail("--hop", *arguments)
+
+
+@pytest.mark.parametrize(
+    ("hop", "content", "message"),
+    [
+        (
+            "none",
+            {"cubes": ["red"]},
+            'mine.json: "cubes": unknown attribute value "cubes" (did you mean "cube"?)',
+        ),
+        ("none", {"cube": ["rde"]}, 'mine.json: "cube": unknown attribute value "rde" (did you mean "red"?)'),
+        ("none", {}, "mine.json: palette: allows no combination of values"),
+        ("none", {"cube": []}, 'mine.json: "cube": nothing goes with it'),
+        (
+            "cyan_cylinder",
+            {"cube": ["red"], "cylinder": ["red"]},
+            "palette mine: forbids cyan but with what it is held out with",
+        ),
+        ("cyan_cylinder", {"cylinder": ["cyan"]}, "palette mine: allows cyan cylinder alone"),
+        (
+            "rubber_cylinder",
+            {"cube": ["red"]},
+            "is of color and shape, but the pair is of material and shape",
+        ),
+    ],
+)
+def test_palettes_that_are_none(fail: Fail, tmp_path: Path, hop: str, content: object, message: str) -> None:
+    assert message in fail("--hop", hop, "--palette", palette(tmp_path, content))
+
+
+def test_a_palettes_name_is_part_of_folders_names(fail: Fail, tmp_path: Path) -> None:
+    for name in ("d8.json", "my-own.json"):
+        path = palette(tmp_path, {"cube": ["red"]}, name)
+        assert "cannot be the name of a palette" in fail("--hop", "none", "--palette", path)
