@@ -201,6 +201,16 @@ def test_one_folder_grows_by_diversities(tmp_path: Path, make: Make) -> None:
     assert run_command([*export, "--out", str(tmp_path / "clevr"), "--quiet"]) == 0
 
 
+def test_machines_share_a_diversity(tmp_path: Path) -> None:
+    arguments = ["--hop", "cyan_cylinder", "--diversity", "4,8", "--seed", "5", "--no-render", "--quiet"]
+    parts = [str(tmp_path / str(number)) for number in (1, 2)]
+    for number, part in enumerate(parts, 1):
+        assert run_command(["build", *arguments, "--shard", f"{number}/2", "--out", part]) == 0
+    assert run_command(["merge", *parts, *arguments, "--out", str(tmp_path / "merged")]) == 0
+    assert run_command(["build", *arguments, "--out", str(tmp_path / "alone")]) == 0
+    assert tree(tmp_path / "merged") == tree(tmp_path / "alone")
+
+
 def spoil(folder: Path, hop: str, split: str, change: dict[str, str], table: str, name: str) -> int:
     """Changes tokens in a split's first row that has them; gives the row."""
     numbers = json.loads((folder / "vocab.json").read_text())[table]

@@ -74,6 +74,7 @@ def asked(resolved: Resolved) -> dict[str, Any]:
         "question_json": resolved.config.question_json,
         "pictures": resolved.request.render,
         "splits": {f"{job.hop.name}/{job.split}": job.goal for job in resolved.jobs},
+        "palettes": {name: each.as_json() for name, each in sorted(resolved.engine.palettes.items())},
     }
 
 
