@@ -7,7 +7,8 @@ in any other grid minimal_iid asks of all corners for each.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Set
+from itertools import combinations, product
 from math import comb, prod
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
@@ -69,7 +70,11 @@ def _compare(tally: Tally, file: str, what: str, there: int, said: object) -> No
 
 def _minimal(tally: Tally, folder: AuditFolder, split: SplitPlace, n_questions: int, n_places: int) -> None:
     """Sizes of whole minimal sets; those of a few places are looked at place by place, with the scenes."""
+    seen = folder.seen(split.hop)
     grids, with_pair, others = minimal_grids(split.hop, dict(folder.attribute_types))
+    questions = minimal_questions(split, grids, with_pair)
+    if seen is not None:
+        grids, questions = _grids_seen(split, dict(folder.attribute_types), seen)
     copies, rest = divmod(n_places, grids * others)
     sizes: Mapping[str, int] = folder.manifest.config.get("sizes", {})
     if sizes.get("minimal_places"):
@@ -80,7 +85,7 @@ def _minimal(tally: Tally, folder: AuditFolder, split: SplitPlace, n_questions: 
         tally.fault(
             split.file, None, f"places, of {grids * others} kinds and {most} copies at most", n_places
         )
-    wanted = minimal_questions(split, grids, with_pair) * others * copies
+    wanted = questions * others * copies
     if n_questions != wanted:
         tally.fault(split.file, None, f"not {wanted} questions, as {n_places} places have", n_questions)
 
@@ -103,7 +108,30 @@ def minimal_questions(split: SplitPlace, grids: int, with_pair: int) -> int:
     return with_pair * (corners - 1) ** 2 + (grids - with_pair) * corners**2
 
 
-_ROW = re.compile(r"^\| `(\w+)` \| `\w+` \| ([\d,]+) \| ([\d,]+) \|", re.MULTILINE)
+def _grids_seen(
+    split: SplitPlace, values: Mapping[str, Sequence[str]], seen: Set[tuple[str, ...]]
+) -> tuple[int, int]:
+    """Grids of which three corners or all were seen, and questions on one copy of each.
+
+    In distribution each corner that was seen is asked for on all that were; out of distribution the pair is, on
+    all corners of the grids that have it.
+    """
+    pair = tuple(value for _, value in split.hop.pair or ())
+    n_grids = n_questions = 0
+    sides = (combinations(values[kind], 2) for kind, _ in split.hop.pair or ())
+    for grid in product(*sides):
+        corners = set(product(*grid))
+        n_seen = len(corners & seen)
+        if n_seen >= len(corners) - 1:
+            n_grids += 1
+            if split.name == "minimal_ood":
+                n_questions += len(corners) if pair in corners else 0
+            else:
+                n_questions += n_seen**2
+    return n_grids, n_questions
+
+
+_ROW = re.compile(r"^\| `(\w+)` \| `[\w-]+` \| ([\d,]+) \| ([\d,]+) \|", re.MULTILINE)
 
 
 def _datasheet(folder: AuditFolder, hop: Hop) -> dict[str, dict[str, int]]:

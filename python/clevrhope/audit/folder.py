@@ -86,6 +86,21 @@ class AuditFolder:
                     raise DatasetError(f"{path}: no such file, but the manifest has the split")
                 yield SplitPlace(hop, name, str(entry["pool"]), path, self.layout.relative(path))
 
+    def seen(self, hop: Hop) -> frozenset[tuple[str, ...]] | None:
+        """The combinations of a pair's types that were seen, values as in the pair; None for all but the pair.
+
+        Raises:
+            DatasetError: the manifest has no palette for the pair, or one of other types.
+        """
+        if not hop.palette or hop.pair is None:
+            return None
+        try:
+            raw = self.manifest.palettes[hop.name]
+            order = [list(raw["types"]).index(kind) for kind, _ in hop.pair]
+            return frozenset(tuple(each[k] for k in order) for row in raw["rows"] for each in row)
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise DatasetError(f"{self.layout.manifest}: no palette of {hop.name} ({error!r})") from error
+
     @property
     def pools(self) -> tuple[str, ...]:
         """The pools that splits use."""

@@ -12,6 +12,7 @@ _LINE_OF = (
     ("its program gives", PROGRAMS),
     ("mentions", PAIR),
     ("does not mention", PAIR),
+    ("not seen", PAIR),
     ("of this place", GROUPS),
     ("answers in", GROUPS),
     ("a picture of", PAIR),

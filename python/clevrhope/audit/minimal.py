@@ -7,6 +7,7 @@ asked, and what the answers must be, follows from CLEVR-HOPE, section 3: a sente
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
@@ -119,12 +120,20 @@ class MinimalSets:
             n = len(arrays)
         ood = split.name == "minimal_ood"
         for (place, _), asked in groups.items():
-            self._check_group(split, asked, place_of, pair, corners_of[place], place in with_pair, yes)
+            hidden = self._hidden(split, place) if split.hop.palette else place in with_pair
+            self._check_group(split, asked, place_of, pair, corners_of[place], hidden, yes)
         corners = split.hop.corners
         if ood and corners * n_no != (corners - 1) * n:
             self._tally.fault(
                 split.file, None, f"not exactly {corners - 1} answers in {corners} are no", f"{n_no} of {n}"
             )
+
+    def _hidden(self, split: SplitPlace, place: str) -> bool:
+        """Whether a corner of a place was not seen, by the values of those that have a picture."""
+        kinds = _kinds(split.hop)
+        shown = [tuple(each.values[k] for k in kinds) for each in self._places[split.pool][place]]
+        corners = set(product(*({values[k] for values in shown} for k in range(len(kinds)))))
+        return not corners <= (self._folder.seen(split.hop) or frozenset())
 
     def _check_group(
         self,
@@ -133,13 +142,13 @@ class MinimalSets:
         place_of: Mapping[int, tuple[str, Values]],
         pair: Sequence[tuple[int, str]],
         corners: set[int],
-        has_pair: bool,
+        hidden: bool,
         yes: int,
     ) -> None:
         """A sentence of a place: asked of each picture that it may be asked of, once, and true of one."""
         ood = split.name == "minimal_ood"
         shown = [index for _, index, _ in asked]
-        wanted = split.hop.corners - (not ood and has_pair)
+        wanted = split.hop.corners - (not ood and hidden)
         problem = ""
         if len(asked) != wanted or len(set(shown)) != len(shown) or not set(shown) <= corners:
             problem = f"not {wanted} pictures of a place are asked this, each once"
