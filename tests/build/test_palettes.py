@@ -12,6 +12,7 @@ import pytest
 from building import Make, stamps, tree
 
 import clevrhope
+from clevrhope.audit import audit
 from clevrhope.build import Limits, Request
 from clevrhope.cli import run_command
 from clevrhope.config import PRESETS
@@ -199,6 +200,20 @@ def test_one_folder_grows_by_diversities(tmp_path: Path, make: Make) -> None:
     assert run_command(["stats", str(tmp_path / "a"), "--hop", "cyan_cylinder-d8", "--json"]) == 0
     export = ["export", str(tmp_path / "a"), "--format", "clevr", "--hop", "cyan_cylinder-d8"]
     assert run_command([*export, "--out", str(tmp_path / "clevr"), "--quiet"]) == 0
+
+
+def test_the_audit_passes_and_knows_what_was_seen(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ["--hop", "large_cyan", "--diversity", "4,7", "--preset", "small", "--train-questions", "900"]
+    assert run_command(["build", *arguments, "--out", str(out), "--seed", "5", "--no-render", "--quiet"]) == 0
+    report = audit(out)
+    assert report.ok, report
+    content = manifest(out)
+    # At 7 one combination more than at 4 changes which grids were seen, so sizes tell.
+    content["palettes"]["large_cyan-d7"]["rows"] = content["palettes"]["large_cyan-d4"]["rows"]
+    (out / "manifest.json").write_text(json.dumps(content))
+    failed = {each.name for each in audit(out).checks if each.n_faults}
+    assert {"counts", "held-out pair"} <= failed
 
 
 def test_machines_share_a_diversity(tmp_path: Path) -> None:

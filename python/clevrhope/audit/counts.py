@@ -113,8 +113,8 @@ def _grids_seen(
 ) -> tuple[int, int]:
     """Grids of which three corners or all were seen, and questions on one copy of each.
 
-    In distribution each corner that was seen is asked for on all that were; out of distribution the pair is, on
-    all corners of the grids that have it.
+    In distribution each corner that was seen is asked for on all that were; out of distribution the pair is,
+    on all corners of the grids that have it.
     """
     pair = tuple(value for _, value in split.hop.pair or ())
     n_grids = n_questions = 0

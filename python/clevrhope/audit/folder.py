@@ -87,7 +87,7 @@ class AuditFolder:
                 yield SplitPlace(hop, name, str(entry["pool"]), path, self.layout.relative(path))
 
     def seen(self, hop: Hop) -> frozenset[tuple[str, ...]] | None:
-        """The combinations of a pair's types that were seen, values as in the pair; None for all but the pair.
+        """The combinations of a pair's types that were seen, in its order; None for all but the pair.
 
         Raises:
             DatasetError: the manifest has no palette for the pair, or one of other types.
