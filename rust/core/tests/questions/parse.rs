@@ -256,3 +256,70 @@ proptest! {
         OWN.parser.read(&tokens);
     }
 }
+
+/// Two families of one phrasing, one that counts and one that asks whether there is any, and a third in other words.
+fn two_meanings() -> (TextParser, ProgramReader, Vec<String>, ProgramVocabulary) {
+    let vocab = clevr();
+    let family = |text: &str, last: &str| {
+        let params = "[{\"type\": \"Size\", \"name\": \"<Z>\"}, {\"type\": \"Color\", \"name\": \"<C>\"}, \
+                      {\"type\": \"Material\", \"name\": \"<M>\"}, {\"type\": \"Shape\", \"name\": \"<S>\"}]";
+        format!(
+            "{{\"text\": [\"{text}\"], \"params\": {params}, \"constraints\": [], \"nodes\": [\
+             {{\"type\": \"scene\", \"inputs\": []}}, {{\"type\": \"{last}\", \"inputs\": [0], \
+             \"side_inputs\": [\"<Z>\", \"<C>\", \"<M>\", \"<S>\"]}}]}}"
+        )
+    };
+    let files = [
+        ("a", family("Say of <Z> <C> <M> <S>s [all].", "filter_count")),
+        ("b", family("Say of <Z> <C> <M> <S>s.", "filter_exist")),
+        ("c", family("Are there <Z> <C> <M> <S>s?", "filter_exist")),
+    ];
+    let files: Vec<_> = files.map(|(name, json)| (name.to_owned(), format!("[{json}]").into_bytes())).into();
+    let words: Vec<String> =
+        "<NULL> <START> <END> <UNK> Say of all red cubes things Are there".split(' ').map(str::to_owned).collect();
+    let functions = ProgramVocabulary::new(&vocab);
+    let names = Names::new(&words, functions.names(), &answers(&vocab));
+    let parser = TextParser::new(&names, &files, b"{}").unwrap();
+    let programs = ProgramReader::new(&vocab, functions.names(), &answers(&vocab), &[]).unwrap();
+    (parser, programs, words, functions)
+}
+
+#[test]
+fn a_text_of_two_meanings_keeps_both_and_is_ambiguous_where_their_answers_differ() {
+    let (parser, programs, words, functions) = two_meanings();
+    let vocab = clevr();
+    let number = |names: &[String], name: &str| names.iter().position(|known| known == name).unwrap() as i32;
+    let marked = |names: &[String], text: &str| {
+        [&[1], &text.split(' ').map(|word| number(names, word)).collect::<Vec<_>>()[..], &[2]].concat()
+    };
+    let view = |scene: usize| (scene == 0).then(|| OWN.scenes[0].graph.view());
+    let look = |text: &str, program: &str, family: i32, scene: i64| {
+        let (questions, programs_) = (marked(&words, text), marked(functions.names(), program));
+        let given = programs.answer(&programs_[1..programs_.len() - 1], OWN.scenes[0].graph.view());
+        let rows = Rows {
+            questions: &questions,
+            question_width: questions.len(),
+            programs: &programs_,
+            program_width: programs_.len(),
+            scenes: &[scene],
+        };
+        parse_rows(&parser, &programs, rows, &[family], &[given], view)[0].0
+    };
+    assert_eq!(vocab.value_name(1, 1), "red");
+    let count = "count filter_shape[cube] filter_color[red] scene";
+    let exist = "exist filter_shape[cube] filter_color[red] scene";
+    // A number is never a truth, so the two meanings' answers differ on any picture.
+    for (program, family) in [(count, 0), (exist, 1)] {
+        let found = look("Say of red cubes", program, family, 0);
+        assert!(found.has_several && found.is_ambiguous);
+        assert!(!(found.is_unread || found.is_other_program || found.is_other_family || found.is_other_answer));
+    }
+    assert!(look("Say of red cubes", exist, 2, 0).is_other_family);
+    let without_picture = look("Say of red cubes", count, 0, -1);
+    assert!(without_picture.has_several && !without_picture.is_ambiguous);
+    // The optional word is said in one of them only.
+    let found = look("Say of red cubes all", count, 0, 0);
+    assert!(!found.has_several && !found.is_ambiguous && !found.is_other_program);
+    assert!(look("Say of red cubes all", exist, 1, 0).is_other_program);
+    assert!(look("Are there red cubes all", exist, 2, 0).is_unread);
+}
