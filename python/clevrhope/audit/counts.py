@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence, Set
 from itertools import combinations, product
 from math import comb, prod
+from pathlib import Path
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Tally
@@ -33,6 +34,7 @@ def check_counts(folder: AuditFolder, advance: Advance) -> Tally:
         "numbers",
     )
     sheets = {hop.name: _datasheet(folder, hop) for hop in folder.hops}
+    whole_sheet, whole = folder.layout.relative(folder.layout.datasheet), _folder_datasheet(folder)
     for split in folder.splits:
         entry = folder.manifest.splits[split.hop.name][split.name]
         with folder.open(split) as arrays:
@@ -49,6 +51,8 @@ def check_counts(folder: AuditFolder, advance: Advance) -> Tally:
                 n,
                 sheets[split.hop.name].get(split.name, {}).get(name),
             )
+        said = whole.get(split.hop.name, {}).get(split.name)
+        _compare(tally, whole_sheet, f"questions of {split.hop.name} {split.name}", n_questions, said)
         if pool != split.pool:
             tally.fault(split.file, None, f"is of pool {pool}, the manifest says", split.pool)
         if split.is_minimal:
@@ -132,16 +136,36 @@ def _grids_seen(
 
 
 _ROW = re.compile(r"^\| `(\w+)` \| `[\w-]+` \| ([\d,]+) \| ([\d,]+) \|", re.MULTILINE)
+_HOP_ROW = re.compile(r"^\| \[([^\]]+)\]\(hops/[^)]+\) \| [^|]* \|(.*)$")
 
 
 def _datasheet(folder: AuditFolder, hop: Hop) -> dict[str, dict[str, int]]:
     """Questions and pictures of each split, as a pair's datasheet has them."""
-    path = folder.layout.hop_datasheet(hop.name)
+    rows = _ROW.findall(_text(folder.layout.hop_datasheet(hop.name)))
+    return {split: {"questions": _number(n), "pictures": _number(m)} for split, n, m in rows}
+
+
+def _folder_datasheet(folder: AuditFolder) -> dict[str, dict[str, int]]:
+    """Pair -> split -> questions, as the folder's datasheet has them; a split without a number left out."""
+    lines = _text(folder.layout.datasheet).splitlines()
+    head = next((line for line in lines if line.startswith("| sub-dataset |")), "")
+    splits = re.findall(r"`(\w+)`", head)
+    found: dict[str, dict[str, int]] = {}
+    for line in lines:
+        row = _HOP_ROW.match(line)
+        if row:
+            cells = [cell.strip() for cell in row[2].strip("|").split("|")]
+            numbers = zip(splits, cells, strict=False)
+            found[row[1]] = {split: _number(cell) for split, cell in numbers if cell[:1].isdigit()}
+    return found
+
+
+def _number(text: str) -> int:
+    return int(text.replace(",", ""))
+
+
+def _text(path: Path) -> str:
     try:
-        text = path.read_text("utf-8")
+        return path.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise DatasetError(f"{path}: cannot be read ({error})") from error
-    numbers = (
-        (split, int(n.replace(",", "")), int(m.replace(",", ""))) for split, n, m in _ROW.findall(text)
-    )
-    return {split: {"questions": n, "pictures": m} for split, n, m in numbers}
