@@ -1,0 +1,63 @@
+//! Texts read backwards a second, on one core and on all: 90 families, asked before the clock starts.
+
+#![allow(clippy::expect_used)]
+
+use clevrhope_core::audit::{Names, TextParser};
+use clevrhope_core::program::encode::ProgramVocabulary;
+use clevrhope_core::question::TemplateSet;
+use clevrhope_core::question::ask::Asker;
+use clevrhope_core::question::search::QuestionRule;
+use clevrhope_core::question::wording::tokenize;
+use clevrhope_core::scene::{Asset, Pool, SceneConfig, World};
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rayon::prelude::*;
+
+const SCENES: u64 = 2_000;
+
+fn read(file: &str) -> Vec<u8> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../question_templates");
+    std::fs::read(format!("{folder}/{file}")).expect("the project's own templates are there")
+}
+
+fn parse(criterion: &mut Criterion) {
+    let properties =
+        Asset { file: "properties.json", bytes: include_bytes!("../../../blender_assets/properties.json") };
+    let look = Asset { file: "look.json", bytes: include_bytes!("../../../blender_assets/look.json") };
+    let world = World::new(properties, look, SceneConfig::default()).expect("the project's own assets are valid");
+    let vocab = world.vocab();
+    let order: serde_json::Value = serde_json::from_slice(&read("families.json")).expect("it is JSON");
+    let order: Vec<String> = order["files"]
+        .as_array()
+        .expect("a list of files")
+        .iter()
+        .filter_map(|file| file.as_str()?.strip_suffix(".json").map(str::to_owned))
+        .collect();
+    let files: Vec<(String, Vec<u8>)> =
+        order.iter().map(|name| (name.clone(), read(&format!("{name}.json")))).collect();
+    let synonyms = read("synonyms.json");
+    let templates = TemplateSet::from_files(vocab, &files, &order, ("synonyms.json", &synonyms))
+        .expect("the project's own templates are valid");
+
+    let words = templates.words();
+    let names = Names::new(&words, ProgramVocabulary::new(vocab).names(), &[]);
+    let parser = TextParser::new(&names, &files, &synonyms).expect("the project's own templates are valid");
+    let pool = Pool::new(&world, 1, "train");
+    let scenes = pool.map_scenes(0..SCENES, |scene| scene.graph(vocab)).expect("scenes can be sampled");
+    let scenes: Vec<_> = scenes.iter().enumerate().map(|(i, scene)| (i as u64, scene.view())).collect();
+    let plans = templates.plans(vocab);
+    let questions = Asker::new(vocab, &templates, &plans, QuestionRule::Any, None, 1, 9).ask(&scenes);
+    let number = |word: &str| words.iter().position(|known| known == word).map_or(-1, |i| i as i32);
+    let texts: Vec<Vec<i32>> =
+        questions.iter().map(|question| tokenize(&question.text).into_iter().map(number).collect()).collect();
+
+    let mut group = criterion.benchmark_group("texts read backwards");
+    group.throughput(Throughput::Elements(texts.len() as u64)).sample_size(20);
+    let all = || texts.par_iter().with_min_len(256).map(|text| parser.read(text).len()).sum::<usize>();
+    assert!(all() >= texts.len(), "a text was not read");
+    group.bench_function("one core", |b| b.iter(|| texts.iter().map(|text| parser.read(text).len()).sum::<usize>()));
+    group.bench_function("all cores", |b| b.iter(all));
+    group.finish();
+}
+
+criterion_group!(benches, parse);
+criterion_main!(benches);
