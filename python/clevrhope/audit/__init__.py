@@ -3,7 +3,7 @@
 Apart from what makes datasets: a module a kind of proof, each with the files as its only source.
 """
 
-from clevrhope.audit.report import Check, Fault, Report
+from clevrhope.audit.report import Check, Report
 from clevrhope.audit.run import audit
 
-__all__ = ["Check", "Fault", "Report", "audit"]
+__all__ = ["Check", "Report", "audit"]

@@ -4,27 +4,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from clevrhope.dataset.leaks import Violation
+
 MAX_LISTED = 20
 """Faults that a check lists; it counts them all."""
 
 Result = Literal["passed", "failed", "not done"]
-
-
-@dataclass(frozen=True)
-class Fault:
-    """One thing that is not as it must be."""
-
-    file: str
-    """Path below the dataset's folder."""
-    index: int | None
-    """The question's place in its file, the scene's index in its pool, or None for a file as a whole."""
-    problem: str
-    value: str
-    """What is there: a question's text, a number, a name."""
-
-    def __str__(self) -> str:
-        place = self.file if self.index is None else f"{self.file}[{self.index}]"
-        return f"{place}: {self.problem}: {self.value}"
 
 
 @dataclass(frozen=True)
@@ -37,7 +22,7 @@ class Check:
     n_checked: int
     unit: str
     n_faults: int
-    faults: tuple[Fault, ...]
+    faults: tuple[Violation, ...]
     """The first `MAX_LISTED`."""
     note: str
     """What else was found, or why it was not done."""
@@ -60,7 +45,7 @@ class Tally:
     unit: str
     n_checked: int = 0
     n_faults: int = 0
-    faults: list[Fault] = field(default_factory=list)
+    faults: list[Violation] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     done: bool = True
 
@@ -68,7 +53,7 @@ class Tally:
         """Notes something that is wrong."""
         self.n_faults += 1
         if len(self.faults) < MAX_LISTED:
-            self.faults.append(Fault(file, index, problem, str(value)))
+            self.faults.append(Violation(file, index, problem, str(value)))
 
     def skip(self, why: str) -> None:
         """Notes that the check was not done."""
