@@ -6,6 +6,7 @@ import numpy as np
 
 from clevrhope.atomic import FileRecord, record, write_whole
 from clevrhope.build import engine
+from clevrhope.build.ahead import side_by_side
 from clevrhope.build.pictures import scenes_of
 from clevrhope.build.request import Resolved
 from clevrhope.dataset.audit_scenes import Pools, PoolScenes
@@ -55,8 +56,12 @@ def write_account(
         subs = []
         scenes_by_split = _pictures_by_split(manifest, layout)
         n_users = _pairs_that_use(scenes_by_split)
-        for hop in hops:
-            subs.append(_sub_dataset(hop, resolved, manifest, counts, scenes_by_split, n_users))
+
+        def measured(hop: Hop) -> SubDataset:
+            return _sub_dataset(hop, resolved, manifest, counts, scenes_by_split, n_users)
+
+        for sub in side_by_side(measured, hops):
+            subs.append(sub)
             advance(1)
     files = []
     for sub in subs:

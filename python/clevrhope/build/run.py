@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from pathlib import Path
 from time import monotonic
 
 from clevrhope.atomic import sweep
 from clevrhope.build import engine
 from clevrhope.build.account import write_account, write_vocabulary
+from clevrhope.build.ahead import side_by_side
 from clevrhope.build.pictures import PoolPictures, missing_pictures, render_missing, store_pictures
 from clevrhope.build.request import Job, Request, Resolved, resolve, resolved_config
 from clevrhope.build.text import questions_of, scenes_in_use, write_scenes, write_split
@@ -192,8 +194,8 @@ def _checked(check: LeakCheck, resolved: Resolved, manifest: Manifest, progress:
     """
     unchecked = [hop for hop in manifest.splits if hop not in manifest.checked]
     with progress.stage("Looking for leaks", total=len(unchecked), unit="pairs") as advance:
-        for hop in unchecked:
-            report = check.check(resolved.hop(hop), pictures=resolved.request.render)
+        look = partial(check.check, pictures=resolved.request.render)
+        for hop, report in zip(unchecked, side_by_side(look, map(resolved.hop, unchecked)), strict=True):
             if not report.ok:
                 shown = "; ".join(map(str, report.violations[:3]))
                 raise LeakError(f"{resolved.layout.hop(hop)}: {report.n_violations} violations: {shown}")

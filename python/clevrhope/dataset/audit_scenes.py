@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -84,27 +85,32 @@ class PoolScenes:
 
 
 class Pools:
-    """The pools of a folder, each read when it is first asked for."""
+    """The pools of a folder, each read when it is first asked for; can be shared between threads."""
 
     def __init__(self, layout: Layout, vocabulary: Vocabulary) -> None:
         self._layout = layout
         self._vocabulary = vocabulary
         self._pools: dict[str, PoolScenes] = {}
         self._numbers: dict[str, int] = {}
+        self._lock = RLock()
         self._twins: dict[tuple[str, str], list[tuple[int, int]]] = {}
 
     def __getitem__(self, pool: str) -> PoolScenes:
-        if pool not in self._pools:
-            self._pools[pool] = PoolScenes(self._layout, pool, self._vocabulary, self._sums, self._numbers)
-        return self._pools[pool]
+        with self._lock:
+            if pool not in self._pools:
+                self._pools[pool] = PoolScenes(
+                    self._layout, pool, self._vocabulary, self._sums, self._numbers
+                )
+            return self._pools[pool]
 
     def twins(self, a: str, b: str) -> list[tuple[int, int]]:
         """Rows of two pools whose pictures are the same, by name, objects or bytes; in the order of b."""
-        if (a, b) not in self._twins:
-            both = zip(self[a].marks, self[b].marks, strict=True)
-            found = {pair for mine, theirs in both for pair in _equal(mine, theirs)}
-            self._twins[a, b] = sorted(found, key=lambda pair: (pair[1], pair[0]))
-        return self._twins[a, b]
+        with self._lock:
+            if (a, b) not in self._twins:
+                both = zip(self[a].marks, self[b].marks, strict=True)
+                found = {pair for mine, theirs in both for pair in _equal(mine, theirs)}
+                self._twins[a, b] = sorted(found, key=lambda pair: (pair[1], pair[0]))
+            return self._twins[a, b]
 
     @cached_property
     def _sums(self) -> Mapping[str, str]:
