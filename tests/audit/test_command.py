@@ -121,3 +121,11 @@ def test_other_templates_than_the_folders_are_refused(
     path = folder / "zero_hop.json"
     path.write_text(path.read_text().replace("How many", "What number of", 1))
     assert "other templates" in refused(clean, capsys, "--templates", str(folder))
+
+
+def test_pairs_of_different_sizes_in_one_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = ["--no-render", "--quiet", "--seed", "3", "--out", str(tmp_path / "out")]
+    for hop, preset in (("rubber_cylinder", "demo"), ("cyan_cylinder", "small")):
+        assert run_command(["build", "--hop", hop, "--preset", preset, *options]) == 0
+    assert run_command(["audit", str(tmp_path / "out"), "--quiet"]) == 0
+    assert "failed" not in capsys.readouterr().out

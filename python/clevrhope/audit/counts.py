@@ -80,12 +80,11 @@ def _minimal(tally: Tally, folder: AuditFolder, split: SplitPlace, n_questions: 
     if seen is not None:
         grids, questions = _grids_seen(split, dict(folder.attribute_types), seen)
     copies, rest = divmod(n_places, grids * others)
-    sizes: Mapping[str, int] = folder.manifest.config.get("sizes", {})
-    if sizes.get("minimal_places"):
-        return
+    if rest:
+        return  # the first places of a copy: of one folder, each pair may have another size
     tally.n_checked += 1
     most = max(1, GROUPS_OF_A_PAIR // (grids * others))
-    if rest or not 1 <= copies <= most or (sizes.get("minimal_copies") == 0 and copies != most):
+    if not 1 <= copies <= most:
         tally.fault(
             split.file, None, f"places, of {grids * others} kinds and {most} copies at most", n_places
         )
