@@ -181,7 +181,7 @@ def plan_lines(plan: Plan) -> list[str]:
             if apart > shared
             else ""
         ),
-        f"{about}{sum(plan.scanned.values()):,} scenes looked at to find them"
+        f"{about}{sum(plan.scanned.values()):,} scenes of several objects looked at to find theirs"
         + (", thinned to equal numbers of objects" if plan.resolved.config.match == "objects" else ""),
         f"{about}{plan.to_render:,} pictures to render" if request.render else "no pictures (--no-render)",
         f"{about}{size(plan.bytes)}",

@@ -77,11 +77,15 @@ def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path
         assert not Layout(out).manifest.exists()
 
     refused(parts[:2], "^part 3 of 3 missing")
-    refused(parts[1:2], "^parts 1, 3 of 3 missing")
-    refused([*parts, parts[0]], "part 1/3, as .*1 is")
+    refused(parts[1:2], "^parts 1, 3 of 3 missing; .*build --shard 1/3")
+    refused([*parts, parts[0]], "part 1/3, which .*1 is too; name each part once")
     refused([*parts[:2], tmp_path], "no part of a dataset")
-    refused(parts, "made for other splits than asked for here", hops=HOPS[:1])
-    refused(parts, "made for other sizes", sizes={**SIZES, "train": 2_501})
+    refused(parts, "made for something else .splits", hops=HOPS[:1])
+    refused(
+        parts,
+        "sizes.train is 2500 there, 2501 asked for",
+        sizes={**SIZES, "train": 2_501},
+    )
     refused(parts, "another seed", seed=6)
     other = part(tmp_path / "other", "1/2", render=False).folder
     refused([parts[0], other], "one of 2 parts")
@@ -107,6 +111,10 @@ def test_a_folder_is_a_part_or_a_whole(parts: list[Path], tmp_path: Path) -> Non
         build(request(parts[0], hops=HOPS, sizes=SIZES), make_renderer=renderer)
     with pytest.raises(DatasetError, match="part 1/3, not 2/3"):
         part(parts[0], "2/3")
+    before = tree(parts[0])
+    with pytest.raises(DatasetError, match="one machine's part"):
+        joined(parts, parts[0])
+    assert tree(parts[0]) == before
     build(request(tmp_path / "whole", render=False))
     with pytest.raises(DatasetError, match="a whole dataset"):
         part(tmp_path / "whole", "1/2", render=False)

@@ -265,3 +265,17 @@ def test_a_palettes_name_is_part_of_folders_names(fail: Fail, tmp_path: Path) ->
     for name in ("d8.json", "my-own.json"):
         path = palette(tmp_path, {"cube": ["red"]}, name)
         assert "cannot be the name of a palette" in fail("--hop", "none", "--palette", path)
+
+
+def test_a_palette_whose_types_are_not_those_of_its_values(fail: Fail, tmp_path: Path) -> None:
+    path = tmp_path / "p.json"
+    path.write_text('{"types": ["color", "shape"], "rows": [[["red", "rubber"], ["blue", "metal"]]]}')
+    sentence = fail("--hop", "none", "--palette", path, "--no-render")
+    assert '["color","shape"], but the combinations are of color and material' in sentence
+
+
+def test_a_second_palette_that_is_the_first(fail: Fail, tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.json").write_text('{"cube": ["red", "blue"], "sphere": ["red"]}')
+    options = ("--palette", tmp_path / "a.json", "--test-palette", tmp_path / "b.json", "--no-render")
+    assert "the same combinations as --palette" in fail("--hop", "none", *options)

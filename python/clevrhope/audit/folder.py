@@ -53,6 +53,9 @@ class AuditFolder:
         manifest = read_manifest(self.layout.manifest)
         if manifest is None:
             raise DatasetError(f"{root}: no dataset of clevrhope (no manifest.json)")
+        if manifest.shard is not None:
+            part = f"{manifest.shard['number']}/{manifest.shard['of']}"
+            raise DatasetError(f"{root}: part {part} of a dataset; join the parts with clevrhope merge first")
         if not manifest.splits:
             raise DatasetError(f"{self.layout.manifest}: no split is in it yet; build the dataset first")
         if not manifest.complete:

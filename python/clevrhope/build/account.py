@@ -132,6 +132,7 @@ def _sub_dataset(
         shared_pictures=shared,
         checked=manifest.checked.get(hop.name, ()),
         made_with=_provenance(resolved, manifest),
+        matched=manifest.questions.get("match") == "objects",
         palette=resolved.engine.palettes.get(hop.pools),
         plots=[path.name for path in sorted(layout.plots(hop.name).glob("*.png"))],
     )

@@ -94,7 +94,12 @@ def folder_palettes(
         if hop.palette:
             wanted[hop.pools] = _palette(hop, read, palettes, manifest.seed, world)
     if limits.test_palette:
-        wanted[second_palette(limits)] = read[second_palette(limits)]
+        second = read[second_palette(limits)]
+        if limits.palette and second == read[file_palette_name(limits.palette)]:
+            raise ConfigError(
+                f"{limits.test_palette}: the same combinations as --palette; --test-palette is for others"
+            )
+        wanted[second_palette(limits)] = second
     for name, palette in wanted.items():
         if palettes.get(name, palette) != palette:
             raise ConfigError(f"palette {name}: the folder has another one of this name; rename the file")

@@ -16,12 +16,27 @@ from typing import Any
 from clevrhope.atomic import sweep, whole_file
 from clevrhope.build.pictures import missing_pictures, render_missing
 from clevrhope.build.request import Request, Resolved, resolve
-from clevrhope.build.run import MakeRenderer, Summary, begun, build, open_renderer, try_each_split, write_text
+from clevrhope.build.run import (
+    MakeRenderer,
+    Summary,
+    begun,
+    build,
+    check_whole,
+    open_renderer,
+    try_each_split,
+    write_text,
+)
 from clevrhope.build.shard import Shard, asked, described
 from clevrhope.build.text import in_order, scenes_in_use, write_scenes
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.lock import locked
-from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest, write_manifest
+from clevrhope.dataset.manifest import (
+    Manifest,
+    check_binding,
+    difference,
+    read_manifest,
+    write_manifest,
+)
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.progress import Progress, Silent
 
@@ -94,6 +109,7 @@ def merge(
     if request.seed is None and not Layout(request.out).manifest.exists() and found:
         request = replace(request, seed=found[0][1].seed)
     resolved = resolve(request)
+    check_whole(resolved)
     _check_parts(found, resolved)
     layout = resolved.layout
     with locked(request.out), progress.stage("Joining parts", total=len(found), unit="parts") as advance:
@@ -160,16 +176,23 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
             raise DatasetError(f"{folder}: one of {shard['of']} parts, but {found[0][0]} is one of {of}")
         for key, value in wanted.items():
             if shard["asked"][key] != value:
+                differs = difference({key: shard["asked"][key]}, {key: value})
                 raise DatasetError(
-                    f"{folder}: made for other {key} than asked for here; give merge build's options"
+                    f"{folder}: made for something else ({differs}); give merge the options of its build"
                 )
         if shard["number"] in seen:
-            raise DatasetError(f"{folder}: part {shard['number']}/{of}, as {seen[shard['number']]} is")
+            again = seen[shard["number"]]
+            raise DatasetError(
+                f"{folder}: part {shard['number']}/{of}, which {again} is too; name each part once"
+            )
         seen[shard["number"]] = folder
     missing = [str(number) for number in range(1, of + 1) if number not in seen]
     if missing:
         which = "part" if len(missing) == 1 else "parts"
-        raise DatasetError(f"{which} {', '.join(missing[:10])} of {of} missing; merge needs all of them")
+        raise DatasetError(
+            f"{which} {', '.join(missing[:10])} of {of} missing; name them too, or make them: "
+            f"build --shard {missing[0]}/{of}"
+        )
 
 
 def _rendering(resolved: Resolved) -> Mapping[str, Any] | None:

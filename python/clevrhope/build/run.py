@@ -70,8 +70,7 @@ def build(
     began = monotonic()
     progress = progress or Silent()
     resolved = resolve(request)
-    if resolved.manifest.shard is not None:
-        raise DatasetError(f"{request.out}: one machine's part, made by build --shard; choose another --out")
+    check_whole(resolved)
     with ExitStack() as stack:
         # What is bound to fail is told before there is a folder.
         try_each_split(resolved)
@@ -107,6 +106,17 @@ def build(
         seconds=monotonic() - began,
         contact_sheet=resolved.layout.contact_sheet,
     )
+
+
+def check_whole(resolved: Resolved) -> None:
+    """Passes for a folder that is no machine's part of one.
+
+    Raises:
+        DatasetError: it is.
+    """
+    if resolved.manifest.shard is not None:
+        out = resolved.request.out
+        raise DatasetError(f"{out}: one machine's part, made by build --shard; choose another --out")
 
 
 def open_renderer(

@@ -149,11 +149,14 @@ def _hop(hop: HopCards) -> str:
 
 def _split(hop: HopCards, split: SplitCards) -> str:
     kind = "minimal" if split.split.startswith("minimal") else "complex"
+    words = SPLIT_WORDS.get(split.split, "")
+    if split.split == "train" and not hop.pair_words:
+        words = "Nothing held out."
     asks = split.split in ASKS_FOR_PAIR
     cards = "\n".join(_card(card, hop if asks else None) for card in split.cards)
     return (
         f"<h3>{escape(split.split)} <span>{number(split.n_questions)} questions, {number(split.n_pictures)} "
-        f"pictures</span></h3><p>{escape(SPLIT_WORDS.get(split.split, ''))}</p>"
+        f"pictures</span></h3><p>{escape(words)}</p>"
         f'<div class="cards {kind}">\n{cards}\n</div>'
     )
 

@@ -74,6 +74,8 @@ class SubDataset:
     checked: Sequence[str]
     """What the check for leaks looked at and found in order."""
     made_with: Provenance
+    matched: bool = False
+    """Scenes were thinned until all numbers of objects are equally likely in every split."""
     palette: Palette | None = None
     """What is seen, where that is not every combination of values but the pair."""
     plots: Sequence[str] = ()
@@ -218,6 +220,20 @@ def _pair_columns(hop: Hop, split: str) -> tuple[str, ...]:
     return tuple(where.format(hop.corners) for where in _WHERE_THE_PAIR_IS[split])
 
 
+def _why_they_differ(data: SubDataset) -> str:
+    if data.matched:
+        return (
+            "Scenes were thinned until all numbers of objects are equally likely in every split, so pictures "
+            "with the pair hold no more objects than others. A question that names the pair still tends to "
+            "be longer. A comparison across pairs should keep these numbers in view."
+        )
+    return (
+        "Holding a pair out by choosing scenes changes more than the pair: a picture that has it tends to "
+        "hold more objects, and a question that names it tends to be longer. A comparison across pairs "
+        "should keep these numbers in view."
+    )
+
+
 def _compared(data: SubDataset) -> str:
     """The in-distribution and out-of-distribution complex sets beside each other."""
     iid, ood, train = (data.split(name) for name in ("complex_iid", "complex_ood", "train"))
@@ -226,9 +242,7 @@ def _compared(data: SubDataset) -> str:
         return ""
     parts = [
         "## How do in- and out-of-distribution sets differ beyond the pair?",
-        "Holding a pair out by choosing scenes changes more than the pair: a picture that has it tends to "
-        "hold more objects, and a question that names it tends to be longer. A comparison across pairs "
-        "should keep these numbers in view.",
+        _why_they_differ(data),
         "Objects a picture (share of the pictures):",
         _histograms(columns, lambda each: each.objects, _span(columns, lambda each: each.objects)),
         "Words a question and functions a program:",

@@ -82,7 +82,9 @@ class SplitArrays:
             self.columns: Mapping[str, npt.NDArray[Any]] = {name: self._file[name][:] for name in COLUMNS}
             self._wide = {name: self._file[name] for name in WIDE}
         except (OSError, KeyError) as error:
-            raise DatasetError(f"{path}: no question file of a dataset ({error})") from error
+            raise DatasetError(
+                f"{path}: no question file of a dataset ({error}); remove it and run its build again"
+            ) from error
         self.used: npt.NDArray[np.int32] = np.unique(self.columns["image_idxs"])
         """Indices of the pictures that the split uses, each once, sorted."""
 

@@ -155,12 +155,12 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
         there, here = getattr(existing, key), getattr(wanted, key)
         if there != here:
             raise BindingError(
-                f"{root}: made with another {_NAMES[key]} ({_difference(there, here)}); "
+                f"{root}: made with another {_NAMES[key]} ({difference(there, here)}); "
                 "choose another --out, or ask for what the folder was made with"
             )
 
 
-def _difference(there: Any, here: Any) -> str:
+def difference(there: Any, here: Any) -> str:
     """The first few settings in which two values differ; fingerprints only when nothing else tells."""
     if not (isinstance(there, Mapping) and isinstance(here, Mapping)):
         return f"{there!r} there, {here!r} asked for"
@@ -175,7 +175,7 @@ def _leaves_that_differ(
 ) -> list[tuple[str, str, str]]:
     found: list[tuple[str, str, str]] = []
     for key in dict.fromkeys([*there, *here]):
-        a, b = there.get(key, "absent"), here.get(key, "absent")
+        a, b = there.get(key, "none"), here.get(key, "none")
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             found += _leaves_that_differ(a, b, f"{prefix}{key}.")
         elif isinstance(a, list) and isinstance(b, list) and set(map(str, a)) != set(map(str, b)):

@@ -90,6 +90,16 @@ impl Palette {
             }
             numbered.push(combinations);
         }
+        if let Some(types) = entries.get("types") {
+            let mut named: Vec<Option<&str>> = kinds.iter().map(|&kind| Some(TYPE_NAMES[kind])).collect();
+            let mut said: Vec<Option<&str>> = types.as_array().into_iter().flatten().map(Value::as_str).collect();
+            named.sort_unstable();
+            said.sort_unstable();
+            if named != said {
+                let problem = format!("{types}, but the combinations are of {}", type_names(&kinds));
+                return Err(fault("types", problem));
+            }
+        }
         Self::checked(name, file, kinds, numbered)
     }
 
