@@ -245,7 +245,7 @@ def export(folder: Path, **choices: Any) -> None:
     """Writes a finished dataset once more, for Hugging Face datasets, WebDataset or readers of CLEVR."""
     from clevrhope.export import export as run
 
-    splits = [name.strip() for names in choices["splits"] for name in names.split(",")]
+    splits = _names(choices["splits"])
     made = run(
         folder,
         choices["out"],
@@ -506,7 +506,7 @@ def _request(choices: dict[str, Any]) -> "Request":
     from clevrhope.dataset.layout import Layout
     from clevrhope.hops import HOP_GROUPS
 
-    asked = [name.strip() for names in choices["hops"] for name in names.split(",")]
+    asked = _names(choices["hops"])
     names = [
         *asked,
         *choices["held_out"],

@@ -1,9 +1,9 @@
 """A request in; how many pictures, questions and bytes, and how long here, out. Nothing is written.
 
-Small splits are made in memory and counted. Of large ones the first scenes of each pool are looked at: if a
-split needs S scenes of a pool to be scanned (its pictures over the share of eligible scenes), then a scene is
-used by some split with the largest S of those that it is eligible for, as a share of the scenes scanned. So
-the pictures that any split uses are the mean of that maximum.
+Small splits are made in memory and counted. Of large ones the first scenes of each pool are looked at. A
+split needs so many scenes of a pool to be scanned: its pictures over the share of scenes that it takes. Up to
+there it takes each eligible scene or, where scenes are thinned to equal numbers of objects, some of them.
+So the pictures that any split uses are the scenes that not all splits pass over.
 """
 
 import json
