@@ -1,0 +1,34 @@
+"""What several commands make of their options: names, numbers, how progress is shown."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from clevrhope.progress import Progress
+
+
+def read_names(options: Sequence[str]) -> list[str]:
+    """The names in options that can be repeated and can hold several, with commas between them."""
+    return [name.strip() for names in options for name in names.split(",")]
+
+
+def read_whole(option: str, text: str) -> int:
+    """The number that an option was given, which can hold several."""
+    if not text.isdecimal():
+        raise click.UsageError(f'{option}: "{text}" is no whole number')
+    return int(text)
+
+
+def shown_progress(choices: dict[str, Any]) -> "Progress":
+    """Progress on standard error, or none with --quiet."""
+    from clevrhope.progress import Silent
+
+    if choices["quiet"]:
+        return Silent()
+    from rich.console import Console
+
+    from clevrhope.display import TerminalProgress
+
+    return TerminalProgress(Console(stderr=True))

@@ -1,0 +1,58 @@
+"""The command that writes finished datasets once more: export."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clevrhope.cli.arguments import read_names, shown_progress
+
+
+@click.command()
+@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.option(
+    "--format",
+    "format_name",
+    required=True,
+    metavar="NAME",
+    help="parquet (Hugging Face), webdataset, clevr (CLEVR_v1.0's folders) or iep (its models' HDF5).",
+)
+@click.option(
+    "--out", type=click.Path(path_type=Path), required=True, help="New folder; it appears when it is whole."
+)
+@click.option(
+    "--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; can be repeated.  [default: all]"
+)
+@click.option("--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them.")
+@click.option(
+    "--train-questions",
+    type=int,
+    metavar="N",
+    help="Only the first so many of train; 25000 and 200000 are the paper's smaller sets.",
+)
+@click.option("--no-pictures", is_flag=True, help="Text only.")
+@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
+def export(folder: Path, **choices: Any) -> None:
+    """Writes a finished dataset once more, for Hugging Face datasets, WebDataset or readers of CLEVR."""
+    from clevrhope.export import export as run
+
+    splits = read_names(choices["splits"])
+    made = run(
+        folder,
+        choices["out"],
+        format=choices["format_name"],
+        hops=choices["hops"] or None,
+        splits=splits or None,
+        train_questions=choices["train_questions"],
+        pictures=not choices["no_pictures"],
+        progress=shown_progress(choices),
+    )
+    if choices["as_json"]:
+        click.echo(json.dumps(made.as_json()))
+    elif not choices["quiet"]:
+        from clevrhope.display import size
+
+        pictures = f"{made.n_pictures:,} pictures" if made.pictures else "text only, no pictures"
+        click.echo(f"{made.folder}: {made.n_questions:,} questions, {pictures}, {size(made.n_bytes)}")

@@ -1,0 +1,169 @@
+"""The commands that look into finished datasets: audit, score, stats."""
+
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clevrhope.cli.arguments import read_names, shown_progress
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="CLEVR_DIR",
+    help="A CLEVR_v1.0 folder: nothing of its val or test may be in the dataset.",
+)
+@click.option(
+    "--templates",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="The dataset's question templates, where they are not the package's.",
+)
+@click.option(
+    "--properties",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The dataset's properties, where they are not the package's.",
+)
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of a table.")
+def audit(folder: Path, against: Path | None, as_json: bool, **choices: Any) -> int:
+    """Proves a finished dataset from nothing but its files; exits with 1 where any check fails."""
+    from clevrhope.audit import audit as run
+
+    report = run(
+        folder,
+        against=against,
+        templates=choices["templates"],
+        properties=choices["properties"],
+        progress=shown_progress(choices),
+    )
+    if as_json:
+        click.echo(json.dumps(report.as_json()))
+    else:
+        from rich.console import Console
+
+        from clevrhope.audit.show import show_report
+
+        show_report(Console(), report)
+    return 0 if report.ok else 1
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument(
+    "predictions", metavar="PREDICTIONS...", nargs=-1, required=True, type=click.Path(path_type=Path)
+)
+@click.option(
+    "--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; can be repeated.  [default: all]"
+)
+@click.option(
+    "--by",
+    metavar="NAMES",
+    default="family,answer,objects",
+    show_default=True,
+    help="Breakdowns, commas between them; none leaves them out.",
+)
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(0),
+    metavar="N",
+    default=1000,
+    show_default=True,
+    help="Draws of the pictures behind the 95% intervals; 0 leaves them out.",
+)
+@click.option(
+    "--seed", type=click.IntRange(0), help="Decides the draws; drawn itself and printed when left out."
+)
+@click.option("--partial", is_flag=True, help="Score what is there, and say how much is missing.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def score(
+    folder: Path, predictions: tuple[Path, ...], hops: tuple[str, ...], by: str, as_json: bool, **choices: Any
+) -> None:
+    """Scores predictions (JSON lines or Parquet) on the test sets of a dataset, with gaps and intervals."""
+    from clevrhope.metrics import score as run
+    from clevrhope.metrics.show import scores_json, scores_lines
+
+    seed = choices["seed"]
+    scores = run(
+        folder,
+        predictions,
+        seed=secrets.randbelow(2**32) if seed is None else seed,
+        bootstrap=choices["bootstrap"],
+        by=() if by == "none" else [name.strip() for name in by.split(",")],
+        hops=hops or None,
+        partial=choices["partial"],
+        progress=shown_progress(choices),
+    )
+    if as_json:
+        click.echo(json.dumps(scores_json(scores)))
+    else:
+        click.echo("\n".join(scores_lines(scores)))
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.option("--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; can be repeated.")
+@click.option("--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them.")
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Another dataset of clevrhope, or a CLEVR_v1.0 folder, to set beside it.",
+)
+@click.option(
+    "--plots",
+    type=click.Path(path_type=Path),
+    metavar="FOLDER",
+    help="Write PNG plots below this folder, one folder a HOP.",
+)
+@click.option("--full", is_flag=True, help="Families and pairs of values one by one, too.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
+def stats(
+    folder: Path,
+    hops: tuple[str, ...],
+    splits: tuple[str, ...],
+    against: Path | None,
+    plots: Path | None,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Shows what is in a dataset: answers, families, lengths, objects, relations, and how far splits differ.
+
+    DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
+    """
+    from clevrhope.statistics.as_json import as_json as sheets_as_json
+    from clevrhope.statistics.compare import measure_folder
+    from clevrhope.statistics.plots import check_plots, write_plots
+
+    if plots is not None:
+        check_plots()
+    sheets = measure_folder(
+        folder,
+        hops=read_names(hops),
+        splits=read_names(splits),
+        against=against,
+        progress=shown_progress({"quiet": as_json}),
+    )
+    written = [] if plots is None else write_plots(plots, sheets)
+    if as_json:
+        click.echo(json.dumps(sheets_as_json(folder, against, sheets, written)))
+        return
+    from rich.console import Console
+
+    from clevrhope.display import show_table
+    from clevrhope.statistics.tables import tables
+
+    console = Console()
+    for sheet in sheets:
+        console.rule(sheet.group, align="left")
+        for table in tables(sheet, full=full):
+            show_table(console, table.title, table.head, table.rows, table.note)
+    if plots is not None:
+        click.echo(f"{len(written)} plots in {plots}")

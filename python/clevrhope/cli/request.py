@@ -1,0 +1,192 @@
+"""The options that `build`, `merge` and `plan` share in, a Request out."""
+
+import secrets
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from clevrhope.cli.arguments import read_names, read_whole
+
+if TYPE_CHECKING:
+    from clevrhope.build import Request
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def dataset_options(command: _Command) -> _Command:
+    """The choices that `build`, `merge` and `plan` share."""
+    path = click.Path(path_type=Path)
+    options = [
+        click.option(
+            "--hop",
+            "hops",
+            multiple=True,
+            metavar="NAME",
+            help="Held-out pair, such as rubber_cylinder, or none; several with commas, or repeated.",
+        ),
+        click.option(
+            "--hops",
+            "groups",
+            multiple=True,
+            type=click.Choice(["first6", "all"]),
+            help="The paper's first six pairs, or all 29; they share pictures.",
+        ),
+        click.option(
+            "--hold-out",
+            "held_out",
+            multiple=True,
+            metavar="TYPE=VALUE,...",
+            help="Any values to hold out together, such as color=red,shape=cube,material=metal; repeatable.",
+        ),
+        click.option(
+            "--diversity",
+            "diversities",
+            multiple=True,
+            metavar="K",
+            help="Train on K - 1 combinations of the pair's types, K with the pair; commas, or repeated.",
+        ),
+        click.option(
+            "--diversity-mode",
+            type=click.Choice(["nested", "grid"]),
+            default="nested",
+            help="Lower diversities within higher ones, or a sub-grid of values.  [default: nested]",
+        ),
+        click.option(
+            "--palette",
+            type=path,
+            metavar="FILE",
+            help="Combinations that objects have, such as CoGenT's; of a pair, those that are seen.",
+        ),
+        click.option(
+            "--test-palette",
+            type=path,
+            metavar="FILE",
+            help="With --hop none --palette: val_b and test_b, of this palette's pictures.",
+        ),
+        click.option(
+            "--preset",
+            type=click.Choice(["demo", "small", "paper"]),
+            help="demo: some 60 pictures; small: a hundredth of paper; paper: the paper's.  [default: demo]",
+        ),
+        click.option(
+            "--out",
+            type=path,
+            help="Folder of the dataset; one that is there is extended.  [default: out/PRESET]",
+        ),
+        click.option(
+            "--seed",
+            type=click.IntRange(0, 2**64 - 1),
+            help="Decides the dataset; drawn, printed and recorded when left out.",
+        ),
+        click.option(
+            "--config",
+            "config_file",
+            type=path,
+            metavar="FILE.toml",
+            help="Settings: preset, images, templates, properties, [sizes], [world], [rendering].",
+        ),
+        click.option(
+            "--workers", type=click.IntRange(1), help="Render processes.  [default: one for two cores]"
+        ),
+        click.option(
+            "--samples",
+            type=int,
+            help="Samples a pixel; from 512 on without denoiser, as the original.  [default: 16]",
+        ),
+        click.option("--no-render", is_flag=True, help="Leave the pictures out; a later run can add them."),
+        click.option(
+            "--match",
+            type=click.Choice(["none", "objects"]),
+            help="objects: thin scenes until all splits have the same numbers of objects.  [default: none]",
+        ),
+        click.option(
+            "--no-json",
+            is_flag=True,
+            help="Leave CLEVR's JSON question files out, HDF5 says it all; a later run can add them.",
+        ),
+        click.option(
+            "--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them."
+        ),
+        click.option("--train-questions", type=int, metavar="N", help="Questions in train."),
+        click.option(
+            "--test-questions",
+            type=int,
+            metavar="N",
+            help="Questions in each of complex_iid and complex_ood (none: val and test).",
+        ),
+        click.option(
+            "--templates",
+            type=path,
+            metavar="DIR",
+            help="Question templates in CLEVR's format, the original's own included.",
+        ),
+        click.option(
+            "--properties",
+            type=path,
+            metavar="FILE",
+            help="Sizes, colors, materials and shapes, as CLEVR's properties.json.",
+        ),
+        click.option(
+            "--images",
+            type=click.Choice(["png", "h5", "both"]),
+            help="How pictures are stored.  [default: both; paper: png]",
+        ),
+        click.option("--quiet", is_flag=True, help="Say nothing but errors."),
+        click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def read_request(choices: dict[str, Any]) -> "Request":
+    """What the options ask for; without a seed, one is drawn, unless the folder has its own."""
+    from clevrhope.build import Limits, Request
+    from clevrhope.config import resolve_config
+    from clevrhope.dataset.layout import Layout
+    from clevrhope.hops import HOP_GROUPS
+
+    asked = read_names(choices["hops"])
+    names = [
+        *asked,
+        *choices["held_out"],
+        *(name for group in choices["groups"] for name in HOP_GROUPS[group]),
+    ]
+    if not names:
+        raise click.UsageError(
+            "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
+        )
+    config = resolve_config(
+        preset=choices["preset"],
+        file=choices["config_file"],
+        train_questions=choices["train_questions"],
+        test_questions=choices["test_questions"],
+        samples=choices["samples"],
+        images=choices["images"],
+        question_json=False if choices["no_json"] else None,
+        match=choices["match"],
+        templates=choices["templates"],
+        properties=choices["properties"],
+    )
+    out = choices["out"] or Path("out") / config.preset
+    seed = choices["seed"]
+    if seed is None and not Layout(out).manifest.exists():
+        seed = secrets.randbelow(2**32)
+    splits = read_names(choices["splits"])
+    return Request(
+        out=out,
+        hops=tuple(names),
+        config=config,
+        seed=seed,
+        splits=tuple(splits) or None,
+        render=not choices["no_render"],
+        workers=choices["workers"],
+        limits=Limits(
+            diversities=tuple(read_whole("--diversity", name) for name in read_names(choices["diversities"])),
+            mode=choices["diversity_mode"],
+            palette=choices["palette"],
+            test_palette=choices["test_palette"],
+        ),
+    )
