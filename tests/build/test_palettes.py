@@ -1,6 +1,7 @@
 """Pools with a palette: what is seen and named at a lower diversity, and CoGenT's conditions."""
 
 import json
+import re
 from collections.abc import Sequence
 from itertools import combinations
 from pathlib import Path
@@ -321,7 +322,12 @@ def test_cogents_conditions_are_a_build_of_their_own(tmp_path: Path) -> None:
         there = shown(out, "none-CoGenT_A", split, ("color", "shape"))
         assert there <= allowed[split.endswith("_b")], split
     assert shown(out, "none-CoGenT_A", "train", ("color", "shape")) == allowed[0], "all combinations occur"
-    assert "## What was seen?" in (out / "hops" / "none-CoGenT_A" / "DATASHEET.md").read_text()
+    sheet = (out / "hops" / "none-CoGenT_A" / "DATASHEET.md").read_text()
+    assert "## What was seen?" in sheet
+    assert "`val_b` and `test_b` show those of `CoGenT_B`" in sheet
+    assert not re.search("minimal|complex|the pair|same pair|systematicity gap", sheet), "there is no pair"
+    both = (out / "DATASHEET.md").read_text()
+    assert "A dataset with nothing held out; 28 possible answers" in both
     # An object of the other condition is a fault.
     path = out / "scenes" / "test_iid-CoGenT_B" / "0000.json"
     content = json.loads(path.read_text())

@@ -296,17 +296,92 @@ def test_a_file_where_the_plots_should_go(demo: Path, tmp_path: Path, show: Show
     assert "a file is in the way of a folder" in error
 
 
-def test_the_next_datasheet_links_to_plots_in_the_folder(demo: Path, tmp_path: Path, show: Show) -> None:
+def datasheet(root: Path, hop: str) -> Path:
+    return root / "hops" / hop / "DATASHEET.md"
+
+
+def audited(root: Path) -> int:
+    return run_command(["audit", str(root), "--quiet"])
+
+
+def test_plots_are_drawn_into_the_datasheet_and_dropped_when_what_they_show_changes(
+    demo: Path, tmp_path: Path, show: Show
+) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(demo, copy)
-    sheet = copy / "hops" / "rubber_cylinder" / "DATASHEET.md"
-    assert ".png" not in sheet.read_text()
-    assert show(copy, "--hop", "rubber_cylinder", "--plots", copy / "plots")[0] == 0
-    build(copy, "rubber_cylinder", 4)
+    sheet, other = datasheet(copy, "rubber_cylinder"), datasheet(copy, "none")
+    plain = sheet.read_text()
+    assert ".png" not in plain
+    code, out, _ = show(copy, "--datasheet")
+    assert (code, out.startswith(f"{2 * len(PLOTS)} plots in 2 datasheets")) == (0, True)
     for kind in PLOTS:
-        link = f"../../plots/rubber_cylinder/{kind}.png"
-        assert f"]({link})" in sheet.read_text()
-        assert (sheet.parent / link).is_file()
+        assert f"![{kind}](plots/{kind}.png)" in sheet.read_text()
+        assert (sheet.parent / "plots" / f"{kind}.png").is_file()
+    drawn = sheet.read_text()
+    assert audited(copy) == 0, "every plot is in the manifest"
+
+    build(copy, "metal_cube", 4)
+    assert sheet.read_text().count(".png") == len(PLOTS), "what they show is as it was"
+    assert ".png" not in datasheet(copy, "metal_cube").read_text()
+    grown = [
+        "build",
+        "--hop",
+        "none",
+        "--train-questions",
+        "400",
+        "--no-render",
+        "--quiet",
+        "--out",
+        str(copy),
+    ]
+    assert run_command(grown) == 0
+    assert ".png" not in other.read_text()
+    assert not (other.parent / "plots").exists()
+    assert sheet.read_text().count(".png") == len(PLOTS)
+    assert audited(copy) == 0
+
+    # Drawn again, they are the same; a run that was killed between leaves what the next build mends.
+    shutil.rmtree(copy)
+    shutil.copytree(demo, copy)
+    assert show(copy, "--datasheet", "--hop", "cylinder_rubber")[0] == 0
+    assert sheet.read_text() == drawn
+    (sheet.parent / "plots" / "stray.png").write_bytes(b"")
+    build(copy, "rubber_cylinder", 4)
+    assert not (sheet.parent / "plots" / "stray.png").exists()
+    assert audited(copy) == 0
+
+
+def test_a_killed_drawing_is_mended_by_the_next_build(
+    demo: Path, tmp_path: Path, show: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(demo, copy)
+
+    def killed(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("clevrhope.statistics.datasheets.with_plots", killed)
+        assert show(copy, "--datasheet")[0] == 130
+    assert not json.loads((copy / "manifest.json").read_text())["complete"], "an audit refuses it"
+    code, error = fails(show, copy, "--datasheet")
+    assert (code, "not finished yet; run the same build again" in error) == (1, True)
+    build(copy, "rubber_cylinder", 4)
+    assert audited(copy) == 0
+    assert {path.name for path in copy.rglob("*.png")} == set()
+
+
+def test_plots_that_would_go_stale_are_refused(demo: Path, tmp_path: Path, show: Show) -> None:
+    code, error = fails(show, demo, "--plots", demo / "plots")
+    assert (code, "--datasheet" in error) == (2, True)
+    assert not (demo / "plots").exists()
+    code, error = fails(show, demo, "--datasheet", "--splits", "train")
+    assert (code, "leave --splits" in error) == (2, True)
+
+
+def test_a_folder_without_datasheets_is_refused(clevr: Path, show: Show) -> None:
+    code, error = fails(show, clevr, "--datasheet")
+    assert (code, "no datasheet to draw into" in error) == (1, True)
 
 
 def test_values_held_out_together_are_shown_pair_by_pair(tmp_path: Path, show: Show) -> None:

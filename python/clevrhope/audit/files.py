@@ -10,8 +10,8 @@ from clevrhope.audit.report import Tally
 from clevrhope.errors import DatasetError
 from clevrhope.progress import Advance
 
-NOT_LISTED = ("manifest.json", "plots/")
-"""What a folder may hold and its manifest does not list: itself, and plots, which anybody can redraw."""
+NOT_LISTED = ("manifest.json",)
+"""What a folder may hold and its manifest does not list: itself."""
 
 _PIECE = 1 << 20
 
@@ -43,7 +43,7 @@ def check_files(folder: AuditFolder, advance: Advance) -> Tally:
     for path in sorted(root.rglob("*")):
         name = folder.layout.relative(path)
         hidden = any(part.startswith(".") for part in Path(name).parts)
-        if path.is_file() and name not in listed and not hidden and not name.startswith(NOT_LISTED):
+        if path.is_file() and name not in listed and not hidden and name not in NOT_LISTED:
             tally.fault(name, None, "in no list of the manifest", f"{path.stat().st_size} bytes")
     return tally
 

@@ -13,6 +13,7 @@ from clevrhope.dataset.audit_scenes import Pools, PoolScenes
 from clevrhope.dataset.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.dataset.datasheet import Family, Provenance, SubDataset, sub_datasheet
 from clevrhope.dataset.datasheet_folder import PoolStats, WholeDataset, folder_datasheet
+from clevrhope.dataset.datasheet_plots import listed_plots, sweep_plots
 from clevrhope.dataset.images_h5 import pictures_in, read_pictures, read_png
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
@@ -65,6 +66,7 @@ def write_account(
             advance(1)
     files = []
     for sub in subs:
+        sweep_plots(layout, sub.hop.name, keep=sub.plots)
         write_whole(layout.hop_datasheet(sub.hop.name), sub_datasheet(sub).encode())
         files.append(layout.hop_datasheet(sub.hop.name))
     whole = _whole_dataset(resolved, manifest, used, subs, scenes_by_split)
@@ -134,7 +136,7 @@ def _sub_dataset(
         made_with=_provenance(resolved, manifest),
         matched=manifest.questions.get("match") == "objects",
         palette=resolved.engine.palettes.get(hop.pools),
-        plots=[path.name for path in sorted(layout.plots(hop.name).glob("*.png"))],
+        plots=listed_plots(layout, manifest, hop.name),
     )
 
 

@@ -21,6 +21,7 @@ from clevrhope.config import (
     splits_of,
 )
 from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file, scene_info
+from clevrhope.dataset.datasheet_plots import without_plots
 from clevrhope.dataset.layout import SCENES_A_SHARD
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints, QuestionWriter, read_scenes_in_use
@@ -56,6 +57,7 @@ def write_split(job: Job, resolved: Resolved, manifest: Manifest, advance: Advan
     splits = {name: dict(entries) for name, entries in manifest.splits.items()}
     splits.setdefault(job.hop.name, {})[job.split] = entry
     files = {layout.relative(path): record(path) for path in ((h5, rows) if job.question_json else (h5,))}
+    manifest = without_plots(layout, manifest, job.hop.name)  # they show what was there before
     checked = {name: found for name, found in manifest.checked.items() if name != job.hop.name}
     return replace(manifest.with_files(files), splits=in_order(splits, resolved), checked=checked)
 

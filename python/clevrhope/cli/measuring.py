@@ -107,6 +107,23 @@ def score(
         click.echo("\n".join(scores_lines(scores)))
 
 
+def _draw_into_datasheets(folder: Path, hops: tuple[str, ...], as_json: bool, *, others: bool) -> None:
+    """What `stats --datasheet` does."""
+    from clevrhope.statistics.datasheets import draw_into_datasheets
+
+    if others:
+        raise click.UsageError(
+            "--datasheet draws all splits of DIR, and nothing beside them; leave --splits, --against, "
+            "--plots and --full out"
+        )
+    written = draw_into_datasheets(folder, hops=read_names(hops), progress=shown_progress({"quiet": as_json}))
+    if as_json:
+        click.echo(json.dumps({"folder": str(folder), "plots": [str(path) for path in written]}))
+    else:
+        n_sheets = len({path.parent for path in written})
+        click.echo(f"{len(written)} plots in {n_sheets} datasheets: {folder}/hops/<pair>/DATASHEET.md")
+
+
 @click.command()
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option("--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; can be repeated.")
@@ -123,6 +140,7 @@ def score(
     metavar="FOLDER",
     help="Write PNG plots below this folder, one folder a HOP.",
 )
+@click.option("--datasheet", is_flag=True, help="Draw the plots into DIR's datasheets, and print no tables.")
 @click.option("--full", is_flag=True, help="Families and pairs of values one by one, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def stats(
@@ -131,6 +149,7 @@ def stats(
     splits: tuple[str, ...],
     against: Path | None,
     plots: Path | None,
+    datasheet: bool,
     full: bool,
     as_json: bool,
 ) -> None:
@@ -140,10 +159,14 @@ def stats(
     """
     from clevrhope.statistics.as_json import as_json as sheets_as_json
     from clevrhope.statistics.compare import measure_folder
-    from clevrhope.statistics.plots import check_plots, write_plots
+    from clevrhope.statistics.plots import check_outside, check_plots, write_plots
 
+    if datasheet:
+        _draw_into_datasheets(folder, hops, as_json, others=bool(splits or against or plots or full))
+        return
     if plots is not None:
         check_plots()
+        check_outside(plots, folder)
     sheets = measure_folder(
         folder,
         hops=read_names(hops),
@@ -151,7 +174,7 @@ def stats(
         against=against,
         progress=shown_progress({"quiet": as_json}),
     )
-    written = [] if plots is None else write_plots(plots, sheets)
+    written = [] if plots is None else [p for each in sheets for p in write_plots(plots / each.group, each)]
     if as_json:
         click.echo(json.dumps(sheets_as_json(folder, against, sheets, written)))
         return

@@ -5,31 +5,20 @@ The questions are those of Gebru et al., "Datasheets for Datasets" (2021), in wo
 """
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
+from clevrhope.dataset.distributions import asked_for, distances, pictures_and_lengths, relations_named
 from clevrhope.dataset.markdown import code, decimal, escape, listed, number, percent, table
-from clevrhope.dataset.stats import (
-    SplitStats,
-    mean,
-    percentile,
-    total_variation,
-    total_variation_by_chance,
-)
+from clevrhope.dataset.stats import SplitStats, mean
 from clevrhope.hops import Hop
-from clevrhope.palettes import Palette
+from clevrhope.palettes import Palette, split_name
 
 PAPER = (
     "Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "
     '"Attribute Diversity Determines the Systematicity Gap in VQA"'
 )
 """The paper whose dataset this one follows."""
-
-_Key = TypeVar("_Key", bound=Hashable)
-
-Histogram = Callable[[SplitStats], Mapping[int, int]]
-"""Picks one of a split's histograms."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +68,7 @@ class SubDataset:
     palette: Palette | None = None
     """What is seen, where that is not every combination of values but the pair."""
     plots: Sequence[str] = ()
-    """Names of the plots in the folder that `Layout.plots` names."""
+    """Names of the files in the folder that `Layout.plots` names."""
 
     def split(self, name: str) -> SplitStats | None:
         """A split's numbers, or None when it was not made."""
@@ -98,10 +87,10 @@ def sub_datasheet(data: SubDataset) -> str:
         _relations(data),
         _shared(data),
         _checked(data),
-        _uses(data.hop),
+        _uses(data),
         made_with(data.made_with),
         _families(data),
-        _plots(data),
+        _plots(data.plots),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -113,7 +102,12 @@ def _title(hop: Hop) -> str:
 
 def _motivation(data: SubDataset) -> str:
     hop = data.hop
-    if hop.pair is None:
+    if hop.pair is None and hop.palette:
+        why = (
+            f"No pair of values is held out; the pictures show the combinations of the palette "
+            f"{code(hop.palette)} alone, which are listed below. {_second_purpose(data)}"
+        )
+    elif hop.pair is None:
         why = (
             "A plain dataset of the same world with nothing held out: for tuning, which a held-out pair's "
             "test sets must not be used for, and as the control."
@@ -126,6 +120,27 @@ def _motivation(data: SubDataset) -> str:
             f"and never together in one question, can handle them together. {_diversity(data)}"
         )
     return f"## Why was it made?\n\n{why} It follows {PAPER}."
+
+
+def _second_palette(data: SubDataset) -> str:
+    """The palette of the second tests; "" where there are none."""
+    found = {split_name(each.pool)[1] for each in data.splits} - {data.hop.palette}
+    return min(found, default="")
+
+
+def _second_splits(data: SubDataset) -> str:
+    second = _second_palette(data)
+    return listed([code(each.split) for each in data.splits if split_name(each.pool)[1] == second])
+
+
+def _second_purpose(data: SubDataset) -> str:
+    second = _second_palette(data)
+    if not second:
+        return "It is what a test on other combinations, made with --test-palette, is held against."
+    return (
+        f"{_second_splits(data)} show those of {code(second)}: to see whether a model that was trained on "
+        "the former can handle the latter, as CLEVR's CoGenT does with its conditions A and B."
+    )
 
 
 def _composition(data: SubDataset) -> str:
@@ -171,13 +186,35 @@ def _diversity(data: SubDataset) -> str:
 
 
 def _seen(data: SubDataset) -> str:
-    """A table of the palette's values: how many objects of the first split have each combination."""
+    """Tables of the palette's values: how many objects have each combination, in train and second tests."""
     palette = data.palette
     if palette is None or len(palette.types) != 2 or not data.splits:
         return ""
-    shown = next((each for each in data.splits if each.split not in ("complex_ood", "minimal_ood")), None)
-    if shown is None:
+    trained_on = next(
+        (each for each in data.splits if each.split not in ("complex_ood", "minimal_ood")), None
+    )
+    if trained_on is None:
         return ""
+    text = (
+        f"Objects in the pictures of {code(trained_on.split)} with each combination of "
+        f"{listed([escape(kind) for kind in palette.types])}; what is empty never occurs in them."
+    )
+    if palette.held_out is not None:
+        text += (
+            " Questions of all splits name no combination that is empty, nor a value that has none, but for "
+            "the pair out of distribution. Of the four pictures at a place of the minimal sets three or all "
+            "show what was seen; the fourth shows the pair, or is left out."
+        )
+    parts = [text, _combinations(data, palette, trained_on)]
+    second = _second_palette(data) if data.hop.pair is None else ""
+    other = next((each for each in data.splits if split_name(each.pool)[1] == second), None)
+    if second and other is not None:
+        parts += [f"The same of {code(other.split)}:", _combinations(data, palette, other)]
+    return "\n\n".join(["## What was seen?", *parts])
+
+
+def _combinations(data: SubDataset, palette: Palette, shown: SplitStats) -> str:
+    """The palette's first type down, its second across: objects of a split with each combination."""
     first, second = palette.types
     values = [data.made_with.attributes[kind] for kind in palette.types]
 
@@ -187,18 +224,7 @@ def _seen(data: SubDataset) -> str:
         return held_out if not n else f"{number(n)} {held_out}".strip()
 
     rows = [(escape(a), *(cell(a, b) for b in values[1])) for a in values[0]]
-    head = [f"{escape(first)}, {escape(second)}", *map(escape, values[1])]
-    text = (
-        f"Objects in the pictures of {code(shown.split)} with each combination of {first} and {second}; what "
-        "is empty never occurs."
-    )
-    if palette.held_out is not None:
-        text += (
-            " Questions of all splits name no combination that is empty, nor a value that has none, but for "
-            "the pair out of distribution. Of the four pictures at a place of the minimal sets three or all "
-            "show what was seen; the fourth shows the pair, or is left out."
-        )
-    return f"## What was seen?\n\n{text}\n\n{table(head, rows)}"
+    return table([f"{escape(first)}, {escape(second)}", *map(escape, values[1])], rows)
 
 
 def _sorted_pair(a: tuple[str, str], b: tuple[str, str]) -> tuple[tuple[str, str], tuple[str, str]]:
@@ -235,53 +261,16 @@ def _why_they_differ(data: SubDataset) -> str:
 
 
 def _compared(data: SubDataset) -> str:
-    """The in-distribution and out-of-distribution complex sets beside each other."""
-    iid, ood, train = (data.split(name) for name in ("complex_iid", "complex_ood", "train"))
-    columns = [each for each in (train, iid, ood) if each is not None]
-    if data.hop.pair is None or not columns:
+    """The sets of whole scenes beside each other: in- and out-of-distribution, or train and its tests."""
+    columns = [each for each in data.splits if not each.split.startswith("minimal")]
+    if not columns:
         return ""
-    parts = [
-        "## How do in- and out-of-distribution sets differ beyond the pair?",
-        _why_they_differ(data),
-        "Objects a picture (share of the pictures):",
-        _histograms(columns, lambda each: each.objects, _span(columns, lambda each: each.objects)),
-        "Words a question and functions a program:",
-        table(
-            ["", *(code(each.split) for each in columns)],
-            [
-                ("words, mean", *(decimal(mean(each.words)) for each in columns)),
-                ("words, 5th percentile", *(percentile(each.words, 0.05) for each in columns)),
-                ("words, 95th percentile", *(percentile(each.words, 0.95) for each in columns)),
-                ("words, most", *(max(each.words, default=0) for each in columns)),
-                ("functions, mean", *(decimal(mean(each.functions)) for each in columns)),
-                ("functions, most", *(max(each.functions, default=0) for each in columns)),
-                ("objects a picture, mean", *(decimal(mean(each.objects)) for each in columns)),
-                ("families that occur", *(len(each.families) for each in columns)),
-            ],
-        ),
-        "Values (share of the objects in the split's pictures; within each type they add up to 100%):",
-        table(
-            ["value", *(code(each.split) for each in columns)],
-            [
-                (
-                    escape(f"{kind} {value}"),
-                    *(percent(each.values.get(value, 0) / max(each.n_objects, 1)) for each in columns),
-                )
-                for kind, values in data.made_with.attributes.items()
-                for value in values
-            ],
-        ),
-    ]
-    if iid is not None and ood is not None:
-        parts.append(
-            "Total variation distance between `complex_iid` and `complex_ood` (0: alike, 1: nothing in "
-            "common; in brackets about what chance gives at these sizes): "
-            f"objects a picture {_distance(iid.objects, ood.objects)}, "
-            f"values {_distance(iid.values, ood.values)}, "
-            f"families {_distance(iid.families, ood.families)}, "
-            f"answers {_distance(iid.answers, ood.answers)}, "
-            f"words a question {_distance(iid.words, ood.words)}."
-        )
+    if data.hop.pair is None:
+        parts = ["## How do its splits differ?", *_why_plain_ones_differ(data)]
+    else:
+        parts = ["## How do in- and out-of-distribution sets differ beyond the pair?", _why_they_differ(data)]
+    parts += pictures_and_lengths(columns, data.made_with.attributes, data.hop.pair or ())
+    parts += [distances(a, b) for a, b in _beside(data)]
     if data.families_never:
         parts.append(
             f"{len(data.families_never)} of the {len(data.families)} families can never mention the pair, "
@@ -291,27 +280,23 @@ def _compared(data: SubDataset) -> str:
     return "\n\n".join(parts)
 
 
-def _distance(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> str:
-    return f"{decimal(total_variation(a, b))} ({decimal(total_variation_by_chance(a, b))})"
+def _beside(data: SubDataset) -> Iterator[tuple[SplitStats, SplitStats]]:
+    """Splits of which it is said how far apart they are."""
+    for a, b in (("complex_iid", "complex_ood"), ("train", "test"), ("test", "test_b")):
+        first, second = data.split(a), data.split(b)
+        if first is not None and second is not None:
+            yield first, second
 
 
-def _span(columns: Sequence[SplitStats], histogram: Histogram) -> range:
-    values = [value for each in columns for value in histogram(each)]
-    return range(min(values, default=0), max(values, default=-1) + 1)
-
-
-def _histograms(columns: Sequence[SplitStats], histogram: Histogram, values: Sequence[int]) -> str:
-    rows = [
-        (
-            str(value),
-            *(
-                percent(histogram(each).get(value, 0) / max(sum(histogram(each).values()), 1))
-                for each in columns
-            ),
+def _why_plain_ones_differ(data: SubDataset) -> Iterator[str]:
+    second = _second_palette(data)
+    if second:
+        yield (
+            f"{_second_splits(data)} show the combinations of {code(second)}, the others those of "
+            f"{code(data.hop.palette)}; in all else they are drawn alike."
         )
-        for value in values
-    ]
-    return table(["", *(code(each.split) for each in columns)], rows)
+    else:
+        yield "They are drawn alike, from pools of their own; what differs is chance."
 
 
 def _baselines(data: SubDataset) -> str:
@@ -351,6 +336,8 @@ def _baselines(data: SubDataset) -> str:
             ),
             "Answers (share of the questions):",
             table(["answer", *(code(each.split) for each in data.splits)], shares),
+            "What is asked for (share of the questions):",
+            asked_for(data.splits),
         ]
     )
 
@@ -380,6 +367,8 @@ def _relations(data: SubDataset) -> str:
             "it for each of its relations (`relation_needed`). A model that ignores relations gets the "
             "others right.",
             table(["split", "questions with a relation", "of all", "every relation needed"], rows),
+            "Relations that questions name (share of the questions), and how many spatial ones one names:",
+            relations_named(data.splits),
         ]
     )
 
@@ -391,8 +380,13 @@ def _shared(data: SubDataset) -> str:
             "## What is shared?",
             "A picture is made once for all sub-datasets of the folder; `image_idxs` is the scene's index "
             "in its pool, the same in every sub-dataset and release. No picture is in both a train and a "
-            "test split, and none in both complex sets. The two minimal sets share a pool, and pictures, "
-            "as in the paper.",
+            "test split"
+            + (
+                "."
+                if data.hop.pair is None
+                else ", and none in both complex sets. The two minimal sets share a pool, and pictures, "
+                "as in the paper."
+            ),
             table(["split", "pictures", "used by another sub-dataset of this folder too"], rows),
         ]
     )
@@ -408,22 +402,31 @@ def _checked(data: SubDataset) -> str:
     )
 
 
-def _uses(hop: Hop) -> str:
-    tuning = (
-        "Tune on this dataset's `val`."
-        if hop.pair is None
-        else "There is no validation split: tune on the sub-dataset `none` or on CLEVR, never on these tests."
-    )
+def _uses(data: SubDataset) -> str:
+    train = "Train a model on a train set of this folder, or on its first so many questions, and "
+    if data.hop.pair is not None:
+        how = (
+            f"{train}report its accuracy on the test sets of the same pair: out-of-distribution minus "
+            "in-distribution is the systematicity gap. There is no validation split: tune on the "
+            "sub-dataset `none` or on CLEVR, never on these tests."
+        )
+    elif _second_palette(data):
+        how = (
+            f"{train}report its accuracy on `test` and `test_b`: the second minus the first is what unseen "
+            "combinations cost. Tune on `val`, which shows what was trained on; `val_b` tells of "
+            "the other combinations, and tuning on it spoils the comparison."
+        )
+    else:
+        how = f"{train}report its accuracy on `test`. Tune on `val`."
+    where = "its splits (they may have met the pair)" if data.hop.pair is not None else "its splits"
+    minimal = ", and do not count the two minimal sets as new pictures" if data.hop.pair is not None else ""
     return "\n\n".join(
         [
             "## What is it for, and what not?",
-            "It is a diagnostic. Train a model on a train set of this folder, or on its first so many "
-            "questions, and report its accuracy on the test sets of the same pair: out-of-distribution "
-            f"minus in-distribution is the systematicity gap. {tuning}",
-            "It says nothing about models that were not trained on its splits (they may have met the "
-            "pair), nor about the real world: scenes are synthetic, the vocabulary is tiny, the English is "
-            "made from templates. Do not train on the test sets, and do not count the two minimal sets as "
-            "new pictures.",
+            f"It is a diagnostic. {how}",
+            f"It says nothing about models that were not trained on {where}, nor about the real world: "
+            "scenes are synthetic, the vocabulary is tiny, the English is made from templates. Do not train "
+            f"on the test sets{minimal}.",
         ]
     )
 
@@ -527,10 +530,21 @@ def _families(data: SubDataset) -> str:
     )
 
 
-def _plots(data: SubDataset) -> str:
-    links = [f"[{escape(name)}](../../plots/{data.hop.name}/{name})" for name in data.plots]
-    there = f" Those that were here when this was written: {listed(links)}." if links else ""
-    return (
-        "## More numbers and plots\n\n`clevrhope stats` shows all of this, and pairs of values and relations "
-        f"too, beside another dataset or CLEVR; with `--plots` it draws them.{there}"
-    )
+PLOTS_HEADING = "## More numbers and plots"
+"""Begins a datasheet's last section, the one that drawing plots replaces."""
+
+
+def with_plots(sheet: str, names: Sequence[str]) -> str:
+    """A datasheet with other plots than it has: files of the folder `plots` beside it, "" for none."""
+    return sheet.partition(PLOTS_HEADING)[0] + _plots(names) + "\n"
+
+
+def _plots(names: Sequence[str]) -> str:
+    parts = [
+        PLOTS_HEADING,
+        "`clevrhope stats` shows all of this, and pairs of values too, beside another dataset or CLEVR. With "
+        "`--datasheet` it draws plots into this datasheet"
+        + (", as it did:" if names else "; there are none yet, or what they showed has changed since."),
+    ]
+    parts += [f"![{escape(name.partition('.')[0])}](plots/{name})" for name in names]
+    return "\n\n".join(parts)

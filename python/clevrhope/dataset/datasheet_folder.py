@@ -43,14 +43,18 @@ def folder_datasheet(data: WholeDataset) -> str:
         "files of this folder. Each sub-dataset has a datasheet of its own, with its distributions, "
         "baselines and limits.",
         "## Why was it made, and by whom?",
-        f"To measure systematic generalisation in visual question answering. It follows {PAPER}: for each "
-        "held-out pair of attribute values a train set in which the pair never occurs, in pictures or in "
-        "words, and four test sets. Whoever ran clevrhope with the settings below made it; no funding is "
+        f"To measure systematic generalisation in visual question answering. It follows {PAPER}"
+        + (
+            ": for each held-out pair of attribute values a train set in which the pair never occurs, in "
+            "pictures or in words, and four test sets. "
+            if held_out
+            else ", but holds no pair out. "
+        )
+        + "Whoever ran clevrhope with the settings below made it; no funding is "
         "recorded. It differs from the paper's own release in its scenes: all are sampled and rendered anew "
         "(part of the paper's train pictures are CLEVR's), and phrasings are those of the templates below.",
         "## What is in it?",
-        f"{number(len(held_out))} held-out pair{'s' if len(held_out) != 1 else ''}"
-        f"{' and a dataset with nothing held out' if len(held_out) < len(data.hops) else ''}; "
+        f"{_contents(len(held_out), len(data.hops) - len(held_out))}; "
         f"{data.n_answers} possible answers; no person, nothing private, nothing offensive.",
         _sub_datasets(data),
         _files(data),
@@ -58,6 +62,12 @@ def folder_datasheet(data: WholeDataset) -> str:
         made_with(data.made_with),
     ]
     return "\n\n".join(parts) + "\n"
+
+
+def _contents(n_pairs: int, n_plain: int) -> str:
+    pairs = f"{number(n_pairs)} held-out pair{'s' if n_pairs != 1 else ''}"
+    plain = "a dataset with nothing held out" if n_plain == 1 else f"{n_plain} with nothing held out"
+    return " and ".join([pairs] * bool(n_pairs) + [plain] * bool(n_plain)).capitalize()
 
 
 def _sub_datasets(data: WholeDataset) -> str:

@@ -74,8 +74,8 @@ class Layout:
         return self.hop(hop) / "DATASHEET.md"
 
     def plots(self, hop: str) -> Path:
-        """The folder of a sub-dataset's plots, where somebody drew them into the dataset's own folder."""
-        return self.root / "plots" / hop
+        """The folder of the plots in a sub-dataset's datasheet, where somebody had them drawn."""
+        return self.hop(hop) / "plots"
 
     def relative(self, path: Path) -> str:
         """The name of a file in the manifest: its path below the root, with forward slashes."""

@@ -1,4 +1,4 @@
-"""Measured groups in, PNG plots out: FOLDER/<group>/<kind>.png, the same names and bytes every time.
+"""Measured groups in, PNG plots out, in a folder for each: <kind>.png, the same names and bytes every time.
 
 Plots show the sets with whole scenes; the one-object sets, whose pictures and questions are all of one kind,
 join in where there is something to see. Colours belong to splits and are the same in every plot.
@@ -62,20 +62,33 @@ def check_plots() -> None:
         ) from error
 
 
-def write_plots(folder: Path, sheets: Sequence[Sheet]) -> list[Path]:
-    """Draws every kind of plot for every group; gives the files.
+def check_outside(plots: Path, dataset: Path) -> None:
+    """Passes for a folder of plots that is not within the dataset's, whose manifest lists all its files.
+
+    Raises:
+        ConfigError: it is.
+    """
+    within = dataset.resolve()
+    if (dataset / "manifest.json").is_file() and within in (plots.resolve(), *plots.resolve().parents):
+        raise ConfigError(
+            f"{plots}: within the dataset's folder, where files in no list go stale; take another folder, or "
+            "--datasheet, which puts plots into the datasheets"
+        )
+
+
+def write_plots(folder: Path, sheet: Sheet) -> list[Path]:
+    """Draws every kind of plot of a group into a folder of its own; gives the files.
 
     Raises:
         DatasetError: no place or no permission.
     """
     written = []
-    for sheet in sheets:
-        for kind, draw in PLOTS.items():
-            content = draw(sheet)
-            if content is not None:
-                path = folder / sheet.group / f"{kind}.png"
-                write_whole(path, content)
-                written.append(path)
+    for kind, draw in PLOTS.items():
+        content = draw(sheet)
+        if content is not None:
+            path = folder / f"{kind}.png"
+            write_whole(path, content)
+            written.append(path)
     return written
 
 

@@ -1,0 +1,43 @@
+"""A folder and its manifest in, the plots of its datasheets out: which there are, and without stale ones.
+
+Plots are drawn when somebody asks for them (`clevrhope stats --datasheet`), so that a folder's bytes do not
+depend on whether matplotlib is installed. The manifest lists them as it does all files. Those of a pair are
+dropped as soon as one of its splits is written anew, since they show what was there before.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from clevrhope.atomic import disk_errors
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest
+
+
+def listed_plots(layout: Layout, manifest: Manifest, hop: str) -> list[str]:
+    """Names of a pair's plots in the manifest, sorted."""
+    begin = f"{layout.relative(layout.plots(hop))}/"
+    return sorted(name.removeprefix(begin) for name in manifest.files if name.startswith(begin))
+
+
+def without_plots(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
+    """Removes a pair's plots; gives the manifest without them."""
+    sweep_plots(layout, hop, keep=())
+    begin = f"{layout.relative(layout.plots(hop))}/"
+    files = {name: each for name, each in manifest.files.items() if not name.startswith(begin)}
+    return replace(manifest, files=files)
+
+
+def sweep_plots(layout: Layout, hop: str, *, keep: Sequence[str]) -> None:
+    """Removes the plots in a pair's folder, but those of these names: a run that was killed may leave some.
+
+    Raises:
+        DatasetError: no permission to.
+    """
+    folder = layout.plots(hop)
+    for path in sorted(folder.glob("*.png")):
+        if path.name not in keep:
+            with disk_errors(path):
+                path.unlink()
+    with suppress(OSError):
+        folder.rmdir()  # only where it is empty, or is there at all

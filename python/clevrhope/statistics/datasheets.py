@@ -1,0 +1,66 @@
+"""A finished dataset's folder in, its datasheets with plots of what is in it out."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from clevrhope.atomic import record, write_whole
+from clevrhope.dataset.datasheet import with_plots
+from clevrhope.dataset.datasheet_plots import without_plots
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.lock import locked
+from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
+from clevrhope.errors import DatasetError
+from clevrhope.progress import Progress, Silent
+from clevrhope.statistics.compare import measure_folder
+from clevrhope.statistics.plots import check_plots, write_plots
+
+
+def draw_into_datasheets(
+    root: Path, *, hops: Sequence[str] = (), progress: Progress | None = None
+) -> list[Path]:
+    """Draws the plots of some pairs, or of all, into their datasheets; gives the plots' files.
+
+    They lie in `plots` beside each datasheet and in the manifest. The next build keeps those of a pair
+    whose questions stay, and drops the others.
+
+    Raises:
+        ConfigError: matplotlib is missing, or a pair is not in the folder.
+        DatasetError: no dataset, one that is not finished, or files that cannot be read or written.
+    """
+    check_plots()
+    shown = progress or Silent()
+    layout = Layout(root)
+    _finished(root)
+    with locked(root):
+        manifest = _finished(root)
+        sheets = measure_folder(root, hops=hops, progress=shown)
+        # Until the manifest has the new checksums the folder is not whole; a build would mend it.
+        write_manifest(layout.manifest, replace(manifest, complete=False))
+        written = []
+        with shown.stage("Drawing", total=len(sheets), unit="pairs") as advance:
+            for sheet in sheets:
+                manifest = without_plots(layout, manifest, sheet.group)
+                plots = write_plots(layout.plots(sheet.group), sheet)
+                path = layout.hop_datasheet(sheet.group)
+                text = with_plots(path.read_text("utf-8"), [plot.name for plot in plots])
+                write_whole(path, text.encode())
+                manifest = manifest.with_files({layout.relative(f): record(f) for f in (path, *plots)})
+                written += plots
+                advance(1)
+        write_manifest(layout.manifest, manifest)
+    return written
+
+
+def _finished(root: Path) -> Manifest:
+    manifest = read_manifest(Layout(root).manifest)
+    if manifest is None:
+        raise DatasetError(
+            f"{root}: no dataset of clevrhope (no manifest.json), so no datasheet to draw into; "
+            "--plots FOLDER takes any dataset"
+        )
+    if manifest.shard is not None:
+        raise DatasetError(f"{root}: a part has no datasheet; join the parts with clevrhope merge first")
+    if not manifest.complete:
+        raise DatasetError(f"{root}: not finished yet; run the same build again, then draw")
+    return manifest
