@@ -124,7 +124,7 @@ def provenance() -> Provenance:
         software_version="0.1.0",
         seed=7,
         world={"fingerprint": "abc", "constraints": {"max_objects": 10}},
-        attributes={"color": ["red", "blue"]},
+        attributes={"color": ["red", "blue"], "material": ["rubber"], "shape": ["cube", "cylinder"]},
         templates={"folder": "a|b"},
         rendering=None,
         image_files=(),
@@ -150,6 +150,7 @@ def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
     assert "1 of the 2 families can never mention the pair" in sheet
     assert "by analysis: `one_hop.json` 3." in sheet
     assert "| color red | 66.7% |" in sheet
+    assert "| rubber cylinder, held out |" in sheet
     assert r"no \<leak\>" in sheet
     assert "| 1 `one_hop.json` 3 | 3 |" in sheet
     assert "| max\\_objects | 10 |" in sheet
