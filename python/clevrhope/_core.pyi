@@ -15,6 +15,7 @@ __all__ = [
     "AbsentReader",
     "AuditReader",
     "AuditScenes",
+    "CountingPool",
     "MinimalPool",
     "PoolScan",
     "ProgramTokens",
@@ -442,7 +443,7 @@ class MinimalPool:
     """
 
     def __new__(cls, world: World, *, pair: _Pair) -> MinimalPool:
-        """The pool of the types of a pair, and which of its pictures show the pair.
+        """The pool of the types of a pair, and which of its pictures show the pair; of a single value, too.
 
         Raises:
             SplitError: not values of different types, or a type with one value.
@@ -469,7 +470,7 @@ class MinimalPool:
 
     @property
     def corners(self) -> int:
-        """Pictures of a place: 4 for a pair."""
+        """Pictures of a place: 4 for a pair, 2 for a single value."""
 
     def has_pair(self, place: int) -> bool:
         """Whether a place's grid holds the held-out values."""
@@ -490,6 +491,39 @@ class MinimalPool:
         Raises:
             SplitError: no template asks for existence alone.
             IndexError: there is no such place.
+        """
+
+@final
+class CountingPool:
+    """The pool of sets of six pictures in which 0, 1, ... 5 of five objects have a value of a type.
+
+    Scene `(set * values of the type + value) * pictures + objects with the value`.
+    """
+
+    def __new__(cls, world: World, *, value: tuple[str, str]) -> CountingPool:
+        """The pool of the type of (type, value), and which of its sets count the value.
+
+        Raises:
+            SplitError: no such value, or a type with one value.
+        """
+
+    @property
+    def name(self) -> str:
+        """`counting_<type>`, the name under which `sample_scenes` gives its scenes."""
+
+    @property
+    def pictures(self) -> int:
+        """Pictures of a set: 6."""
+
+    @property
+    def positions(self) -> list[tuple[float, float]]:
+        """X and y of the five objects, in Blender units, the same in every picture."""
+
+    def questions(self, templates: Templates, *, seed: int, first: int, n: int) -> QuestionBatch:
+        """The questions of n sets from set `first` on: each set's pictures in order, asked the same.
+
+        Raises:
+            SplitError: no template asks for a count alone, or more sets than a pool has room for.
         """
 
 @final

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from clevrhope.errors import ConfigError
+from clevrhope.hops import Hop
 from clevrhope.images.settings import RenderSettings
 
 _Table = TypeVar("_Table", "Sizes", RenderSettings)
@@ -33,6 +34,9 @@ PAIR_SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_oo
 
 PLAIN_SPLITS = ("train", "val", "test")
 """Splits of `none`, the dataset that holds nothing out."""
+
+PRELIM_SPLITS = ("existence", "counting")
+"""Splits of a value that is asked for alone."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +71,10 @@ SECOND_STREAMS: Mapping[str, StreamSplit] = {
 """Splits of `none` on the pools of a second palette, as large as those of the first: CoGenT's condition B."""
 
 
+ZERO_IS_ALL = ("minimal_copies", "minimal_places", "prelim_existence")
+"""Sizes of sets that have an end, of which 0 means the whole."""
+
+
 @dataclass(frozen=True)
 class Sizes:
     """Questions a split; minimal splits are counted in places (position, rotation, camera, lights)."""
@@ -80,10 +88,14 @@ class Sizes:
     """Places of each grid and combination; 0 for as many as the paper has (40, 20, 5 or 2)."""
     minimal_places: int = 0
     """The first so many places only; 0 for all of them."""
+    prelim_existence: int = 0
+    """Groups of two one-object pictures for each value that is asked for alone; 0 for all that there are."""
+    prelim_counting: int = 100
+    """Sets of six five-object pictures for each such value. The paper does not say how many it has."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
-            least = 0 if each.name.startswith("minimal_") else 1
+            least = 0 if each.name in ZERO_IS_ALL else 1
             number = getattr(self, each.name)
             if number < least:
                 raise ConfigError(f"sizes.{each.name} is {number}; expected a whole number from {least}")
@@ -123,11 +135,30 @@ class Config:
 PRESETS: Mapping[str, Config] = {
     "demo": Config(
         "demo",
-        Sizes(train=162, complex_iid=72, complex_ood=12, val=72, test=72, minimal_copies=1, minimal_places=6),
+        Sizes(
+            train=162,
+            complex_iid=72,
+            complex_ood=12,
+            val=72,
+            test=72,
+            minimal_copies=1,
+            minimal_places=6,
+            prelim_existence=3,
+            prelim_counting=2,
+        ),
     ),
     "small": Config(
         "small",
-        Sizes(train=5_600, complex_iid=1_200, complex_ood=150, val=1_200, test=1_200, minimal_copies=1),
+        Sizes(
+            train=5_600,
+            complex_iid=1_200,
+            complex_ood=150,
+            val=1_200,
+            test=1_200,
+            minimal_copies=1,
+            prelim_existence=20,
+            prelim_counting=10,
+        ),
     ),
     "paper": Config(
         "paper",
@@ -151,6 +182,7 @@ def resolve_config(
     file: Path | None = None,
     train_questions: int | None = None,
     test_questions: int | None = None,
+    prelim_sets: int | None = None,
     samples: int | None = None,
     images: str | None = None,
     question_json: bool | None = None,
@@ -160,7 +192,8 @@ def resolve_config(
 ) -> Config:
     """Puts preset, file and command-line choices together; None means not chosen.
 
-    `test_questions` is the number of questions of each complex (or val and test) split.
+    `test_questions` is the number of questions of each complex (or val and test) split, `prelim_sets` that of
+    groups and of sets for each value that is asked for alone.
 
     Raises:
         ConfigError: an unknown preset, key or value; names the file and the place in it.
@@ -175,6 +208,9 @@ def resolve_config(
     if test_questions is not None:
         n = _positive("--test-questions", test_questions)
         sizes = replace(sizes, complex_iid=n, complex_ood=n, val=n, test=n)
+    if prelim_sets is not None:
+        n = _positive("--prelim-sets", prelim_sets)
+        sizes = replace(sizes, prelim_existence=n, prelim_counting=n)
     rendering = config.rendering
     if samples is not None:
         rendering = rendering.with_samples(_positive("--samples", samples))
@@ -190,9 +226,11 @@ def resolve_config(
     )
 
 
-def splits_of(pair: object | None) -> tuple[str, ...]:
-    """The splits of a pair, or of `none` (no pair)."""
-    return PLAIN_SPLITS if pair is None else PAIR_SPLITS
+def splits_of(hop: Hop) -> tuple[str, ...]:
+    """The splits of a pair, of `none`, or of a value that is asked for alone."""
+    if hop.value is not None:
+        return PRELIM_SPLITS
+    return PLAIN_SPLITS if hop.pair is None else PAIR_SPLITS
 
 
 def check_splits(names: Sequence[str]) -> tuple[str, ...]:
@@ -201,7 +239,7 @@ def check_splits(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         ConfigError: no such split.
     """
-    known = tuple(dict.fromkeys((*PAIR_SPLITS, *PLAIN_SPLITS)))
+    known = tuple(dict.fromkeys((*PAIR_SPLITS, *PLAIN_SPLITS, *PRELIM_SPLITS)))
     for name in names:
         if name not in known:
             raise ConfigError(

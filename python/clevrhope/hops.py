@@ -1,7 +1,8 @@
-"""Names of held-out pairs in, attribute values out: the paper's 29, any other pair, wider ones, and none.
+"""Names of held-out pairs in, attribute values out: the paper's 29, any other, wider ones, none; one value.
 
 A HOP ("held-out pair") is two values of two attribute types that never meet in one object of a train set. A
-wider conjunction, of three or four types, is held out in the same way and called a pair too.
+wider conjunction, of three or four types, is held out in the same way and called a pair too. A preliminary
+sub-dataset, `prelim_cyan`, asks for a single value, to see that a model knows it before pairs are held out.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,12 @@ from clevrhope.palettes import MARK, is_palette_name, read_diversity
 
 NONE = "none"
 """The name of the dataset that holds nothing out."""
+
+PRELIM = "prelim"
+"""What the name of a preliminary sub-dataset begins with, and what its value's name follows."""
+
+ALL = "all"
+"""Where preliminary sub-datasets are named by their values: every value of the vocabulary."""
 
 NAME_ORDER = ("size", "material", "color", "shape")
 """The types' order in a pair's name, as the paper has it: large_rubber, rubber_cyan, cyan_cylinder."""
@@ -57,7 +64,7 @@ CLEVR_VALUES: Mapping[str, int] = {"size": 2, "color": 8, "material": 2, "shape"
 
 @dataclass(frozen=True)
 class Hop:
-    """A held-out pair, or (with no pair) the dataset that holds nothing out."""
+    """A held-out pair, a value that is asked for alone, or (with neither) a dataset with nothing held out."""
 
     name: str
     pair: tuple[tuple[str, str], ...] | None
@@ -66,6 +73,13 @@ class Hop:
     """Combinations of the types' values, the pair itself included; 0 when nothing is held out."""
     palette: str = ""
     """What follows a hyphen in the name: the palette of its pools; "" where all combinations occur."""
+    value: tuple[str, str] | None = None
+    """(type, value) of a preliminary sub-dataset, which holds nothing out."""
+
+    @property
+    def asked(self) -> tuple[tuple[str, str], ...]:
+        """What minimal sets, or preliminary ones, ask for: the pair, or the value; nothing of `none`."""
+        return self.pair or (() if self.value is None else (self.value,))
 
     @property
     def pools(self) -> str:
@@ -80,13 +94,18 @@ class Hop:
 
     @property
     def words(self) -> str:
-        """The pair as one reads it: "rubber cylinder"."""
-        return "nothing" if self.pair is None else " ".join(value for _, value in self.pair)
+        """The pair, or the value, as one reads it: "rubber cylinder"."""
+        return " ".join(value for _, value in self.asked) or "nothing"
+
+    @property
+    def title(self) -> str:
+        """What it is, in two words or three: "rubber cylinder held out", "cyan alone"."""
+        return f"{self.words} held out" if self.value is None else f"{self.words} alone"
 
     @property
     def corners(self) -> int:
-        """Pictures of a group of a minimal set: each value kept or changed; 0 where nothing is held out."""
-        return 0 if self.pair is None else 2 ** len(self.pair)
+        """Pictures of a group of a minimal set: each value kept or changed; 0 where none is asked for."""
+        return 2 ** len(self.asked) if self.asked else 0
 
 
 def paper_hops() -> tuple[Hop, ...]:
@@ -109,7 +128,8 @@ def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -
 
     Names are "rubber_cylinder", "cylinder_rubber", "none", with more values "metal_red_cube", or with their
     types "color=red,shape=cube,material=metal". The order of the values is free; the pair's name is always
-    the canonical one. A palette can follow after a hyphen: "cyan_cylinder-d8", "none-CoGenT_A".
+    the canonical one. A palette can follow after a hyphen: "cyan_cylinder-d8", "none-CoGenT_A". A value alone
+    is "prelim_cyan".
     `attribute_types` lists each type with its values, as `World.attribute_types` does.
 
     Raises:
@@ -118,15 +138,43 @@ def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -
     base, mark, palette = name.partition(MARK)
     type_of = {value: kind for kind, values in attribute_types for value in values}
     if mark and is_palette_name(palette) and not any(_cuts(name, type_of)):
-        return parse_hop(base, attribute_types).limited(palette)
+        hop = parse_hop(base, attribute_types)
+        if hop.value is not None:
+            raise ConfigError(f'HOP "{name}": {base} asks for a value alone, which no palette limits')
+        return hop.limited(palette)
     if name == NONE:
         return Hop(NONE, None, 0)
     if "=" in name:
         return _pair(name, _typed_values(name, dict(attribute_types)), attribute_types)
+    if name.startswith(f"{PRELIM}_") and PRELIM not in type_of:
+        return _prelim(name.removeprefix(f"{PRELIM}_"), attribute_types)
     for values in sorted(_cuts(name, type_of), key=len):
         if len(values) > 1:
             return _pair(name, [(type_of[value], value) for value in values], attribute_types)
     raise ConfigError(f'HOP "{name}": {_complaint(name, type_of, attribute_types)}')
+
+
+def prelim_hops(
+    names: Sequence[str], attribute_types: Sequence[tuple[str, Sequence[str]]]
+) -> tuple[Hop, ...]:
+    """The preliminary sub-datasets of some values, or of all of a vocabulary's for the name "all".
+
+    Raises:
+        ConfigError: no such value; says which was probably meant.
+    """
+    values = [value for _, of_kind in attribute_types for value in of_kind]
+    asked = [each for name in names for each in (values if name == ALL and ALL not in values else [name])]
+    return tuple(_prelim(name, attribute_types) for name in dict.fromkeys(asked))
+
+
+def _prelim(value: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -> Hop:
+    for kind, values in attribute_types:
+        if value in values:
+            return Hop(f"{PRELIM}_{value}", None, 0, value=(kind, value))
+    known = [each for _, values in attribute_types for each in values]
+    near = get_close_matches(value, known, n=1, cutoff=0.6)
+    hint = f' (did you mean "{near[0]}"?)' if near else ""
+    raise ConfigError(f'--prelim: no value "{value}"{hint}; known: {", ".join(known)}, or {ALL}')
 
 
 def _typed_values(name: str, values_of: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:

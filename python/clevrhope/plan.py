@@ -20,6 +20,7 @@ import numpy.typing as npt
 from clevrhope.build.engine import MinimalPool
 from clevrhope.build.minimal import first_places
 from clevrhope.build.pictures import missing_pictures
+from clevrhope.build.prelim import PICTURES_OF_A_SET
 from clevrhope.build.request import Job, Request, Resolved, resolve
 from clevrhope.build.run import open_renderer
 from clevrhope.build.text import questions_of, scenes_in_use, stream_of
@@ -127,7 +128,7 @@ def make_plan(request: Request) -> Plan:
         ClevrhopeError: as `build` would.
     """
     resolved = resolve(request)
-    streamed = [job for job in resolved.jobs if not job.minimal]
+    streamed = [job for job in resolved.jobs if job.unit == "questions"]
     exact = sum(job.goal for job in streamed) <= COUNTED
     used = _counted(resolved) if exact else None
     splits = [_split_plan(job, resolved, used) for job in resolved.jobs]
@@ -242,14 +243,22 @@ _NONE: Ints = np.zeros(0, dtype=np.int32)
 
 def _counted(resolved: Resolved) -> dict[Job, Ints]:
     """Makes every split in memory; keeps which pictures it uses."""
-    return {
-        job: np.unique(np.concatenate([batch.arrays.image_idxs for batch in questions_of(job, resolved)]))
-        for job in resolved.jobs
-    }
+    return {job: _asked_about(job, resolved) for job in resolved.jobs}
+
+
+def _asked_about(job: Job, resolved: Resolved) -> Ints:
+    """The pictures of a split, each once."""
+    indices: Ints = np.unique(
+        np.concatenate([batch.arrays.image_idxs for batch in questions_of(job, resolved)])
+    )
+    return indices
 
 
 def _split_plan(job: Job, resolved: Resolved, used: Mapping[Job, Ints] | None) -> SplitPlan:
-    questions, pictures = _minimal_counts(job, resolved) if job.minimal else (job.goal, _n_pictures(job))
+    if job.prelim:
+        questions = pictures = PICTURES_OF_A_SET[job.split] * job.goal
+    else:
+        questions, pictures = _minimal_counts(job, resolved) if job.minimal else (job.goal, _n_pictures(job))
     if used is not None:
         pictures = len(used[job])
     return SplitPlan(job.hop.name, job.split, job.pool, questions, pictures)
@@ -325,6 +334,9 @@ def _estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
     scanned: dict[str, int] = {}
     for pool in dict.fromkeys(job.pool for job in resolved.jobs):
         jobs = [job for job in resolved.jobs if job.pool == pool]
+        if jobs[0].prelim:
+            pictures[pool] = len(_by_pool({job: _asked_about(job, resolved) for job in jobs})[pool])
+            continue
         if jobs[0].minimal:
             corners: set[int] = set()
             for job in jobs:
@@ -383,7 +395,7 @@ def _eligible(scene: Mapping[str, Any], job: Job) -> bool:
 
 def _measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
     """Rates of this machine, and why pictures could not be timed."""
-    job = max(resolved.jobs, key=lambda job: job.goal if not job.minimal else 0)
+    job = max(resolved.jobs, key=lambda job: job.goal if job.unit == "questions" else 0)
     began = perf_counter()
     batch = next(iter(questions_of(replace(job, goal=min(job.goal, QUESTIONS_LOOKED_AT)), resolved)))
     questions_per_second = len(batch.arrays) / (perf_counter() - began)

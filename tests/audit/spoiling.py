@@ -51,9 +51,11 @@ class Spoilt:
         with h5py.File(self.h5(split)) as file:
             return file[name][:]
 
-    def arrays(self, split: str, change: Callable[[dict[str, Any]], None]) -> None:
+    def arrays(
+        self, split: str, change: Callable[[dict[str, Any]], None], hop: str = "rubber_cylinder"
+    ) -> None:
         """Changes a split's arrays in memory, then in the file."""
-        with h5py.File(self.h5(split), "r+") as file:
+        with h5py.File(self.h5(split, hop), "r+") as file:
             arrays = {name: file[name][:] for name in file}
             change(arrays)
             for name, values in arrays.items():

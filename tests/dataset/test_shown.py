@@ -213,6 +213,7 @@ def page(question: str, *, sketch: bool = True) -> _Page:
     words = [frozenset({"rubber", "matte"}), frozenset({"cylinder", "cylinders"})]
     hop = HopCards(
         HOP.name,
+        HOP.title,
         HOP.words,
         words,
         frozenset({"red", "shiny"}.union(*words)),

@@ -55,6 +55,8 @@ def check_counts(folder: AuditFolder, advance: Advance) -> Tally:
         _compare(tally, whole_sheet, f"questions of {split.hop.name} {split.name}", n_questions, said)
         if pool != split.pool:
             tally.fault(split.file, None, f"is of pool {pool}, the manifest says", split.pool)
+        if split.is_prelim:
+            _prelim(tally, folder, split, n_questions, int(entry["sets"]))
         if split.is_minimal:
             _minimal(tally, folder, split, n_questions, int(entry["places"]))
         advance(1)
@@ -91,6 +93,23 @@ def _minimal(tally: Tally, folder: AuditFolder, split: SplitPlace, n_questions: 
     wanted = questions * others * copies
     if n_questions != wanted:
         tally.fault(split.file, None, f"not {wanted} questions, as {n_places} places have", n_questions)
+
+
+def _prelim(tally: Tally, folder: AuditFolder, split: SplitPlace, n_questions: int, n_sets: int) -> None:
+    """Two questions a group of existence, of which there are so many at most, and six a set of counting."""
+    tally.n_checked += 1
+    of_each = 2 if split.name == "existence" else 6
+    if n_questions != of_each * n_sets:
+        problem = f"not {of_each * n_sets} questions, as {n_sets} sets have"
+        tally.fault(split.file, None, problem, n_questions)
+    if split.name == "existence":
+        n_values = {kind: len(values) for kind, values in folder.attribute_types}
+        ((kind, _),) = split.hop.asked
+        others = prod(n for each, n in n_values.items() if each != kind)
+        copies = max(1, GROUPS_OF_A_PAIR // (comb(n_values[kind], 2) * others))
+        most = (n_values[kind] - 1) * others * copies
+        if n_sets > most:
+            tally.fault(split.file, None, f"groups, of {most} that there can be", n_sets)
 
 
 def minimal_grids(hop: Hop, values: Mapping[str, object]) -> tuple[int, int, int]:

@@ -39,6 +39,16 @@ class SplitPlace:
         """Whether its pictures come in groups at one place."""
         return self.name.startswith("minimal")
 
+    @property
+    def is_prelim(self) -> bool:
+        """Whether it asks for a value alone, of groups or sets of pictures."""
+        return self.hop.value is not None
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether its questions come in groups of pictures, not in windows that are balanced."""
+        return self.is_minimal or self.is_prelim
+
 
 class AuditFolder:
     """A finished dataset."""

@@ -2,7 +2,7 @@
 
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Tally
-from clevrhope.dataset.leaks import ASKS_FOR_PAIR, LeakCheck, LeakReport
+from clevrhope.dataset.leaks import ONE_SHOWS_IT, LeakCheck, LeakReport
 from clevrhope.progress import Advance
 
 PROGRAMS, PAIR, APART, SAME, GROUPS = "programs", "held-out pair", "apart", "HDF5 and JSON", "minimal answers"
@@ -14,6 +14,7 @@ _LINE_OF = (
     ("does not mention", PAIR),
     ("not seen", PAIR),
     ("of this place", GROUPS),
+    ("of this set", GROUPS),
     ("answers in", GROUPS),
     ("a picture of", PAIR),
 )
@@ -31,14 +32,15 @@ def check_pairs(folder: AuditFolder, check: LeakCheck, advance: Advance) -> list
         PAIR: Tally(
             PAIR,
             "no train or IID picture, program or text holds the pair; every OOD question and complex_ood "
-            "picture does",
+            "picture does; every question on a value alone names it",
             "questions",
         ),
         APART: Tally(APART, "no picture is in two splits of a pair, the minimal ones apart", "pictures"),
         SAME: Tally(SAME, "HDF5, JSON and scene files say the same of every question", "questions"),
         GROUPS: Tally(
             GROUPS,
-            "one picture of each minimal_ood place shows the pair; exactly the others are no",
+            "one picture of each minimal_ood place shows the pair, or of existence the value; exactly the "
+            "others are no; each counting set has the answers 0 to 5",
             "pictures",
         ),
     }
@@ -55,8 +57,8 @@ def _add(lines: dict[str, Tally], report: LeakReport) -> None:
     lines[SAME].n_checked += sum(each.n_questions for each in report.splits if each.has_json)
     lines[APART].n_checked += sum(each.n_pictures for each in report.splits)
     for each in report.splits:
-        lines[PAIR].n_checked += each.n_questions if report.hop.pair else 0
-        lines[GROUPS].n_checked += each.n_pictures if each.split in ASKS_FOR_PAIR[1:] else 0
+        lines[PAIR].n_checked += each.n_questions if report.hop.asked else 0
+        lines[GROUPS].n_checked += each.n_pictures if each.split in (*ONE_SHOWS_IT, "counting") else 0
     for violation in report.violations:
         tally = lines[_line(violation.problem)]
         tally.fault(violation.file, violation.index, violation.problem, violation.value)

@@ -67,6 +67,8 @@ class MinimalSets:
                     self._check_places(split.pool, split.hop)
                     whole.add(split.pool)
                 self._check_split(split)
+        if not self._pools:
+            self._tally.skip("no minimal set is in this folder")
         return self._tally
 
     def _check_places(self, pool: str, hop: Hop) -> None:

@@ -12,7 +12,7 @@ from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks import check_pairs
 from clevrhope.audit.pictures import check_pictures
 from clevrhope.audit.report import Report, Tally
-from clevrhope.audit.scenes import check_scenes, n_minimal_scenes
+from clevrhope.audit.scenes import check_scenes, n_grouped_scenes
 from clevrhope.audit.text import check_templates, check_text
 from clevrhope.dataset.leaks import LeakCheck
 from clevrhope.progress import Advance, Progress, Silent
@@ -57,7 +57,7 @@ def audit(
 
     stage("Comparing checksums", len(opened.manifest.files), "files", partial(check_files, opened))
     stage("Counting", len(opened.splits), "splits", partial(check_counts, opened))
-    stage("Comparing scenes", n_minimal_scenes(opened), "scenes", partial(check_scenes, opened, leaks.pools))
+    stage("Comparing scenes", n_grouped_scenes(opened), "scenes", partial(check_scenes, opened, leaks.pools))
     stage("Reading texts backwards", n_questions, "questions", partial(check_text, opened, leaks.pools))
     stage(
         "Executing programs, looking for leaks",

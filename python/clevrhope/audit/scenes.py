@@ -6,6 +6,7 @@ import numpy as np
 
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.minimal import MinimalSets
+from clevrhope.audit.prelim import PrelimSets
 from clevrhope.audit.report import Tally
 from clevrhope.dataset.audit_scenes import Pools
 from clevrhope.dataset.json_rows import read_list
@@ -19,7 +20,7 @@ COMPLEX = ("complex_iid", "complex_ood")
 
 
 def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Tally]:
-    """No scene twice, in a pool or in two; no picture both trained on and tested on; minimal groups as made.
+    """No scene twice, in a pool or in two; no picture both trained on and tested on; groups as made.
 
     `pools` are the folder's scenes.
 
@@ -35,16 +36,17 @@ def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Ta
         folder.scene_files(pool)  # says which pool has none
     twins = _twins(folder, pools)
     _apart(folder, apart)
-    minimal = MinimalSets(folder)
-    for pool in dict.fromkeys(split.pool for split in folder.splits if split.is_minimal):
+    minimal, prelim = MinimalSets(folder), PrelimSets(folder)
+    for pool in dict.fromkeys(split.pool for split in folder.splits if split.is_grouped):
         for path in folder.scene_files(pool):
             for n, row in enumerate(read_list(path, "scenes")):
                 try:
                     minimal.add(pool, row)
+                    prelim.add(pool, row)
                 except (KeyError, TypeError, ValueError, IndexError) as error:
                     raise DatasetError(f"{path}: scenes[{n}] is no scene of a dataset ({error!r})") from error
                 advance(1)
-    return [twins, apart, minimal.check()]
+    return [twins, apart, minimal.check(), prelim.check()]
 
 
 def _twins(folder: AuditFolder, pools: Pools) -> Tally:
@@ -93,11 +95,11 @@ def _excluded(a: str, b: str) -> bool:
     return (a in TRAINED_ON) != (b in TRAINED_ON) or (a, b) in (COMPLEX, COMPLEX[::-1])
 
 
-def n_minimal_scenes(folder: AuditFolder) -> int:
-    """About how many one-object scenes there are: in each pool as many as its largest split uses, or more."""
+def n_grouped_scenes(folder: AuditFolder) -> int:
+    """About how many scenes of groups there are: in each pool as many as its largest split uses, or more."""
     most: dict[str, int] = {}
     for split in folder.splits:
-        if split.is_minimal:
+        if split.is_grouped:
             pictures = int(folder.manifest.splits[split.hop.name][split.name]["pictures"])
             most[split.pool] = max(most.get(split.pool, 0), pictures)
     return sum(most.values())

@@ -77,6 +77,8 @@ class TextChecks:
             )
         else:
             self.agreement.notes.append("no text has more than one reading")
+        if not self.balance.n_checked:
+            self.balance.skip("no split is balanced over windows")
         return [self.agreement, self.duplicates, self.balance]
 
 
@@ -128,7 +130,7 @@ class _Pass:
             self._agree(split, rows, flags)
             advance(len(rows))
         self._duplicates(split, arrays, digests)
-        if not split.is_minimal:
+        if not split.is_grouped:
             self._balance(split, arrays)
 
     def _agree(self, split: SplitPlace, rows: "_Rows", flags: npt.NDArray[np.uint8]) -> None:
@@ -149,7 +151,7 @@ class _Pass:
         for k in _seen_before(digests ^ (pictures * _MIX)):
             text = self._folder.decode(arrays.tokens("questions", k, 1)[0].tolist())
             tally.fault(split.file, k, f"the same text again on picture {pictures[k]}", text)
-        if split.is_minimal:
+        if split.is_grouped:
             return
         families = arrays.columns["question_families"].astype(np.uint64)
         for k in _seen_before((families << np.uint64(40)) ^ pictures):

@@ -14,6 +14,7 @@ from clevrhope.dataset.contact_sheet import Asked, Card, HopCards, Sheet, SplitC
 from clevrhope.dataset.datasheet import Family, Provenance, SubDataset, sub_datasheet
 from clevrhope.dataset.datasheet_folder import PoolStats, WholeDataset, folder_datasheet
 from clevrhope.dataset.datasheet_plots import listed_plots, sweep_plots
+from clevrhope.dataset.datasheet_prelim import prelim_datasheet
 from clevrhope.dataset.images_h5 import pictures_in, read_pictures, read_png
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
@@ -33,6 +34,7 @@ PICTURES_SHOWN_OF_MANY = 2
 MANY = 3
 PLACES_SHOWN = 2
 PICTURES_OF_A_PLACE = 4
+PICTURES_OF_A_COUNTING_SET = 6
 
 
 def write_vocabulary(resolved: Resolved) -> dict[str, FileRecord]:
@@ -67,7 +69,8 @@ def write_account(
     files = []
     for sub in subs:
         sweep_plots(layout, sub.hop.name, keep=sub.plots)
-        write_whole(layout.hop_datasheet(sub.hop.name), sub_datasheet(sub).encode())
+        sheet = sub_datasheet(sub) if sub.hop.value is None else prelim_datasheet(sub)
+        write_whole(layout.hop_datasheet(sub.hop.name), sheet.encode())
         files.append(layout.hop_datasheet(sub.hop.name))
     whole = _whole_dataset(resolved, manifest, used, subs, scenes_by_split)
     write_whole(layout.datasheet, folder_datasheet(whole).encode())
@@ -238,7 +241,9 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
         )
         for split, entry in manifest.splits[hop.name].items()
     ]
-    return HopCards(hop.name, hop.words, [words(value) for _, value in hop.pair or ()], value_words, splits)
+    return HopCards(
+        hop.name, hop.title, hop.words, [words(value) for _, value in hop.pair or ()], value_words, splits
+    )
 
 
 def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
@@ -261,7 +266,7 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         places = list(dict.fromkeys(index // PICTURES_OF_A_PLACE for index in by_picture))[:PLACES_SHOWN]
         shown = sorted(index for index in by_picture if index // PICTURES_OF_A_PLACE in places)
     else:
-        shown = sorted(list(by_picture)[:n_shown])
+        shown = sorted(list(by_picture)[: max(n_shown, _least_shown(split))])
     pictures = dict(_shown_pictures(layout, pool, shown))
     colours = engine.colours(resolved.config)
     return [
@@ -274,6 +279,10 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         )
         for scene in scenes_of(layout, pool, np.asarray(shown, dtype=np.int32))
     ]
+
+
+def _least_shown(split: str) -> int:
+    return PICTURES_OF_A_COUNTING_SET if split == "counting" else 0
 
 
 def _shown_pictures(layout: Layout, pool: str, indices: Sequence[int]) -> Iterator[tuple[int, str]]:

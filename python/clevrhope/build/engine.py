@@ -12,6 +12,7 @@ import numpy as np
 
 from clevrhope import assets
 from clevrhope._core import (
+    CountingPool,
     MinimalPool,
     PoolScan,
     ProgramTokens,
@@ -29,7 +30,7 @@ from clevrhope.palettes import Palette, pool_name, split_name
 from clevrhope.questions import read_templates, synonyms_path
 from clevrhope.scenes import read_world
 
-__all__ = ["MinimalPool", "Templates", "World"]
+__all__ = ["CountingPool", "MinimalPool", "Templates", "World"]
 
 Pair = tuple[tuple[str, str], ...]
 
@@ -38,6 +39,7 @@ WINDOWS_A_BATCH = 8
 
 SCENES_A_BATCH = 2_000
 PLACES_A_BATCH = 500
+SETS_A_BATCH = 500
 
 RELATIONS = 3
 """Most relations of a question in CLEVR's templates; files have room for so many, or for what others need."""
@@ -106,14 +108,42 @@ class Engine:
     def minimal(
         self, split: str, pool: MinimalPool, places: Sequence[int], *, rows: bool
     ) -> Iterator[Questions]:
-        """The questions of a minimal split on some places, place by place."""
+        """The questions of a minimal split, or of a value's existence, on some places, place by place."""
         done = 0
-        kind: Literal["iid", "ood"] = "ood" if split == "minimal_ood" else "iid"
+        kind: Literal["iid", "ood"] = "iid" if split == "minimal_iid" else "ood"
         for begin in range(0, len(places), PLACES_A_BATCH):
             some = np.asarray(places[begin : begin + PLACES_A_BATCH], dtype=np.uint64)
             batch = pool.questions(self.templates, seed=self.seed, kind=kind, places=some)
             yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
+
+    def counting(self, split: str, pool: CountingPool, n_sets: int, *, rows: bool) -> Iterator[Questions]:
+        """The questions of a value's first counting sets, set by set."""
+        for first in range(0, n_sets, SETS_A_BATCH):
+            n = min(SETS_A_BATCH, n_sets - first)
+            batch = pool.questions(self.templates, seed=self.seed, first=first, n=n)
+            yield self._questions(batch, split=split, first=first * pool.pictures, rows=rows)
+
+    def check_sets(self, hop: Hop, n_sets: int) -> None:
+        """Passes where a value's pool has room for so many counting sets.
+
+        Raises:
+            SplitError: it has not; or no template counts.
+        """
+        self.counting_pool(hop).questions(self.templates, seed=self.seed, first=n_sets - 1, n=1)
+
+    def existence_pool(self, hop: Hop) -> MinimalPool:
+        """The pool of one-object pictures of a value's type."""
+        return MinimalPool(self.world, pair=list(hop.asked))
+
+    def counting_pool(self, hop: Hop) -> CountingPool:
+        """The pool of counting pictures of a value's type."""
+        (value,) = hop.asked
+        return CountingPool(self.world, value=value)
+
+    def prelim_pool(self, hop: Hop, split: str) -> MinimalPool | CountingPool:
+        """The pool of a preliminary split."""
+        return self.counting_pool(hop) if split == "counting" else self.existence_pool(hop)
 
     def minimal_pool(self, hop: Hop) -> MinimalPool:
         """The pool of one-object pictures of a pair's types, of what is seen where there is a palette."""

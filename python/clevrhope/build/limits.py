@@ -52,6 +52,11 @@ def limited_hops(hops: Sequence[Hop], limits: Limits) -> tuple[Hop, ...]:
     if not suffixes:
         return tuple(hops)
     for hop in hops:
+        if hop.value is not None:
+            raise ConfigError(
+                f'HOP "{hop.name}": asks for a value alone, which no --diversity or --palette limits; build '
+                "it without them, into the same folder"
+            )
         if hop.palette:
             raise ConfigError(
                 f'HOP "{hop.name}": its name says what is seen; leave --diversity and --palette out'

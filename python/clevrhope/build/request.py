@@ -9,11 +9,13 @@ from typing import Any
 from clevrhope.build.engine import Engine, Templates, World, open_templates, open_world, template_files
 from clevrhope.build.limits import Limits, folder_palettes, limited_hops, second_palette, with_diversity
 from clevrhope.build.minimal import n_places
+from clevrhope.build.prelim import n_sets
 from clevrhope.config import (
     PAIR_STREAMS,
     PLAIN_STREAMS,
     SECOND_STREAMS,
     WINDOW,
+    ZERO_IS_ALL,
     Config,
     check_splits,
     splits_of,
@@ -21,7 +23,7 @@ from clevrhope.config import (
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.hops import Hop, parse_hop
+from clevrhope.hops import Hop, parse_hop, prelim_hops
 from clevrhope.palettes import pool_name
 from clevrhope.version import DATASET_VERSION
 
@@ -42,6 +44,8 @@ class Request:
     """Render processes; None for one a core."""
     limits: Limits = field(default_factory=Limits)
     """Which combinations of values occur."""
+    prelim: tuple[str, ...] = ()
+    """Values that are asked for alone, or "all"."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,8 @@ class Job:
     split: str
     pool: str
     goal: int
-    """Questions of a streamed split, places of a minimal one: what is asked for, or what is there if more."""
+    """Questions of a streamed split, places of a minimal one, groups or sets of a preliminary one: what is
+    asked for, or what is there if more."""
     finished: bool
     """The files of exactly this goal are there."""
     question_json: bool = True
@@ -64,6 +69,16 @@ class Job:
     def minimal(self) -> bool:
         """A split of one-object grids, counted in places."""
         return self.split.startswith("minimal")
+
+    @property
+    def prelim(self) -> bool:
+        """A split of groups or sets that ask for one value."""
+        return self.hop.value is not None
+
+    @property
+    def unit(self) -> str:
+        """What the goal counts."""
+        return "places" if self.minimal else "sets" if self.prelim else "questions"
 
 
 @dataclass(frozen=True)
@@ -108,7 +123,7 @@ def resolve(request: Request) -> Resolved:
     config = request.config
     world = open_world(config)
     templates = open_templates(config, world)
-    hops = limited_hops(_hops(request.hops, world), request.limits)
+    hops = limited_hops(_hops(request, world), request.limits)
     layout = Layout(request.out)
     existing = read_manifest(layout.manifest)
     if existing is None:
@@ -127,8 +142,8 @@ def resolve(request: Request) -> Resolved:
     )
     if not jobs:
         raise ConfigError(
-            f"--splits: {', '.join(request.splits or ())} is no split of {', '.join(request.hops)}; "
-            f"known: {', '.join(splits_of(hops[0].pair))}"
+            f"--splits: {', '.join(request.splits or ())} is no split of "
+            f"{', '.join(hop.name for hop in hops[:12])}; known: {', '.join(splits_of(hops[0]))}"
         )
     return Resolved(
         request=replace(request, config=config),
@@ -157,10 +172,10 @@ def resolved_config(resolved: Resolved) -> dict[str, Any]:
 
 
 def _larger(name: str, size: int, before: int | None) -> int:
-    """The larger of two sizes; for a limit on the minimal sets 0 means none."""
+    """The larger of two sizes; of some 0 means all there is."""
     if before is None:
         return size
-    if name.startswith("minimal_") and 0 in (size, before):
+    if name in ZERO_IS_ALL and 0 in (size, before):
         return 0
     return max(size, before)
 
@@ -169,14 +184,16 @@ def _last_part(path: Path | None, own: str) -> str:
     return own if path is None else path.resolve().name
 
 
-def _hops(names: Sequence[str], world: World) -> tuple[Hop, ...]:
-    if not names:
+def _hops(request: Request, world: World) -> tuple[Hop, ...]:
+    if not request.hops and not request.prelim:
         raise ConfigError("no HOP given; name one or more with --hop, such as --hop rubber_cylinder")
-    return tuple(dict.fromkeys(parse_hop(name, world.attribute_types) for name in names))
+    types = world.attribute_types
+    named = (parse_hop(name, types) for name in request.hops)
+    return tuple(dict.fromkeys((*named, *prelim_hops(request.prelim, types))))
 
 
 def _splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[str, ...]:
-    known = (*splits_of(hop.pair), *(SECOND_STREAMS if second else ()))
+    known = (*splits_of(hop), *(SECOND_STREAMS if second else ()))
     if wanted is None:
         return known
     own = tuple(name for name in SECOND_STREAMS if second and name in wanted)
@@ -232,7 +249,15 @@ def _job(
 ) -> Job:
     sizes = config.sizes
     there: Mapping[str, Any] = manifest.splits.get(hop.name, {}).get(split, {})
-    if hop.pair is not None and split.startswith("minimal"):
+    if hop.value is not None:
+        pool = engine.prelim_pool(hop, split).name
+        goal = sizes.prelim_counting
+        if split == "existence":
+            goal = n_sets(engine.existence_pool(hop), sizes.prelim_existence)
+        else:
+            engine.check_sets(hop, goal)
+        had = int(there.get("sets", 0))
+    elif hop.pair is not None and split.startswith("minimal"):
         minimal = engine.minimal_pool(hop)
         pool = minimal.name
         goal = n_places(minimal, copies=sizes.minimal_copies, limit=sizes.minimal_places)
@@ -261,7 +286,7 @@ def _repairs(jobs: Sequence[Job], manifest: Manifest, layout: Layout, world: Wor
             whole = _is_whole(name, split, manifest, layout, question_json=question_json)
             if (name, split) not in asked and not whole:
                 hop = parse_hop(name, world.attribute_types)
-                goal = int(entry.get("places", entry["questions"]))
+                goal = int(entry.get("places", entry.get("sets", entry["questions"])))
                 yield Job(hop, split, entry["pool"], goal, finished=False, question_json=question_json)
 
 

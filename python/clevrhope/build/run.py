@@ -161,7 +161,7 @@ def write_text(resolved: Resolved, manifest: Manifest, progress: Progress) -> Ma
     jobs = [job for job in resolved.jobs if not job.finished]
     for job in jobs:
         unit = "questions"
-        total = 0 if job.minimal else job.goal
+        total = job.goal if job.unit == "questions" else 0
         with progress.stage(f"Asking {job.hop.name} {job.split}", total=total, unit=unit) as advance:
             manifest = write_split(job, resolved, manifest, advance)
         write_manifest(resolved.layout.manifest, manifest)
@@ -216,8 +216,7 @@ def _checked(check: LeakCheck, resolved: Resolved, manifest: Manifest, progress:
 
 
 def _kept(job: Job) -> str:
-    unit = "places" if job.minimal else "questions"
-    more = f"{job.goal:,} {unit} are there and stay, more than the {job.asked:,} asked for"
+    more = f"{job.goal:,} {job.unit} are there and stay, more than the {job.asked:,} asked for"
     return f"{job.hop.name} {job.split}: {more}"
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from clevrhope.build.prelim import PICTURES_OF_A_SET
 from clevrhope.build.request import Job, Resolved
 from clevrhope.build.text import questions_of, stream_of
 from clevrhope.dataset.questions_h5 import Ints
@@ -84,11 +85,13 @@ def described(shard: Shard, resolved: Resolved) -> Mapping[str, Any]:
 
 
 def _questions(job: Job) -> int:
+    if job.prelim:
+        return PICTURES_OF_A_SET[job.split] * job.goal
     return job.goal if not job.minimal else 4 * job.goal
 
 
 def _scenes(job: Job, resolved: Resolved) -> Ints:
-    if job.minimal:
+    if job.minimal or job.prelim:
         textless = replace(job, question_json=False)
         return np.concatenate([batch.arrays.image_idxs for batch in questions_of(textless, resolved)])
     stream = stream_of(job)

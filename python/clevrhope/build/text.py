@@ -11,6 +11,7 @@ from clevrhope.atomic import record
 from clevrhope.build.ahead import ahead
 from clevrhope.build.engine import Questions
 from clevrhope.build.minimal import first_places
+from clevrhope.build.prelim import first_groups
 from clevrhope.build.request import Job, Resolved
 from clevrhope.config import (
     PAIR_STREAMS,
@@ -52,8 +53,8 @@ def write_split(job: Job, resolved: Resolved, manifest: Manifest, advance: Advan
             advance(len(batch.arrays))
     n_pictures = len(np.unique(np.concatenate(pictures)))
     entry: dict[str, Any] = {"pool": job.pool, "questions": n_questions, "pictures": n_pictures}
-    if job.minimal:
-        entry["places"] = job.goal
+    if job.unit != "questions":
+        entry[job.unit] = job.goal
     splits = {name: dict(entries) for name, entries in manifest.splits.items()}
     splits.setdefault(job.hop.name, {})[job.split] = entry
     files = {layout.relative(path): record(path) for path in ((h5, rows) if job.question_json else (h5,))}
@@ -93,6 +94,12 @@ def write_scenes(
 def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions]:
     """All questions of a split, batch by batch."""
     engine, pair = resolved.engine, job.hop.pair
+    if job.split == "counting":
+        return engine.counting(job.split, engine.counting_pool(job.hop), job.goal, rows=job.question_json)
+    if job.split == "existence":
+        existence = engine.existence_pool(job.hop)
+        groups = first_groups(existence, job.goal, seed=resolved.seed)
+        return engine.minimal(job.split, existence, groups, rows=job.question_json)
     if pair is None or not job.minimal:
         return engine.stream(job.split, stream_of(job), pair, job.goal, rows=job.question_json)
     pool = engine.minimal_pool(job.hop)
@@ -111,7 +118,7 @@ def in_order(splits: Mapping[str, Mapping[str, Any]], resolved: Resolved) -> dic
     return {
         name: {
             split: splits[name][split]
-            for split in (*splits_of(resolved.hop(name).pair), *SECOND_STREAMS)
+            for split in (*splits_of(resolved.hop(name)), *SECOND_STREAMS)
             if split in splits[name]
         }
         for name in sorted(splits)

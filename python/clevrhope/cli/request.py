@@ -41,6 +41,13 @@ def dataset_options(command: _Command) -> _Command:
             help="Any values to hold out together, such as color=red,shape=cube,material=metal; repeatable.",
         ),
         click.option(
+            "--prelim",
+            "prelim",
+            multiple=True,
+            metavar="VALUES",
+            help="Existence and counting questions on single values, such as cyan,rubber; or all of them.",
+        ),
+        click.option(
             "--diversity",
             "diversities",
             multiple=True,
@@ -117,6 +124,12 @@ def dataset_options(command: _Command) -> _Command:
             help="Questions in each of complex_iid and complex_ood (none: val and test).",
         ),
         click.option(
+            "--prelim-sets",
+            type=int,
+            metavar="N",
+            help="With --prelim: groups of existence (2 pictures) and sets of counting (6), each value.",
+        ),
+        click.option(
             "--templates",
             type=path,
             metavar="DIR",
@@ -154,7 +167,8 @@ def read_request(choices: dict[str, Any]) -> "Request":
         *choices["held_out"],
         *(name for group in choices["groups"] for name in HOP_GROUPS[group]),
     ]
-    if not names:
+    prelim = read_names(choices["prelim"])
+    if not names and not prelim:
         raise click.UsageError(
             "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
         )
@@ -163,6 +177,7 @@ def read_request(choices: dict[str, Any]) -> "Request":
         file=choices["config_file"],
         train_questions=choices["train_questions"],
         test_questions=choices["test_questions"],
+        prelim_sets=choices["prelim_sets"],
         samples=choices["samples"],
         images=choices["images"],
         question_json=False if choices["no_json"] else None,
@@ -189,4 +204,5 @@ def read_request(choices: dict[str, Any]) -> "Request":
             palette=choices["palette"],
             test_palette=choices["test_palette"],
         ),
+        prelim=tuple(prelim),
     )

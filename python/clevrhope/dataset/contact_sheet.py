@@ -20,6 +20,8 @@ SPLIT_WORDS: Mapping[str, str] = {
     "test": "Nothing held out.",
     "val_b": "The second palette: for looking at, not for tuning.",
     "test_b": "Nothing held out; the second palette.",
+    "existence": "One object; the question is whether it has the value. Every second one has.",
+    "counting": "Five objects at the same places; one more has the value from picture to picture.",
 }
 """What a reader should look for in a split."""
 
@@ -75,8 +77,10 @@ class HopCards:
     """What is shown of a sub-dataset."""
 
     name: str
+    title: str
+    """What it is: "rubber cylinder held out"."""
     words: str
-    """The pair as one reads it."""
+    """The pair, or the value, as one reads it."""
     pair_words: Sequence[frozenset[str]]
     """For each of the two values, the words that questions have for it."""
     value_words: frozenset[str]
@@ -132,7 +136,9 @@ def _style() -> str:
 
 
 def _title(sheet: Sheet) -> str:
-    return f"{sheet.hops[0].words} held out" if len(sheet.hops) == 1 else "Held-out pairs"
+    if len(sheet.hops) == 1:
+        return sheet.hops[0].title
+    return "Held-out pairs" if any(hop.pair_words for hop in sheet.hops) else "Single values"
 
 
 def _hop(hop: HopCards) -> str:

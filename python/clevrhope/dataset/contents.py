@@ -7,12 +7,12 @@ manifest lists 400,000 files.
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from clevrhope.config import PAIR_SPLITS, PLAIN_SPLITS, SECOND_STREAMS
+from clevrhope.config import PAIR_SPLITS, PLAIN_SPLITS, PRELIM_SPLITS, SECOND_STREAMS
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.palettes import MARK
 
-_ORDER = tuple(dict.fromkeys((*PAIR_SPLITS, *PLAIN_SPLITS, *SECOND_STREAMS)))
+_ORDER = tuple(dict.fromkeys((*PAIR_SPLITS, *PLAIN_SPLITS, *SECOND_STREAMS, *PRELIM_SPLITS)))
 
 
 def hops_in(layout: Layout) -> tuple[str, ...]:

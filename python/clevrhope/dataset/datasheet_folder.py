@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from clevrhope.dataset.datasheet import PAPER, Provenance, made_with
-from clevrhope.dataset.markdown import code, number, percent, table
+from clevrhope.dataset.markdown import code, listed, number, percent, table
 from clevrhope.dataset.stats import SplitStats
 from clevrhope.hops import Hop
 
@@ -37,6 +37,8 @@ class WholeDataset:
 def folder_datasheet(data: WholeDataset) -> str:
     """The datasheet of the whole dataset, in Markdown."""
     held_out = [hop for hop, _ in data.hops if hop.pair is not None]
+    alone = [hop for hop, _ in data.hops if hop.value is not None]
+    plain = len(data.hops) - len(held_out) - len(alone)
     parts = [
         "# Datasheet",
         "The questions are those of Gebru et al., *Datasheets for Datasets* (2021), answered from the "
@@ -54,7 +56,7 @@ def folder_datasheet(data: WholeDataset) -> str:
         "recorded. It differs from the paper's own release in its scenes: all are sampled and rendered anew "
         "(part of the paper's train pictures are CLEVR's), and phrasings are those of the templates below.",
         "## What is in it?",
-        f"{_contents(len(held_out), len(data.hops) - len(held_out))}; "
+        f"{_contents(len(held_out), plain, len(alone))}; "
         f"{data.n_answers} possible answers; no person, nothing private, nothing offensive.",
         _sub_datasets(data),
         _files(data),
@@ -64,10 +66,12 @@ def folder_datasheet(data: WholeDataset) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _contents(n_pairs: int, n_plain: int) -> str:
+def _contents(n_pairs: int, n_plain: int, n_alone: int) -> str:
     pairs = f"{number(n_pairs)} held-out pair{'s' if n_pairs != 1 else ''}"
     plain = "a dataset with nothing held out" if n_plain == 1 else f"{n_plain} with nothing held out"
-    return " and ".join([pairs] * bool(n_pairs) + [plain] * bool(n_plain)).capitalize()
+    alone = f"test sets on {number(n_alone)} value{'s' if n_alone != 1 else ''} alone"
+    parts = [pairs] * bool(n_pairs) + [plain] * bool(n_plain) + [alone] * bool(n_alone)
+    return listed(parts).capitalize()
 
 
 def _sub_datasets(data: WholeDataset) -> str:
@@ -133,5 +137,6 @@ def _sharing(data: WholeDataset) -> str:
         "the same picture can be in the train sets of several pairs, or in the test sets of several, never "
         "in both. One-object pictures, which `minimal_iid` and `minimal_ood` share, have a pool for each "
         "two attribute "
-        "types, where the paper's release keeps them apart by split.\n\n" + table(head, rows)
+        "types, where the paper's release keeps them apart by split. The preliminary sets have a pool of "
+        "one-object and one of five-object pictures for each type.\n\n" + table(head, rows)
     )

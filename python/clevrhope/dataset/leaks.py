@@ -4,7 +4,7 @@ Reads the files alone, with code that shares nothing with what made them (`finis
 What it proves is listed at `check_leaks`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from itertools import combinations, islice
@@ -48,11 +48,17 @@ MAX_LISTED = 100
 WITHOUT_PAIR = ("train", "complex_iid", "minimal_iid")
 """Splits in which the pair is in no picture and no question."""
 
-ASKS_FOR_PAIR = ("complex_ood", "minimal_ood")
-"""Splits in which every question mentions the pair."""
+ASKS_FOR_PAIR = ("complex_ood", "minimal_ood", "existence", "counting")
+"""Splits in which every question mentions the pair, or the value that is asked for alone."""
+
+ONE_SHOWS_IT = ("minimal_ood", "existence")
+"""Splits in which one picture of each place shows what is asked for."""
 
 MAY_SHARE = frozenset({"minimal_iid", "minimal_ood"})
 """The only splits that may have pictures in common: test sets of one object, on one pool."""
+
+OF_A_SET = 6
+"""Pictures of a counting set."""
 
 _ORDER = (
     "train",
@@ -64,6 +70,8 @@ _ORDER = (
     "complex_ood",
     "minimal_iid",
     "minimal_ood",
+    "existence",
+    "counting",
 )
 _ROWS_AT_ONCE = 65_536
 """Rows of arrays looked at in one go."""
@@ -162,6 +170,9 @@ class LeakCheck:
     - Every scene of complex_ood holds it; every question of complex_ood and minimal_ood mentions it, in both.
     - Of the four pictures of minimal_ood that show an object in the same place (eight where three values are
       held out), exactly one holds it, and all are asked the same; all other answers are no.
+    - Of a value that is asked for alone: every question mentions it; of the two pictures of a place of
+      existence exactly one shows it; the pictures of a counting set are asked the same, and the answers are
+      0, 1, ... 5.
     - Where the manifest has a palette: no object has a combination of values that is not in it, the pair
       apart where it belongs, and no question of a pair's splits asks for one (`absent`).
     - No picture is in two splits, the minimal ones apart: not by name, not by its scene's objects and, for
@@ -199,7 +210,7 @@ class LeakCheck:
             DatasetError: a file is missing or cannot be read at all. All else is a violation in the report.
         """
         try:
-            reader = QuestionReader(self._vocab, hop.pair or (), self._words, self._vocabulary)
+            reader = QuestionReader(self._vocab, hop.asked, self._words, self._vocabulary)
         except VocabularyError as error:
             raise DatasetError(f"{self._layout.vocab}: {error}") from error
         absent = AbsentCheck(self._layout, hop, self._vocab, self._words, self._vocabulary)
@@ -216,15 +227,22 @@ def _palette_sentences(hop: Hop) -> list[str]:
 
 def _sentence(counts: SplitCounts, hop: Hop) -> str:
     about = f"{counts.split}: {counts.n_questions:,} questions on {counts.n_pictures:,} pictures"
-    if hop.pair is None:
+    if not hop.asked:
         return f"{about}."
+    if counts.split == "counting":
+        return (
+            f"{about}, in sets of {OF_A_SET}, whose pictures are asked the same and have from 0 to "
+            f'{OF_A_SET - 1} objects with the value "{hop.words}", each once; every question asks for it, in '
+            "its program and its words."
+        )
     if counts.split in WITHOUT_PAIR:
         return (
             f"{about}; no {hop.words} in any picture, nor in any question, be it in its program or its words."
         )
-    if counts.split == "minimal_ood":
+    if counts.split in ONE_SHOWS_IT:
+        what = f"a {hop.words}" if hop.pair else f'the value "{hop.words}"'
         return (
-            f"{about}; exactly one in {hop.corners} shows a {hop.words}, every question asks for one, in its "
+            f"{about}; exactly one in {hop.corners} shows {what}, every question asks for it, in its "
             f"program and its words, and exactly {100 - 100 / hop.corners:g}% of the answers are no."
         )
     return f"{about}; a {hop.words} in every picture and in every question, in its program and its words."
@@ -270,7 +288,7 @@ class _Check:
         self.layout = layout
         self.absent = absent
         self.hop = hop
-        self.pair: tuple[Value, ...] = hop.pair or ()
+        self.pair: tuple[Value, ...] = hop.asked
         self.found = _Found()
         self.vocab = vocab
         self.answers = {number: name for name, number in vocab.answers.items()}
@@ -359,7 +377,9 @@ class _Check:
         for index, problem, value in self.absent.shown(name, pool, used):
             self.found.add(f"scenes/{pool.name}", index, problem, value)
         n_no = int((arrays.columns["answers"] == self.vocab.answers.get("no", -1)).sum())
-        if name == "minimal_ood":
+        if name == "counting":
+            self._check_sets(arrays, pool, used)
+        if name in ONE_SHOWS_IT:
             self._check_groups(arrays, pool, used)
             corners = self.hop.corners
             if corners * n_no != (corners - 1) * len(arrays):
@@ -427,24 +447,35 @@ class _Check:
     def _check_groups(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
         """The pictures of minimal_ood at one place, four for a pair, are asked one question; one has it."""
         holds = pool.holding(self.pair)
-        sentences: dict[int, bytes] = {}
-        rows = pool.rows(arrays.columns["image_idxs"])
-        for row, question in zip(rows.tolist(), arrays.tokens("questions", 0, len(arrays)), strict=True):
-            sentences[row] = question.tobytes()
-        groups: dict[int, list[int]] = {}
-        for row, place in zip(used.tolist(), pool.places[used].tolist(), strict=True):
-            groups.setdefault(place, []).append(row)
-        for group in groups.values():
+        sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
+        for group in _by_place(pool, used):
             shown = int(holds[group].sum())
             first = int(pool.indices[group[0]])
             if (len(group), shown) != (self.hop.corners, 1):
-                problem = f"not one picture in {self.hop.corners} of this place shows a {self.hop.words}"
+                what = f"a {self.hop.words}" if self.hop.pair else self.hop.words
+                problem = f"not one picture in {self.hop.corners} of this place shows {what}"
                 self.found.add(f"scenes/{pool.name}", first, problem, f"{shown} of {len(group)}")
-            asked = sorted({sentences[row] for row in group})
-            if len(asked) > 1:
-                problem = "the pictures of this place are asked different questions"
-                texts = [self._text(np.frombuffer(each, dtype=np.int32)) for each in asked]
-                self.found.add(f"scenes/{pool.name}", first, problem, "; ".join(texts))
+            self._check_asked_the_same("place", [sentences[row] for row in group], pool, first)
+
+    def _check_sets(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
+        """The pictures of a counting set are asked one question, whose answers are 0, 1, ... 5."""
+        sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
+        answers = _by_row(arrays, pool, arrays.columns["answers"])
+        wanted = [str(n) for n in range(OF_A_SET)]
+        for group in _by_place(pool, used):
+            first = int(pool.indices[group[0]])
+            numbers = [int(np.frombuffer(answers[row], dtype=np.int32)[0]) for row in group]
+            counted = sorted(self.answers.get(number, "?") for number in numbers)
+            if counted != wanted:
+                problem = f"the pictures of this set have not each of the answers 0 to {OF_A_SET - 1} once"
+                self.found.add(f"scenes/{pool.name}", first, problem, ", ".join(counted))
+            self._check_asked_the_same("set", [sentences[row] for row in group], pool, first)
+
+    def _check_asked_the_same(self, what: str, asked: Sequence[bytes], pool: PoolScenes, first: int) -> None:
+        if len(set(asked)) > 1:
+            problem = f"the pictures of this {what} are asked different questions"
+            texts = [self._text(np.frombuffer(each, dtype=np.int32)) for each in sorted(set(asked))]
+            self.found.add(f"scenes/{pool.name}", first, problem, "; ".join(texts))
 
     # JSON beside HDF5
 
@@ -523,6 +554,20 @@ class _Check:
                 self.found.add(self.layout.relative(packed), index, "no such picture", index)
         if not folder.is_dir() and not packed.is_file():
             self.found.add(f"images/{pool.name}", None, "no pictures of the pool", pool.name)
+
+
+def _by_row(arrays: SplitArrays, pool: PoolScenes, column: Ints) -> dict[int, bytes]:
+    """Place of a scene in its pool -> what a column has of the last question about it."""
+    rows = pool.rows(arrays.columns["image_idxs"])
+    return {row: each.tobytes() for row, each in zip(rows.tolist(), column, strict=True)}
+
+
+def _by_place(pool: PoolScenes, used: Rows) -> Iterable[list[int]]:
+    """The scenes in use, those with objects at the same places and turned the same way together."""
+    groups: dict[int, list[int]] = {}
+    for row, place in zip(used.tolist(), pool.places[used].tolist(), strict=True):
+        groups.setdefault(place, []).append(row)
+    return groups.values()
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from clevrhope.config import PRELIM_SPLITS
+from clevrhope.hops import PRELIM
 from clevrhope.metrics.results import Accuracy, Condition, Gap, Part, Scored, Scores
 
 _NAME_WIDTH = 24
@@ -24,6 +26,10 @@ def scores_lines(scores: Scores) -> Iterator[str]:
         yield from _condition(condition)
         for by, parts in condition.breakdowns.items():
             yield from _breakdown(by, parts)
+    alone = [each for each in scores.conditions if set(each.mean.splits) <= set(PRELIM_SPLITS)]
+    if len(alone) > 1:
+        yield ""
+        yield from _values_alone(alone)
     yield ""
     yield from _notes(scores)
 
@@ -46,6 +52,16 @@ def _condition(condition: Condition) -> Iterator[str]:
         yield _row("deviation between runs", _cells(mean, columns, _deviation), width)
     if _has_intervals(mean):
         yield _row("95% interval", _cells(mean, columns, _interval), width)
+
+
+def _values_alone(conditions: Sequence[Condition]) -> Iterator[str]:
+    """All values that are asked for alone beside each other, a line each."""
+    width = 2 + (22 if any(_has_intervals(each.mean) for each in conditions) else 14)
+    yield _row("each value alone", list(PRELIM_SPLITS), width)
+    for each in conditions:
+        size = "" if each.train_size is None else f" {each.train_size:,}"
+        cells = _cells(each.mean, PRELIM_SPLITS, _value_and_interval)
+        yield _row(f"  {each.hop.removeprefix(f'{PRELIM}_')}{size}", cells, width)
 
 
 def _breakdown(by: str, parts: Sequence[Part]) -> Iterator[str]:

@@ -39,6 +39,8 @@ _COLOURS: Mapping[str, tuple[str, str]] = {
     "test": ("#0072B2", "o"),
     "val_b": ("#F0E442", "^"),
     "test_b": ("#D55E00", "D"),
+    "existence": ("#56B4E9", "o"),
+    "counting": ("#CC79A7", "v"),
 }
 """Split -> colour and marker. In- and out-of-distribution are blue and orange wherever they are."""
 

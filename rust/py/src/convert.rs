@@ -125,6 +125,22 @@ pub fn places(array: &PyReadonlyArray1<'_, u64>, n_places: u64) -> PyResult<Vec<
     }
 }
 
+/// The numbers of an attribute type and of a value of it.
+pub fn value(vocab: &Vocabulary, (kind, value): &(String, String)) -> PyResult<(usize, u8)> {
+    let number = vocab.type_index(kind).map_err(to_python)?;
+    match vocab.value(number, value) {
+        Some(value) => Ok((number, value as u8)),
+        None => Err(SplitError::new_err(format!("\"{value}\" is no {kind}"))),
+    }
+}
+
+/// A single (attribute type, value), or the conjunction of several.
+pub fn asked_for(vocab: &Vocabulary, values: &[(String, String)]) -> PyResult<Holdout> {
+    let [only] = values else { return holdout(vocab, values) };
+    value(vocab, only)?;
+    Holdout::of_one(vocab, &only.1).map_err(|error| to_python(split::SplitError::from(error)))
+}
+
 /// The conjunction of (attribute type, value) pairs.
 pub fn holdout(vocab: &Vocabulary, pair: &[(String, String)]) -> PyResult<Holdout> {
     for (kind, value) in pair {

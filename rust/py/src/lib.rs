@@ -4,6 +4,7 @@ mod absent;
 mod audit;
 mod chunks;
 mod convert;
+mod counting;
 mod errors;
 mod interrupt;
 mod parse;
@@ -26,6 +27,8 @@ mod _core {
     use super::audit::{PyAuditReader, PyAuditScenes};
     #[pymodule_export]
     use super::chunks::{deflate_chunks, inflate_chunks};
+    #[pymodule_export]
+    use super::counting::PyCountingPool;
     #[pymodule_export]
     use super::parse::{PyTextReader, find_windows};
     #[pymodule_export]

@@ -7,7 +7,7 @@ use crate::vocabulary::PyVocabulary;
 use crate::world::PyWorld;
 use clevrhope_core::program::SceneTable;
 use clevrhope_core::scene::{Pool, Scene, SceneGraph, json};
-use clevrhope_core::split::MinimalPool;
+use clevrhope_core::split::{CountingPool, MinimalPool};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1};
 use pyo3::exceptions::PyIndexError;
@@ -151,12 +151,14 @@ pub fn sample_scenes(
 ) -> PyResult<PySceneBatch> {
     let indices = indices.as_array().to_vec();
     let minimal = MinimalPool::named(&world.world, pool).transpose().map_err(to_python)?;
+    let counting = CountingPool::named(&world.world, pool).transpose().map_err(to_python)?;
     let pool = Pool::new(&world.world, seed, pool);
     let mut scenes = Vec::with_capacity(indices.len());
     in_pieces(py, indices.len(), FIRST_PIECE, |piece| {
-        scenes.extend(match &minimal {
-            Some(minimal) => minimal.scenes_at(&world.world, seed, &indices[piece]).map_err(to_python)?,
-            None => pool.scenes(indices[piece].iter().copied()).map_err(to_python)?,
+        scenes.extend(match (&minimal, &counting) {
+            (Some(minimal), _) => minimal.scenes_at(&world.world, seed, &indices[piece]).map_err(to_python)?,
+            (_, Some(counting)) => counting.scenes_at(&world.world, seed, &indices[piece]).map_err(to_python)?,
+            _ => pool.scenes(indices[piece].iter().copied()).map_err(to_python)?,
         });
         Ok(())
     })?;

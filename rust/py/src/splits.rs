@@ -166,7 +166,7 @@ impl PyMinimalPool {
     #[pyo3(signature = (world, *, pair))]
     fn new(world: &PyWorld, pair: Vec<(String, String)>) -> PyResult<Self> {
         let vocab = world.vocab.clone();
-        let holdout = convert::holdout(&vocab, &pair)?;
+        let holdout = convert::asked_for(&vocab, &pair)?;
         let pool = match world.world.palette() {
             Some(palette) => MinimalPool::within(&vocab, &holdout, palette),
             None => MinimalPool::new(&vocab, &holdout),

@@ -196,6 +196,62 @@ impl<'w> Pool<'w> {
         Err(self.exhausted(place, 1, rejections))
     }
 
+    /// Pictures of objects that stand at the same positions on the ground: one draw of rotations, camera and
+    /// lights, and of what `draw` makes of the rest of it, each picture's index and its objects' values.
+    ///
+    /// Drawn again until all pictures satisfy every constraint.
+    pub fn arranged(
+        &self,
+        place: u64,
+        ground: &[[f64; 2]],
+        draw: impl Fn(&mut StreamRng) -> Vec<(u64, Vec<[u8; N_TYPES]>)>,
+    ) -> Result<Vec<Scene>, SceneError> {
+        let mut rng = self.places.at(place);
+        let mut workspace = Workspace::default();
+        let mut rejections = Rejections::default();
+        while rejections.restarts() <= u64::from(self.world.config().max_restarts) {
+            let stage = self.draw_stage(&mut rng);
+            let rotations_deg: Vec<f64> = ground.iter().map(|_| draw_rotation(&mut rng)).collect();
+            let pictures = draw(&mut rng);
+            let mut scenes = Vec::with_capacity(pictures.len());
+            for (index, objects) in &pictures {
+                let standing = objects.iter().zip(ground).zip(&rotations_deg);
+                if !self.stand(standing, &stage.directions, &mut workspace.placed, &mut rejections) {
+                    rejections.placement += 1;
+                    break;
+                }
+                let Some(scene) = self.finish(*index, &stage, &mut workspace) else {
+                    rejections.visibility += 1;
+                    break;
+                };
+                scenes.push(scene);
+            }
+            if scenes.len() == pictures.len() {
+                return Ok(scenes);
+            }
+        }
+        Err(self.exhausted(place, ground.len(), rejections))
+    }
+
+    /// Puts objects where they are to stand; false when two of them are too near, or nearly level.
+    fn stand<'a>(
+        &self,
+        standing: impl Iterator<Item = ((&'a [u8; N_TYPES], &'a [f64; 2]), &'a f64)>,
+        directions: &Directions,
+        placed: &mut Vec<Placed>,
+        rejections: &mut Rejections,
+    ) -> bool {
+        placed.clear();
+        for ((attributes, ground), rotation_deg) in standing {
+            let radius = self.world.radius(attributes[SIZE]);
+            if !self.fits(*ground, radius, placed, directions, rejections) {
+                return false;
+            }
+            placed.push(self.placed(*attributes, *ground, *rotation_deg));
+        }
+        true
+    }
+
     fn sample(&self, index: u64, workspace: &mut Workspace<'w>) -> Result<(Scene, Rejections), SceneError> {
         let config = self.world.config();
         let mut rng = self.scenes.at(index);

@@ -42,6 +42,15 @@ impl Holdout {
         if names.len() < 2 {
             return Err(HoldoutError::TooFew(names.len()));
         }
+        Self::of(vocab, names)
+    }
+
+    /// A single value: nothing to hold out, but what a preliminary set asks for.
+    pub fn of_one(vocab: &Vocabulary, name: &str) -> Result<Self, HoldoutError> {
+        Self::of(vocab, &[name])
+    }
+
+    fn of(vocab: &Vocabulary, names: &[&str]) -> Result<Self, HoldoutError> {
         let bits_of_types = [0; 1 << N_TYPES];
         let mut holdout = Self { values: [None; N_TYPES], bits: [0; N_TYPES], bits_of_types, full: 0, absent: None };
         for (place, name) in names.iter().enumerate() {

@@ -4,19 +4,21 @@
 //! there is a place: one draw of position, rotation, camera and lights, pictured with each corner of
 //! the grid. Each corner is the match of one group: its pair of values is asked for on the corner's own
 //! picture and on those where one value or both are changed. CLEVR-HOPE's minimal sets follow
-//! (Berlot-Attwell et al., section 3), with their numbers.
+//! (Berlot-Attwell et al., section 3), with their numbers. With one type a grid is two of its values, a group two
+//! pictures: the existence questions of the preliminary sets (appendix B), where `MinimalKind::Ood` of a single
+//! value is what is asked for.
 //!
 //! Where a train set sees a palette only, the grids are those of which it sees four corners or three; the fourth
 //! may be the held-out pair. Questions are about what was seen, on pictures that show what was seen, the pair's
 //! group apart, whose three other pictures show what was seen. So there are fewer grids, and more copies of each.
 
+use super::asking::Ask;
 use super::diversity::check_seen;
 use super::holdout::Holdout;
 use super::select::SplitError;
-use crate::program::{Function, Program, Step};
+use crate::program::Program;
 use crate::question::instantiate::Question;
-use crate::question::page::Page;
-use crate::question::template::{Family, NodeKind, ParamKind, Tail, TemplateSet};
+use crate::question::template::{Family, TemplateSet};
 use crate::rng::StreamKey;
 use crate::scene::{Palette, Pool, Scene, SceneError, World};
 use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
@@ -74,7 +76,7 @@ impl MinimalPool {
         let types: Vec<&str> = name.strip_prefix("minimal_")?.split('_').collect();
         let kinds: Vec<usize> =
             types.iter().map(|name| TYPE_NAMES.iter().position(|t| t == name)).collect::<Option<_>>()?;
-        (kinds.len() > 1 && kinds.is_sorted_by(|a, b| a < b)).then(|| Self::of_types(vocab, kinds, palette))
+        kinds.is_sorted_by(|a, b| a < b).then(|| Self::of_types(vocab, kinds, palette))
     }
 
     /// `kinds` ascending; a palette is of just these.
@@ -243,12 +245,7 @@ impl MinimalPool {
         kind: MinimalKind,
         places: &[u64],
     ) -> Result<Vec<Question>, SplitError> {
-        let Some(family) = templates.families().iter().find(|family| asks_existence_alone(family)) else {
-            return Err(SplitError::Minimal {
-                split: self.name(),
-                problem: "no template asks for existence alone (scene, then filter_exist, without constraints)".into(),
-            });
-        };
+        let family = Ask::Exist.family(templates, || self.name())?;
         let key = StreamKey::new(&[
             b"minimal question",
             templates.fingerprint().as_bytes(),
@@ -293,33 +290,9 @@ impl MinimalPool {
     fn ask(&self, templates: &TemplateSet, family: &Family, key: &StreamKey, group: u64) -> (String, Program) {
         let corners = self.corners() as u64;
         let shown = self.attributes(group / corners, (group % corners) as usize);
-        let mut values = Vec::with_capacity(family.params.len());
-        let mut steps = vec![Step { function: Function::Scene, argument: 0, inputs: [0, 0] }];
-        for &kind in &self.kinds {
-            let last = (steps.len() - 1) as u8;
-            steps.push(Step { function: Function::Filter(kind as u8), argument: shown[kind], inputs: [last, 0] });
-        }
-        for param in &family.params {
-            values.push(match param.kind {
-                ParamKind::Attribute(kind) if self.kinds.contains(&usize::from(kind)) => Some(shown[usize::from(kind)]),
-                _ => None,
-            });
-        }
-        let last = (steps.len() - 1) as u8;
-        steps.push(Step { function: Function::Exist, argument: 0, inputs: [last, 0] });
-        let mut rng = key.at(group);
-        let phrasing = &family.phrasings[rng.below(family.phrasings.len() as u32) as usize];
-        (
-            phrasing.question(&family.params, &values, templates.lexicon(), &mut rng, &mut Page::default()),
-            Program { steps },
-        )
+        let values = std::array::from_fn(|kind| self.kinds.contains(&kind).then_some(shown[kind]));
+        Ask::Exist.question(templates, family, &values, &mut key.at(group))
     }
-}
-
-/// Whether a family is "is there a ..." on the whole scene: zero_hop's existence.
-fn asks_existence_alone(family: &Family) -> bool {
-    let kinds: Vec<NodeKind> = family.nodes.iter().map(|node| node.kind).collect();
-    kinds == [NodeKind::Plain(Function::Scene), NodeKind::Filter(Tail::Exist)] && family.constraints.is_empty()
 }
 
 /// The types that a conjunction holds out, ascending.

@@ -1,6 +1,8 @@
 //! Splits: which scenes of a pool, and which questions on them, make a dataset.
 
 pub mod absent;
+mod asking;
+mod counting;
 pub mod diversity;
 pub mod holdout;
 pub mod matching;
@@ -9,6 +11,7 @@ pub mod scan;
 pub mod select;
 
 pub use absent::Absent;
+pub use counting::CountingPool;
 pub use diversity::{DiversityMode, check_seen, seen_palette};
 pub use holdout::{Description, Holdout, HoldoutError};
 pub use minimal::{MinimalKind, MinimalPool};

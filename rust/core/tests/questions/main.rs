@@ -12,6 +12,7 @@ mod minimal_sets;
 mod palettes;
 mod parse;
 mod plain;
+mod prelim_sets;
 mod reachable;
 mod template_errors;
 mod windows;
