@@ -222,9 +222,11 @@ def test_they_are_loaded_scored_and_exported_like_any_split(tmp_path: Path, make
     assert table[0].split() == ["existence", "counting"]
     assert [line.split()[:2] for line in table[1:3]] == [["cyan", "50.0"], ["cylinder", "50.0"]]
 
-    for name in ("clevr", "iep"):
+    for name in ("clevr", "iep", "webdataset", "parquet"):
         written = export(out, tmp_path / name, format=name, hops=["prelim_cylinder"])
         assert written.n_questions == 2 * 4 + 6 * 3
+    card = (tmp_path / "parquet" / "README.md").read_text()
+    assert "Configs `prelim_...` hold nothing out" in card
 
 
 def test_without_json_and_with_equal_numbers_of_objects_elsewhere(tmp_path: Path, make: Make) -> None:

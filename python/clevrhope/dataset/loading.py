@@ -142,7 +142,7 @@ def load(
 
     Args:
         folder: a dataset made by `clevrhope build`.
-        hop: such as "rubber_cylinder", values in either order, or "none".
+        hop: such as "rubber_cylinder", values in either order, "prelim_cyan", or "none".
         split: such as "train" or "complex_ood".
         limit: the first so many questions; 25_000 and 200_000 of `train` are the paper's smaller train sets.
         images: False leaves the pictures out.

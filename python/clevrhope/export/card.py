@@ -3,6 +3,7 @@
 from clevrhope.dataset.markdown import table
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.export.source import Source
+from clevrhope.hops import PRELIM
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """Upper bounds of the Hub's size categories; next is 1M<n<10M, and 10M<n<100M."""
@@ -36,6 +37,12 @@ def _head(source: Source) -> str:
         for each in splits:
             lines += [f"  - split: {each.split}", f"    path: {hop}/{each.split}-*.parquet"]
     return "\n".join(lines) + "\n"
+
+
+def _alone(source: Source) -> str:
+    if not any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()):
+        return ""
+    return f"Configs `{PRELIM}_...` hold nothing out: they test whether a model knows a single value.\n"
 
 
 def _body(source: Source) -> str:
@@ -72,7 +79,7 @@ own. The first 25,000 and 200,000 rows of a `train` of the paper's size are its 
 {counts}
 
 The gap in systematicity is the accuracy on an `ood` split less that on its `iid` split. Tune on none of them.
-
+{_alone(source)}
 | column | holds |
 |---|---|
 {image}| `question` | the question in English |
