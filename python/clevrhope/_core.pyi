@@ -643,6 +643,10 @@ class AuditScenes:
         """(S,) digests of places (x and y) and rotations alone."""
 
     @property
+    def misrelated(self) -> list[tuple[int, str]]:
+        """Scenes, by number here, whose relationships contradict places and directions; how."""
+
+    @property
     def n_objects(self) -> npt.NDArray[np.uint8]:
         """(S,) objects of each."""
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from spoiling import Spoilt
+from spoiling import Spoilt, build_small
 
 from clevrhope.build import Request, build
 from clevrhope.config import PRESETS
@@ -16,6 +16,14 @@ def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
     build(
         Request(out=out, hops=("rubber_cylinder", "metal_cube"), config=PRESETS["demo"], seed=3, render=False)
     )
+    return out
+
+
+@pytest.fixture(scope="session")
+def matched(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One pair's train set with --match objects."""
+    out = tmp_path_factory.mktemp("audit") / "matched"
+    build_small(out, match="objects")
     return out
 
 

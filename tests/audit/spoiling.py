@@ -7,14 +7,23 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 
+from clevrhope.build import Request, build
+from clevrhope.config import PRESETS
+
 Row = dict[str, Any]
+
+
+def build_small(out: Path, *, match: str) -> None:
+    """One pair's train set of the small preset, without pictures."""
+    config = replace(PRESETS["small"], match=match)
+    build(Request(out=out, hops=("rubber_cylinder",), splits=("train",), config=config, seed=3, render=False))
 
 
 @dataclass(frozen=True)

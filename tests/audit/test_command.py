@@ -61,12 +61,38 @@ def refused(folder: Path, capsys: pytest.CaptureFixture[str], *options: str) -> 
     return err
 
 
+def unreadable(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[list[str], dict[str, str]]:
+    """The files that cannot be read, and by check how it went."""
+    assert run_command(["audit", str(folder), "--quiet"]) == 1
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "readable failed: it proves that every file is there" in out
+    assert run_command(["audit", str(folder), "--quiet", "--json"]) == 1
+    report = json.loads(capsys.readouterr().out)
+    (check,) = (each for each in report["checks"] if each["name"] == "readable")
+    return [fault["file"] for fault in check["first"]], {
+        each["name"]: each["result"] for each in report["checks"]
+    }
+
+
 @pytest.mark.parametrize("keep", [0.9, 0.3, 0.0])
-def test_a_truncated_file_is_named(spoilt: Spoilt, keep: float, capsys: pytest.CaptureFixture[str]) -> None:
-    path = spoilt.h5("complex_iid")
-    whole = path.read_bytes()
-    path.write_bytes(whole[: int(keep * len(whole))])
-    assert str(path) in refused(spoilt.root, capsys)
+def test_truncated_files_are_all_named(
+    spoilt: Spoilt, keep: float, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [
+        "hops/metal_cube/train.h5",
+        "hops/rubber_cylinder/complex_iid.h5",
+        "hops/rubber_cylinder/train_questions.json",
+        "scenes/test_iid/0000.json",
+    ]
+    for name in names:
+        whole = spoilt.path(name).read_bytes()
+        spoilt.path(name).write_bytes(whole[: int(keep * len(whole))])
+    files, results = unreadable(spoilt.root, capsys)
+    assert files == names
+    assert results["files"] == "failed"
+    for needs_them in ("counts", "twin scenes", "text", "programs"):
+        assert results[needs_them] == "not done"
 
 
 def test_a_file_with_a_damaged_block_is_named(spoilt: Spoilt, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,7 +105,9 @@ def test_a_file_with_a_damaged_block_is_named(spoilt: Spoilt, capsys: pytest.Cap
     content[block.byte_offset : block.byte_offset + block.size] = bytes(block.size)
     path.write_bytes(content)
     spoilt.sign()
-    assert str(path) in refused(spoilt.root, capsys)
+    files, results = unreadable(spoilt.root, capsys)
+    assert files == ["hops/rubber_cylinder/train.h5"]
+    assert (results["files"], results["text"]) == ("passed", "not done")
 
 
 @pytest.mark.parametrize(
@@ -89,12 +117,18 @@ def test_a_file_with_a_damaged_block_is_named(spoilt: Spoilt, capsys: pytest.Cap
         "hops/rubber_cylinder/train_questions.json",
         "hops/rubber_cylinder/DATASHEET.md",
         "scenes/train/0000.json",
-        "vocab.json",
+        "index.html",
     ],
 )
 def test_a_missing_file_is_named(spoilt: Spoilt, name: str, capsys: pytest.CaptureFixture[str]) -> None:
     spoilt.path(name).unlink()
-    assert name in refused(spoilt.root, capsys)
+    files, _ = unreadable(spoilt.root, capsys)
+    assert name in files
+
+
+def test_nothing_is_audited_without_a_vocabulary(spoilt: Spoilt, capsys: pytest.CaptureFixture[str]) -> None:
+    spoilt.path("vocab.json").unlink()
+    assert "vocab.json: no such file" in refused(spoilt.root, capsys)
 
 
 def test_what_is_no_dataset_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,9 +138,12 @@ def test_what_is_no_dataset_is_said(tmp_path: Path, capsys: pytest.CaptureFixtur
 
 def test_a_broken_scene_file_is_named(spoilt: Spoilt, capsys: pytest.CaptureFixture[str]) -> None:
     path = spoilt.path("scenes/train/0000.json")
-    path.write_bytes(path.read_bytes()[:-500])
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b'"scenes"', b'"scenes', 1))
     spoilt.sign()
-    assert str(path) in refused(spoilt.root, capsys)
+    files, results = unreadable(spoilt.root, capsys)
+    assert files == ["scenes/train/0000.json"]
+    assert (results["relationships"], results["counts"]) == ("not done", "passed")
 
 
 def test_other_templates_than_the_folders_are_refused(

@@ -6,9 +6,10 @@ from typing import Any
 
 import h5py
 import pytest
-from spoiling import Row, Spoilt
+from spoiling import Row, Spoilt, build_small
 
 from clevrhope.audit import Check, Report, audit
+from clevrhope.audit.run import LINES
 
 Plant = Callable[[Spoilt], None]
 
@@ -105,6 +106,29 @@ def train_picture_in_a_test(data: Spoilt) -> None:
 
     data.manifest(change)
     data.sign()
+
+
+def one_relation_more(data: Spoilt) -> None:
+    def change(rows: list[Row]) -> None:
+        rows[4]["relationships"]["left"][0] = sorted({*rows[4]["relationships"]["left"][0], 0})
+
+    data.scenes("train", change)
+
+
+def moved_object(data: Spoilt) -> None:
+    def change(rows: list[Row]) -> None:
+        at = rows[4]["objects"][0]["3d_coords"]
+        at[0] += -4.0 if at[0] > 0 else 4.0
+
+    data.scenes("train", change)
+
+
+# Numbers of objects
+
+
+def match_that_was_not_made(data: Spoilt) -> None:
+    """train has more pictures with three objects than any other number, and the manifest denies it."""
+    data.manifest(lambda raw: raw["questions"].update(match="objects"))
 
 
 # Minimal groups
@@ -273,6 +297,8 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (other_number_in_the_folders_datasheet, "counts", "DATASHEET.md"),
     (copied_scene, "twin scenes", "scenes/train"),
     (copied_scene_in_another_order, "twin scenes", "scenes/train"),
+    (one_relation_more, "relationships", "scenes/train"),
+    (moved_object, "relationships", "scenes/train"),
     (train_picture_in_a_test, "train and test", "scenes/train"),
     (other_color_in_a_group, "minimal groups", "scenes/minimal_material_shape"),
     (moved_object_in_a_group, "minimal groups", "hops/rubber_cylinder/minimal_iid.h5"),
@@ -304,6 +330,24 @@ def test_a_planted_fault_is_found_and_named(spoilt: Spoilt, plant: Plant, check:
     found = failed(report)
     assert check in found, {name: each.faults[0] for name, each in found.items()}
     assert file in {fault.file for fault in found[check].faults}
+
+
+def test_numbers_of_objects_that_differ_are_found(matched: Path, tmp_path: Path) -> None:
+    report = audit(matched)
+    assert report.ok
+    (line,) = (each for each in report.checks if each.name == "numbers of objects")
+    assert line.n_checked > 600
+    plain = Spoilt(tmp_path / "plain")
+    build_small(plain.root, match="none")
+    match_that_was_not_made(plain)
+    found = failed(audit(plain.root))
+    assert list(found) == ["numbers of objects"]
+    assert {fault.file for fault in found["numbers of objects"].faults} == {"hops/rubber_cylinder/train.h5"}
+
+
+def test_every_line_of_the_report_has_a_stage(clean: Path) -> None:
+    names = [name for stage, lines in LINES.items() for name in lines if stage != "Comparing with CLEVR"]
+    assert [each.name for each in audit(clean).checks] == ["readable", *names]
 
 
 def test_a_fault_of_one_kind_fails_no_other_check(spoilt: Spoilt) -> None:

@@ -17,18 +17,17 @@ _PIECE = 1 << 20
 
 
 def check_files(folder: AuditFolder, advance: Advance) -> Tally:
-    """Every file of the manifest has its size and SHA-256, and there is no other.
+    """Every file of the manifest that is there has its size and SHA-256, and there is no other.
 
     Raises:
-        DatasetError: a file that is missing.
+        DatasetError: a file that cannot be read.
     """
     tally = Tally(
         "files", "every file has the size and SHA-256 of the manifest; no file is in no list", "files"
     )
-    root, listed = folder.layout.root, folder.manifest.files
-    for name in listed:
-        if not (root / name).is_file():
-            raise DatasetError(f"{root / name}: no such file, but the manifest lists it")
+    root = folder.layout.root
+    # `readable` tells of those that are not.
+    listed = {name: each for name, each in folder.manifest.files.items() if (root / name).is_file()}
     with ThreadPoolExecutor(os.cpu_count()) as threads:
         for name, (size, digest) in zip(
             listed, threads.map(_measured, (root / n for n in listed)), strict=True

@@ -10,12 +10,35 @@ from clevrhope.audit.counts import check_counts
 from clevrhope.audit.files import check_files
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks import check_pairs
+from clevrhope.audit.matched import check_matched
 from clevrhope.audit.pictures import check_pictures
+from clevrhope.audit.readable import check_readable, unreadable
 from clevrhope.audit.report import Report, Tally
 from clevrhope.audit.scenes import check_scenes, n_grouped_scenes
 from clevrhope.audit.text import check_templates, check_text
 from clevrhope.dataset.leaks import LeakCheck
+from clevrhope.errors import DatasetError, SceneError
 from clevrhope.progress import Advance, Progress, Silent
+
+_Check = Callable[[Advance], Tally | Iterable[Tally]]
+
+LINES: Mapping[str, Sequence[str]] = {
+    "Comparing checksums": ("files",),
+    "Counting": ("counts",),
+    "Comparing scenes": ("twin scenes", "relationships", "train and test", "minimal groups"),
+    "Comparing splits": ("numbers of objects",),
+    "Reading texts backwards": ("text", "duplicates", "balance"),
+    "Executing programs, looking for leaks": (
+        "programs",
+        "held-out pair",
+        "apart",
+        "HDF5 and JSON",
+        "minimal answers",
+    ),
+    "Looking at pictures": ("pictures", "objects in pictures"),
+    "Comparing with CLEVR": ("scenes of CLEVR", "questions of CLEVR"),
+}
+"""Stage -> the lines of the report that it fills."""
 
 
 def audit(
@@ -36,8 +59,9 @@ def audit(
         progress: What shows how far it is.
 
     Raises:
-        DatasetError: no dataset, a file that is missing or cannot be read at all, or templates or properties
-            that are not the folder's. All else is in the report.
+        DatasetError: no dataset, one without a vocabulary, templates or properties that are not the folder's,
+            or a CLEVR folder that cannot be read. All else is in the report, and so are files of the dataset
+            that are missing or cannot be read.
     """
     opened = AuditFolder(folder, templates=templates, properties=properties)
     check_templates(opened)
@@ -48,16 +72,28 @@ def audit(
     n_questions = sum(
         int(split["questions"]) for hop in opened.manifest.splits.values() for split in hop.values()
     )
+    readable = Tally("readable", "", "")
     tallies: list[Tally] = []
 
-    def stage(title: str, total: int, unit: str, check: Callable[[Advance], Tally | Iterable[Tally]]) -> None:
-        with shown.stage(title, total=total, unit=unit) as advance:
-            found = check(advance)
+    def stage(title: str, total: int, unit: str, check: _Check) -> None:
+        nonlocal readable
+        try:
+            with shown.stage(title, total=total, unit=unit) as advance:
+                found = check(advance)
+        except (DatasetError, SceneError) as error:
+            file = unreadable(readable, opened, error)
+            tallies.extend(_not_done(name, file) for name in LINES[title])
+            return
         tallies.extend([found] if isinstance(found, Tally) else found)
 
-    stage("Comparing checksums", len(opened.manifest.files), "files", partial(check_files, opened))
+    n_files = len(opened.manifest.files)
+    with shown.stage("Opening files", total=n_files, unit="files") as advance:
+        readable = check_readable(opened, advance)
+    tallies.append(readable)
+    stage("Comparing checksums", n_files, "files", partial(check_files, opened))
     stage("Counting", len(opened.splits), "splits", partial(check_counts, opened))
     stage("Comparing scenes", n_grouped_scenes(opened), "scenes", partial(check_scenes, opened, leaks.pools))
+    stage("Comparing splits", len(opened.splits), "splits", partial(check_matched, opened, leaks.pools))
     stage("Reading texts backwards", n_questions, "questions", partial(check_text, opened, leaks.pools))
     stage(
         "Executing programs, looking for leaks",
@@ -69,8 +105,19 @@ def audit(
     stage("Looking at pictures", n_pictures, "pictures", partial(check_pictures, opened))
     beside: Sequence[Mapping[str, Any]] = ()
     if against is not None:
-        n_scenes = sum(len(leaks.pools[pool].indices) for pool in opened.pools)
-        stage("Comparing with CLEVR", n_scenes, "scenes", partial(check_against, opened, against))
-        beside = beside_clevr(opened, against, shown)
+        title = "Comparing with CLEVR"
+        if readable.n_faults:
+            tallies += [_not_done(name, readable.faults[0].file) for name in LINES[title]]
+        else:
+            n_scenes = sum(len(leaks.pools[pool].indices) for pool in opened.pools)
+            with shown.stage(title, total=n_scenes, unit="scenes") as advance:
+                tallies += check_against(opened, against, advance)
+            beside = beside_clevr(opened, against, shown)
     checks = tuple(each.check() for each in tallies)
     return Report(str(folder), tuple(hop.name for hop in opened.hops), checks, beside)
+
+
+def _not_done(name: str, file: str) -> Tally:
+    tally = Tally(name, "", "")
+    tally.skip(f"{file} cannot be read")
+    return tally

@@ -46,7 +46,22 @@ def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Ta
                 except (KeyError, TypeError, ValueError, IndexError) as error:
                     raise DatasetError(f"{path}: scenes[{n}] is no scene of a dataset ({error!r})") from error
                 advance(1)
-    return [twins, apart, minimal.check(), prelim.check()]
+    return [twins, _related(folder, pools), apart, minimal.check(), prelim.check()]
+
+
+def _related(folder: AuditFolder, pools: Pools) -> Tally:
+    """Which scenes' relationships are not those that places and directions give."""
+    tally = Tally(
+        "relationships",
+        "who stands left, right, behind and in front of whom follows from places and directions",
+        "scenes",
+    )
+    for name in folder.pools:
+        pool = pools[name]
+        tally.n_checked += len(pool.indices)
+        for row, fault in pool.native.misrelated:
+            tally.fault(f"scenes/{name}", int(pool.indices[row]), "relationships", fault)
+    return tally
 
 
 def _twins(folder: AuditFolder, pools: Pools) -> Tally:

@@ -92,13 +92,37 @@ class SplitArrays:
         return len(self.columns["answers"])
 
     def tokens(self, name: str, first: int, n: int) -> npt.NDArray[np.int32]:
-        """Rows of `questions` or `programs`, (n or fewer, width)."""
-        rows: npt.NDArray[np.int32] = self._wide[name][first : first + n]
+        """Rows of `questions` or `programs`, (n or fewer, width).
+
+        Raises:
+            DatasetError: a damaged block.
+        """
+        try:
+            rows: npt.NDArray[np.int32] = self._wide[name][first : first + n]
+        except OSError as error:
+            raise DatasetError(f"{self._file.filename}: {name}: a damaged block ({error})") from error
         return rows
 
     def close(self) -> None:
         """Closes the file."""
         self._file.close()
+
+
+def hdf5_fault(path: Path) -> str | None:
+    """Why a file cannot be opened as HDF5; None where it can.
+
+    HDF5 files say how long they are, so one that was cut off is found without reading it.
+
+    Raises:
+        FileNotFoundError: it is not there.
+    """
+    try:
+        with h5py.File(path, "r"):
+            return None
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        return str(error).splitlines()[0]
 
 
 def read_vocab(path: Path) -> Vocab:

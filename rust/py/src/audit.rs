@@ -63,6 +63,11 @@ impl PyAuditScenes {
     }
 
     #[getter]
+    fn misrelated(&self) -> Vec<(usize, String)> {
+        self.scenes.misrelated.clone()
+    }
+
+    #[getter]
     fn n_objects<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
         PyArray1::from_iter(py, self.scenes.attributes().map(|objects| objects.len() as u8))
     }

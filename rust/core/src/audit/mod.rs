@@ -8,6 +8,7 @@ mod absent;
 mod balance;
 mod parse;
 mod program;
+mod relations;
 mod scenes;
 mod spoken;
 mod words;

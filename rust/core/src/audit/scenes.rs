@@ -2,6 +2,7 @@
 //! tell what is where out.
 
 use super::AuditError;
+use super::relations::{Towards, misrelated};
 use crate::scene::{SceneGraph, SceneView};
 use crate::vocab::{MAX_OBJECTS, N_TYPES, RELATION_NAMES, Vocabulary};
 use rayon::prelude::*;
@@ -31,6 +32,8 @@ pub struct FinishedScenes {
     pub looks: Vec<u64>,
     /// Digests of places (x and y; z goes with the size) and rotations alone.
     pub places: Vec<u64>,
+    /// Scenes, by number here, whose relationships are not what places and directions say, and the first of those.
+    pub misrelated: Vec<(usize, String)>,
     graphs: Vec<SceneGraph>,
 }
 
@@ -46,6 +49,7 @@ struct Row<'a> {
     image_filename: String,
     #[serde(borrow)]
     objects: Vec<Thing<'a>>,
+    directions: Option<Towards>,
     relationships: Related,
 }
 
@@ -82,6 +86,8 @@ impl FinishedScenes {
             all.filenames.append(&mut file.filenames);
             all.looks.append(&mut file.looks);
             all.places.append(&mut file.places);
+            let before = all.graphs.len();
+            all.misrelated.extend(file.misrelated.drain(..).map(|(scene, fault)| (before + scene, fault)));
             all.graphs.append(&mut file.graphs);
         }
         Ok(all)
@@ -137,6 +143,10 @@ impl FinishedScenes {
                 return Err(format!("relationships \"{name}\" do not fit its {n} objects"));
             }
             sets.extend(lists.iter().map(|list| list.iter().fold(0, |set, object| set | 1u32 << object)));
+        }
+        let coords: Vec<[f64; 3]> = row.objects.iter().map(|thing| thing.coords).collect();
+        if let Some(fault) = misrelated(row.directions.as_ref(), &coords, &sets) {
+            self.misrelated.push((self.graphs.len(), fault));
         }
         self.indices.push(row.image_index);
         self.filenames.push(row.image_filename);
