@@ -24,6 +24,10 @@ SECONDS_BETWEEN_LINES = 30.0
 """Where there is no terminal, a long stage says how far it is this often."""
 
 
+ROOM_FOR_BARS = 120
+"""Columns of a terminal from which on stages have bars and rates."""
+
+
 class TerminalProgress:
     """Bars with rates and time left on a terminal; where there is none, lines now and then and at the end."""
 
@@ -36,15 +40,17 @@ class TerminalProgress:
 
     @contextmanager
     def _bar(self, title: str, total: int, unit: str) -> Iterator[Advance]:
+        # Where there is no room for all, what rich would cut off first is the title.
+        wide = self._console.width >= ROOM_FOR_BARS
         columns: list[ProgressColumn] = [
             TextColumn("{task.description}"),
-            BarColumn(bar_width=28),
+            *([BarColumn(bar_width=28)] if wide else []),
             MofNCompleteColumn(),
-            _Rate(unit),
+            *([_Rate(unit)] if wide else []),
             TimeRemainingColumn(compact=True, elapsed_when_finished=True),
         ]
         with Progress(*columns, console=self._console) as progress:
-            task = progress.add_task(f"{title:<34}", total=total or None)
+            task = progress.add_task(f"{title:<34}" if wide else title, total=total or None)
             yield lambda n: progress.advance(task, n)
             if not total:
                 done = progress.tasks[0].completed

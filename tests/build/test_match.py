@@ -35,7 +35,7 @@ def test_all_splits_have_the_same_numbers_of_objects(tmp_path: Path, make: Make)
 
 def test_a_folder_is_bound_to_it(tmp_path: Path, make: Make) -> None:
     make(tmp_path / "out", match="objects", render=False)
-    with pytest.raises(DatasetError, match=r"another question settings .*match"):
+    with pytest.raises(DatasetError, match=r"made with other question settings .*match"):
         make(tmp_path / "out", render=False)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["questions"]["match"] == "objects"

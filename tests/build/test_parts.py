@@ -77,6 +77,7 @@ def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path
         assert not Layout(out).manifest.exists()
 
     refused(parts[:2], "^part 3 of 3 missing")
+    before = [tree(folder) for folder in parts]
     refused(parts[1:2], "^parts 1, 3 of 3 missing; .*build --shard 1/3")
     refused([*parts, parts[0]], "part 1/3, which .*1 is too; name each part once")
     refused([*parts[:2], tmp_path], "no part of a dataset")
@@ -87,8 +88,15 @@ def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path
         sizes={**SIZES, "train": 2_501},
     )
     refused(parts, "another seed", seed=6)
+    smaller = request(tmp_path / "world", hops=HOPS, sizes=SIZES, render=False)
+    smaller = replace(smaller, config=replace(smaller.config, world={"max_objects": 9}))
+    build_part(smaller, Shard(1, 3))
+    refused([smaller.out, *parts[1:]], "world: made with another world .*max_objects is 9 there, 10 asked")
+    refused([*parts[:2], tmp_path / "nowhere"], "nowhere: no part of a dataset")
     other = part(tmp_path / "other", "1/2", render=False).folder
     refused([parts[0], other], "one of 2 parts")
+    assert [tree(folder) for folder in parts] == before
+    assert not out.exists()
 
 
 def test_an_unfinished_part_is_told(parts: list[Path], tmp_path: Path) -> None:

@@ -66,6 +66,103 @@ def test_a_pair_of_one_type(fail: Fail) -> None:
     assert "two values of one type, color" in fail("--hop", "red_blue", "--no-render")
 
 
+@pytest.mark.parametrize(
+    ("option", "name"),
+    [
+        ("--hold-out", "color=red,color=blue"),
+        ("--hold-out", "color=red,shape=cube,color=blue"),
+        ("--hop", "red_blue_cube"),
+        ("--hop", "metal_red_metal"),
+    ],
+)
+def test_values_that_no_object_can_both_have(fail: Fail, option: str, name: str) -> None:
+    sentence = fail("--hop", "cyan_cube", option, name, "--no-render")
+    assert f'HOP "{name}": ' in sentence
+    assert "so no object could ever have both; take values of two types" in sentence
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "message"),
+    [
+        ("--hold-out", "color", "names of pairs, such as red_cube, go with --hop"),
+        ("--hold-out", "rubber_cylinder", "names of pairs, such as red_cube, go with --hop"),
+        ("--hold-out", "color=", '"" is no color; known: gray, red'),
+        ("--hold-out", "color=rde,shape=cube", '"rde" is no color (did you mean "red"?)'),
+        ("--hold-out", "colour=red,shape=cube", 'no attribute type "colour" (did you mean "color"?)'),
+        ("--hold-out", "color=red", "one value; take values of two types or more"),
+        ("--hop", "color=red,shape=cube", "types with values go with --hold-out"),
+        ("--hop", "magenta_cube", '"magenta" is no attribute value'),
+    ],
+)
+def test_a_pair_said_in_another_form(fail: Fail, option: str, name: str, message: str) -> None:
+    assert message in fail("--hop", "cyan_cube", option, name, "--no-render")
+
+
+def test_a_vocabulary_without_the_pairs_values(fail: Fail, tmp_path: Path) -> None:
+    path = tmp_path / "properties.json"
+    shutil.copy(blender_assets() / "properties.json", path)
+    spoilt(path, lambda properties: properties["shapes"].pop("cylinder"))
+    sentence = fail("--properties", path, "--no-render")
+    assert '"cylinder" is no attribute value' in sentence
+    assert "shape: cube, sphere)" in sentence
+    held_out = ("--hold-out", "material=rubber,shape=cylinder")
+    sentence = fail("--hop", "metal_cube", *held_out, "--properties", path, "--no-render")
+    assert '"cylinder" is no shape; known: cube, sphere' in sentence
+
+
+def test_broken_json_in_a_palette(fail: Fail, tmp_path: Path) -> None:
+    path = tmp_path / "mine.json"
+    path.write_text('{"cube":\n  ["red",}\n')
+    sentence = fail("--hop", "none", "--palette", path, "--no-render")
+    assert f"{path}:2:" in sentence
+    assert "broken JSON" in sentence
+
+
+def test_a_folder_made_otherwise_is_left_as_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What a refused build must not do: lose or change what is there."""
+    out = tmp_path / "out"
+    asked = ["build", "--hop", "rubber_cylinder", "--no-render", "--quiet", "--out", str(out)]
+    assert run_command([*asked, "--seed", "1"]) == 0
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    refused = {
+        ("--match", "objects"): 'made with other question settings (match is "none" there, "objects" asked',
+        ("--seed", "2"): "made with another seed (1 there, 2 asked for)",
+        ("--hop", "red_blue"): "no object could ever have both",
+        ("--diversity", "3"): "diversity 3 is too low",
+        ("--palette", str(palette(tmp_path, {"cube": ["red"]}))): "the pair is of material and shape",
+    }
+    for options, message in refused.items():
+        assert run_command([*asked, *options]) == 2
+        (sentence,) = capsys.readouterr().err.splitlines()
+        assert message in sentence
+        assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+
+def test_a_part_is_read_as_no_dataset(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    import clevrhope
+
+    part = tmp_path / "part"
+    asked = ["--hop", "rubber_cylinder", "--no-render", "--quiet", "--seed", "1"]
+    assert run_command(["build", *asked, "--out", str(part), "--shard", "1/2"]) == 0
+    capsys.readouterr()
+    message = f"{part}: part 1/2 of a dataset"
+    with pytest.raises(clevrhope.ClevrhopeError, match="join the parts first: clevrhope merge") as raised:
+        clevrhope.load(part, "rubber_cylinder", "train")
+    assert message in str(raised.value)
+    (tmp_path / "predictions.jsonl").write_text("")
+    for arguments in (
+        ["stats", str(part)],
+        ["audit", str(part)],
+        ["export", str(part), "--format", "clevr", "--out", str(tmp_path / "export")],
+        ["score", str(part), str(tmp_path / "predictions.jsonl")],
+    ):
+        assert run_command(arguments) == 1
+        (sentence,) = capsys.readouterr().err.splitlines()
+        assert message in sentence
+        assert "clevrhope merge" in sentence
+    assert not (tmp_path / "export").exists()
+
+
 def test_no_pair(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["build"]) == 2
     assert "no HOP given" in capsys.readouterr().err

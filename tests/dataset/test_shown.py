@@ -14,13 +14,13 @@ from clevrhope.dataset.datasheet import Family, Provenance, SubDataset, sub_data
 from clevrhope.dataset.datasheet_folder import PoolStats, WholeDataset, folder_datasheet
 from clevrhope.dataset.pictures_shown import pair_boxes, sketch_url, thumbnail_url
 from clevrhope.dataset.questions_h5 import QuestionArrays
+from clevrhope.dataset.scene_counts import read_scene_counts
 from clevrhope.dataset.stats import (
     SplitStats,
     mean,
     measure_split,
     percentile,
     pictures_shared,
-    read_scene_counts,
     total_variation,
 )
 from clevrhope.dataset.vocab import make_vocab, read_vocab, write_vocab
@@ -40,13 +40,22 @@ def scene(index: int, *objects: tuple[str, str, str, str]) -> dict[str, object]:
                 "material": material,
                 "shape": shape,
                 "3d_coords": [0, 0, 0.7],
+                "rotation": 0.0,
                 "pixel_coords": [240, 160, 10.0 + place],
                 "bbox": [200, 100, 296, 180],
             }
             for place, (size, color, material, shape) in enumerate(objects)
         ],
+        "relationships": {name: [[] for _ in objects] for name in ("left", "right", "front", "behind")},
     }
 
+
+ATTRIBUTES = {
+    "size": ["small", "large"],
+    "color": ["red", "blue", "cyan"],
+    "material": ["rubber", "metal"],
+    "shape": ["cube", "sphere", "cylinder"],
+}
 
 SCENES = [
     scene(3, ("large", "red", "rubber", "cylinder"), ("small", "red", "metal", "cube")),
@@ -74,7 +83,7 @@ def stats(tmp_path: Path) -> SplitStats:
     shard = tmp_path / "0000.json"
     shard.write_text('{"info": {}, "scenes": [\n' + ",\n".join(map(json.dumps, SCENES)) + "\n]}\n")
     vocab = make_vocab(["word"], ["relate[left]", "scene"], ["yes", "no"])
-    return measure_split("train", "train", rows(), vocab=vocab, scenes=read_scene_counts([shard]))
+    return measure_split("train", "train", rows(), vocab=vocab, scenes=read_scene_counts([shard], ATTRIBUTES))
 
 
 def test_a_split_is_counted(stats: SplitStats) -> None:

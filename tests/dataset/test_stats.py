@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from clevrhope.cli import run_command
 from clevrhope.dataset.clevr_folder import measure_clevr_split
 from clevrhope.dataset.json_rows import read_list
+from clevrhope.dataset.scene_counts import read_scene_counts
 from clevrhope.dataset.stats import (
     QuestionTally,
     SceneTally,
     SplitStats,
     answer_type,
-    read_scene_counts,
     relation_of,
     total_variation,
     total_variation_by_chance,
@@ -227,8 +227,11 @@ def test_scenes_without_all_attributes_are_an_error(tmp_path: Path) -> None:
     row = '{"image_index":7,"objects":[{"shape":"cube","3d_coords":[0,0,0]},{"3d_coords":[0,0,0]}]}'
     path = tmp_path / "0000.json"
     path.write_text(f'{{"scenes": [\n{row}\n]}}\n')
-    with pytest.raises(DatasetError, match="scene 7: some objects lack an attribute"):
-        read_scene_counts([path])
+    attributes = {"size": ["small"], "color": ["red"], "material": ["metal"], "shape": ["cube"]}
+    with pytest.raises(DatasetError, match=r"0000.json:2:\d+: .*missing field `size`"):
+        read_scene_counts([path], attributes)
+    with pytest.raises(DatasetError, match=r"nowhere.json: "):
+        read_scene_counts([tmp_path / "nowhere.json"], attributes)
 
 
 def test_a_long_file_is_never_whole_in_memory(tmp_path: Path) -> None:

@@ -272,6 +272,16 @@ def test_scenes_that_were_lost(demo: Path, tmp_path: Path, show: Show) -> None:
     assert f"{copy / 'scenes' / 'test_ood'}: no scene has index" in error
 
 
+@pytest.mark.parametrize("name", ["vocab.json", "hops/rubber_cylinder/train.h5"])
+def test_files_that_were_lost(demo: Path, tmp_path: Path, show: Show, name: str) -> None:
+    copy = tmp_path / "copy"
+    shutil.copytree(demo, copy)
+    (copy / name).unlink()
+    code, error = fails(show, copy, "--hop", "rubber_cylinder")
+    assert code == 1
+    assert f"{copy / name}: no such file; run the dataset's build again to make it" in error
+
+
 def test_plots_without_matplotlib_name_the_extra(
     demo: Path, tmp_path: Path, show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:

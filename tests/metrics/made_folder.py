@@ -136,5 +136,11 @@ def _write_rows(layout: Layout, hop: str, split: str, asked: Asked) -> None:
 
 
 def _scene(index: int, n_objects: int) -> bytes:
-    objects = [{"size": "large", "3d_coords": [k, 0, 0]} for k in range(n_objects)]
-    return json.dumps({"image_index": index, "objects": objects}).encode()
+    look = {"size": "large", "color": "red", "material": "rubber", "shape": "cube", "rotation": 0}
+    row = {
+        "image_index": index,
+        "image_filename": f"{index}.png",
+        "objects": [look | {"3d_coords": [k, 0, 0]} for k in range(n_objects)],
+        "relationships": {name: [[]] * n_objects for name in ("left", "right", "front", "behind")},
+    }
+    return json.dumps(row).encode()

@@ -148,5 +148,13 @@ def _read(path: Path, world: World) -> Palette:
         data = path.read_bytes()
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read ({error.strerror}); expected a palette as JSON") from error
+    try:
+        json.loads(data)
+    except json.JSONDecodeError as error:
+        raise ConfigError(
+            f"{path}:{error.lineno}:{error.colno}: broken JSON ({error.msg}); expected a palette"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: no text in UTF-8; expected a palette as JSON") from error
     text = world.with_palette(data, name=file_palette_name(path), file=str(path)).palette_json
     return palette_of(json.loads(text or "{}"))

@@ -67,11 +67,14 @@ def plan(**choices: Any) -> None:
     """Says what the same `build` would make, how large it is and how long it takes here; writes nothing."""
     from clevrhope.plan import make_plan, plan_json, plan_lines
 
-    made = make_plan(read_request(choices))
+    request = read_request(choices)
+    made = make_plan(request)
     if choices["as_json"]:
         click.echo(json.dumps(plan_json(made)))
     else:
         click.echo("\n".join(plan_lines(made)))
+        if choices["seed"] is None and request.seed is not None:
+            click.echo(f"The seed was drawn; for a build with these numbers: --seed {request.seed}")
 
 
 def _summary_json(summary: "Summary") -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """The options that `build`, `merge` and `plan` share in, a Request out."""
 
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -85,7 +85,7 @@ def dataset_options(command: _Command) -> _Command:
         click.option(
             "--seed",
             type=click.IntRange(0, 2**64 - 1),
-            help="Decides the dataset; drawn, printed and recorded when left out.",
+            help="Decides the dataset; drawn, printed and recorded when left out, by plan too.",
         ),
         click.option(
             "--config",
@@ -154,6 +154,22 @@ def dataset_options(command: _Command) -> _Command:
     return command
 
 
+def _check_forms(names: Sequence[str], held_out: Sequence[str]) -> None:
+    """Passes where names are names, and values come with their types."""
+    for name in names:
+        if "=" in name:
+            raise click.UsageError(
+                f'--hop: "{name}" is no name of a pair, such as red_cube; '
+                "types with values go with --hold-out: --hold-out color=red,shape=cube"
+            )
+    for values in held_out:
+        if "=" not in values:
+            raise click.UsageError(
+                f'--hold-out: "{values}" is no list of types with values, such as color=red,shape=cube; '
+                "names of pairs, such as red_cube, go with --hop"
+            )
+
+
 def read_request(choices: dict[str, Any]) -> "Request":
     """What the options ask for; without a seed, one is drawn, unless the folder has its own."""
     from clevrhope.build import Limits, Request
@@ -162,6 +178,7 @@ def read_request(choices: dict[str, Any]) -> "Request":
     from clevrhope.hops import HOP_GROUPS
 
     asked = read_names(choices["hops"])
+    _check_forms(asked, choices["held_out"])
     names = [
         *asked,
         *choices["held_out"],

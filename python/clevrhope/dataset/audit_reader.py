@@ -114,10 +114,18 @@ class QuestionReader:
 
 def vocabulary_of(vocab: Vocab) -> Vocabulary:
     """A vocabulary of a vocab.json's values; what they look like does not matter here."""
-    properties: dict[str, dict[str, object]] = {name: {} for name in _PROPERTIES.values()}
-    looks: Mapping[str, object] = {"size": 0.5, "color": [0, 0, 0], "material": "m", "shape": "s"}
+    attributes: dict[str, list[str]] = {kind: [] for kind in _PROPERTIES}
     for kind, value in vocab.values():
-        properties[_PROPERTIES[kind]][value] = looks[kind]
+        attributes[kind].append(value)
+    return vocabulary_with(attributes)
+
+
+def vocabulary_with(attributes: Mapping[str, Sequence[str]]) -> Vocabulary:
+    """A vocabulary of these types' values."""
+    looks: Mapping[str, object] = {"size": 0.5, "color": [0, 0, 0], "material": "m", "shape": "s"}
+    properties = {
+        _PROPERTIES[kind]: dict.fromkeys(values, looks[kind]) for kind, values in attributes.items()
+    }
     data = json.dumps(properties).encode()
     return Vocabulary(data, file="vocab.json", largest_count=_MOST_OBJECTS)
 

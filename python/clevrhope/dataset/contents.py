@@ -9,6 +9,7 @@ from difflib import get_close_matches
 
 from clevrhope.config import PAIR_SPLITS, PLAIN_SPLITS, PRELIM_SPLITS, SECOND_STREAMS
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import read_shard
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.palettes import MARK
 
@@ -19,16 +20,31 @@ def hops_in(layout: Layout) -> tuple[str, ...]:
     """The HOPs of a folder that have a split, by name.
 
     Raises:
-        DatasetError: no dataset there.
+        DatasetError: no dataset there, or a part of one.
     """
     if not layout.manifest.exists():
         raise DatasetError(f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name})")
+    check_whole(layout)
     folder = layout.root / "hops"
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     found = tuple(name for name in names if splits_in(layout, name))
     if not found:
         raise DatasetError(f"{layout.root}: no questions yet; run its build again")
     return found
+
+
+def check_whole(layout: Layout) -> None:
+    """Passes for a folder that is no machine's part of a dataset, which lacks splits, scenes and pictures.
+
+    Raises:
+        DatasetError: it is one.
+    """
+    shard = read_shard(layout.manifest)
+    if shard is not None:
+        raise DatasetError(
+            f"{layout.root}: part {shard} of a dataset, made by build --shard; join the parts first: "
+            "clevrhope merge"
+        )
 
 
 def splits_in(layout: Layout, hop: str) -> tuple[str, ...]:

@@ -19,12 +19,12 @@ FORMAT = 1
 
 _BOUND = ("version", "seed", "world", "templates", "questions")
 _NAMES = {
-    "version": "dataset version",
-    "seed": "seed",
-    "world": "world",
-    "templates": "set of templates",
-    "questions": "question settings",
-    "rendering": "rendering settings",
+    "version": "another dataset version",
+    "seed": "another seed",
+    "world": "another world",
+    "templates": "another set of templates",
+    "questions": "other question settings",
+    "rendering": "other rendering settings",
 }
 
 
@@ -63,6 +63,10 @@ class Manifest:
     def with_files(self, files: Mapping[str, FileRecord]) -> "Manifest":
         """The manifest with these files added or replaced."""
         return replace(self, files={**self.files, **files})
+
+
+_FILES = b'\n  "files": {'
+"""Ends a manifest's head; nothing else in it stands so far to the left."""
 
 
 def read_manifest(path: Path) -> Manifest | None:
@@ -107,6 +111,25 @@ def read_manifest(path: Path) -> Manifest | None:
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise DatasetError(f"{path}: not a manifest of clevrhope (at {error})") from error
+
+
+def read_shard(path: Path) -> str | None:
+    """Which part of a dataset a folder is, "3/16"; None for a whole one, or where there is no manifest.
+
+    Looks at the manifest's head alone: what follows can be a line for each of 400,000 files.
+
+    Raises:
+        DatasetError: not a manifest.
+    """
+    try:
+        head, mark, _ = path.read_bytes().partition(_FILES)
+        raw = json.loads(head.rstrip(b",\n ") + b"}" if mark else head)
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path}: no manifest of clevrhope ({error})") from error
+    shard = raw.get("shard") if isinstance(raw, dict) else None
+    return f"{shard['number']}/{shard['of']}" if shard else None
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
@@ -155,7 +178,7 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
         there, here = getattr(existing, key), getattr(wanted, key)
         if there != here:
             raise BindingError(
-                f"{root}: made with another {_NAMES[key]} ({difference(there, here)}); "
+                f"{root}: made with {_NAMES[key]} ({difference(there, here)}); "
                 "choose another --out, or ask for what the folder was made with"
             )
 

@@ -167,7 +167,7 @@ def read_questions(path: Path) -> QuestionArrays:
             arrays = {each.name: file[each.name] for each in fields(QuestionArrays)}
             return QuestionArrays(**{name: _rows(each, 0, len(each)) for name, each in arrays.items()})
     except (OSError, KeyError, ValueError) as error:
-        raise DatasetError(f"{path}: no question file of clevrhope ({error})") from error
+        raise _unreadable(path, error) from error
 
 
 def read_question_blocks(path: Path, *, n_rows: int) -> Iterator[QuestionArrays]:
@@ -183,7 +183,13 @@ def read_question_blocks(path: Path, *, n_rows: int) -> Iterator[QuestionArrays]
                 end = min(begin + n_rows, len(arrays["answers"]))
                 yield QuestionArrays(**{name: _rows(each, begin, end) for name, each in arrays.items()})
     except (OSError, KeyError, ValueError) as error:
-        raise DatasetError(f"{path}: no question file of clevrhope ({error})") from error
+        raise _unreadable(path, error) from error
+
+
+def _unreadable(path: Path, error: Exception) -> DatasetError:
+    if isinstance(error, FileNotFoundError):
+        return DatasetError(f"{path}: no such file; run the dataset's build again to make it")
+    return DatasetError(f"{path}: no whole question file of clevrhope ({str(error).splitlines()[0]})")
 
 
 def _rows(dataset: h5py.Dataset, begin: int, end: int) -> npt.NDArray[Any]:
@@ -211,7 +217,7 @@ def read_scenes_in_use(path: Path) -> tuple[str, Ints]:
         with h5py.File(path, "r") as file:
             return str(file.attrs["pool"]), np.unique(file["image_idxs"][:])
     except (OSError, KeyError) as error:
-        raise DatasetError(f"{path}: no question file of clevrhope ({error})") from error
+        raise _unreadable(path, error) from error
 
 
 def read_columns(path: Path, names: Sequence[str]) -> dict[str, Ints]:
@@ -224,4 +230,4 @@ def read_columns(path: Path, names: Sequence[str]) -> dict[str, Ints]:
         with h5py.File(path, "r") as file:
             return {name: file[name][:] for name in names}
     except (OSError, KeyError) as error:
-        raise DatasetError(f"{path}: no question file of clevrhope ({error})") from error
+        raise _unreadable(path, error) from error

@@ -9,15 +9,13 @@ from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations
 from math import pi, sqrt
-from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError
@@ -30,9 +28,6 @@ Pair: TypeAlias = tuple[Value, Value]
 
 _Key = TypeVar("_Key", bound=Hashable)
 
-_INDEX = re.compile(rb'"image_index": ?(\d+)')
-_ATTRIBUTE = re.compile(rb'"(size|color|material|shape)": ?"([^"]+)"')
-_OBJECT = b'"3d_coords"'
 _WORD = re.compile(r"[^\s;,?.]+")
 _SCENES_A_BLOCK = 16_384
 
@@ -369,34 +364,6 @@ def _sorted_scenes(
     return SceneCounts(
         indices[order], np.concatenate([[0], ends]), looks[places].astype(np.int32), tuple(named)
     )
-
-
-def read_scene_counts(shards: Iterable[Path]) -> SceneCounts:
-    """Counts the objects of every scene in a pool's files.
-
-    The rows are searched rather than parsed: a paper-sized pool has gigabytes of them.
-
-    Raises:
-        DatasetError: a missing file, or a scene whose objects do not all have the same attributes.
-    """
-    tally = SceneTally()
-    text: dict[tuple[bytes, bytes], tuple[str, str]] = {}
-    for shard in shards:
-        for line in read_row_lines(shard):
-            match = _INDEX.search(line)
-            if match is None:
-                continue
-            found = [
-                text.get(each) or text.setdefault(each, (each[0].decode(), each[1].decode()))
-                for each in _ATTRIBUTE.findall(line)
-            ]
-            n_objects = line.count(_OBJECT)
-            n_types, rest = divmod(len(found), n_objects or 1)
-            if rest or (found and not n_objects):
-                raise DatasetError(f"{shard}: scene {int(match[1])}: some objects lack an attribute")
-            bounds = range(0, len(found) + 1, n_types or 1)
-            tally.add(int(match[1]), (tuple(found[begin:end]) for begin, end in pairwise(bounds)))
-    return tally.counts()
 
 
 def measure_split(

@@ -63,7 +63,11 @@ def read_vocab(path: Path) -> Vocab:
         return Vocab(raw["question_token_to_idx"], raw["program_token_to_idx"], raw["answer_token_to_idx"])
     except json.JSONDecodeError as error:
         raise DatasetError(f"{path}:{error.lineno}:{error.colno}: broken JSON ({error.msg})") from error
-    except (OSError, KeyError, TypeError) as error:
+    except FileNotFoundError as error:
+        raise DatasetError(f"{path}: no such file; run the dataset's build again to make it") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{path}: cannot be read ({error})") from error
+    except (KeyError, TypeError) as error:
         raise DatasetError(f"{path}: no vocabulary of questions, programs and answers ({error})") from error
 
 

@@ -9,10 +9,12 @@ from pathlib import Path
 import numpy as np
 
 from clevrhope.dataset.clevr_json import read_row_lines
+from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
 from clevrhope.dataset.questions_h5 import Ints, read_columns
-from clevrhope.dataset.stats import SceneCounts, read_scene_counts
+from clevrhope.dataset.scene_counts import read_scene_counts
+from clevrhope.dataset.stats import SceneCounts
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import DatasetError
 
@@ -130,7 +132,7 @@ class AnswerKey:
         pool = questions.pool
         if pool not in self._scenes:
             folder = self._layout.scenes(pool)
-            self._scenes[pool] = read_scene_counts(sorted(folder.glob("*.json")))
+            self._scenes[pool] = read_scene_counts(sorted(folder.glob("*.json")), self._attributes)
         counts = self._scenes[pool]
         indices, at = np.unique(questions.pictures, return_inverse=True)
         known = np.isin(indices, counts.indices)
@@ -191,4 +193,5 @@ def _manifest(layout: Layout) -> Manifest:
             f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name}); "
             "give the folder that `clevrhope build --out` wrote"
         )
+    check_whole(layout)
     return manifest

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from clevrhope.atomic import record, write_whole
+from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.datasheet import with_plots
 from clevrhope.dataset.datasheet_plots import without_plots
 from clevrhope.dataset.layout import Layout
@@ -59,8 +60,7 @@ def _finished(root: Path) -> Manifest:
             f"{root}: no dataset of clevrhope (no manifest.json), so no datasheet to draw into; "
             "--plots FOLDER takes any dataset"
         )
-    if manifest.shard is not None:
-        raise DatasetError(f"{root}: a part has no datasheet; join the parts with clevrhope merge first")
+    check_whole(Layout(root))
     if not manifest.complete:
         raise DatasetError(f"{root}: not finished yet; run the same build again, then draw")
     return manifest

@@ -11,10 +11,12 @@ from typing import Protocol
 
 from clevrhope.dataset.clevr_folder import FAMILIES, clevr_splits, measure_clevr_split
 from clevrhope.dataset.clevr_json import read_rows
+from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
 from clevrhope.dataset.questions_h5 import read_question_blocks
-from clevrhope.dataset.stats import QuestionTally, SceneCounts, SplitStats, Value, read_scene_counts
+from clevrhope.dataset.scene_counts import read_scene_counts
+from clevrhope.dataset.stats import QuestionTally, SceneCounts, SplitStats, Value
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.hops import parse_hop
@@ -73,10 +75,11 @@ def open_source(root: Path) -> Source:
     """The dataset in a folder.
 
     Raises:
-        DatasetError: none is there, or its manifest is broken.
+        DatasetError: none is there, a part of one, or its manifest is broken.
     """
     manifest = read_manifest(Layout(root).manifest)
     if manifest is not None:
+        check_whole(Layout(root))
         if not manifest.splits:
             raise DatasetError(f"{root}: a dataset without a finished split; run its build again to go on")
         return DatasetSource(root, manifest)
@@ -182,7 +185,7 @@ class DatasetSource:
     def _scenes_of(self, pool: str) -> SceneCounts:
         if pool not in self._scenes:
             shards = sorted(Layout(self.root).scenes(pool).glob("[0-9]*.json"))
-            self._scenes[pool] = read_scene_counts(shards)
+            self._scenes[pool] = read_scene_counts(shards, dict(self._attributes()))
         return self._scenes[pool]
 
     def _families(self, group: str, split: str, stats: SplitStats) -> FamilyNames:
