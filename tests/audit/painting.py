@@ -2,10 +2,10 @@
 
 import json
 from collections.abc import Hashable, Iterable, Iterator
-from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from fake_renderer import FakeRenderer
 
 from clevrhope import assets
 from clevrhope._core import SceneBatch, object_ids
@@ -15,7 +15,7 @@ from clevrhope.scenes import read_world
 K = TypeVar("K", bound=Hashable)
 
 
-class PaintedRenderer:
+class PaintedRenderer(FakeRenderer):
     """Paints objects dull, as light and shadow make them, on a ground that gets lighter downwards."""
 
     def __init__(self, **_: Any) -> None:
@@ -37,14 +37,3 @@ class PaintedRenderer:
             pixels[ids == number] = 40 + 0.4 * np.asarray(self._colours[each["color"]])
         painted: Pixels = pixels.astype(np.uint8)
         return painted
-
-    def close(self) -> None:
-        pass
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        pass

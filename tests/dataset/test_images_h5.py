@@ -1,5 +1,7 @@
 """The aggregated pictures: a row a scene, nothing for unused rows, bytes that depend on content alone."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -83,3 +85,35 @@ def test_a_picture_of_another_size_and_a_broken_one_get_a_sentence_and_no_file(
     with pytest.raises(DatasetError, match=r"broken\.png: no whole PNG file"):
         aggregate_pictures(tmp_path / "a.h5", [0], lambda _: tmp_path / "broken.png", pool="train")
     assert not list(tmp_path.glob("*a.h5*"))
+
+
+def test_a_full_disk_is_told_in_a_sentence_and_leaves_the_old_file(
+    tmp_path: Path, png_of: Callable[[int], Path]
+) -> None:
+    path = tmp_path / "train.h5"
+    aggregate_pictures(path, [1, 5], png_of, pool="train")
+    before = path.read_bytes()
+    for index in range(40):
+        png_of(index)
+    script = (
+        "import resource, signal, sys\n"
+        "from pathlib import Path\n"
+        "from clevrhope.dataset.images_h5 import aggregate_pictures\n"
+        "from clevrhope.errors import DatasetError\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))\n"
+        "folder = Path(sys.argv[1])\n"
+        "try:\n"
+        "    aggregate_pictures(folder / 'train.h5', range(40),\n"
+        "                       lambda k: folder / 'png' / f'{k}.png', pool='train')\n"
+        "except DatasetError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{path}: no space left; what is finished stays")
+    assert len(done.stdout.splitlines()) == 1
+    assert path.read_bytes() == before
+    assert not list(tmp_path.glob(".*.partial"))

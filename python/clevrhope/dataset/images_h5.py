@@ -25,7 +25,8 @@ import numpy as np
 import numpy.typing as npt
 from PIL import Image
 
-from clevrhope.atomic import disk_errors, whole_file
+from clevrhope.atomic import whole_file
+from clevrhope.dataset.held_errors import writing_hdf5
 from clevrhope.errors import DatasetError
 
 Picture = npt.NDArray[np.uint8]
@@ -54,7 +55,7 @@ def aggregate_pictures(
         return False
     with whole_file(path) as temporary, _old_file(path) as old:
         height, width = old.size or _png_size(png_of(int(wanted[0])))
-        with _h5_errors(path), h5py.File(temporary, "w", libver=("earliest", "v110")) as file:
+        with writing_hdf5(temporary) as (file, check):
             images = file.create_dataset(
                 "images",
                 shape=(int(wanted[-1]) + 1, height, width, 3),
@@ -68,6 +69,7 @@ def aggregate_pictures(
             file.attrs["pool"] = pool
             for index, chunk in _packed(wanted, old, png_of, (height, width)):
                 images.id.write_direct_chunk((index, 0, 0, 0), chunk)
+                check()
                 on_picture()
     return True
 
@@ -188,18 +190,3 @@ def _reading(path: Path) -> Iterator[h5py.File]:
         if "images" not in file or "indices" not in file:
             raise DatasetError(f"{path}: no HDF5 file of pictures (no images, or no indices)")
         yield file
-
-
-@contextmanager
-def _h5_errors(path: Path) -> Iterator[None]:
-    """The HDF5 library tells of a full disk in its own ways, on writing and once more on closing."""
-    try:
-        with disk_errors(path):
-            yield
-    except (OSError, RuntimeError) as error:
-        if isinstance(error, DatasetError):
-            raise
-        raise DatasetError(
-            f"{path}: could not be written, most likely for want of space ({str(error).splitlines()[0]}); "
-            "free some and run the same command to resume"
-        ) from error

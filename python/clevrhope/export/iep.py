@@ -9,17 +9,14 @@ same numbers, so the pictures of each split are numbered anew from 0, in the ord
 """
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
-import h5py
 import numpy as np
 
+from clevrhope.dataset.held_errors import writing_hdf5
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.picture_source import ahead
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS
-from clevrhope.export.held_errors import HeldErrors
 from clevrhope.export.source import Source, SplitSource
 from clevrhope.progress import Advance
 
@@ -43,7 +40,7 @@ def _write_questions(path: Path, split: SplitSource) -> None:
         "answers": reader.answers,
         "question_families": reader.question_families,
     }
-    with _writing(path) as (file, check):
+    with writing_hdf5(path) as (file, check):
         for name, values in columns.items():
             file.create_dataset(name, data=values, track_times=False)
         wide = [
@@ -68,7 +65,7 @@ def _write_images(path: Path, split: SplitSource, advance: Advance) -> None:
     assert split.pictures is not None
     pictures, indices = split.pictures, split.indices
     height, width = pictures.pixels(int(indices[0])).shape[:2]
-    with _writing(path) as (file, check):
+    with writing_hdf5(path) as (file, check):
         images = file.create_dataset(
             "images",
             shape=(len(indices), height, width, 3),
@@ -83,15 +80,3 @@ def _write_images(path: Path, split: SplitSource, advance: Advance) -> None:
             images.id.write_direct_chunk((row, 0, 0, 0), chunk)
             check()
             advance(count)
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[tuple[h5py.File, Callable[[], None]]]:
-    """A new HDF5 file, and what raises the error of an earlier write, such as that the disk is full."""
-    sink = HeldErrors(path)
-    try:
-        with h5py.File(sink, "w", libver=("earliest", "v110")) as file:
-            yield file, sink.check
-        sink.check()
-    finally:
-        sink.close()

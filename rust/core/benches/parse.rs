@@ -2,45 +2,28 @@
 
 #![allow(clippy::expect_used)]
 
+mod assets;
+
 use clevrhope_core::audit::{Names, TextParser};
 use clevrhope_core::program::encode::ProgramVocabulary;
-use clevrhope_core::question::TemplateSet;
 use clevrhope_core::question::ask::Asker;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::question::wording::tokenize;
-use clevrhope_core::scene::{Asset, Pool, SceneConfig, World};
+use clevrhope_core::scene::Pool;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;
 
 const SCENES: u64 = 2_000;
 
-fn read(file: &str) -> Vec<u8> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../question_templates");
-    std::fs::read(format!("{folder}/{file}")).expect("the project's own templates are there")
-}
-
 fn parse(criterion: &mut Criterion) {
-    let properties =
-        Asset { file: "properties.json", bytes: include_bytes!("../../../blender_assets/properties.json") };
-    let look = Asset { file: "look.json", bytes: include_bytes!("../../../blender_assets/look.json") };
-    let world = World::new(properties, look, SceneConfig::default()).expect("the project's own assets are valid");
+    let world = assets::world();
     let vocab = world.vocab();
-    let order: serde_json::Value = serde_json::from_slice(&read("families.json")).expect("it is JSON");
-    let order: Vec<String> = order["files"]
-        .as_array()
-        .expect("a list of files")
-        .iter()
-        .filter_map(|file| file.as_str()?.strip_suffix(".json").map(str::to_owned))
-        .collect();
-    let files: Vec<(String, Vec<u8>)> =
-        order.iter().map(|name| (name.clone(), read(&format!("{name}.json")))).collect();
-    let synonyms = read("synonyms.json");
-    let templates = TemplateSet::from_files(vocab, &files, &order, ("synonyms.json", &synonyms))
-        .expect("the project's own templates are valid");
+    let read = assets::TemplateFiles::read();
+    let templates = read.set(vocab);
 
     let words = templates.words();
     let names = Names::new(&words, ProgramVocabulary::new(vocab).names(), &[]);
-    let parser = TextParser::new(&names, &files, &synonyms).expect("the project's own templates are valid");
+    let parser = TextParser::new(&names, &read.files, &read.synonyms).expect("the project's own templates are valid");
     let pool = Pool::new(&world, 1, "train");
     let scenes = pool.map_scenes(0..SCENES, |scene| scene.graph(vocab)).expect("scenes can be sampled");
     let scenes: Vec<_> = scenes.iter().enumerate().map(|(i, scene)| (i as u64, scene.view())).collect();

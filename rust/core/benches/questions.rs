@@ -6,12 +6,14 @@
 
 #![allow(clippy::expect_used)]
 
+mod assets;
+
 use clevrhope_core::question::TemplateSet;
 use clevrhope_core::question::instantiate::Instantiator;
 use clevrhope_core::question::plan::Plan;
 use clevrhope_core::question::search::{QuestionRule, SearchStats};
 use clevrhope_core::rng::StreamKey;
-use clevrhope_core::scene::{Asset, Pool, SceneConfig, World};
+use clevrhope_core::scene::{Pool, World};
 use clevrhope_core::split::{Holdout, WINDOW};
 use clevrhope_core::{SceneGraph, Vocabulary};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -21,29 +23,6 @@ use rayon::prelude::*;
 const WINDOWS: usize = 8;
 /// Scenes sampled for them at a time.
 const SAMPLED: u64 = 2_000;
-
-fn world() -> World {
-    let properties =
-        Asset { file: "properties.json", bytes: include_bytes!("../../../blender_assets/properties.json") };
-    let look = Asset { file: "look.json", bytes: include_bytes!("../../../blender_assets/look.json") };
-    World::new(properties, look, SceneConfig::default()).expect("the project's own assets are valid")
-}
-
-fn templates(vocab: &Vocabulary) -> TemplateSet {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../question_templates");
-    let read = |file: &str| std::fs::read(format!("{folder}/{file}")).expect("the project's own templates are there");
-    let order: serde_json::Value = serde_json::from_slice(&read("families.json")).expect("it is JSON");
-    let order: Vec<String> = order["files"]
-        .as_array()
-        .expect("a list of files")
-        .iter()
-        .filter_map(|file| file.as_str()?.strip_suffix(".json").map(str::to_owned))
-        .collect();
-    let files: Vec<(String, Vec<u8>)> =
-        order.iter().map(|name| (name.clone(), read(&format!("{name}.json")))).collect();
-    TemplateSet::from_files(vocab, &files, &order, ("synonyms.json", &read("synonyms.json")))
-        .expect("the project's own templates are valid")
-}
 
 /// A split's questions on scenes sampled beforehand.
 struct Workload<'a> {
@@ -92,9 +71,9 @@ fn scenes(world: &World, name: &str, holdout: &Holdout, with: bool) -> Vec<(u64,
 }
 
 fn questions(criterion: &mut Criterion) {
-    let world = world();
+    let world = assets::world();
     let vocab = world.vocab();
-    let templates = templates(vocab);
+    let templates = assets::TemplateFiles::read().set(vocab);
     let plans = templates.plans(vocab);
     let holdout = Holdout::new(vocab, &["rubber", "cylinder"]).expect("both are values");
     let one = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool of one thread");

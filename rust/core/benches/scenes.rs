@@ -2,21 +2,16 @@
 
 #![allow(clippy::expect_used)]
 
-use clevrhope_core::scene::{Asset, Pool, SceneConfig, World, json};
+mod assets;
+
+use clevrhope_core::scene::{Pool, json};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use std::hint::black_box;
 
 const SCENES: u64 = 2_000;
 
-fn world() -> World {
-    let properties =
-        Asset { file: "properties.json", bytes: include_bytes!("../../../blender_assets/properties.json") };
-    let look = Asset { file: "look.json", bytes: include_bytes!("../../../blender_assets/look.json") };
-    World::new(properties, look, SceneConfig::default()).expect("the project's own assets are valid")
-}
-
 fn sampling(criterion: &mut Criterion) {
-    let world = world();
+    let world = assets::world();
     let pool = Pool::new(&world, 0, "train");
     let mut group = criterion.benchmark_group("scenes");
     group.throughput(Throughput::Elements(SCENES)).sample_size(10);

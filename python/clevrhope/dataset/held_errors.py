@@ -6,7 +6,27 @@ asks for the error when it suits.
 """
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import h5py
+
+
+@contextmanager
+def writing_hdf5(path: Path) -> Iterator[tuple[h5py.File, Callable[[], None]]]:
+    """A new HDF5 file, and what raises the error of an earlier write; the block's end raises it too.
+
+    Raises:
+        OSError: the disk is full, or whatever else a write met.
+    """
+    sink = HeldErrors(path)
+    try:
+        with h5py.File(sink, "w", libver=("earliest", "v110")) as file:
+            yield file, sink.check
+        sink.check()
+    finally:
+        sink.close()
 
 
 class HeldErrors:
