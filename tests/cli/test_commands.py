@@ -1,6 +1,7 @@
 """The commands as a script sees them: JSON on standard output, seeds, summaries."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -130,6 +131,20 @@ def test_plan_counts_what_build_makes_and_writes_nothing(
         assert (split["questions"], split["pictures"]) == (entry["questions"], entry["pictures"])
     assert planned["exact"]
     assert 0.5 < planned["bytes"] / made["bytes"] < 2
+
+
+def test_a_plan_that_drew_its_seed_says_how_a_build_gets_the_same(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, _ = run(capsys, "plan", *QUICK, "--out", tmp_path / "a")
+    (seed,) = re.findall(r"for a build with these numbers: --seed (\d+)$", out, re.MULTILINE)
+    planned = json.loads(run(capsys, "plan", *QUICK, "--out", tmp_path / "a", "--seed", seed, "--json")[0])
+    made = json.loads(run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", seed, "--json")[0])
+    assert planned["seed"] == made["seed"] == int(seed)
+    assert planned["scenes"] == made["scenes"]
+    assert f", {made['scenes']} scenes" in out or f"on {made['scenes']} scenes" in out
+    for given in (["--out", tmp_path / "a"], ["--out", tmp_path / "b", "--seed", 1]):
+        assert "was drawn" not in run(capsys, "plan", *QUICK, *given)[0], "the folder's, or the one given"
 
 
 def test_a_plan_counts_the_pictures_that_pairs_share(

@@ -25,6 +25,18 @@ def test_a_terminal_shows_how_far_how_fast_and_how_long_yet() -> None:
     assert re.search(r"questions/s \d\d:\d\d", text)  # the time left
 
 
+@pytest.mark.parametrize("width", [40, 80, 140])
+def test_a_title_is_never_cut(width: int) -> None:
+    shown = io.StringIO()
+    console = Console(file=shown, force_terminal=True, width=width, color_system=None)
+    title = "Asking large_rubber complex_ood" if width > 40 else "Exporting clevr"
+    with TerminalProgress(console).stage(title, total=20_000_000, unit="questions") as advance:
+        advance(19_000_000)
+        time.sleep(0.2)
+    assert title in shown.getvalue()
+    assert "\N{HORIZONTAL ELLIPSIS}" not in shown.getvalue()
+
+
 def test_elsewhere_a_long_stage_says_now_and_then_what_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(display, "SECONDS_BETWEEN_LINES", 0.0)
     shown = io.StringIO()
