@@ -25,7 +25,13 @@ _Check = Callable[[Advance], Tally | Iterable[Tally]]
 LINES: Mapping[str, Sequence[str]] = {
     "Comparing checksums": ("files",),
     "Counting": ("counts",),
-    "Comparing scenes": ("twin scenes", "relationships", "train and test", "minimal groups"),
+    "Comparing scenes": (
+        "twin scenes",
+        "relationships",
+        "train and test",
+        "minimal groups",
+        "preliminary sets",
+    ),
     "Comparing splits": ("numbers of objects",),
     "Reading texts backwards": ("text", "duplicates", "balance"),
     "Executing programs, looking for leaks": (
