@@ -8,8 +8,10 @@ import h5py
 import pytest
 from spoiling import Row, Spoilt, build_small
 
+from clevrhope._core import AuditScenes
 from clevrhope.audit import Check, Report, audit
 from clevrhope.audit.run import LINES
+from clevrhope.scenes import read_world
 
 Plant = Callable[[Spoilt], None]
 
@@ -364,3 +366,11 @@ def test_a_fault_is_named_with_its_question(spoilt: Spoilt) -> None:
     assert fault.value == spoilt.text("train", fault.index or 0)
     assert fault.index is not None
     assert row <= fault.index
+
+
+@pytest.mark.parametrize("split", ["train", "val"])
+def test_published_scenes_relationships_follow_from_places(test_data: Path, split: str) -> None:
+    path = test_data / "real_clevr" / f"CLEVR_{split}_scenes.json"
+    scenes = AuditScenes.read(read_world().vocabulary, [path])
+    assert len(scenes) >= 20
+    assert scenes.misrelated == []
