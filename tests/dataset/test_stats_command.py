@@ -260,7 +260,7 @@ def test_truncated_arrays(demo: Path, tmp_path: Path, show: Show) -> None:
     path.write_bytes(path.read_bytes()[:3000])
     code, error = fails(show, copy)
     assert code == 1
-    assert f"{path}: no question file of clevrhope" in error
+    assert f"{path}: no whole question file of clevrhope (" in error
 
 
 def test_scenes_that_were_lost(demo: Path, tmp_path: Path, show: Show) -> None:
