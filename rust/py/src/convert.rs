@@ -168,6 +168,7 @@ pub fn question_rule(name: &str) -> PyResult<QuestionRule> {
     Ok(match name {
         "any" => QuestionRule::Any,
         "without" => QuestionRule::Without,
+        "unimplied" => QuestionRule::Unimplied,
         "with" => QuestionRule::With,
         other => return Err(unknown("questions", other, "any, without, with")),
     })

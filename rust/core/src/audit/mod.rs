@@ -6,6 +6,7 @@
 
 mod absent;
 mod balance;
+mod implied;
 mod parse;
 mod program;
 mod relations;
@@ -46,7 +47,7 @@ pub struct Finding {
     pub by_program: bool,
     /// The words do.
     pub by_words: bool,
-    /// The program asks for them by way of a relation, or as above.
+    /// The program asks for them by way of likenesses, or as above.
     pub implied: bool,
     /// The answer's number, or one of the three below.
     pub answer: i32,

@@ -11,7 +11,7 @@ use crate::vocab::{RELATION_NAMES, TYPE_NAMES, Vocabulary};
 
 /// What a token stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Token {
+pub(super) enum Token {
     Scene,
     /// A value's row among a scene's sets, and its bit among those held out.
     Filter {
@@ -26,7 +26,10 @@ enum Token {
     Exist,
     Query(usize),
     Same(usize),
+    /// Whether two numbers are equal, two values of a type, or two objects one.
     Equal,
+    EqualValues(usize),
+    EqualObjects,
     Less,
     More,
     /// No function of CLEVR's.
@@ -59,9 +62,9 @@ const ANEW: Alternatives = 1;
 pub struct ProgramReader {
     tokens: Vec<Token>,
     /// All held-out values' bits; none when nothing is held out.
-    held_out: u8,
+    pub(super) held_out: u8,
     /// By type, the bit of its held-out value; none for a type of which nothing is held out.
-    bits: [u16; TYPE_NAMES.len()],
+    pub(super) bits: [u8; TYPE_NAMES.len()],
     yes_no: [i32; 2],
     numbers: Vec<i32>,
     /// By type and value.
@@ -114,7 +117,7 @@ impl ProgramReader {
             Some(Token::Filter { bit, .. }) => added(self.describe(rest, found), bit),
             Some(Token::Union) => self.describe(rest, found) | self.describe(rest, found),
             Some(Token::Intersect) => joined(self.describe(rest, found), self.describe(rest, found)),
-            Some(Token::Equal | Token::Less | Token::More) => {
+            Some(Token::Equal | Token::EqualValues(_) | Token::EqualObjects | Token::Less | Token::More) => {
                 self.describe(rest, found);
                 self.describe(rest, found);
                 ANEW
@@ -127,56 +130,6 @@ impl ProgramReader {
         };
         *found |= described >> self.held_out & 1 == 1;
         described
-    }
-
-    /// Whether the program asks for all held-out values by way of a relation, if not in so many words: of the
-    /// cylinder that has the same material as a rubber cube, or whether a cylinder has that of a rubber cube.
-    pub fn implies(&self, program: &[i32]) -> bool {
-        let mut found = false;
-        let mut rest = program;
-        while !rest.is_empty() {
-            self.known(&mut rest, &mut found);
-        }
-        found && self.held_out != 0
-    }
-
-    /// What is known of the objects of the step that comes next: as `describe`, but that an object keeps what its
-    /// set was asked for, and objects like it in one attribute share its value of that. With the attribute that
-    /// is queried, if one is.
-    fn known(&self, rest: &mut &[i32], found: &mut bool) -> (Alternatives, Option<usize>) {
-        let mut queried = None;
-        let alternatives = match self.next(rest) {
-            Some(Token::Filter { bit, .. }) => added(self.known(rest, found).0, bit),
-            Some(Token::Union) => self.known(rest, found).0 | self.known(rest, found).0,
-            Some(Token::Intersect) => joined(self.known(rest, found).0, self.known(rest, found).0),
-            Some(Token::Unique) => self.known(rest, found).0,
-            Some(Token::Same(kind)) => only(self.known(rest, found).0, self.bits[kind]),
-            Some(Token::Query(kind)) => {
-                queried = Some(kind);
-                self.known(rest, found).0
-            }
-            Some(Token::Equal) => {
-                let ((first, kind), (second, other)) = (self.known(rest, found), self.known(rest, found));
-                if let Some(kind) = kind.filter(|_| kind == other) {
-                    let bit = self.bits[kind];
-                    let together = joined(first, only(second, bit)) | joined(second, only(first, bit));
-                    *found |= together >> self.held_out & 1 == 1;
-                }
-                ANEW
-            }
-            Some(Token::Less | Token::More) => {
-                self.known(rest, found);
-                self.known(rest, found);
-                ANEW
-            }
-            Some(Token::Scene | Token::Unknown) | None => ANEW,
-            Some(_) => {
-                self.known(rest, found);
-                ANEW
-            }
-        };
-        *found |= alternatives >> self.held_out & 1 == 1;
-        (alternatives, queried)
     }
 
     /// The answer's number, or which of the three there is instead.
@@ -217,7 +170,7 @@ impl ProgramReader {
                     |&other: &usize| other != this && scene.attributes[other][kind] == scene.attributes[this][kind];
                 Value::Set((0..scene.attributes.len()).filter(like).fold(0, |set, other| set | 1 << other))
             }
-            Token::Equal => match (self.value(rest, scene)?, self.value(rest, scene)?) {
+            Token::Equal | Token::EqualValues(_) | Token::EqualObjects => match (self.value(rest, scene)?, self.value(rest, scene)?) {
                 (Value::Number(a), Value::Number(b)) => Value::Truth(a == b),
                 (Value::Object(a), Value::Object(b)) => Value::Truth(a == b),
                 (Value::Attribute(k, a), Value::Attribute(l, b)) if k == l => Value::Truth(a == b),
@@ -241,7 +194,7 @@ impl ProgramReader {
         if let Value::Number(number) = self.value(rest, scene)? { Ok(number) } else { Err(Fault::NoProgram) }
     }
 
-    fn next(&self, rest: &mut &[i32]) -> Option<Token> {
+    pub(super) fn next(&self, rest: &mut &[i32]) -> Option<Token> {
         let (&first, others) = rest.split_first()?;
         *rest = others;
         Some(usize::try_from(first).ok().and_then(|i| self.tokens.get(i).copied()).unwrap_or(Token::Unknown))
@@ -261,11 +214,6 @@ pub(super) fn find_values(vocab: &Vocabulary, values: &[(String, String)]) -> Re
 /// Each alternative with a value added.
 fn added(alternatives: Alternatives, bit: u8) -> Alternatives {
     (0..16).filter(|a| alternatives >> a & 1 == 1).fold(0, |all, a| all | 1 << (a | u16::from(bit)))
-}
-
-/// Each alternative with these bits alone.
-fn only(alternatives: Alternatives, bits: u16) -> Alternatives {
-    (0..16).filter(|a| alternatives >> a & 1 == 1).fold(0, |all, a| all | 1 << (a & bits))
 }
 
 /// Each alternative joined with each of the other's.
@@ -293,7 +241,9 @@ fn token(name: &str, vocab: &Vocabulary, held: &[(usize, usize)]) -> Token {
         ("exist", ..) => Token::Exist,
         ("less_than", ..) => Token::Less,
         ("greater_than", ..) => Token::More,
-        ("equal_integer" | "equal_object", ..) | (_, "equal", Some(_)) => Token::Equal,
+        ("equal_integer", ..) => Token::Equal,
+        ("equal_object", ..) => Token::EqualObjects,
+        (_, "equal", Some(kind)) => Token::EqualValues(kind),
         (_, "query", Some(kind)) => Token::Query(kind),
         (_, "same", Some(kind)) => Token::Same(kind),
         (_, "filter", Some(kind)) => vocab.value(kind, argument).map_or(Token::Unknown, |value| {

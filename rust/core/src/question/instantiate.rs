@@ -43,7 +43,8 @@ pub struct Instantiator<'a> {
     plans: &'a [Plan],
     /// Families that can give what the rule asks for.
     usable: Vec<u16>,
-    rule: QuestionRule,
+    /// By family: the least that it has to be held to.
+    rules: Vec<QuestionRule>,
     holdout: Option<&'a Holdout>,
 }
 
@@ -78,7 +79,12 @@ impl<'a> Instantiator<'a> {
             _ => true,
         };
         let usable = (0..plans.len() as u16).filter(|&family| can(&plans[usize::from(family)])).collect();
-        Self { vocab, templates, plans, usable, rule, holdout }
+        // A family that implies only what it mentions has less to keep track of.
+        let rule_of = |plan: &Plan| match rule {
+            QuestionRule::Unimplied if !holdout.is_some_and(|holdout| plan.can_imply(holdout)) => QuestionRule::Without,
+            rule => rule,
+        };
+        Self { vocab, templates, plans, usable, rules: plans.iter().map(rule_of).collect(), holdout }
     }
 
     pub fn usable_families(&self) -> &[u16] {
@@ -156,7 +162,7 @@ impl<'a> Instantiator<'a> {
             vocab: self.vocab,
             plan,
             accept,
-            rule: self.rule,
+            rule: self.rules[usize::from(family)],
             holdout: self.holdout,
             max_options: MAX_OPTIONS,
         };

@@ -121,6 +121,12 @@ impl Holdout {
         if self.values[kind] == Some(value) { self.bits[kind] } else { 0 }
     }
 
+    /// The conjunction's bit of a type; none for a type that is free.
+    #[inline]
+    pub(super) fn bit(&self, kind: usize) -> u8 {
+        self.bits[kind]
+    }
+
     /// The bits that a filter on the given types, a bit a type, could cover at most.
     #[inline]
     pub fn bits_of_types(&self, types: u8) -> u8 {
@@ -161,6 +167,8 @@ pub struct Description(pub u16);
 impl Description {
     /// One alternative that asks for nothing: what `scene`, `relate` and `same_*` start from.
     pub const ANYTHING: Self = Self(1);
+    /// No alternative: a description of no object at all.
+    pub(super) const NOTHING: Self = Self(0);
 
     /// Each alternative with `bits` added: a filter.
     #[inline]
@@ -188,6 +196,12 @@ impl Description {
     #[inline]
     pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// What each alternative has of `bits`, and nothing else of it.
+    #[inline]
+    pub(super) fn only(self, bits: u8) -> Self {
+        Self(self.alternatives().fold(0, |set, a| set | 1 << (a & u16::from(bits))))
     }
 
     fn alternatives(self) -> impl Iterator<Item = u16> {

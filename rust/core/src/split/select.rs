@@ -298,6 +298,7 @@ impl SplitStream {
         let predicate = match self.rule.questions {
             QuestionRule::Any => "could be asked".to_owned(),
             QuestionRule::Without => format!("avoids mentioning {}", self.holdout_text()),
+            QuestionRule::Unimplied => format!("avoids mentioning and implying {}", self.holdout_text()),
             QuestionRule::With => format!("mentions {}", self.holdout_text()),
         };
         SplitError::NoQuestions {
@@ -317,14 +318,21 @@ fn graph(chunk: &[SceneGraph], index: u64) -> SceneView<'_> {
 fn question_key(scan: &PoolScan, templates: &TemplateSet, rule: &SplitRule, holdout: Option<&Holdout>) -> StreamKey {
     let vocab: &Vocabulary = scan.world().vocab();
     let holdout = holdout.map(|h| h.describe(vocab)).unwrap_or_default();
-    StreamKey::new(&[
+    let per_scene = rule.per_scene.to_le_bytes();
+    let seed = scan.seed().to_le_bytes();
+    let mut parts: Vec<&[u8]> = vec![
         b"question",
         scan.world().fingerprint().as_bytes(),
         templates.fingerprint().as_bytes(),
-        &scan.seed().to_le_bytes(),
+        &seed,
         scan.pool().as_bytes(),
         rule.name.as_bytes(),
         holdout.as_bytes(),
-        &rule.per_scene.to_le_bytes(),
-    ])
+        &per_scene,
+    ];
+    // Of a split's other predicates there is one kind each, so its name tells them.
+    if rule.questions == QuestionRule::Unimplied {
+        parts.push(b"unimplied");
+    }
+    StreamKey::new(&parts)
 }

@@ -166,37 +166,46 @@ fn scenes(vocab: &Vocabulary) -> Vec<TestScene> {
 fn the_search_draws_as_the_plain_one_does() {
     let vocab = clevr();
     let templates = Templates::own(&vocab);
-    let plans = templates.plans(&vocab);
     let holdout = Holdout::new(&vocab, &["rubber", "cylinder"]).unwrap();
-    let scenes = scenes(&vocab);
+    let families: Vec<usize> = FAMILIES.iter().map(|(file, index)| templates.family(file, *index)).collect();
+    check_draws(&vocab, &templates, &families, &holdout, &RULES);
+}
+
+/// Holds the search's draws against the plain one's, for some families under some rules.
+pub fn check_draws(
+    vocab: &Vocabulary,
+    templates: &Templates,
+    families: &[usize],
+    holdout: &Holdout,
+    rules: &[QuestionRule],
+) {
+    let plans = templates.plans(vocab);
+    let scenes = scenes(vocab);
     let mut cases = Vec::new();
-    for (file, index) in FAMILIES {
-        let family = templates.family(file, index);
+    for &family in families {
         let plan = &plans[family];
         for scene in &scenes {
-            for rule in RULES {
-                for wanted in answer_sets(&vocab, plan, scene, &holdout, rule) {
+            for &rule in rules {
+                for wanted in answer_sets(vocab, plan, scene, holdout, rule) {
                     let seed = cases.len() as u64;
-                    let (vocab, templates, holdout) = (&vocab, &templates, &holdout);
                     cases.push(Case { vocab, templates, plan, family, scene, rule, holdout, wanted, seed });
                 }
             }
         }
     }
-    let compared: Vec<(String, Vec<f64>)> =
-        cases.par_iter().filter_map(|case| Some((case.name(), case.compare()?))).collect();
-    let n_tests: usize = compared.iter().map(|(_, p)| p.len()).sum();
+    let compared: Vec<(usize, String, Vec<f64>)> =
+        cases.par_iter().filter_map(|case| Some((case.family, case.name(), case.compare()?))).collect();
+    let n_tests: usize = compared.iter().map(|(_, _, p)| p.len()).sum();
     eprintln!("{n_tests} comparisons in {} of {} cases", compared.len(), cases.len());
-    for (file, index) in FAMILIES {
-        let family = format!("{file}[{index}],");
-        let n = compared.iter().filter(|(name, _)| name.starts_with(&family)).count();
-        assert!(n >= FEWEST_CASES, "only {n} cases of {family} were quick enough");
+    for &family in families {
+        let n = compared.iter().filter(|(of, ..)| *of == family).count();
+        assert!(n >= FEWEST_CASES, "only {n} cases of {} were quick enough", templates.name(family));
     }
     let threshold = ALL_BY_CHANCE / n_tests as f64;
-    let unlike: Vec<_> = compared.iter().filter(|(_, p)| p.iter().any(|p| *p < threshold)).collect();
+    let unlike: Vec<_> = compared.iter().filter(|(.., p)| p.iter().any(|p| *p < threshold)).collect();
     assert!(unlike.is_empty(), "{} cases differ: {unlike:#?}", unlike.len());
     // Were the two of one distribution, p would be spread evenly; their mean tells of many small differences.
-    let all: Vec<f64> = compared.iter().flat_map(|(_, p)| p).copied().filter(|p| *p < 1.0).collect();
+    let all: Vec<f64> = compared.iter().flat_map(|(.., p)| p).copied().filter(|p| *p < 1.0).collect();
     let mean = all.iter().sum::<f64>() / all.len() as f64;
     eprintln!("mean probability {mean:.3} over {}", all.len());
     assert!(mean > 0.4, "{mean}");

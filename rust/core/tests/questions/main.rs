@@ -7,6 +7,7 @@ mod chi_square;
 mod distribution;
 mod engine;
 mod foreign;
+mod implied;
 mod mention;
 mod minimal_sets;
 mod palettes;

@@ -39,6 +39,7 @@ pub struct Found {
 
 /// A question that the rules can reach.
 pub struct Listed<'a> {
+    state: &'a State,
     pub answer: u32,
     pub choices: &'a [Choice],
     pub mentions: bool,
@@ -46,6 +47,12 @@ pub struct Listed<'a> {
     pub names_absent: bool,
     /// How many of its choices are relations that take nothing away, of which few are offered.
     pub n_trivial: u32,
+}
+
+impl Listed<'_> {
+    pub fn program(&self) -> Program {
+        self.state.program()
+    }
 }
 
 /// Which questions may be kept.
@@ -224,7 +231,8 @@ impl<'a> Plain<'a> {
             if !self.is_degenerate(state) {
                 let (answer, mentions) = (state.answer(), state.mentions(holdout));
                 let names_absent = holdout.absent().is_some_and(|absent| absent.is_named_in(&state.program()));
-                each(Listed { answer, choices: &state.choices, mentions, names_absent, n_trivial: state.n_trivial });
+                let (choices, n_trivial) = (&state.choices, state.n_trivial);
+                each(Listed { state, answer, choices, mentions, names_absent, n_trivial });
             }
             return;
         };
@@ -306,6 +314,7 @@ impl<'a> Plain<'a> {
             && match wanted.rule {
                 QuestionRule::Any => true,
                 QuestionRule::Without => !mentions(),
+                QuestionRule::Unimplied => !wanted.holdout.is_some_and(|h| h.is_implied_in(&state.program())),
                 QuestionRule::With => mentions(),
             }
     }

@@ -5,6 +5,7 @@
 //! node has a choice. For the whole: the answers that can come out at all.
 
 mod ending;
+mod implying;
 
 pub use ending::Ending;
 

@@ -9,7 +9,7 @@ use super::{Living, Searcher, Task};
 use crate::program::execute::Facts;
 use crate::rng::{StateRng, StreamRng};
 use crate::split::absent::Named;
-use crate::split::{Absent, Description};
+use crate::split::{Absent, Description, Holdout, Known};
 use crate::vocab::{N_TYPES, RELATION_NAMES};
 
 /// What was chosen at a node.
@@ -129,6 +129,8 @@ pub(super) struct Wanted<'a> {
     /// What must not be named besides the conjunction, and the values in the description that the choice adds to.
     pub absent: Option<&'a Absent>,
     pub asked: Named,
+    /// What must not be implied either, and what is known of the objects that the choice goes on from.
+    pub known: Option<(&'a Holdout, Known)>,
 }
 
 impl Searcher {
@@ -371,7 +373,7 @@ impl<'a> Wanted<'a> {
         let node = &task.plan.nodes[at];
         let named = node.kind == NodeKind::Filter(Tail::Set);
         let (tail, forbidden, absent) = (node.kind.tail(), node.forbidden, task.absent());
-        Self { task, at, tail, forbidden, named, base, mention, mentioned, living, absent, asked: 0 }
+        Self { task, at, tail, forbidden, named, base, mention, mentioned, living, absent, asked: 0, known: None }
     }
 
     /// What the node gives for the set that its filters leave; None where that is nothing that lives.
@@ -408,7 +410,8 @@ impl<'a> Wanted<'a> {
         let mentions = self.task.holdout.is_some_and(|holdout| holdout.is_mentioned_by(description));
         let is_wanted = (mentions || !self.mention)
             && self.living.has(output, self.mentioned || mentions)
-            && !self.names_absent(choice);
+            && !self.names_absent(choice)
+            && !self.known.is_some_and(|(holdout, known)| known.with(bits, holdout).implies(holdout));
         is_wanted.then_some(Pick { choice, key_objects, output, description, mentions })
     }
 
@@ -468,6 +471,16 @@ pub fn chosen_values(kind: NodeKind, choice: Choice, combinations: &Combinations
         NodeKind::Plain(_) | NodeKind::Relate => {}
     }
     ChosenValues { values, from, to }
+}
+
+/// The conjunction's values that a choice names.
+#[inline]
+pub(super) fn bits_of(kind: NodeKind, choice: Choice, combinations: &Combinations, holdout: &Holdout) -> u8 {
+    match kind {
+        NodeKind::Filter(_) | NodeKind::RelateFilter(_) => combinations.get(choice.combination).bits,
+        NodeKind::FilterOne(kind) => holdout.bits(usize::from(kind), choice.combination as u8),
+        NodeKind::Plain(_) | NodeKind::Relate => 0,
+    }
 }
 
 /// The values of a palette's types that a choice names.

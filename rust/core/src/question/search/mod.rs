@@ -19,7 +19,7 @@
 mod choice;
 
 pub use choice::{Choice, ChosenValues, chosen_values};
-use choice::{Pick, Source, Wanted, named_by};
+use choice::{Pick, Source, Wanted, bits_of, named_by};
 
 use super::memo::Memo;
 use super::options::SceneOptions;
@@ -29,7 +29,7 @@ use crate::program::function::{Function, Type};
 use crate::rng::StreamRng;
 use crate::scene::SceneView;
 use crate::split::absent::Named;
-use crate::split::{Absent, Description, Holdout};
+use crate::split::{Absent, Description, Holdout, Known};
 use crate::vocab::Vocabulary;
 
 /// Slots of options drawn at random before options are listed.
@@ -45,8 +45,20 @@ const OWN: u32 = 1;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuestionRule {
     Any,
+    /// Does not mention it.
     Without,
+    /// Does not imply it either, by way of likenesses (`split::implied`).
+    Unimplied,
+    /// Mentions it.
     With,
+}
+
+impl QuestionRule {
+    /// Whether a question must do without a mention.
+    #[inline]
+    pub fn forbids(self) -> bool {
+        matches!(self, Self::Without | Self::Unimplied)
+    }
 }
 
 /// How an attempt ended.
@@ -110,6 +122,12 @@ impl<'a> Task<'a> {
     fn absent(&self) -> Option<&'a Absent> {
         self.holdout.filter(|_| self.rule != QuestionRule::Any).and_then(Holdout::absent)
     }
+
+    /// What questions must not imply.
+    #[inline]
+    fn implied(&self) -> Option<&'a Holdout> {
+        self.holdout.filter(|_| self.rule == QuestionRule::Unimplied)
+    }
 }
 
 /// An attempt under way.
@@ -137,6 +155,8 @@ pub struct Searcher {
     descriptions: [Description; MAX_NODES],
     /// Values of a palette's types that a node's description has; kept up only where some must not meet.
     named: [Named; MAX_NODES],
+    /// What is known of a node's objects, likenesses included; kept up only where nothing may be implied.
+    known: [Known; MAX_NODES],
     choices: [Choice; MAX_NODES],
     params: [Option<Option<u8>>; super::template::MAX_PARAMS],
     levels: Vec<Level>,
@@ -170,6 +190,7 @@ impl Searcher {
             outputs: [[0; MAX_NODES]; ROWS],
             descriptions: [Description::ANYTHING; MAX_NODES],
             named: [0; MAX_NODES],
+            known: [Known::ANYTHING; MAX_NODES],
             choices: [Choice::default(); MAX_NODES],
             params: [None; super::template::MAX_PARAMS],
             levels: (0..MAX_NODES).map(|_| Level::default()).collect(),
@@ -221,10 +242,16 @@ impl Searcher {
                 let description = self.describe(node);
                 self.descriptions[state.at] = description;
                 if holdout.is_mentioned_by(description) {
-                    if task.rule == QuestionRule::Without {
+                    if task.rule.forbids() {
                         return Verdict::None;
                     }
                     state.mentioned = true;
+                }
+            }
+            if let Some(holdout) = task.implied() {
+                self.known[state.at] = self.known_by(holdout, node);
+                if self.known[state.at].implies(holdout) {
+                    return Verdict::None;
                 }
             }
             if let Some(absent) = task.absent() {
@@ -282,6 +309,12 @@ impl Searcher {
             }
             _ => 0,
         }
+    }
+
+    /// What is known of the objects of a node without a choice.
+    fn known_by(&self, holdout: &Holdout, node: &PlanNode) -> Known {
+        let NodeKind::Plain(function) = node.kind else { return Known::ANYTHING };
+        Known::of(function, node.inputs.map(|input| self.known[usize::from(input)]), holdout)
     }
 
     /// Whether a node without a choice joins values that never meet.
@@ -344,6 +377,10 @@ impl Searcher {
             if task.absent().is_some() && task.plan.nodes[i].output == Type::Set {
                 key = Memo::extend(key, self.named[i]);
             }
+            // What is said of an object, and of one whose value was queried, is remembered with it.
+            if task.implied().is_some() {
+                key = self.known[i].words().into_iter().fold(key, Memo::extend);
+            }
         }
         key
     }
@@ -363,11 +400,14 @@ impl Searcher {
         if source.is_empty() || living == 0 {
             return Verdict::None;
         }
-        let living = Living::new(living, by_outcome && !node.after_relate, task.rule);
+        // An object is no longer the same to the rest when other things are said of it.
+        let tells_all = by_outcome && !node.after_relate && (node.output != Type::Object || task.implied().is_none());
+        let living = Living::new(living, tells_all, task.rule);
         let mention = task.rule == QuestionRule::With && !state.mentioned && self.must_mention_at(task, state.at);
         let base = self.descriptions[usize::from(node.inputs[0])];
         let mut wanted = Wanted::new(task, state.at, base, mention, state.mentioned, living);
         wanted.asked = self.named_before(task, state.at);
+        wanted.known = task.implied().map(|holdout| (holdout, self.known_before(task, state.at)));
         if !mention {
             let mut draws = if node.after_relate && node.is_last_choice { DRAWS_AFTER_RELATE } else { DRAWS };
             draws = draws.min(2 * source.slots());
@@ -391,6 +431,16 @@ impl Searcher {
         match node.kind {
             NodeKind::Filter(_) | NodeKind::FilterOne(_) => self.named[usize::from(node.inputs[0])],
             _ => 0,
+        }
+    }
+
+    /// What is known of the objects that a choice goes on from; nothing where it starts anew.
+    #[inline]
+    fn known_before(&self, task: &Task<'_>, at: usize) -> Known {
+        let node = &task.plan.nodes[at];
+        match node.kind {
+            NodeKind::Filter(_) | NodeKind::FilterOne(_) => self.known[usize::from(node.inputs[0])],
+            _ => Known::ANYTHING,
         }
     }
 
@@ -478,6 +528,10 @@ impl Searcher {
         if let Some(absent) = task.absent() {
             self.named[at] = self.named_before(task, at) | named_by(node.kind, pick.choice, absent);
         }
+        if let Some(holdout) = task.implied() {
+            let bits = bits_of(node.kind, pick.choice, self.options.combinations(), holdout);
+            self.known[at] = self.known_before(task, at).with(bits, holdout);
+        }
         if !self.differs(node, at) {
             return None;
         }
@@ -531,7 +585,7 @@ fn numbers(mut bits: u32) -> impl Iterator<Item = usize> {
 impl Living {
     /// All of these outcomes, whatever is mentioned; none with a mention where the rule is to do without.
     fn new(outcomes: u64, counts: bool, rule: QuestionRule) -> Self {
-        let mentioned = if rule == QuestionRule::Without { 0 } else { outcomes };
+        let mentioned = if rule.forbids() { 0 } else { outcomes };
         Self { outcomes: [outcomes, mentioned], counts }
     }
 

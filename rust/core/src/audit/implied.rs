@@ -1,0 +1,110 @@
+//! A program's tokens in; whether it asks for the held-out values, by way of likenesses or in so many words, out.
+//!
+//! The definition, read plainly. A set or an object is a list of alternatives, as in `program`; but an alternative is
+//! a thing that is asked to have values, and to be like other things in an attribute. A filter adds its value to each
+//! thing; `unique` and `query_*` keep their input's things; `union` takes those of both inputs; `intersect` makes one
+//! thing of each with each, which is like all that either was like; `same_*` begins a new thing that is like each of its
+//! input's. `equal_*` asks for a thing like each of one input's and each of the other's; `equal_object`, as `intersect`,
+//! for one that is both. All else begins a thing of which nothing is asked. Things that are alike in an attribute have
+//! the same held-out value of it, if either has one. The program asks for the held-out values when some thing has all.
+
+use super::program::{ProgramReader, Token};
+
+/// Something that is asked for.
+#[derive(Clone, Debug, Default)]
+struct Thing {
+    /// Held-out values that it is to have, a bit each.
+    values: u8,
+    /// What it is to be like, each in an attribute, whose held-out value's bit stands before it.
+    like: Vec<(u8, Thing)>,
+}
+
+impl ProgramReader {
+    /// Whether the program asks for all held-out values: of a cylinder that has the material of a rubber cube, of a
+    /// rubber thing that has that of a cylinder, or whether a cylinder has that of a rubber cube.
+    pub fn implies(&self, program: &[i32]) -> bool {
+        let mut rest = program;
+        let mut has_likeness = false;
+        while let Some(token) = self.next(&mut rest) {
+            has_likeness |= matches!(token, Token::Same(_) | Token::EqualValues(_) | Token::EqualObjects);
+        }
+        if !has_likeness {
+            return self.mentions(program);
+        }
+        let mut found = false;
+        let mut rest = program;
+        while !rest.is_empty() {
+            self.things(&mut rest, &mut found);
+        }
+        found && self.held_out != 0
+    }
+
+    /// The things of the step that comes next; takes its tokens, and notes what it finds on the way.
+    fn things(&self, rest: &mut &[i32], found: &mut bool) -> Vec<Thing> {
+        let things = match self.next(rest) {
+            Some(Token::Filter { bit, .. }) => {
+                let with = |thing: Thing| Thing { values: thing.values | bit, ..thing };
+                self.things(rest, found).into_iter().map(with).collect()
+            }
+            Some(Token::Unique | Token::Query(_)) => self.things(rest, found),
+            Some(Token::Union) => [self.things(rest, found), self.things(rest, found)].concat(),
+            Some(Token::Intersect | Token::EqualObjects) => {
+                each_with_each(&self.things(rest, found), &self.things(rest, found), |a, b| Thing {
+                    values: a.values | b.values,
+                    like: [&a.like[..], &b.like].concat(),
+                })
+            }
+            Some(Token::Same(kind)) => {
+                let like = |thing: Thing| Thing { values: 0, like: vec![(self.bits[kind], thing)] };
+                self.things(rest, found).into_iter().map(like).collect()
+            }
+            Some(Token::EqualValues(kind)) => {
+                each_with_each(&self.things(rest, found), &self.things(rest, found), |a, b| Thing {
+                    values: 0,
+                    like: vec![(self.bits[kind], a.clone()), (self.bits[kind], b.clone())],
+                })
+            }
+            Some(Token::Equal | Token::Less | Token::More) => {
+                self.things(rest, found);
+                self.things(rest, found);
+                vec![Thing::default()]
+            }
+            Some(Token::Scene | Token::Unknown) | None => vec![Thing::default()],
+            Some(Token::Relate(_) | Token::Count | Token::Exist) => {
+                self.things(rest, found);
+                vec![Thing::default()]
+            }
+        };
+        *found |= things.iter().any(|thing| thing.clone().ever_has(self.held_out));
+        things
+    }
+}
+
+impl Thing {
+    /// Whether it, or something that it is like, has all of `values` once likenesses are shared.
+    fn ever_has(mut self, values: u8) -> bool {
+        while self.share() {}
+        self.any_has(values)
+    }
+
+    /// Passes values on between things that are alike; whether that changed anything.
+    fn share(&mut self) -> bool {
+        let mut changed = false;
+        for (bit, other) in &mut self.like {
+            changed |= other.share();
+            let both = (self.values | other.values) & *bit;
+            changed |= both & !(self.values & other.values) != 0;
+            self.values |= both;
+            other.values |= both;
+        }
+        changed
+    }
+
+    fn any_has(&self, values: u8) -> bool {
+        self.values & values == values || self.like.iter().any(|(_, other)| other.any_has(values))
+    }
+}
+
+fn each_with_each(some: &[Thing], others: &[Thing], joined: impl Fn(&Thing, &Thing) -> Thing) -> Vec<Thing> {
+    some.iter().flat_map(|a| others.iter().map(|b| joined(a, b))).collect()
+}
