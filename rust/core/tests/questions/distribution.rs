@@ -142,7 +142,7 @@ fn answer_sets(
 }
 
 /// Scenes of few objects that share values; the held-out pair among them in every second.
-fn scenes(vocab: &Vocabulary) -> Vec<TestScene> {
+pub fn scenes(vocab: &Vocabulary) -> Vec<TestScene> {
     let mut rng = rng("scenes", 0);
     [3, 4, 6]
         .into_iter()
@@ -168,23 +168,23 @@ fn the_search_draws_as_the_plain_one_does() {
     let templates = Templates::own(&vocab);
     let holdout = Holdout::new(&vocab, &["rubber", "cylinder"]).unwrap();
     let families: Vec<usize> = FAMILIES.iter().map(|(file, index)| templates.family(file, *index)).collect();
-    check_draws(&vocab, &templates, &families, &holdout, &RULES);
+    check_draws(&vocab, &templates, &families, &holdout, &RULES, &scenes(&vocab));
 }
 
-/// Holds the search's draws against the plain one's, for some families under some rules.
+/// Holds the search's draws against the plain one's, for some families on some scenes under some rules.
 pub fn check_draws(
     vocab: &Vocabulary,
     templates: &Templates,
     families: &[usize],
     holdout: &Holdout,
     rules: &[QuestionRule],
+    scenes: &[TestScene],
 ) {
     let plans = templates.plans(vocab);
-    let scenes = scenes(vocab);
     let mut cases = Vec::new();
     for &family in families {
         let plan = &plans[family];
-        for scene in &scenes {
+        for scene in scenes {
             for &rule in rules {
                 for wanted in answer_sets(vocab, plan, scene, holdout, rule) {
                     let seed = cases.len() as u64;

@@ -1,6 +1,6 @@
 //! Questions that ask for the held-out conjunction by way of likenesses: what they are, and splits without them.
 
-use crate::distribution::check_draws;
+use crate::distribution::{self, check_draws};
 use crate::plain::Plain;
 use crate::reachable::check_families;
 use crate::world::{RawNode, RawTemplate, Templates, TestScene, clevr, project_world, rng, tiny};
@@ -268,7 +268,19 @@ fn what_implies_nothing_is_drawn_as_by_the_plain_search() {
     let templates = likeness_templates(&vocab);
     let families: Vec<usize> = (1..templates.raw.len()).collect();
     let holdout = Holdout::new(&vocab, &["red", "cylinder"]).unwrap();
-    check_draws(&vocab, &templates, &families, &holdout, &[QuestionRule::Unimplied]);
+    // The first object is alone in size and in color, the second in shape alone: asked for as the red one, the first
+    // differs in shape from none that may be named, as the large one it does.
+    let value = |name: &str| vocab.find_value(name).unwrap().1 as u8;
+    let object = |names: [&str; 4]| names.map(value);
+    let told_apart = vec![
+        object(["large", "red", "rubber", "cube"]),
+        object(["small", "blue", "rubber", "cylinder"]),
+        object(["small", "blue", "rubber", "cube"]),
+        object(["small", "green", "rubber", "cube"]),
+    ];
+    let mut scenes = distribution::scenes(&vocab);
+    scenes.push(TestScene::placed(&vocab, told_apart, &mut rng("told apart", 0)));
+    check_draws(&vocab, &templates, &families, &holdout, &[QuestionRule::Unimplied], &scenes);
 }
 
 /// Train's first windows.
