@@ -42,6 +42,7 @@ __all__ = [
 
 _Pair: TypeAlias = Sequence[tuple[str, str]]  # (attribute type, value) each, of different types
 _Rule: TypeAlias = Literal["any", "without", "with"]
+_QuestionRule: TypeAlias = Literal["any", "without", "unimplied", "with"]
 _Value: TypeAlias = bool | int | str
 _TracedStep: TypeAlias = tuple[str, str | None, tuple[int, ...], str, list[int] | _Value | None]
 
@@ -393,7 +394,7 @@ class SplitStream:
         split: str,
         pair: _Pair | None,
         scenes: _Rule,
-        questions: _Rule,
+        questions: _QuestionRule,
         questions_per_scene: int,
         match_objects: bool = False,
     ) -> SplitStream:
@@ -753,7 +754,7 @@ def instantiate_questions(
     *,
     seed: int,
     pair: _Pair | None,
-    questions: _Rule,
+    questions: _QuestionRule,
     questions_per_scene: int,
 ) -> QuestionBatch:
     """Questions on scenes from anywhere, balanced over windows of 250 of them.

@@ -21,10 +21,14 @@ WINDOW = 250
 """Eligible scenes over which the questions of a split are balanced."""
 
 IMAGE_KINDS = ("png", "h5", "both")
+"""How pictures can be stored: a file each, one HDF5 file a pool, or both."""
 
 MATCH_KINDS = ("none", "objects")
 """objects: scenes are thinned until 3, 4, ... 10 objects are equally frequent in every split."""
-"""How pictures can be stored: a file each, one HDF5 file a pool, or both."""
+
+STRICTNESS_KINDS = ("description", "implied")
+"""description: no description in a train or IID question holds all of the pair's values; implied: nor does
+such a question ask for the pair by way of likenesses (docs/configuration.md says what that means)."""
 
 TRAIN_PREFIXES = (25_000, 200_000)
 """The paper's smaller train sets are the first so many questions of the largest."""
@@ -113,6 +117,8 @@ class Config:
     """Whether each HDF5 file of questions has a question file of CLEVR's kind beside it."""
     match: str = "none"
     """What all splits are made to have in the same numbers: one of `MATCH_KINDS`."""
+    strictness: str = "description"
+    """How a pair is held out of questions: one of `STRICTNESS_KINDS`."""
     rendering: RenderSettings = field(default_factory=RenderSettings)
     world: Mapping[str, Any] = field(default_factory=dict)
     """Constraints on scenes that differ from the defaults, as the core names them."""
@@ -187,6 +193,7 @@ def resolve_config(
     images: str | None = None,
     question_json: bool | None = None,
     match: str | None = None,
+    strictness: str | None = None,
     templates: Path | None = None,
     properties: Path | None = None,
 ) -> Config:
@@ -220,6 +227,7 @@ def resolve_config(
         images=config.images if images is None else _image_kind("--images", images),
         question_json=config.question_json if question_json is None else question_json,
         match=config.match if match is None else _match_kind("--match", match),
+        strictness=config.strictness if strictness is None else _strictness("--strictness", strictness),
         rendering=rendering,
         templates=_folder("--templates", templates) if templates else config.templates,
         properties=properties or config.properties,
@@ -268,7 +276,7 @@ def _read_toml(file: Path) -> dict[str, Any]:
 def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """A configuration with the file's settings over it."""
     tables = {"sizes", "rendering", "world"}
-    plain = {"preset", "images", "question_json", "match", "properties", "templates"}
+    plain = {"preset", "images", "question_json", "match", "strictness", "properties", "templates"}
     _check_keys(raw, tables | plain, file, "")
     for table in tables & raw.keys():
         if not isinstance(raw[table], dict):
@@ -279,6 +287,9 @@ def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
         images=_image_kind(f"{file}: images", _typed(raw, "images", str, config.images, file)),
         question_json=_typed(raw, "question_json", bool, config.question_json, file),
         match=_match_kind(f"{file}: match", _typed(raw, "match", str, config.match, file)),
+        strictness=_strictness(
+            f"{file}: strictness", _typed(raw, "strictness", str, config.strictness, file)
+        ),
         rendering=_replaced(config.rendering, raw.get("rendering", {}), file, "rendering"),
         world={**config.world, **raw.get("world", {})},
     )
@@ -336,6 +347,15 @@ def _image_kind(place: str, kind: str) -> str:
 def _match_kind(place: str, kind: str) -> str:
     if kind not in MATCH_KINDS:
         raise ConfigError(f'{place}: unknown kind "{kind}"; known: {", ".join(MATCH_KINDS)}')
+    return kind
+
+
+def _strictness(place: str, kind: str) -> str:
+    if kind not in STRICTNESS_KINDS:
+        known = ", ".join(STRICTNESS_KINDS)
+        raise ConfigError(
+            f'{place}: unknown kind "{kind}"{_suggestion(kind, STRICTNESS_KINDS)}; known: {known}'
+        )
     return kind
 
 

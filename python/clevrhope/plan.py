@@ -184,6 +184,11 @@ def plan_lines(plan: Plan) -> list[str]:
         ),
         f"{about}{sum(plan.scanned.values()):,} scenes of several objects looked at to find theirs"
         + (", thinned to equal numbers of objects" if plan.resolved.config.match == "objects" else ""),
+        *(
+            ["train and IID questions ask for no pair by way of likenesses either (--strictness implied)"]
+            if plan.resolved.config.strictness == "implied"
+            else []
+        ),
         f"{about}{plan.to_render:,} pictures to render" if request.render else "no pictures (--no-render)",
         f"{about}{size(plan.bytes)}",
     ]

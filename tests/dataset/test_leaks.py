@@ -68,6 +68,7 @@ class Dataset:
     questions: dict[str, list[Row]] = field(default_factory=dict)
     spoil_arrays: Callable[[str, dict[str, Any]], None] = lambda split, arrays: None
     same_bytes: bool = False
+    strictness: str = "description"
     pictures_left_out: tuple[str, ...] = ()
 
     def ask(self, split: str, index: int, question: str, answer: str, program: list[Row]) -> None:
@@ -107,7 +108,7 @@ class Dataset:
             f"images/{pool}/{row['image_filename']}" for pool, rows in self.scenes.items() for row in rows
         )
         sums = {name: {"bytes": 0, "sha256": "same" if self.same_bytes else name} for name in names}
-        write_json(root / "manifest.json", {"files": sums})
+        write_json(root / "manifest.json", {"files": sums, "questions": {"strictness": self.strictness}})
 
     def vocab(self) -> dict[str, dict[str, int]]:
         rows = [row for rows in self.questions.values() for row in rows]
@@ -252,6 +253,24 @@ def test_questions_that_imply_the_pair_are_counted(tmp_path: Path) -> None:
     assert report.ok, report.violations
     assert {each.split: each.n_implying for each in report.splits}["train"] == 2
     assert ", 2 of train and 1 of complex_iid ask for a rubber cylinder." in report.checked()[5]
+    data.strictness = "implied"
+    strict = report_on(data, tmp_path / "strict")
+    problem = "asks for a rubber cylinder by way of likenesses"
+    questions = "hops/rubber_cylinder/{}_questions.json".format
+    assert [(each.file, each.index, each.problem) for each in strict.violations] == [
+        (questions("train"), 3, problem),
+        (questions("train"), 4, problem),
+        (questions("complex_iid"), 1, problem),
+    ]
+
+
+def test_a_folder_that_implies_nothing_says_so(tmp_path: Path) -> None:
+    data = clean()
+    data.strictness = "implied"
+    report = report_on(data, tmp_path)
+    assert report.ok
+    assert report.checked()[5].startswith("Held out by `--strictness implied`")
+    assert ", 0 of train and 0 of complex_iid ask for a rubber cylinder." in report.checked()[5]
 
 
 def scene_with_pair(data: Dataset) -> None:

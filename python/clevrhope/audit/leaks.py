@@ -13,6 +13,7 @@ _LINE_OF = (
     ("mentions", PAIR),
     ("does not mention", PAIR),
     ("not seen", PAIR),
+    ("by way of likenesses", PAIR),
     ("of this place", GROUPS),
     ("of this set", GROUPS),
     ("answers in", GROUPS),
@@ -31,8 +32,9 @@ def check_pairs(folder: AuditFolder, check: LeakCheck, advance: Advance) -> list
         PROGRAMS: Tally(PROGRAMS, "every program, executed again, gives the stored answer", "questions"),
         PAIR: Tally(
             PAIR,
-            "no train or IID picture, program or text holds the pair; every OOD question and complex_ood "
-            "picture does; every question on a value alone names it",
+            "no train or IID picture, program or text holds the pair"
+            + ("" if check.may_imply else ", nor does a program imply it")
+            + "; every OOD question and complex_ood picture does; every question on a value alone names it",
             "questions",
         ),
         APART: Tally(APART, "no picture is in two splits of a pair, the minimal ones apart", "pictures"),

@@ -138,6 +138,7 @@ def _sub_dataset(
         checked=manifest.checked.get(hop.name, ()),
         made_with=_provenance(resolved, manifest),
         matched=manifest.questions.get("match") == "objects",
+        implied=manifest.questions.get("strictness") == "implied",
         palette=resolved.engine.palettes.get(hop.pools),
         plots=listed_plots(layout, manifest, hop.name),
     )

@@ -65,7 +65,9 @@ class Engine:
         seed: int,
         palettes: Mapping[str, Palette],
         match_objects: bool = False,
+        implied: bool = False,
     ) -> None:
+        """`match_objects` thins scenes; `implied` holds pairs out of likenesses too."""
         self.world = world
         self.palettes = dict(palettes)
         """Those of the folder, by name."""
@@ -73,6 +75,7 @@ class Engine:
         self.templates = templates
         self.seed = seed
         self._match_objects = match_objects
+        self._implied = implied
         self._scans: dict[str, PoolScan] = {}
         self._vocab = vocabulary(world, templates)
         self._tokens = ProgramTokens(world.vocabulary, self._vocab.programs())
@@ -176,7 +179,7 @@ class Engine:
             split=split,
             pair=None if pair is None else list(pair),
             scenes=stream.predicate,
-            questions=stream.predicate,
+            questions="unimplied" if self._implied and stream.predicate == "without" else stream.predicate,
             questions_per_scene=stream.questions_per_scene,
             match_objects=self._match_objects,
         )

@@ -133,7 +133,14 @@ def resolve(request: Request) -> Resolved:
     palettes = folder_palettes(hops, request.limits, manifest, world)
     hops = tuple(with_diversity(hop, palettes) for hop in hops)
     match_objects = config.match == "objects"
-    made = Engine(world, templates, seed=manifest.seed, palettes=palettes, match_objects=match_objects)
+    made = Engine(
+        world,
+        templates,
+        seed=manifest.seed,
+        palettes=palettes,
+        match_objects=match_objects,
+        implied=config.strictness == "implied",
+    )
     second = second_palette(request.limits)
     jobs = tuple(
         _job(hop, split, config, manifest, layout, made, second)
@@ -235,6 +242,11 @@ def _bound(request: Request, existing: Manifest | None, world: World, templates:
             "window": WINDOW,
             "a_picture": {split: stream.questions_per_scene for split, stream in streams.items()},
             **({} if request.config.match == "none" else {"match": request.config.match}),
+            **(
+                {}
+                if request.config.strictness == "description"
+                else {"strictness": request.config.strictness}
+            ),
         },
         rendering=asdict(request.config.rendering) if request.render else None,
     )

@@ -109,6 +109,12 @@ def dataset_options(command: _Command) -> _Command:
             help="objects: thin scenes until all splits have the same numbers of objects.  [default: none]",
         ),
         click.option(
+            "--strictness",
+            type=click.Choice(["description", "implied"]),
+            help="implied: train and IID questions ask for the pair by no likeness either.  "
+            "[default: description]",
+        ),
+        click.option(
             "--no-json",
             is_flag=True,
             help="Leave CLEVR's JSON question files out, HDF5 says it all; a later run can add them.",
@@ -199,6 +205,7 @@ def read_request(choices: dict[str, Any]) -> "Request":
         images=choices["images"],
         question_json=False if choices["no_json"] else None,
         match=choices["match"],
+        strictness=choices["strictness"],
         templates=choices["templates"],
         properties=choices["properties"],
     )

@@ -46,7 +46,7 @@ class Findings:
     by_program: npt.NDArray[np.bool_]
     by_words: npt.NDArray[np.bool_]
     implied: npt.NDArray[np.bool_]
-    """Asks for the pair by way of a relation, as of a cylinder that has the material of a rubber cube."""
+    """Asks for the pair, be it by likenesses, as of a cylinder that has the material of a rubber cube."""
     answers: Ints
     """Numbers of vocab.json, or one of `WHY` there is none."""
 

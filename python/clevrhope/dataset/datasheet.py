@@ -65,6 +65,8 @@ class SubDataset:
     made_with: Provenance
     matched: bool = False
     """Scenes were thinned until all numbers of objects are equally likely in every split."""
+    implied: bool = False
+    """Train and IID questions ask for the pair by no likeness either."""
     palette: Palette | None = None
     """What is seen, where that is not every combination of values but the pair."""
     plots: Sequence[str] = ()
@@ -166,7 +168,19 @@ def _composition(data: SubDataset) -> str:
         "are exact, since the scene is known: the answer is the program's on the scene. Nothing is "
         "missing, and there are no people and nothing private or offensive in it."
     )
+    if data.implied and data.hop.pair:
+        text += (
+            " The pair is held out by `--strictness implied`: questions with no pair in them do not ask for "
+            f"one by way of likenesses either, such as for {_likened(data.hop)}."
+        )
     return f"## What is in it?\n\n{text}\n\n{table(head, rows)}"
+
+
+def _likened(hop: Hop) -> str:
+    """Words that ask for what is held out without a description of it."""
+    *others, (kind, value) = hop.pair or ()
+    described = " and ".join(f"{kind} {value}" for kind, value in others)
+    return escape(f"something with {described} that has the {kind} of something with {kind} {value}")
 
 
 ENOUGH_TO_TELL = 20

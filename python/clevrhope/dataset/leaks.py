@@ -112,6 +112,8 @@ class SplitCounts:
     """Questions answered no."""
     has_json: bool = True
     """The split has a question file, which says what its arrays say."""
+    may_imply: bool = True
+    """The folder is not held to `--strictness implied`, so `n_implying` is a count and no violation."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +169,8 @@ class LeakCheck:
 
     - No scene of train, complex_iid and minimal_iid holds the pair, and no question there mentions it:
       neither its program nor its words (`mention` says what that means).
+    - Where the manifest says `--strictness implied`, no question of train, complex_iid and minimal_iid asks
+      for the pair by way of likenesses either (docs/configuration.md); else those that do are counted.
     - Every scene of complex_ood holds it; every question of complex_ood and minimal_ood mentions it, in both.
     - Of the four pictures of minimal_ood that show an object in the same place (eight where three values are
       held out), exactly one holds it, and all are asked the same; all other answers are no.
@@ -195,6 +199,9 @@ class LeakCheck:
         self._words = words
         self._vocab = read_vocab(self._layout.vocab)
         self._vocabulary = vocabulary_of(self._vocab)
+        there = read_json(self._layout.manifest) if self._layout.manifest.is_file() else {}
+        self.may_imply = there.get("questions", {}).get("strictness", "description") != "implied"
+        """Whether questions may ask for a pair by way of likenesses."""
         self.pools = Pools(self._layout, self._vocabulary)
         """The folder's scenes, read when they are asked for."""
 
@@ -214,7 +221,7 @@ class LeakCheck:
         except VocabularyError as error:
             raise DatasetError(f"{self._layout.vocab}: {error}") from error
         absent = AbsentCheck(self._layout, hop, self._vocab, self._words, self._vocabulary)
-        check = _Check(self._layout, hop, self._vocab, reader, absent, self.pools)
+        check = _Check(self._layout, hop, self._vocab, reader, absent, self.pools, may_imply=self.may_imply)
         return check.run(splits, pictures=pictures)
 
 
@@ -249,11 +256,16 @@ def _sentence(counts: SplitCounts, hop: Hop) -> str:
 
 
 def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
-    """How many questions ask for the pair without saying so, which is allowed where descriptions count."""
+    """How many questions ask for the pair without saying so; none may where likenesses count."""
     counted = [
         f"{each.n_implying:,} of {each.split}" for each in splits if each.split in ("train", "complex_iid")
     ]
-    if hop.pair and counted:
+    if hop.pair and counted and not splits[0].may_imply:
+        yield (
+            "Held out by `--strictness implied`: by way of likenesses alone (something of one value that is or "
+            f"may be like something of the other), {' and '.join(counted)} ask for a {hop.words}."
+        )
+    elif hop.pair and counted:
         yield (
             "By way of a relation alone (something of one value that is to be like something of the other), "
             f"{' and '.join(counted)} ask for a {hop.words}."
@@ -284,7 +296,10 @@ class _Check:
         reader: QuestionReader,
         absent: AbsentCheck,
         pools: Pools,
+        *,
+        may_imply: bool,
     ) -> None:
+        self.may_imply = may_imply
         self.layout = layout
         self.absent = absent
         self.hop = hop
@@ -396,6 +411,7 @@ class _Check:
             n_implying=n_implying,
             n_no=n_no,
             has_json=has_json,
+            may_imply=self.may_imply,
         )
 
     def _check_mentions(self, split: str, file: str, first: int, found: Findings, questions: Ints) -> None:
@@ -408,6 +424,10 @@ class _Check:
                 wrong, what = ~mentions, "does not mention"
             for k in np.flatnonzero(wrong).tolist():
                 problem = f"{what} {self.hop.words} in its {where}"
+                self.found.add(file, first + k, problem, self._text(questions[k]))
+        if split in WITHOUT_PAIR and not self.may_imply:
+            for k in np.flatnonzero(found.implied & ~found.by_program).tolist():
+                problem = f"asks for a {self.hop.words} by way of likenesses"
                 self.found.add(file, first + k, problem, self._text(questions[k]))
 
     def _check_answers(

@@ -18,6 +18,8 @@ FORMAT = 1
 """Version of the folder's layout and streams; other numbers are other datasets."""
 
 _BOUND = ("version", "seed", "world", "templates", "questions")
+_LEFT_OUT = {"strictness": "description"}
+"""What a setting is where a manifest leaves it out; "none" for others."""
 _NAMES = {
     "version": "another dataset version",
     "seed": "another seed",
@@ -198,7 +200,8 @@ def _leaves_that_differ(
 ) -> list[tuple[str, str, str]]:
     found: list[tuple[str, str, str]] = []
     for key in dict.fromkeys([*there, *here]):
-        a, b = there.get(key, "none"), here.get(key, "none")
+        default = _LEFT_OUT.get(key, "none")
+        a, b = there.get(key, default), here.get(key, default)
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             found += _leaves_that_differ(a, b, f"{prefix}{key}.")
         elif isinstance(a, list) and isinstance(b, list) and set(map(str, a)) != set(map(str, b)):

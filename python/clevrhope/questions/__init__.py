@@ -59,7 +59,7 @@ def instantiate_questions(
     templates: Templates,
     questions_per_scene: int = 9,
     pair: Sequence[tuple[str, str]] | None = None,
-    questions: Literal["any", "without", "with"] = "any",
+    questions: Literal["any", "without", "unimplied", "with"] = "any",
 ) -> QuestionBatch:
     """Asks questions on scenes, balanced over windows of 250 of them; for scenes from anywhere.
 
@@ -72,7 +72,8 @@ def instantiate_questions(
         templates: made for the scenes' vocabulary.
         questions_per_scene: how many are wanted; a scene that gives fewer contributes fewer.
         pair: held-out values as (attribute type, value), of different types.
-        questions: which to ask: any, those "without" a mention of the pair, or those "with" one.
+        questions: which to ask: any, those "without" a mention of the pair, "unimplied" ones that ask for it
+            by no likeness either, or those "with" a mention.
 
     Raises:
         SplitError: not a pair of values.

@@ -14,6 +14,7 @@ __all__ = ["MinimalPool", "PoolScan", "QuestionBatch", "SplitStream", "select_sp
 
 Pair: TypeAlias = Sequence[tuple[str, str]]
 Rule: TypeAlias = Literal["any", "without", "with"]
+QuestionRule: TypeAlias = Literal["any", "without", "unimplied", "with"]
 
 WINDOWS_A_BATCH = 16
 """Windows asked for at once: enough for all cores, few enough to keep memory flat."""
@@ -29,7 +30,7 @@ def select_split(
     pool: str,
     pair: Pair | None = None,
     scenes: Rule = "any",
-    questions: Rule = "any",
+    questions: QuestionRule = "any",
     questions_per_scene: int = 9,
     scan: PoolScan | None = None,
 ) -> Iterator[QuestionBatch]:
@@ -48,7 +49,8 @@ def select_split(
         pool: the stream of scenes.
         pair: held-out values as (attribute type, value), of different types.
         scenes: which scenes are eligible: any, those "without" an object that has the values, or "with" one.
-        questions: which questions: any, those "without" a mention of the values, those "with" one.
+        questions: which questions: any, those "without" a mention of the values, "unimplied" ones that ask
+            for them by no likeness either, those "with" a mention.
         questions_per_scene: how many are wanted; a scene that gives fewer contributes fewer.
         scan: a scan of the same pool, shared by splits so that scenes are made once.
 

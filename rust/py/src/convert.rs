@@ -170,7 +170,7 @@ pub fn question_rule(name: &str) -> PyResult<QuestionRule> {
         "without" => QuestionRule::Without,
         "unimplied" => QuestionRule::Unimplied,
         "with" => QuestionRule::With,
-        other => return Err(unknown("questions", other, "any, without, with")),
+        other => return Err(unknown("questions", other, "any, without, unimplied, with")),
     })
 }
 

@@ -170,12 +170,14 @@ impl ProgramReader {
                     |&other: &usize| other != this && scene.attributes[other][kind] == scene.attributes[this][kind];
                 Value::Set((0..scene.attributes.len()).filter(like).fold(0, |set, other| set | 1 << other))
             }
-            Token::Equal | Token::EqualValues(_) | Token::EqualObjects => match (self.value(rest, scene)?, self.value(rest, scene)?) {
-                (Value::Number(a), Value::Number(b)) => Value::Truth(a == b),
-                (Value::Object(a), Value::Object(b)) => Value::Truth(a == b),
-                (Value::Attribute(k, a), Value::Attribute(l, b)) if k == l => Value::Truth(a == b),
-                _ => return Err(Fault::NoProgram),
-            },
+            Token::Equal | Token::EqualValues(_) | Token::EqualObjects => {
+                match (self.value(rest, scene)?, self.value(rest, scene)?) {
+                    (Value::Number(a), Value::Number(b)) => Value::Truth(a == b),
+                    (Value::Object(a), Value::Object(b)) => Value::Truth(a == b),
+                    (Value::Attribute(k, a), Value::Attribute(l, b)) if k == l => Value::Truth(a == b),
+                    _ => return Err(Fault::NoProgram),
+                }
+            }
             Token::Less => Value::Truth(self.number(rest, scene)? < self.number(rest, scene)?),
             Token::More => Value::Truth(self.number(rest, scene)? > self.number(rest, scene)?),
             Token::Unknown => return Err(Fault::NoProgram),

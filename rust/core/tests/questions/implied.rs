@@ -150,8 +150,12 @@ fn random_set(rng: &mut StreamRng, depth: u32, tokens: &mut Vec<String>) {
 #[test]
 fn generator_and_audit_agree_on_programs_of_any_form() {
     let vocab = tiny();
-    let held: [&[&str]; 4] =
-        [&["blue", "cylinder"], &["large", "cube"], &["large", "blue", "cylinder"], &["small", "red", "rubber", "cube"]];
+    let held: [&[&str]; 4] = [
+        &["blue", "cylinder"],
+        &["large", "cube"],
+        &["large", "blue", "cylinder"],
+        &["small", "red", "rubber", "cube"],
+    ];
     for names in held {
         let mut counts = [0; 3];
         for case in 0..6_000 {
