@@ -411,8 +411,15 @@ impl<'a> Wanted<'a> {
         let is_wanted = (mentions || !self.mention)
             && self.living.has(output, self.mentioned || mentions)
             && !self.names_absent(choice)
-            && !self.known.is_some_and(|(holdout, known)| known.with(bits, holdout).implies(holdout));
+            && !(self.known.is_some() && self.implies(bits));
         is_wanted.then_some(Pick { choice, key_objects, output, description, mentions })
+    }
+
+    /// Whether naming values of the conjunction here implies all of it.
+    #[cold]
+    #[inline(never)]
+    fn implies(&self, bits: u8) -> bool {
+        self.known.is_some_and(|(holdout, known)| known.with(bits, holdout).implies(holdout))
     }
 
     /// Whether an option names what must not be named.

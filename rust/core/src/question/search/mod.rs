@@ -248,11 +248,10 @@ impl Searcher {
                     state.mentioned = true;
                 }
             }
-            if let Some(holdout) = task.implied() {
-                self.known[state.at] = self.known_by(holdout, node);
-                if self.known[state.at].implies(holdout) {
-                    return Verdict::None;
-                }
+            if let Some(holdout) = task.implied()
+                && self.learn(holdout, node, state.at)
+            {
+                return Verdict::None;
             }
             if let Some(absent) = task.absent() {
                 if self.names_absent(absent, node) {
@@ -311,10 +310,22 @@ impl Searcher {
         }
     }
 
-    /// What is known of the objects of a node without a choice.
-    fn known_by(&self, holdout: &Holdout, node: &PlanNode) -> Known {
-        let NodeKind::Plain(function) = node.kind else { return Known::ANYTHING };
-        Known::of(function, node.inputs.map(|input| self.known[usize::from(input)]), holdout)
+    /// Notes what is known of the objects of a node without a choice; whether that implies the conjunction.
+    // Few questions are held to likenesses, so what only they need stays out of the way of the others.
+    #[cold]
+    #[inline(never)]
+    fn learn(&mut self, holdout: &Holdout, node: &PlanNode, at: usize) -> bool {
+        let NodeKind::Plain(function) = node.kind else { return false };
+        self.known[at] = Known::of(function, node.inputs.map(|input| self.known[usize::from(input)]), holdout);
+        self.known[at].implies(holdout)
+    }
+
+    /// Notes what is known of the objects of a choice.
+    #[cold]
+    #[inline(never)]
+    fn learn_choice(&mut self, task: &Task<'_>, holdout: &Holdout, at: usize, choice: Choice) {
+        let bits = bits_of(task.plan.nodes[at].kind, choice, self.options.combinations(), holdout);
+        self.known[at] = self.known_before(task, at).with(bits, holdout);
     }
 
     /// Whether a node without a choice joins values that never meet.
@@ -366,7 +377,8 @@ impl Searcher {
     /// Everything that the rest of the search depends on, hashed.
     fn state_key(&self, task: &Task<'_>, state: State) -> u64 {
         let mut key = Memo::key(state.at as u64, u64::from(state.rows) << 1 | u64::from(state.mentioned));
-        for &live in &task.plan.nodes[state.at].live {
+        let live = &task.plan.nodes[state.at].live;
+        for &live in live {
             let i = usize::from(live);
             for row in 0..=task.plan.relates.len() {
                 key = Memo::extend(key, u64::from(self.outputs[row][i]));
@@ -377,10 +389,11 @@ impl Searcher {
             if task.absent().is_some() && task.plan.nodes[i].output == Type::Set {
                 key = Memo::extend(key, self.named[i]);
             }
+        }
+        if task.implied().is_some() {
             // What is said of an object, and of one whose value was queried, is remembered with it.
-            if task.implied().is_some() {
-                key = self.known[i].words().into_iter().fold(key, Memo::extend);
-            }
+            let known = live.iter().flat_map(|&i| self.known[usize::from(i)].words());
+            key = known.fold(key, Memo::extend);
         }
         key
     }
@@ -421,7 +434,7 @@ impl Searcher {
                 }
             }
         }
-        self.try_listed(run, state, source, wanted)
+        self.try_listed(run, state, source, &mut wanted)
     }
 
     /// The values that the description has to which a choice adds; none for one that starts anew.
@@ -458,9 +471,9 @@ impl Searcher {
 
     /// Lists the options that are left, or those that mention the conjunction where all that can succeed
     /// do, and tries them in random order.
-    fn try_listed(&mut self, run: &mut Run<'_, '_>, state: State, source: Source, mut wanted: Wanted<'_>) -> Verdict {
+    fn try_listed(&mut self, run: &mut Run<'_, '_>, state: State, source: Source, wanted: &mut Wanted<'_>) -> Verdict {
         let mut listed = std::mem::take(&mut self.levels[state.at].listed);
-        self.list(source, &wanted, &mut listed);
+        self.list(source, wanted, &mut listed);
         let mut verdict = Verdict::None;
         while verdict == Verdict::None && !listed.is_empty() {
             let pick = listed.swap_remove(run.rng.below(listed.len() as u32) as usize);
@@ -529,8 +542,7 @@ impl Searcher {
             self.named[at] = self.named_before(task, at) | named_by(node.kind, pick.choice, absent);
         }
         if let Some(holdout) = task.implied() {
-            let bits = bits_of(node.kind, pick.choice, self.options.combinations(), holdout);
-            self.known[at] = self.known_before(task, at).with(bits, holdout);
+            self.learn_choice(task, holdout, at, pick.choice);
         }
         if !self.differs(node, at) {
             return None;
