@@ -76,6 +76,41 @@ impl StreamRng {
     }
 }
 
+/// A seeded permutation of `0..n`, an entry at a time and with nothing kept: a Feistel network over the next power
+/// of four, walked until it falls below n.
+#[derive(Clone, Debug)]
+pub struct Permutation {
+    rounds: [u64; 8],
+    half_bits: u32,
+    n: u64,
+}
+
+impl Permutation {
+    pub fn new(key: &StreamKey, n: u64) -> Self {
+        let mut rng = key.at(0);
+        let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
+        Self { rounds: std::array::from_fn(|_| rng.word()), half_bits: bits.div_ceil(2).max(1), n }
+    }
+
+    /// Where the permutation takes `place`; both are below `n`.
+    pub fn at(&self, place: u64) -> u64 {
+        debug_assert!(place < self.n);
+        let mask = (1 << self.half_bits) - 1;
+        let mut word = place;
+        loop {
+            let (mut high, mut low) = (word >> self.half_bits, word & mask);
+            for round in self.rounds {
+                (high, low) = (low, high ^ mix(low ^ round) & mask);
+            }
+            word = high << self.half_bits | low;
+            // A permutation's cycles end where they began, so the walk from a place below n comes to one again.
+            if word < self.n {
+                return word;
+            }
+        }
+    }
+}
+
 /// A generator of one word of state (SplitMix64), for draws that must come out the same each time
 /// that a search passes a state: cheap to start, seeded from what names the state.
 #[derive(Clone, Debug)]
@@ -143,6 +178,25 @@ mod tests {
         assert_ne!(key.at(7).word(), key.at(8).word());
         // Guards the stream itself: a change here changes every dataset.
         assert_eq!(StreamKey::new(&[b"golden"]).at(0).word(), 15404540357399391623);
+    }
+
+    #[test]
+    fn a_permutation_takes_each_place_once_and_any_place_anywhere() {
+        for n in [1, 2, 3, 4, 5, 16, 17, 1000] {
+            let order = Permutation::new(&StreamKey::new(&[b"order"]), n);
+            let mut taken: Vec<u64> = (0..n).map(|place| order.at(place)).collect();
+            taken.sort_unstable();
+            assert!(taken.into_iter().eq(0..n), "{n}");
+        }
+        // Over many keys, five places go to five places in every way equally often.
+        let mut counts = std::collections::BTreeMap::new();
+        for key in 0..12_000u32 {
+            let order = Permutation::new(&StreamKey::new(&[&key.to_le_bytes()]), 5);
+            *counts.entry([0, 1, 2, 3, 4].map(|place| order.at(place))).or_insert(0u32) += 1;
+        }
+        assert_eq!(counts.len(), 120);
+        let chi2: f64 = counts.values().map(|&c| (f64::from(c) - 100.0).powi(2) / 100.0).sum();
+        assert!(chi2 < 173.6, "{chi2}"); // 0.1% point of chi-square with 119 degrees of freedom
     }
 
     #[test]

@@ -2,11 +2,16 @@
 
 use crate::convert;
 use crate::errors::to_python;
+use crate::interrupt::Interruptible;
 use crate::vocabulary::PyVocabulary;
-use clevrhope_core::scene::{Asset, Palette, SceneConfig, World};
+use clevrhope_core::scene::clevr::read_clevr;
+use clevrhope_core::scene::{Asset, ClevrImport, Palette, Pool, SceneConfig, SceneError, World};
 use clevrhope_core::split;
 use clevrhope_core::vocab::{RELATION_NAMES, Vocabulary};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
+use std::fs::File;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 #[pyclass(name = "World", module = "clevrhope._core", frozen)]
@@ -38,6 +43,36 @@ impl PyWorld {
     fn with_palette(&self, data: &[u8], name: &str, file: &str) -> PyResult<Self> {
         let palette = Palette::from_json(&self.vocab, name, data, file).map_err(to_python)?;
         Ok(Self { world: Arc::new(self.world.with_palette(palette)), vocab: self.vocab.clone() })
+    }
+
+    #[pyo3(signature = (path, *, share))]
+    fn with_clevr(&self, py: Python<'_>, path: PathBuf, share: f64) -> PyResult<Self> {
+        let file = path.display().to_string();
+        let unread = |error| to_python(SceneError::Import(format!("{file}: cannot be read ({error})")));
+        let mut input = Interruptible::new(File::open(&path).map_err(unread)?);
+        let scenes = py.detach(|| read_clevr(&mut input, &file, &self.world));
+        input.check()?;
+        let import = ClevrImport::new(Arc::new(scenes.map_err(to_python)?), share).map_err(to_python)?;
+        Ok(Self { world: Arc::new(self.world.with_import(import)), vocab: self.vocab.clone() })
+    }
+
+    #[getter]
+    fn clevr(&self) -> Option<(&str, usize, u64)> {
+        let import = self.world.import()?;
+        Some((import.scenes().digest(), import.scenes().len(), import.reach()))
+    }
+
+    #[pyo3(signature = (indices, *, seed, pool))]
+    fn clevr_indices<'py>(
+        &self,
+        py: Python<'py>,
+        indices: PyReadonlyArray1<'_, u64>,
+        seed: u64,
+        pool: &str,
+    ) -> Bound<'py, PyArray1<i64>> {
+        let pool = Pool::new(&self.world, seed, pool);
+        let published = |&index: &u64| pool.published_index(index).map_or(-1, i64::from);
+        PyArray1::from_iter(py, indices.as_array().iter().map(published))
     }
 
     #[getter]

@@ -4,6 +4,7 @@
 //! an endless stream of [`Scene`]s; a scene goes to and from JSON, and gives a [`SceneGraph`].
 
 pub mod camera;
+pub mod clevr;
 pub mod config;
 pub mod geometry;
 pub mod graph;
@@ -17,6 +18,7 @@ pub mod view;
 pub mod visibility;
 pub mod world;
 
+pub use clevr::{ClevrImport, ClevrScenes};
 pub use config::{DirectionsFrom, SceneConfig};
 pub use graph::{SceneGraph, SceneView};
 pub use palette::Palette;
@@ -43,6 +45,8 @@ pub enum SceneError {
     Look { file: String, place: String, problem: String },
     #[error("{file}: {place}: {problem}")]
     Palette { file: String, place: String, problem: String },
+    #[error("{0}")]
+    Import(String),
     #[error("{file}: scenes[{index}].{place}: {problem}")]
     Scene { file: String, index: usize, place: String, problem: String },
     #[error(
@@ -60,6 +64,8 @@ pub struct Scene {
     pub index: u64,
     /// None: the name that `image_filename` makes of pool and index.
     pub image_filename: Option<Box<str>>,
+    /// The name of the picture that the scene was published with, for one from elsewhere.
+    pub source: Option<Box<str>>,
     pub objects: Vec<Object>,
     /// By `relation * n_objects + object`: the objects that stand so to the object.
     pub related: Vec<u32>,

@@ -3,6 +3,7 @@
 //! A scene is a function of its index alone, so any of them can be made anywhere, in any order.
 //! What is tested is what the file will say: every number is rounded before it decides anything.
 
+use super::clevr::{self, Places};
 use super::config::DirectionsFrom;
 use super::geometry::{Vec3, nearest, round6};
 use super::relation::Directions;
@@ -26,6 +27,8 @@ pub struct Pool<'w> {
     origin: Arc<Origin>,
     scenes: StreamKey,
     places: StreamKey,
+    /// Where scenes from elsewhere are, in a pool that has some.
+    imported: Option<Places<'w>>,
     lens: Lens,
 }
 
@@ -107,7 +110,10 @@ impl<'w> Pool<'w> {
             lights: world.look().lights.iter().map(|light| light.name.clone()).collect(),
         });
         let lens = world.look().camera.lens(world.config().width, world.config().height);
-        Self { world, seed, origin, scenes: stream(b"scene"), places: stream(b"place"), lens }
+        // Whatever the world has, nothing of CLEVR's goes into a pool that is not trained on.
+        let import = world.import().filter(|_| name == clevr::POOL);
+        let imported = import.map(|import| Places::new(import, &stream(b"imported scene"), name));
+        Self { world, seed, origin, scenes: stream(b"scene"), places: stream(b"place"), imported, lens }
     }
 
     pub fn world(&self) -> &'w World {
@@ -120,6 +126,12 @@ impl<'w> Pool<'w> {
 
     pub fn seed(&self) -> u64 {
         self.seed
+    }
+
+    /// The published index of the CLEVR scene that is at an index of the pool; None for a scene of its own.
+    pub fn published_index(&self, index: u64) -> Option<u32> {
+        let scenes = self.world.import()?.scenes();
+        self.imported.as_ref()?.number_at(index).map(|number| scenes.published_index(number))
     }
 
     /// One scene.
@@ -253,6 +265,11 @@ impl<'w> Pool<'w> {
     }
 
     fn sample(&self, index: u64, workspace: &mut Workspace<'w>) -> Result<(Scene, Rejections), SceneError> {
+        if let Some(places) = &self.imported
+            && let Some(number) = places.number_at(index)
+        {
+            return Ok((places.scene(number, index), Rejections::default()));
+        }
         let config = self.world.config();
         let mut rng = self.scenes.at(index);
         // The number of objects and the stage stay when a scene starts again, so that hard scenes
@@ -398,6 +415,7 @@ impl<'w> Pool<'w> {
             origin: Arc::clone(&self.origin),
             index,
             image_filename: None,
+            source: None,
             related: stage.directions.related(&positions),
             objects,
             directions: stage.directions,

@@ -1,6 +1,7 @@
 //! Properties, look and constraints in, everything that decides a scene out, with a fingerprint.
 
 use super::SceneError;
+use super::clevr::ClevrImport;
 use super::config::SceneConfig;
 use super::look::Look;
 use super::palette::Palette;
@@ -35,6 +36,8 @@ pub struct World {
     solids: Vec<Solid>,
     /// What objects can be; all combinations of values when None.
     palette: Option<Palette>,
+    /// Scenes from elsewhere that its train pool holds.
+    import: Option<ClevrImport>,
     fingerprint: String,
 }
 
@@ -64,7 +67,7 @@ impl World {
             look.material(asset).map_err(|e| fault((place, e)))?;
         }
         let radii = vocab.types()[SIZE].definitions.iter().filter_map(Value::as_f64).collect();
-        Ok(Self { vocab, look, config, radii, solids, palette: None, fingerprint })
+        Ok(Self { vocab, look, config, radii, solids, palette: None, import: None, fingerprint })
     }
 
     /// The same world with objects of a palette only: another world, with a fingerprint of its own.
@@ -74,6 +77,16 @@ impl World {
         hasher.update(palette.to_json(&self.vocab).to_string().as_bytes());
         let fingerprint = hasher.finalize().to_hex().to_string();
         Self { palette: Some(palette), fingerprint, ..self.clone() }
+    }
+
+    /// The same world with published scenes in its train pool: another world, with a fingerprint of its own.
+    pub fn with_import(&self, import: ClevrImport) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("clevrhope world with CLEVR's scenes v1");
+        hasher.update(self.fingerprint.as_bytes());
+        hasher.update(import.scenes().digest().as_bytes());
+        hasher.update(&import.share_ppm().to_le_bytes());
+        let fingerprint = hasher.finalize().to_hex().to_string();
+        Self { import: Some(import), fingerprint, ..self.clone() }
     }
 
     pub fn vocab(&self) -> &Vocabulary {
@@ -87,6 +100,11 @@ impl World {
     /// What objects can be; None for all combinations of values.
     pub fn palette(&self) -> Option<&Palette> {
         self.palette.as_ref()
+    }
+
+    /// Published scenes that its train pool holds.
+    pub fn import(&self) -> Option<&ClevrImport> {
+        self.import.as_ref()
     }
 
     pub fn config(&self) -> &SceneConfig {

@@ -149,6 +149,7 @@ fn scene(raw: &Value, vocab: &Vocabulary) -> Result<Scene, Fault> {
     let filename: Option<Box<str>> = fields.optional("image_filename", typed)?;
     Ok(Scene {
         image_filename: filename.filter(|name| **name != *image_filename(&pool, index)),
+        source: fields.optional("source", typed)?,
         origin: Arc::new(Origin { pool, stream, lights: names }),
         index,
         objects,

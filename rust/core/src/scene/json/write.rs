@@ -52,6 +52,9 @@ impl Serialize for SceneJson<'_> {
         map.serialize_entry("split", &scene.origin.pool)?;
         map.serialize_entry("image_index", &scene.index)?;
         map.serialize_entry("image_filename", &scene.image_filename())?;
+        if let Some(source) = &scene.source {
+            map.serialize_entry("source", source)?;
+        }
         map.serialize_entry(
             "objects",
             &Seq(scene.objects.iter().map(|object| ObjectJson { object, vocab: self.vocab })),

@@ -1,0 +1,188 @@
+//! CLEVR's published train scenes in; which places of a train pool they take, and as what scenes, out.
+//!
+//! The paper's train pictures come partly from CLEVR. Here a pool's places are divided into runs of `1 / share`;
+//! in each run one place, drawn, has a published scene, the next of a seeded permutation of them. So every
+//! beginning of the pool holds the same share of them, give or take one, whatever the size asked for.
+
+mod read;
+
+pub use read::read_clevr;
+
+use super::relation::Directions;
+use super::{Object, Origin, Scene, SceneError};
+use crate::rng::{Permutation, StreamKey};
+use crate::vocab::Vocabulary;
+use std::sync::Arc;
+
+/// The one pool that published scenes go into.
+pub const POOL: &str = "train";
+/// The one split of CLEVR that they come from.
+pub const SPLIT: &str = "train";
+
+/// The scenes of CLEVR's train split, by their published indices.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClevrScenes {
+    /// Ascending.
+    indices: Vec<u32>,
+    /// Where each scene's objects begin, and where the last one's end.
+    begins: Vec<u32>,
+    objects: Vec<Object>,
+    /// Those of the camera before its jitter, which all published scenes have.
+    directions: Directions,
+    digest: String,
+}
+
+/// Scenes to be mixed into a pool, and how many of its places they take.
+#[derive(Clone, Debug)]
+pub struct ClevrImport {
+    scenes: Arc<ClevrScenes>,
+    share_ppm: u32,
+}
+
+/// Which places of one pool have which published scene.
+#[derive(Clone, Debug)]
+pub(super) struct Places<'w> {
+    import: &'w ClevrImport,
+    order: Permutation,
+    draws: StreamKey,
+    origin: Arc<Origin>,
+}
+
+/// The name of a published picture.
+pub fn picture_name(index: u32) -> String {
+    format!("CLEVR_{SPLIT}_{index:06}.png")
+}
+
+impl ClevrScenes {
+    /// From scenes with their published indices, ascending.
+    fn new(vocab: &Vocabulary, scenes: Vec<(u32, Vec<Object>)>, directions: Directions) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("clevrhope CLEVR scenes v1");
+        let mut hash_numbers = |numbers: &[f64]| {
+            numbers.iter().for_each(|x| {
+                hasher.update(&x.to_bits().to_le_bytes());
+            });
+        };
+        hash_numbers(directions.relations.as_flattened());
+        let (mut indices, mut begins, mut all) = (Vec::new(), vec![0], Vec::new());
+        for (index, objects) in scenes {
+            hasher.update(&index.to_le_bytes());
+            hasher.update(&[objects.len() as u8]);
+            for object in &objects {
+                for (kind, &value) in object.attributes.iter().enumerate() {
+                    let name = vocab.value_name(kind, usize::from(value));
+                    hasher.update(&[name.len() as u8]);
+                    hasher.update(name.as_bytes());
+                }
+                let [x, y, z] = object.position;
+                let [u, v] = object.pixel.map(f64::from);
+                for number in [x, y, z, object.rotation_deg, u, v, object.depth] {
+                    hasher.update(&number.to_bits().to_le_bytes());
+                }
+            }
+            indices.push(index);
+            all.extend(objects);
+            begins.push(all.len() as u32);
+        }
+        Self { indices, begins, objects: all, directions, digest: hasher.finalize().to_hex().to_string() }
+    }
+
+    pub fn len(&self) -> usize {
+        self.indices.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.indices.is_empty()
+    }
+
+    /// BLAKE3 of what the scenes say, in hex: the same in any order of scenes and keys.
+    pub fn digest(&self) -> &str {
+        &self.digest
+    }
+
+    /// The published index of the scene with a number.
+    pub fn published_index(&self, number: usize) -> u32 {
+        self.indices[number]
+    }
+
+    /// The objects of the scene with a number.
+    fn objects(&self, number: usize) -> &[Object] {
+        &self.objects[self.begins[number] as usize..self.begins[number + 1] as usize]
+    }
+}
+
+impl ClevrImport {
+    /// `share` of a pool's places, from one in a million to all of them; counted in millionths.
+    ///
+    /// # Errors
+    /// `Import` for another share.
+    pub fn new(scenes: Arc<ClevrScenes>, share: f64) -> Result<Self, SceneError> {
+        let share_ppm = (share * 1e6).round();
+        if !(1.0..=1e6).contains(&share_ppm) {
+            return Err(SceneError::Import(format!(
+                "a share of {share} of CLEVR's scenes; expected one above 0, up to 1"
+            )));
+        }
+        Ok(Self { scenes, share_ppm: share_ppm as u32 })
+    }
+
+    pub fn scenes(&self) -> &ClevrScenes {
+        &self.scenes
+    }
+
+    pub fn share_ppm(&self) -> u32 {
+        self.share_ppm
+    }
+
+    /// The places that a pool begins with until the scenes are used up: behind them there is none.
+    pub fn reach(&self) -> u64 {
+        self.run_begins(self.scenes.len() as u64)
+    }
+
+    /// The first place of a run; in each run one place has a published scene.
+    fn run_begins(&self, run: u64) -> u64 {
+        (run * MILLION).div_ceil(u64::from(self.share_ppm))
+    }
+}
+
+const MILLION: u64 = 1_000_000;
+
+impl<'w> Places<'w> {
+    /// `key` names the pool's stream, which decides the places and the order.
+    pub(super) fn new(import: &'w ClevrImport, key: &StreamKey, pool: &str) -> Self {
+        Self {
+            import,
+            order: Permutation::new(&StreamKey::new(&[b"order", key.as_bytes()]), import.scenes.len() as u64),
+            draws: StreamKey::new(&[b"place in run", key.as_bytes()]),
+            origin: Arc::new(Origin { pool: pool.to_owned(), stream: None, lights: Vec::new() }),
+        }
+    }
+
+    /// The number of the published scene at a pool's index; None for a place of the pool's own.
+    pub(super) fn number_at(&self, index: u64) -> Option<usize> {
+        if index >= self.import.reach() {
+            return None;
+        }
+        let run = index * u64::from(self.import.share_ppm) / MILLION;
+        let begin = self.import.run_begins(run);
+        let length = self.import.run_begins(run + 1) - begin;
+        let place = begin + u64::from(self.draws.at(run).below(length as u32));
+        (place == index).then(|| self.order.at(run) as usize)
+    }
+
+    /// A published scene, as the pool has it at an index.
+    pub(super) fn scene(&self, number: usize, index: u64) -> Scene {
+        let scenes = &self.import.scenes;
+        let objects = scenes.objects(number).to_vec();
+        let positions: Vec<_> = objects.iter().map(|object| object.position).collect();
+        Scene {
+            origin: Arc::clone(&self.origin),
+            index,
+            image_filename: None,
+            source: Some(picture_name(scenes.indices[number]).into()),
+            related: scenes.directions.related(&positions),
+            objects,
+            directions: scenes.directions,
+            staging: None,
+        }
+    }
+}
