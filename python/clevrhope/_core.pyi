@@ -104,18 +104,18 @@ class World:
     def with_clevr(self, path: Path, *, share: float) -> World:
         """The same world with CLEVR's train scenes at a share of the places of its pool `train`.
 
-        `path` is a `CLEVR_train_scenes.json` as published. Runs of 1 / `share` places have one each, at a place
-        that is drawn; which scene is a seeded permutation's. Behind the last scene the pool has its own again.
-        Other pools stay as they are.
+        `path` is a `CLEVR_train_scenes.json` as published. Of each run of 1 / `share` places one, drawn, has
+        the next scene of a seeded permutation. Behind the last scene the pool has its own again. Other pools
+        stay as they are.
 
         Raises:
-            SceneError: a world whose directions are not CLEVR's; a file that cannot be read, scenes of another
-                split or not CLEVR's, a share that is none; says which scene, and where in it.
+            SceneError: a world whose directions are not CLEVR's; a file that cannot be read, scenes of
+                another split or not CLEVR's, a share that is none; says which scene, and where in it.
         """
 
     @property
     def clevr(self) -> tuple[str, int, int] | None:
-        """Digest and number of CLEVR's scenes, and how many places of the pool have their share; None without."""
+        """Digest and number of CLEVR's scenes, and how many places of the pool have their share; or None."""
 
     def clevr_indices(
         self, indices: npt.NDArray[np.uint64], *, seed: int, pool: str

@@ -30,6 +30,9 @@ STRICTNESS_KINDS = ("description", "implied")
 """description: no description in a train or IID question holds all of the pair's values; implied: nor does
 such a question ask for the pair by way of likenesses (docs/configuration.md says what that means)."""
 
+CLEVR_SHARE = 0.21
+"""Of a train pool with CLEVR's scenes: its 70,000 among the 330,000 that all of the paper's pairs look at."""
+
 TRAIN_PREFIXES = (25_000, 200_000)
 """The paper's smaller train sets are the first so many questions of the largest."""
 
@@ -126,6 +129,10 @@ class Config:
     """Vocabulary and sizes, colours, materials, meshes; None for the package's own."""
     templates: Path | None = None
     """Folder of question templates; None for the package's own."""
+    clevr: Path | None = None
+    """A CLEVR_v1.0 folder whose train scenes are part of the train pool; None for none."""
+    clevr_share: float = CLEVR_SHARE
+    """The part of the train pool's scenes that are CLEVR's, above 0, up to 1."""
 
     @property
     def png(self) -> bool:
@@ -196,6 +203,8 @@ def resolve_config(
     strictness: str | None = None,
     templates: Path | None = None,
     properties: Path | None = None,
+    clevr: Path | None = None,
+    clevr_share: float | None = None,
 ) -> Config:
     """Puts preset, file and command-line choices together; None means not chosen.
 
@@ -221,9 +230,14 @@ def resolve_config(
     rendering = config.rendering
     if samples is not None:
         rendering = rendering.with_samples(_positive("--samples", samples))
+    clevr = clevr or config.clevr
+    if clevr_share is not None and clevr is None:
+        raise ConfigError("--clevr-share: the share of what --clevr names; give that too")
     return replace(
         config,
         sizes=sizes,
+        clevr=clevr,
+        clevr_share=config.clevr_share if clevr_share is None else _share("--clevr-share", clevr_share),
         images=config.images if images is None else _image_kind("--images", images),
         question_json=config.question_json if question_json is None else question_json,
         match=config.match if match is None else _match_kind("--match", match),
@@ -276,7 +290,17 @@ def _read_toml(file: Path) -> dict[str, Any]:
 def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """A configuration with the file's settings over it."""
     tables = {"sizes", "rendering", "world"}
-    plain = {"preset", "images", "question_json", "match", "strictness", "properties", "templates"}
+    plain = {
+        "preset",
+        "images",
+        "question_json",
+        "match",
+        "strictness",
+        "properties",
+        "templates",
+        "clevr",
+        "clevr_share",
+    }
     _check_keys(raw, tables | plain, file, "")
     for table in tables & raw.keys():
         if not isinstance(raw[table], dict):
@@ -292,10 +316,17 @@ def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
         ),
         rendering=_replaced(config.rendering, raw.get("rendering", {}), file, "rendering"),
         world={**config.world, **raw.get("world", {})},
+        clevr_share=_share(
+            f"{file}: clevr_share", _typed(raw, "clevr_share", (float, int), config.clevr_share, file)
+        ),
     )
     beside = file.parent  # paths in a file are meant from where the file lies
     if "properties" in raw:
         config = replace(config, properties=beside / _typed(raw, "properties", str, "", file))
+    if "clevr" in raw:
+        config = replace(config, clevr=beside / _typed(raw, "clevr", str, "", file))
+    elif "clevr_share" in raw:
+        raise ConfigError(f"{file}: clevr_share is the share of what clevr names; give that too")
     if "templates" in raw:
         folder = beside / _typed(raw, "templates", str, "", file)
         config = replace(config, templates=_folder(f"{file}: templates", folder))
@@ -331,10 +362,13 @@ def _check_keys(table: Mapping[str, Any], known: Sequence[str] | Any, file: Path
             raise ConfigError(f'{file}: unknown setting "{prefix}{key}"{hint}')
 
 
-def _typed(raw: Mapping[str, Any], key: str, kind: type, default: Any, file: Path | None) -> Any:
+def _typed(
+    raw: Mapping[str, Any], key: str, kind: type | tuple[type, ...], default: Any, file: Path | None
+) -> Any:
     value = raw.get(key, default)
-    if not isinstance(value, kind):
-        raise ConfigError(f"{file}: {key} is {value!r}; expected {_TYPE_WORDS[kind]}")
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    if not isinstance(value, kinds):
+        raise ConfigError(f"{file}: {key} is {value!r}; expected {_TYPE_WORDS[kinds[0]]}")
     return value
 
 
@@ -357,6 +391,12 @@ def _strictness(place: str, kind: str) -> str:
             f'{place}: unknown kind "{kind}"{_suggestion(kind, STRICTNESS_KINDS)}; known: {known}'
         )
     return kind
+
+
+def _share(place: str, share: float) -> float:
+    if not 1e-6 <= share <= 1:
+        raise ConfigError(f"{place} is {share}; expected a number above 0, up to 1, such as {CLEVR_SHARE}")
+    return round(float(share), 6)
 
 
 def _positive(place: str, number: int) -> int:

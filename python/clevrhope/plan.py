@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.build.engine import MinimalPool
+from clevrhope.build.engine import TRAIN, MinimalPool
 from clevrhope.build.minimal import first_places
 from clevrhope.build.pictures import missing_pictures
 from clevrhope.build.prelim import PICTURES_OF_A_SET
@@ -83,7 +83,9 @@ class Plan:
     scanned: Mapping[str, int]
     """Pool -> scenes that are looked at to find them; none of the pools of one-object pictures."""
     to_render: int
-    """Those of them that are not there yet."""
+    """Those of them that are not there yet, but for CLEVR's own."""
+    to_copy: int
+    """Those that are CLEVR's, and not there yet."""
     exact: bool
     """Counted, not estimated."""
     rates: Rates
@@ -135,14 +137,16 @@ def make_plan(request: Request) -> Plan:
     there = _pictures_there(resolved)
     if used is not None:
         by_pool = _by_pool(used)
-        to_render = sum(
-            len(np.setdiff1d(indices, there.get(pool, _NONE))) for pool, indices in by_pool.items()
-        )
+        missing = {pool: np.setdiff1d(each, there.get(pool, _NONE)) for pool, each in by_pool.items()}
+        to_render = sum(map(len, missing.values()))
+        to_copy = sum(_n_published(pool, each, resolved) for pool, each in missing.items())
         pictures = {pool: len(indices) for pool, indices in by_pool.items()}
         scanned = resolved.engine.scanned()
     else:
         pictures, scanned = _estimated(resolved)
         to_render = sum(max(0, n - len(there.get(pool, _NONE))) for pool, n in pictures.items())
+        to_copy = _estimated_copies(resolved, pictures, scanned, there)
+    to_render -= to_copy
     rates, problem = _measured(resolved, pictures=resolved.request.render and to_render > 0)
     return Plan(
         resolved=resolved,
@@ -151,6 +155,7 @@ def make_plan(request: Request) -> Plan:
         pictures=pictures,
         scanned=scanned,
         to_render=to_render,
+        to_copy=to_copy,
         exact=exact,
         rates=rates,
         no_pictures_because=problem,
@@ -190,6 +195,7 @@ def plan_lines(plan: Plan) -> list[str]:
             else []
         ),
         f"{about}{plan.to_render:,} pictures to render" if request.render else "no pictures (--no-render)",
+        *_clevr_lines(plan, about),
         f"{about}{size(plan.bytes)}",
     ]
     if plan.seconds is not None:
@@ -210,6 +216,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "questions": plan.questions,
         "scenes": sum(plan.pictures.values()),
         "pictures_to_render": plan.to_render if plan.resolved.request.render else 0,
+        "pictures_to_copy": plan.to_copy if plan.resolved.request.render else 0,
         "bytes": round(plan.bytes),
         "seconds": None if plan.seconds is None else round(plan.seconds, 1),
         "seconds_per_picture": plan.rates.seconds_per_picture,
@@ -225,6 +232,22 @@ def plan_json(plan: Plan) -> dict[str, Any]:
             for s in plan.splits
         ],
     }
+
+
+def _clevr_lines(plan: Plan, about: str) -> list[str]:
+    """What comes from CLEVR, and whether its scenes last."""
+    config, clevr = plan.resolved.config, plan.resolved.engine.clevr
+    if clevr is None or clevr.clevr is None:
+        return []
+    _, n_scenes, reach = clevr.clevr
+    what = "pictures to copy from" if plan.resolved.request.render else "scenes of"
+    share = f"whose train scenes are {config.clevr_share:.2g} of pool {TRAIN}"
+    lines = [f"{about}{plan.to_copy:,} {what} {config.clevr}, {share}"]
+    if plan.scanned.get(TRAIN, 0) > reach:
+        lines.append(
+            f"its {n_scenes:,} train scenes end at place {reach:,} of the pool; then all are our own"
+        )
+    return lines
 
 
 def _palettes(plan: Plan) -> dict[str, Palette]:
@@ -375,6 +398,29 @@ def _estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
     return pictures, scanned
 
 
+def _n_published(pool: str, indices: Ints, resolved: Resolved) -> int:
+    """How many scenes of a pool are CLEVR's."""
+    return int((resolved.engine.published(pool, indices) >= 0).sum())
+
+
+def _estimated_copies(
+    resolved: Resolved, pictures: Mapping[str, int], scanned: Mapping[str, int], there: Mapping[str, Ints]
+) -> int:
+    """CLEVR's pictures among those of the train pool that are not there, by their share of first scenes."""
+    clevr = resolved.engine.clevr
+    if clevr is None or clevr.clevr is None or TRAIN not in pictures:
+        return 0
+    reach = clevr.clevr[2]
+    first = _scenes_looked_at(resolved, TRAIN)[:reach]
+    jobs = [job for job in resolved.jobs if job.pool == TRAIN]
+    kept = [any(_eligible(scene, job) for job in jobs) for scene in first]
+    published = ["source" in scene for scene, each in zip(first, kept, strict=True) if each]
+    within = min(1.0, reach / max(1, scanned[TRAIN]))
+    share = sum(published) / max(1, len(published)) * within
+    n_there = _n_published(TRAIN, there.get(TRAIN, _NONE), resolved)
+    return max(0, round(pictures[TRAIN] * share) - n_there)
+
+
 def _scenes_looked_at(resolved: Resolved, pool: str) -> list[Mapping[str, Any]]:
     indices = np.arange(SCENES_LOOKED_AT, dtype=np.int32)
     return [json.loads(row) for rows in resolved.engine.scene_rows(pool, indices) for row in rows]
@@ -413,7 +459,10 @@ def _measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
     problem = ""
     if pictures:
         try:
-            seconds, picture_bytes = _timed_pictures([json.loads(row) for row in rows], resolved)
+            scenes = [json.loads(row) for row in rows]
+            # CLEVR's are copied; they can only stand in for others where there are none.
+            own = [scene for scene in scenes if "source" not in scene]
+            seconds, picture_bytes = _timed_pictures(own or scenes, resolved)
         except RenderError as error:
             problem = str(error)
     rates = Rates(

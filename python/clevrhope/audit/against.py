@@ -12,7 +12,7 @@ from typing import Any
 
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Tally
-from clevrhope.dataset.clevr_folder import TYPES, questions_file, scenes_file
+from clevrhope.dataset.clevr_folder import TYPES, clevr_splits, questions_file, scenes_file
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import ConfigError, DatasetError
@@ -166,6 +166,8 @@ def _named(line: bytes) -> bytes:
 
 def beside_clevr(folder: AuditFolder, clevr: Path, progress: Progress) -> Sequence[Mapping[str, Any]]:
     """How far each split's distributions are from CLEVR's; none where there is nothing to compare."""
+    if not clevr_splits(clevr):
+        return ()  # scenes without questions, say
     try:
         sheets = measure_folder(folder.layout.root, against=clevr, progress=progress)
     except ConfigError:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from clevrhope import assets
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.audit.folder import AuditFolder
+from clevrhope.audit.published import CAMERA, camera_of
 from clevrhope.audit.report import Tally
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.images_h5 import Picture, pictures_in, read_pictures, read_png
@@ -126,7 +127,7 @@ class _PoolCheck:
                 self._compared(scene, png, packed)
                 for scene, png, packed in zip(scenes, shown, self._read_h5(scenes), strict=True)
             ]
-        data = b'{"scenes": [' + b",".join(line for _, line in batch) + b"]}"
+        data = b'{"scenes": [' + b",".join(_with_camera(*each) for each in batch) + b"]}"
         world = self._folder.world
         ids = object_ids(world, SceneBatch.from_json(world.vocabulary, data, file=f"scenes/{self._pool}"))
         for scene, picture, raster in zip(scenes, shown, ids, strict=True):
@@ -190,6 +191,16 @@ class _PoolCheck:
                 found = "red, green, blue are " + ", ".join(f"{value:.0f}" for value in pixels.mean(axis=0))
                 problem = f"object {number - 1}, a {name}, has not its colour"
                 self._objects.fault(f"images/{self._pool}", scene["image_index"], problem, found)
+
+
+def _with_camera(scene: Mapping[str, Any], line: bytes) -> bytes:
+    """A scene's row; that of a published one, which does not say where its camera stood, with its place."""
+    if "camera" in scene:
+        return line
+    camera = camera_of(scene)
+    # Where no camera fits, which another check tells, it is looked at from where cameras stand on average.
+    location = (CAMERA if camera is None else camera).tolist()
+    return json.dumps({**scene, "camera": {"location": location}}).encode()
 
 
 def without_outlines(raster: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:

@@ -12,6 +12,7 @@ from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks import check_pairs
 from clevrhope.audit.matched import check_matched
 from clevrhope.audit.pictures import check_pictures
+from clevrhope.audit.published import check_published, check_published_against
 from clevrhope.audit.readable import check_readable, unreadable
 from clevrhope.audit.report import Report, Tally
 from clevrhope.audit.scenes import check_scenes, n_grouped_scenes
@@ -33,6 +34,7 @@ LINES: Mapping[str, Sequence[str]] = {
         "preliminary sets",
     ),
     "Comparing splits": ("numbers of objects",),
+    "Looking at CLEVR's scenes": ("scenes from CLEVR",),
     "Reading texts backwards": ("text", "duplicates", "balance"),
     "Executing programs, looking for leaks": (
         "programs",
@@ -100,6 +102,8 @@ def audit(
     stage("Counting", len(opened.splits), "splits", partial(check_counts, opened))
     stage("Comparing scenes", n_grouped_scenes(opened), "scenes", partial(check_scenes, opened, leaks.pools))
     stage("Comparing splits", len(opened.splits), "splits", partial(check_matched, opened, leaks.pools))
+    # How many there are is in the scenes alone.
+    stage("Looking at CLEVR's scenes", 0, "scenes", partial(check_published, opened))
     stage("Reading texts backwards", n_questions, "questions", partial(check_text, opened, leaks.pools))
     stage(
         "Executing programs, looking for leaks",
@@ -118,6 +122,9 @@ def audit(
             n_scenes = sum(len(leaks.pools[pool].indices) for pool in opened.pools)
             with shown.stage(title, total=n_scenes, unit="scenes") as advance:
                 tallies += check_against(opened, against, advance)
+            # How many there are is in the scenes alone.
+            with shown.stage("Comparing copies of CLEVR", total=0, unit="scenes") as advance:
+                tallies += check_published_against(opened, against, advance)
             beside = beside_clevr(opened, against, shown)
     checks = tuple(each.check() for each in tallies)
     return Report(str(folder), tuple(hop.name for hop in opened.hops), checks, beside)

@@ -121,11 +121,14 @@ def _sub_dataset(
     vocab = read_vocab(layout.vocab)
     splits = []
     shared = {}
+    from_clevr = {}
     for split, entry in manifest.splits[hop.name].items():
         rows = read_questions(layout.questions_h5(hop.name, split))
         splits.append(measure_split(split, entry["pool"], rows, vocab=vocab, scenes=counts[entry["pool"]]))
         pool, mine = pictures[hop.name, split]
         shared[split] = (len(mine), int((n_users[pool][mine] > 1).sum()))
+        if (n_published := int((resolved.engine.published(pool, mine) >= 0).sum())) > 0:
+            from_clevr[split] = n_published
     return SubDataset(
         hop=hop,
         splits=splits,
@@ -139,6 +142,7 @@ def _sub_dataset(
         made_with=_provenance(resolved, manifest),
         matched=manifest.questions.get("match") == "objects",
         implied=manifest.questions.get("strictness") == "implied",
+        from_clevr=from_clevr,
         palette=resolved.engine.palettes.get(hop.pools),
         plots=listed_plots(layout, manifest, hop.name),
     )
@@ -208,6 +212,7 @@ def _provenance(resolved: Resolved, manifest: Manifest) -> Provenance:
         templates={"fingerprint": manifest.templates["fingerprint"], "folder": manifest.config["templates"]},
         rendering=manifest.rendering,
         image_files=kinds,
+        clevr=manifest.world.get("clevr"),
     )
 
 

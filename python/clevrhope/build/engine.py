@@ -22,6 +22,7 @@ from clevrhope._core import (
     World,
     sample_scenes,
 )
+from clevrhope.build.clevr import constraints
 from clevrhope.config import WINDOW, Config, StreamSplit
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
 from clevrhope.dataset.vocab import Vocab, make_vocab
@@ -40,6 +41,9 @@ WINDOWS_A_BATCH = 8
 SCENES_A_BATCH = 2_000
 PLACES_A_BATCH = 500
 SETS_A_BATCH = 500
+
+TRAIN = "train"
+"""The pool that CLEVR's scenes go into."""
 
 RELATIONS = 3
 """Most relations of a question in CLEVR's templates; files have room for so many, or for what others need."""
@@ -66,9 +70,12 @@ class Engine:
         palettes: Mapping[str, Palette],
         match_objects: bool = False,
         implied: bool = False,
+        clevr: World | None = None,
     ) -> None:
         """`match_objects` thins scenes; `implied` holds pairs out of likenesses too."""
         self.world = world
+        self.clevr = clevr
+        """The world of the pool `train`, where that holds CLEVR's scenes."""
         self.palettes = dict(palettes)
         """Those of the folder, by name."""
         self._worlds: dict[str, World] = {}
@@ -156,11 +163,18 @@ class Engine:
         """The world of a pool: with its palette, if it has one."""
         _, name = split_name(pool)
         if not name:
-            return self.world
+            return self.clevr if self.clevr is not None and pool == TRAIN else self.world
         if pool not in self._worlds:
             data = self.palettes[name].data(pool)
             self._worlds[pool] = self.world.with_palette(data, name=name, file=f"palette {name}")
         return self._worlds[pool]
+
+    def published(self, pool: str, indices: Ints) -> Ints:
+        """The published index of the CLEVR scene at each index of a pool; -1 for the pool's own scenes."""
+        if self.clevr is None:
+            return np.full(len(indices), -1, dtype=np.int32)
+        found = self.world_of(pool).clevr_indices(indices.astype(np.uint64), seed=self.seed, pool=pool)
+        return found.astype(np.int32)
 
     def scene_rows(self, pool: str, indices: Ints) -> Iterator[list[bytes]]:
         """Scenes of a pool as JSON rows, in the order of `indices`, batch by batch."""
@@ -215,7 +229,7 @@ def open_world(config: Config) -> World:
         VocabularyError: a properties file without colours, say.
         SceneError: constraints that no scene can meet.
     """
-    return read_world(properties=config.properties, constraints=config.world)
+    return read_world(properties=config.properties, constraints=constraints(config))
 
 
 def open_templates(config: Config, world: World) -> Templates:

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from clevrhope.atomic import FileRecord, record, write_whole
+from clevrhope.build.clevr import copy_pictures
 from clevrhope.build.request import Resolved
+from clevrhope.dataset.clevr_folder import picture_name
 from clevrhope.dataset.clevr_json import read_scenes_at
 from clevrhope.dataset.images_h5 import aggregate_pictures, pictures_in, read_pictures
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
@@ -29,7 +31,7 @@ class PoolPictures:
     pool: str
     used: Ints
     missing: Ints
-    """Scenes to be rendered: their pixels are in no file yet."""
+    """Scenes to be rendered, or copied from CLEVR: their pixels are in no file yet."""
 
 
 def missing_pictures(used: Mapping[str, Ints], layout: Layout) -> list[PoolPictures]:
@@ -45,17 +47,49 @@ def missing_pictures(used: Mapping[str, Ints], layout: Layout) -> list[PoolPictu
 def render_missing(
     work: Sequence[PoolPictures], resolved: Resolved, renderer: Renderer, progress: Progress
 ) -> None:
-    """Renders what is missing, pool by pool, into PNG files; each appears when it is whole."""
+    """Renders what is missing, pool by pool, into PNG files; each appears when it is whole.
+
+    CLEVR's own pictures are copied, before any is rendered.
+    """
     layout = resolved.layout
-    n_missing = sum(len(each.missing) for each in work)
+    rendered = _copy_published(work, resolved, progress)
+    n_missing = sum(map(len, rendered.values()))
     if not n_missing:
         return
     with progress.stage("Rendering pictures", total=n_missing, unit="pictures") as advance:
-        for each in work:
-            folder = layout.pictures(each.pool) if resolved.config.png else layout.picture_store(each.pool)
-            scenes = scenes_of(layout, each.pool, each.missing)
+        for pool, missing in rendered.items():
+            folder = _png_folder(pool, resolved)
+            scenes = scenes_of(layout, pool, missing)
             for _ in render_png_files(scenes, partial(_path_in, folder), renderer=renderer):
                 advance(1)
+
+
+def _copy_published(
+    work: Sequence[PoolPictures], resolved: Resolved, progress: Progress
+) -> Mapping[str, Ints]:
+    """Copies the missing pictures that CLEVR has; gives, by pool, those that are left to be rendered."""
+    wanted: list[tuple[int, str, Path]] = []
+    rendered = {}
+    for each in work:
+        published = resolved.engine.published(each.pool, each.missing)
+        rendered[each.pool] = each.missing[published < 0]
+        for index, number in zip(each.missing.tolist(), published.tolist(), strict=True):
+            if number >= 0:
+                name = resolved.layout.picture(each.pool, index).name
+                path = _png_folder(each.pool, resolved) / name
+                wanted.append((index, picture_name(number), path))
+    if wanted and resolved.config.clevr is not None:
+        constraints = resolved.manifest.world["constraints"]
+        size = (int(constraints["height"]), int(constraints["width"]))
+        with progress.stage("Copying CLEVR's pictures", total=len(wanted), unit="pictures") as advance:
+            copy_pictures(resolved.config.clevr, wanted, size=size, on_picture=lambda: advance(1))
+    return rendered
+
+
+def _png_folder(pool: str, resolved: Resolved) -> Path:
+    """Where a pool's PNG files are put, for good or on their way into HDF5."""
+    layout = resolved.layout
+    return layout.pictures(pool) if resolved.config.png else layout.picture_store(pool)
 
 
 def store_pictures(each: PoolPictures, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:

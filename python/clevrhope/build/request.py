@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from clevrhope.build.clevr import binding, check_same, open_clevr
 from clevrhope.build.engine import Engine, Templates, World, open_templates, open_world, template_files
 from clevrhope.build.limits import Limits, folder_palettes, limited_hops, second_palette, with_diversity
 from clevrhope.build.minimal import n_places
@@ -114,8 +115,8 @@ class Resolved:
         return with_diversity(parse_hop(name, self.world.attribute_types), self.engine.palettes)
 
 
-def resolve(request: Request) -> Resolved:
-    """Looks everything up and compares it with the folder.
+def resolve(request: Request, *, clevr: World | None = None) -> Resolved:
+    """Looks everything up and compares it with the folder; `clevr` is what was read before for this request.
 
     Raises:
         ClevrhopeError: a pair, split, template or setting that is wrong, or a folder bound to others.
@@ -128,7 +129,8 @@ def resolve(request: Request) -> Resolved:
     existing = read_manifest(layout.manifest)
     if existing is None:
         _check_empty(request.out)
-    manifest = _bound(request, existing, world, templates)
+    clevr = clevr or open_clevr(config, world, hops, pictures=request.render)
+    manifest = _bound(request, existing, world, templates, binding(config, clevr))
     config = replace(config, images=_union(config.images, manifest.config.get("images")))
     palettes = folder_palettes(hops, request.limits, manifest, world)
     hops = tuple(with_diversity(hop, palettes) for hop in hops)
@@ -140,6 +142,7 @@ def resolve(request: Request) -> Resolved:
         palettes=palettes,
         match_objects=match_objects,
         implied=config.strictness == "implied",
+        clevr=clevr,
     )
     second = second_palette(request.limits)
     jobs = tuple(
@@ -223,7 +226,13 @@ def _check_empty(root: Path) -> None:
         )
 
 
-def _bound(request: Request, existing: Manifest | None, world: World, templates: Templates) -> Manifest:
+def _bound(
+    request: Request,
+    existing: Manifest | None,
+    world: World,
+    templates: Templates,
+    clevr: Mapping[str, Any],
+) -> Manifest:
     """The folder's manifest, checked against the request; for a new folder one with nothing in it."""
     seed = request.seed if request.seed is not None else existing.seed if existing else None
     if seed is None:
@@ -236,6 +245,7 @@ def _bound(request: Request, existing: Manifest | None, world: World, templates:
             "fingerprint": world.fingerprint,
             "constraints": json.loads(world.config_json),
             "attributes": {kind: list(values) for kind, values in world.attribute_types},
+            **clevr,
         },
         templates={"fingerprint": templates.fingerprint, "files": template_files(templates)},
         questions={
@@ -252,6 +262,7 @@ def _bound(request: Request, existing: Manifest | None, world: World, templates:
     )
     if existing is None:
         return replace(wanted, rendering=None)
+    check_same(existing, wanted, request.config, request.out)
     check_binding(existing, wanted, request.out)
     return existing
 

@@ -51,6 +51,8 @@ class Summary:
     """Scenes in use; each has a picture unless rendering was left out."""
     n_rendered: int
     """Pictures rendered by this run."""
+    n_copied: int
+    """Pictures of CLEVR that this run copied."""
     n_bytes: int
     seconds: float
     contact_sheet: Path
@@ -77,7 +79,7 @@ def build(
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
         stack.enter_context(locked(request.out))
         # Another run may have changed the folder before this one held it.
-        again = resolve(request)
+        again = resolve(request, clevr=resolved.engine.clevr)
         resolved.engine.palettes.update(again.engine.palettes)
         resolved = replace(again, engine=resolved.engine)
         sweep(request.out)
@@ -93,6 +95,7 @@ def build(
         files = write_account(resolved, manifest, used, check.pools, progress)
         manifest = replace(manifest.with_files(files), complete=True)
         write_manifest(resolved.layout.manifest, manifest)
+    n_copied = sum(int((resolved.engine.published(each.pool, each.missing) >= 0).sum()) for each in work)
     return Summary(
         folder=request.out,
         seed=manifest.seed,
@@ -101,7 +104,8 @@ def build(
         kept=tuple(map(_kept, (job for job in resolved.jobs if 0 < job.asked < job.goal))),
         n_questions=_n_questions(manifest),
         n_pictures=sum(map(len, used.values())),
-        n_rendered=sum(len(each.missing) for each in work) if renderer is not None else 0,
+        n_rendered=sum(len(each.missing) for each in work) - n_copied if renderer is not None else 0,
+        n_copied=n_copied if renderer is not None else 0,
         n_bytes=sum(each.bytes for each in manifest.files.values()),
         seconds=monotonic() - began,
         contact_sheet=resolved.layout.contact_sheet,

@@ -84,6 +84,7 @@ def _summary_json(summary: "Summary") -> dict[str, Any]:
         "questions": summary.n_questions,
         "scenes": summary.n_pictures,
         "pictures_rendered": summary.n_rendered,
+        "pictures_copied": summary.n_copied,
         "bytes": summary.n_bytes,
         "seconds": round(summary.seconds, 3),
         "splits": summary.splits,
@@ -107,7 +108,8 @@ def _show_summary(summary: "Summary") -> None:
     click.echo(
         f"\n{summary.folder}: {summary.n_questions:,} questions about {summary.n_pictures:,} scenes, "
         f"{size(summary.n_bytes)}, seed {summary.seed}; {summary.n_rendered:,} pictures rendered, "
-        f"{duration(summary.seconds)}"
+        + (f"{summary.n_copied:,} copied from CLEVR, " if summary.n_copied else "")
+        + f"{duration(summary.seconds)}"
     )
     for hop, splits in summary.splits.items():
         counts = ", ".join(f"{split} {entry['questions']:,}" for split, entry in splits.items())

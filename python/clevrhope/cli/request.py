@@ -152,6 +152,18 @@ def dataset_options(command: _Command) -> _Command:
             type=click.Choice(["png", "h5", "both"]),
             help="How pictures are stored.  [default: both; paper: png]",
         ),
+        click.option(
+            "--clevr",
+            type=path,
+            metavar="CLEVR_DIR",
+            help="A CLEVR_v1.0 folder: its train scenes and pictures are part of the train pool.",
+        ),
+        click.option(
+            "--clevr-share",
+            type=float,
+            metavar="X",
+            help="The part of the train pool that is CLEVR's, above 0, up to 1.  [default: 0.21]",
+        ),
         click.option("--quiet", is_flag=True, help="Say nothing but errors."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words."),
     ]
@@ -208,6 +220,8 @@ def read_request(choices: dict[str, Any]) -> "Request":
         strictness=choices["strictness"],
         templates=choices["templates"],
         properties=choices["properties"],
+        clevr=choices["clevr"],
+        clevr_share=choices["clevr_share"],
     )
     out = choices["out"] or Path("out") / config.preset
     seed = choices["seed"]

@@ -42,6 +42,16 @@ def scenes_file(folder: Path, split: str) -> Path:
     return folder / "scenes" / f"CLEVR_{split}_scenes.json"
 
 
+def pictures_folder(folder: Path, split: str) -> Path:
+    """A split's pictures."""
+    return folder / "images" / split
+
+
+def picture_name(index: int, split: str = "train") -> str:
+    """The name that a published picture has."""
+    return f"CLEVR_{split}_{index:06d}.png"
+
+
 def clevr_splits(folder: Path) -> list[str]:
     """The splits with questions and scenes, train first; test was published without scenes."""
     names = [

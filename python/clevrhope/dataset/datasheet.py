@@ -6,7 +6,7 @@ The questions are those of Gebru et al., "Datasheets for Datasets" (2021), in wo
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from clevrhope.dataset.distributions import asked_for, distances, pictures_and_lengths, relations_named
 from clevrhope.dataset.markdown import code, decimal, escape, listed, number, percent, table
@@ -47,6 +47,8 @@ class Provenance:
     """How pictures were rendered; None when none were."""
     image_files: Sequence[str]
     """Kinds of picture files that are there: "PNG", "HDF5"."""
+    clevr: Mapping[str, object] | None = None
+    """Number, share and fingerprint of CLEVR's train scenes, where some are in the train pool."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ class SubDataset:
     """Scenes were thinned until all numbers of objects are equally likely in every split."""
     implied: bool = False
     """Train and IID questions ask for the pair by no likeness either."""
+    from_clevr: Mapping[str, int] = field(default_factory=dict)
+    """Split -> its pictures that are CLEVR's own, for each split that has some."""
     palette: Palette | None = None
     """What is seen, where that is not every combination of values but the pair."""
     plots: Sequence[str] = ()
@@ -88,6 +92,7 @@ def sub_datasheet(data: SubDataset) -> str:
         _baselines(data),
         _relations(data),
         _shared(data),
+        _published(data),
         _checked(data),
         _uses(data),
         made_with(data.made_with),
@@ -406,6 +411,37 @@ def _shared(data: SubDataset) -> str:
     )
 
 
+CLEVR = (
+    "Johnson, Hariharan, van der Maaten, Fei-Fei, Zitnick and Girshick, "
+    '"CLEVR: A Diagnostic Dataset for Compositional Language and Elementary Visual Reasoning" (2017)'
+)
+"""To be named wherever its scenes or pictures are, as their licence, CC BY 4.0, asks."""
+
+
+def clevr_share(split: str, n_from_clevr: int, n_pictures: int) -> str:
+    """How many pictures of a split are CLEVR's; the audit reads this sentence."""
+    return f"{number(n_from_clevr)} of the {number(n_pictures)} pictures of {code(split)} are CLEVR's own."
+
+
+def _published(data: SubDataset) -> str:
+    if data.made_with.clevr is None:
+        return ""
+    parts = [
+        clevr_share(each.split, data.from_clevr.get(each.split, 0), each.n_pictures)
+        for each in data.splits
+        if each.split == "train"
+    ]
+    parts.append(
+        f"They and their scenes are from the train split of CLEVR ({CLEVR}), under CC BY 4.0; no other split "
+        "has any, and nothing of CLEVR's val or test is in this dataset. Scenes are as published: they say "
+        "nothing of camera, lights and visible pixels, and `source` names the picture. Red, green and blue "
+        "of each pixel are as published; the PNG files were written anew, without opacity. Questions are "
+        "new. They were rendered by CLEVR's authors with other settings than the pictures beside them, so a "
+        "model might tell them apart."
+    )
+    return "## What is from CLEVR?\n\n" + " ".join(parts)
+
+
 def _checked(data: SubDataset) -> str:
     if not data.checked:
         return ""
@@ -468,7 +504,13 @@ def made_with(made: Provenance) -> str:
             "pool and index. Questions are found by a search over templates and balanced over windows of "
             "250 scenes, so that no answer of a template prevails. "
             + ("" if made.rendering is None else "Pictures are rendered from the scenes with Blender. ")
-            + "Nobody was asked, watched or paid; nothing was taken from elsewhere. The "
+            + "Nobody was asked, watched or paid; "
+            + (
+                "nothing was taken from elsewhere"
+                if made.clevr is None
+                else f"{_taken(made.clevr)}, nothing else was taken from elsewhere"
+            )
+            + ". The "
             "settings, every file's checksum and the command's choices are in `manifest.json`; the same "
             "settings and seed give the same bytes, pixels on the same machine included.",
             table(["", "value"], rows),
@@ -479,6 +521,14 @@ def made_with(made: Provenance) -> str:
             "larger sizes without moving what is there, and a change that would move it has another "
             "dataset version.",
         ]
+    )
+
+
+def _taken(clevr: Mapping[str, object]) -> str:
+    return (
+        f"scenes of the pool `train`, at a share of {clevr['share']}, and their pictures are from CLEVR's "
+        f"train split ({CLEVR}; CC BY 4.0; {number(int(str(clevr['scenes'])))} scenes, spread by a seeded "
+        "permutation until they are used up)"
     )
 
 

@@ -53,8 +53,13 @@ def folder_datasheet(data: WholeDataset) -> str:
             else ", but holds no pair out. "
         )
         + "Whoever ran clevrhope with the settings below made it; no funding is "
-        "recorded. It differs from the paper's own release in its scenes: all are sampled and rendered anew "
-        "(part of the paper's train pictures are CLEVR's), and phrasings are those of the templates below.",
+        "recorded. It differs from the paper's own release in its scenes: "
+        + (
+            "all are sampled and rendered anew (part of the paper's train pictures are CLEVR's)"
+            if data.made_with.clevr is None
+            else "which train pictures are CLEVR's was drawn anew, and the others were sampled and rendered"
+        )
+        + ", and phrasings are those of the templates below.",
         "## What is in it?",
         f"{_contents(len(held_out), plain, len(alone))}; "
         f"{data.n_answers} possible answers; no person, nothing private, nothing offensive.",

@@ -14,6 +14,9 @@ from clevrhope.dataset.images_h5 import Picture
 WIDTH_PX, HEIGHT_PX = 480, 320
 """A CLEVR picture."""
 
+FOCAL_PX = 525.0
+"""Its focal length: a lens of 35 mm, a sensor of 32."""
+
 
 def thumbnail_url(pixels: Picture) -> str:
     """A small JPEG of a picture (height, width, 3), as a data URL."""
@@ -49,9 +52,16 @@ def pair_boxes(scene: Mapping[str, Any], pair: Sequence[tuple[str, str]]) -> lis
 
 
 def box_px(item: Mapping[str, Any]) -> tuple[float, float, float, float]:
-    """Left, top, right, bottom of an object in its picture, in pixels."""
-    left, top, right, bottom = item["bbox"]
-    return left, top, right, bottom
+    """Left, top, right, bottom of an object in its picture, in pixels.
+
+    Published CLEVR scenes do not say; it is then as far around the centre as a sphere of its size reaches.
+    """
+    if "bbox" in item:
+        left, top, right, bottom = item["bbox"]
+        return left, top, right, bottom
+    u, v, depth = item["pixel_coords"]
+    reach = FOCAL_PX * item["3d_coords"][2] / depth
+    return u - reach, v - reach, u + reach, v + reach
 
 
 def _sketched(item: Mapping[str, Any], colours: Mapping[str, Sequence[float]]) -> str:

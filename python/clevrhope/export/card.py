@@ -1,5 +1,6 @@
 """An export's splits in, the README.md that Hugging Face shows as its dataset card out."""
 
+from clevrhope.dataset.datasheet import CLEVR
 from clevrhope.dataset.markdown import table
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.export.source import Source
@@ -57,6 +58,11 @@ def _body(source: Source) -> str:
         if source.rendered
         else "Text only: the dataset was exported without pictures."
     )
+    if "clevr" in source.manifest.world:
+        pictures += (
+            f" Part of the scenes and pictures of `train` are from the train split of CLEVR ({CLEVR}; "
+            "CC BY 4.0)."
+        )
     counts = table(("config", "split", "questions", "scenes"), rows)
     return f"""# CLEVR-HOPE
 

@@ -76,38 +76,35 @@ impl StreamRng {
     }
 }
 
-/// A seeded permutation of `0..n`, an entry at a time and with nothing kept: a Feistel network over the next power
-/// of four, walked until it falls below n.
+/// Rounds of a permutation: six times the binary logarithm of as many places as a pool may ever have.
+const ROUNDS: usize = 192;
+
+/// A seeded permutation of `0..n`, an entry at a time and with nothing kept: a swap-or-not shuffle.
+///
+/// In each round the places are paired so that their sum is a drawn number modulo n, and each pair is swapped or
+/// not by a bit of its own. Source: Hoang, Morris and Rogaway, "An Enciphering Scheme Based on a Card Shuffle"
+/// (2012).
 #[derive(Clone, Debug)]
 pub struct Permutation {
-    rounds: [u64; 8],
-    half_bits: u32,
-    n: u64,
+    /// The sum of each pair, and what its bits are drawn from.
+    rounds: Vec<(u32, u64)>,
+    n: u32,
 }
 
 impl Permutation {
-    pub fn new(key: &StreamKey, n: u64) -> Self {
+    pub fn new(key: &StreamKey, n: u32) -> Self {
         let mut rng = key.at(0);
-        let bits = u64::BITS - n.saturating_sub(1).leading_zeros();
-        Self { rounds: std::array::from_fn(|_| rng.word()), half_bits: bits.div_ceil(2).max(1), n }
+        Self { rounds: (0..ROUNDS).map(|_| (rng.below(n), rng.word())).collect(), n }
     }
 
     /// Where the permutation takes `place`; both are below `n`.
-    pub fn at(&self, place: u64) -> u64 {
+    pub fn at(&self, place: u32) -> u32 {
         debug_assert!(place < self.n);
-        let mask = (1 << self.half_bits) - 1;
-        let mut word = place;
-        loop {
-            let (mut high, mut low) = (word >> self.half_bits, word & mask);
-            for round in self.rounds {
-                (high, low) = (low, high ^ mix(low ^ round) & mask);
-            }
-            word = high << self.half_bits | low;
-            // A permutation's cycles end where they began, so the walk from a place below n comes to one again.
-            if word < self.n {
-                return word;
-            }
-        }
+        self.rounds.iter().fold(place, |place, &(sum, bits)| {
+            let partner = if sum >= place { sum - place } else { sum + (self.n - place) };
+            let swaps = mix(u64::from(place.max(partner)) ^ bits) >> 63 == 1;
+            if swaps { partner } else { place }
+        })
     }
 }
 
@@ -184,7 +181,7 @@ mod tests {
     fn a_permutation_takes_each_place_once_and_any_place_anywhere() {
         for n in [1, 2, 3, 4, 5, 16, 17, 1000] {
             let order = Permutation::new(&StreamKey::new(&[b"order"]), n);
-            let mut taken: Vec<u64> = (0..n).map(|place| order.at(place)).collect();
+            let mut taken: Vec<u32> = (0..n).map(|place| order.at(place)).collect();
             taken.sort_unstable();
             assert!(taken.into_iter().eq(0..n), "{n}");
         }

@@ -99,7 +99,7 @@ fn scenes_say_what_was_published_and_survive_json() {
     for scene in &all {
         let mut row = Vec::new();
         json::write_scene(scene, world.vocab(), &mut row).unwrap();
-        assert_eq!(json::read_scenes(&row, "row", world.vocab()).unwrap(), [scene.clone()]);
+        assert_eq!(json::read_scenes(&row, "row", world.vocab()).unwrap(), std::slice::from_ref(scene));
         assert_eq!(scene.image_filename(), format!("HOPE_train_{:06}.png", scene.index));
         let Some(index) = pool.published_index(scene.index) else {
             assert!(scene.source.is_none() && scene.staging.is_some());

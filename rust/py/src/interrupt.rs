@@ -1,7 +1,7 @@
 //! Long work in, the same work in short pieces out, between which Ctrl-C takes effect.
 
 use pyo3::prelude::*;
-use std::io::{self, BufReader, Read};
+use std::io::{self, Read};
 use std::ops::Range;
 use std::time::{Duration, Instant};
 
@@ -39,35 +39,24 @@ pub fn in_pieces(
     Ok(())
 }
 
-/// Bytes of a file read between two looks at signals: a hundredth of a second's parsing.
-const BYTES_AT_ONCE: usize = 1 << 20;
-
-/// A file that is read without the GIL, and stops being read at Ctrl-C.
-pub struct Interruptible<R>(BufReader<Checked<R>>);
-
-impl<R: Read> Interruptible<R> {
-    pub fn new(file: R) -> Self {
-        Self(BufReader::with_capacity(BYTES_AT_ONCE, Checked { file, interrupt: None }))
-    }
-
-    /// Errors with what stopped the reading, if something did: `KeyboardInterrupt`, say.
-    pub fn check(self) -> PyResult<()> {
-        self.0.into_inner().interrupt.map_or(Ok(()), Err)
-    }
-}
-
-impl<R: Read> Read for Interruptible<R> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.0.read(buffer)
-    }
-}
-
-struct Checked<R> {
+/// A file that stops being read at Ctrl-C: it looks for signals at each read, which should be of many bytes.
+pub struct Interruptible<R> {
     file: R,
     interrupt: Option<PyErr>,
 }
 
-impl<R: Read> Read for Checked<R> {
+impl<R: Read> Interruptible<R> {
+    pub fn new(file: R) -> Self {
+        Self { file, interrupt: None }
+    }
+
+    /// Errors with what stopped the reading, if something did: `KeyboardInterrupt`, say.
+    pub fn check(self) -> PyResult<()> {
+        self.interrupt.map_or(Ok(()), Err)
+    }
+}
+
+impl<R: Read> Read for Interruptible<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if let Err(interrupt) = Python::attach(|py| py.check_signals()) {
             self.interrupt = Some(interrupt);

@@ -151,7 +151,7 @@ impl<'w> Places<'w> {
     pub(super) fn new(import: &'w ClevrImport, key: &StreamKey, pool: &str) -> Self {
         Self {
             import,
-            order: Permutation::new(&StreamKey::new(&[b"order", key.as_bytes()]), import.scenes.len() as u64),
+            order: Permutation::new(&StreamKey::new(&[b"order", key.as_bytes()]), import.scenes.len() as u32),
             draws: StreamKey::new(&[b"place in run", key.as_bytes()]),
             origin: Arc::new(Origin { pool: pool.to_owned(), stream: None, lights: Vec::new() }),
         }
@@ -166,7 +166,7 @@ impl<'w> Places<'w> {
         let begin = self.import.run_begins(run);
         let length = self.import.run_begins(run + 1) - begin;
         let place = begin + u64::from(self.draws.at(run).below(length as u32));
-        (place == index).then(|| self.order.at(run) as usize)
+        (place == index).then(|| self.order.at(run as u32) as usize)
     }
 
     /// A published scene, as the pool has it at an index.

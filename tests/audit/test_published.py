@@ -1,0 +1,208 @@
+"""CLEVR's own scenes in a dataset: consistent ones pass, altered and smuggled ones are named."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from clevr_making import MadeClevr, Row, make_clevr
+from painting import PaintedRenderer
+from PIL import Image
+from spoiling import Spoilt
+
+from clevrhope.audit import Check, audit
+from clevrhope.audit.published import CAMERA, JITTER, camera_of
+from clevrhope.build import Request, build
+from clevrhope.config import PRESETS
+from clevrhope.dataset.clevr_json import read_rows
+
+
+@pytest.fixture(scope="module")
+def clevr(tmp_path_factory: pytest.TempPathFactory) -> MadeClevr:
+    """A folder with train scenes, val scenes, and the pictures that the dataset asks for."""
+    root = tmp_path_factory.mktemp("published") / "CLEVR_v1.0"
+    make_clevr(root, 30, seed=2, split="val")
+    return make_clevr(root, 300)
+
+
+@pytest.fixture(scope="module")
+def mixed(clevr: MadeClevr, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A dataset with pictures, about half of its train ones CLEVR's."""
+    out = tmp_path_factory.mktemp("published") / "mixed"
+    config = PRESETS["demo"]
+    sizes = replace(config.sizes, train=90, complex_iid=18, complex_ood=4, minimal_places=1)
+    config = replace(config, sizes=sizes, clevr=clevr.root, clevr_share=0.5)
+    request = Request(out=out, hops=("rubber_cylinder",), config=config, seed=1)
+    build(replace(request, render=False))
+    clevr.paint(row["source"] for row in read_rows(out / "scenes/train/0000.json") if "source" in row)
+    build(request, make_renderer=lambda settings, workers: PaintedRenderer())
+    return out
+
+
+@pytest.fixture
+def data(mixed: Path, tmp_path: Path) -> Spoilt:
+    return Spoilt.copy(mixed, tmp_path / "data")
+
+
+def checks(root: Path, against: Path | None = None) -> dict[str, Check]:
+    return {each.name: each for each in audit(root, against=against).checks}
+
+
+def test_a_dataset_with_scenes_of_clevr_passes(mixed: Path, clevr: MadeClevr) -> None:
+    n = sum("source" in row for row in read_rows(mixed / "scenes/train/0000.json"))
+    assert n > 2
+    found = checks(mixed)
+    assert [each.name for each in found.values() if each.result == "failed"] == []
+    assert {found[name].result for name in ("scenes from CLEVR", "pictures", "objects in pictures")} == {
+        "passed"
+    }
+    assert found["scenes from CLEVR"].n_checked == n
+    assert found["objects in pictures"].n_checked > 2 * found["pictures"].n_checked
+    assert "copies of CLEVR" not in found
+    beside = checks(mixed, clevr.root)
+    assert beside["copies of CLEVR"].result == "passed"
+    assert (beside["copies of CLEVR"].n_checked, beside["copies of CLEVR"].note) == (n, "")
+    assert beside["scenes of CLEVR"].result == "passed"
+
+
+def test_a_dataset_of_our_own_has_no_such_line(clean: Path) -> None:
+    assert checks(clean)["scenes from CLEVR"].result == "not done"
+
+
+def first(rows: list[Row]) -> Row:
+    return next(row for row in rows if "source" in row)
+
+
+def moved(rows: list[Row]) -> None:
+    first(rows)["objects"][0]["3d_coords"][0] += 0.05
+
+
+def twice(rows: list[Row]) -> None:
+    one, other = [row for row in rows if "source" in row][:2]
+    other["source"] = one["source"]
+
+
+def of_val(rows: list[Row]) -> None:
+    first(rows)["source"] = "CLEVR_val_000003.png"
+
+
+def seen_elsewhere(rows: list[Row]) -> None:
+    first(rows)["objects"][0]["pixel_coords"][0] += 9
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (moved, "no camera of CLEVR sees its objects where it says"),
+        (seen_elsewhere, "no camera of CLEVR sees its objects where it says"),
+        (twice, "the same scene of CLEVR as scene"),
+        (of_val, "not a picture of CLEVR's train split"),
+    ],
+)
+def test_an_altered_scene_is_named_from_the_files_alone(
+    data: Spoilt, change: Callable[[list[Row]], None], problem: str
+) -> None:
+    data.scenes("train", change)
+    faults = checks(data.root)["scenes from CLEVR"].faults
+    rows = json.loads(data.path("scenes/train/0000.json").read_text())["scenes"]
+    ours = [row["image_index"] for row in rows if "source" in row]
+    assert [each.index for each in faults] == [ours[1 if change is twice else 0]]
+    assert problem in faults[0].problem
+
+
+def test_a_scene_in_a_test_pool_or_an_unmarked_folder_is_named(data: Spoilt) -> None:
+    data.scenes("test_iid", lambda rows: rows[0].update(source="CLEVR_train_000001.png"))
+    (fault,) = checks(data.root)["scenes from CLEVR"].faults
+    assert (fault.file, fault.problem) == (
+        "scenes/test_iid/0000.json",
+        "CLEVR's, where none of its scenes may be",
+    )
+    data.manifest(lambda raw: raw["world"].pop("clevr"))
+    assert checks(data.root)["scenes from CLEVR"].n_faults > 3
+
+
+def test_a_datasheet_that_counts_wrong_is_named(data: Spoilt) -> None:
+    sheet = data.path("hops/rubber_cylinder/DATASHEET.md")
+    text = sheet.read_text()
+    place = text.index(" of the 10 pictures of `train` are CLEVR's own.")
+    sheet.write_text(text[: place - 1] + "9" + text[place:])
+    data.sign()
+    (fault,) = checks(data.root)["scenes from CLEVR"].faults
+    assert "are CLEVR's, but the datasheet says" in fault.problem
+
+
+def recoloured(rows: list[Row]) -> None:
+    first(rows)["objects"][0]["material"] = (
+        "metal" if first(rows)["objects"][0]["material"] != "metal" else "rubber"
+    )
+
+
+def renamed(rows: list[Row]) -> None:
+    first(rows)["source"] = "CLEVR_train_009999.png"
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [(recoloured, "objects are not as CLEVR has them"), (renamed, "not in CLEVR's train split")],
+)
+def test_beside_clevr_an_altered_scene_is_named(
+    data: Spoilt, clevr: MadeClevr, change: Callable[[list[Row]], None], problem: str
+) -> None:
+    data.scenes("train", change)
+    (fault,) = checks(data.root, clevr.root)["copies of CLEVR"].faults
+    assert problem in fault.problem
+
+
+def test_beside_clevr_an_altered_picture_is_named(data: Spoilt, clevr: MadeClevr) -> None:
+    rows = json.loads(data.path("scenes/train/0000.json").read_text())["scenes"]
+    path = data.path(f"images/train/{first(rows)['image_filename']}")
+    pixels = np.asarray(Image.open(path)).copy()
+    pixels[:4, :4] ^= 1
+    Image.fromarray(pixels).save(path)
+    data.sign()
+    (fault,) = checks(data.root, clevr.root)["copies of CLEVR"].faults
+    assert (fault.file, fault.problem) == ("images/train", "not the pixels of CLEVR's picture")
+
+
+def test_a_val_scene_under_a_train_name_is_found_beside_clevr(tmp_path: Path, clevr: MadeClevr) -> None:
+    """Smuggled into the CLEVR folder, and so into the pool, with its split and its name changed."""
+    smuggled = make_clevr(tmp_path / "smuggled", 40)
+    val = json.loads((clevr.root / "scenes" / "CLEVR_val_scenes.json").read_text())["scenes"]
+
+    def change(rows: list[Row]) -> None:
+        for index, row in enumerate(val):
+            rows[index] = {**row, "split": "train", "image_filename": f"CLEVR_train_{index:06d}.png"}
+
+    smuggled.change(change)
+    config = replace(PRESETS["demo"], clevr=smuggled.root, clevr_share=1.0)
+    out = tmp_path / "out"
+    build(Request(out=out, hops=("none",), config=config, seed=1, render=False))
+    rows = list(read_rows(out / "scenes/train/0000.json"))
+    taken = [row["image_index"] for row in rows if int(row.get("source", "_009999.png")[-10:-4]) < 30]
+    assert taken
+    found = checks(out, clevr.root)
+    faults = found["scenes of CLEVR"].faults
+    assert [each.index for each in faults] == taken[:20]
+    assert all(each.value.startswith("CLEVR_val_scenes.json[") for each in faults)
+    assert found["copies of CLEVR"].n_faults >= len(taken)
+
+
+def test_the_camera_of_real_scenes_is_found_within_clevrs_jitter(test_data: Path) -> None:
+    n = 0
+    for split in ("train", "val"):
+        raw = json.loads((test_data / "real_clevr" / f"CLEVR_{split}_scenes.json").read_text())
+        for scene in raw["scenes"]:
+            camera = camera_of(scene)
+            assert camera is not None
+            assert np.abs(camera - CAMERA).max() <= JITTER
+            n += 1
+    assert n == 120
+
+
+def test_the_camera_of_made_scenes_is_the_one_they_were_made_with(clevr: MadeClevr) -> None:
+    for row in list(clevr.sampled.values())[:50]:
+        camera = camera_of(row)
+        assert camera is not None
+        assert np.abs(camera - row["camera"]["location"]).max() < 1e-2
