@@ -249,6 +249,10 @@ def test_partial_forgives_nothing_else(fail: Fail, rows: Rows) -> None:
 def test_chosen_hops_alone_have_to_be_there(folder: Path, tmp_path: Path, rows: Rows, fail: Fail) -> None:
     scores = score(folder, write_lines(tmp_path / "q.jsonl", rows), seed=1, by=(), hops=["none"])
     assert ([each.hop for each in scores.conditions], scores.n_left_aside) == (["none"], 9)
+    elsewhere = [{**row, "hop": "cyan_cube"} for row in rows[:3]]
+    more = write_lines(tmp_path / "more.jsonl", rows + elsewhere)
+    assert score(folder, more, seed=1, by=(), hops=["none"]).n_left_aside == 9 + 3, "unknown to the folder"
+    assert fail(rows + elsewhere).counts == {"hop": 3}
     assert 'did you mean "none"' in str(fail(rows, hops=["nune"]))
     assert "p.jsonl: no predictions about none" in str(fail(rows[:9], hops=["none"]))
 

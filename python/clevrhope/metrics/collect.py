@@ -67,8 +67,13 @@ class Collector:
     """Takes blocks; holds two bytes for each question and model."""
 
     def __init__(self, key: AnswerKey, hops: Iterable[str] | None = None) -> None:
-        """`hops` are those to score, all of the folder's if None; predictions about others are left aside."""
+        """`hops` are those to score, all of the folder's if None; predictions about others are left aside.
+
+        Others are all that are not named, those that the folder does not know too: a model's file may be
+        about more HOPs than the folder has.
+        """
         self._key = key
+        self._only_some = hops is not None
         self.hops = tuple(key.splits) if hops is None else tuple(dict.fromkeys(hops))
         self.given: dict[Target, Given] = {}
         self.n_predictions = 0
@@ -86,11 +91,11 @@ class Collector:
 
     def _is_scored(self, target: Target, block: Block, rows: Indices) -> bool:
         splits = self._key.splits.get(target.hop)
-        if splits is None:
+        if self._only_some and target.hop not in self.hops:
+            self.n_left_aside += len(rows)
+        elif splits is None:
             near = _suggestion(target.hop, self._key.splits)
             self.problems.note("hop", len(rows), [f'{block.at.short(rows[0])}: "{target.hop}"{near}'])
-        elif target.hop not in self.hops:
-            self.n_left_aside += len(rows)
         elif target.split not in splits:
             known = _suggestion(target.split, splits) or f", known: {', '.join(splits) or 'none'}"
             self.problems.note(
