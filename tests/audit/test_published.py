@@ -1,6 +1,8 @@
 """CLEVR's own scenes in a dataset: consistent ones pass, altered and smuggled ones are named."""
 
 import json
+import math
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -187,6 +189,64 @@ def test_a_val_scene_under_a_train_name_is_found_beside_clevr(tmp_path: Path, cl
     assert [each.index for each in faults] == taken[:20]
     assert all(each.value.startswith("CLEVR_val_scenes.json[") for each in faults)
     assert found["copies of CLEVR"].n_faults >= len(taken)
+
+
+def test_what_clevr_does_not_say_of_objects_is_not_compared(tmp_path: Path, clevr: MadeClevr) -> None:
+    """A folder in CLEVR's form that another tool wrote, `clevrhope export` say, has more keys."""
+    shutil.copytree(clevr.root, tmp_path / "wordy")
+    wordy = MadeClevr(tmp_path / "wordy", {})
+
+    def more(rows: list[Row]) -> None:
+        for row in rows:
+            for each in row["objects"]:
+                each.update(visible_pixels=200, visible_fraction=0.5, bbox=[1, 2, 3, 4])
+
+    wordy.change(more)
+    out = tmp_path / "out"
+    config = replace(PRESETS["demo"], clevr=wordy.root, clevr_share=1.0)
+    build(Request(out=out, hops=("none",), splits=("train",), config=config, seed=1, render=False))
+    assert checks(out, wordy.root)["copies of CLEVR"].result == "passed"
+
+    def turned(rows: list[Row]) -> None:
+        for row in rows:
+            row["objects"][0]["rotation"] += 1
+
+    wordy.change(turned)
+    copies = checks(out, wordy.root)["copies of CLEVR"]
+    assert copies.n_faults == copies.n_checked > 10
+
+
+def without_pixels(row: Row) -> None:
+    del row["objects"][0]["pixel_coords"]
+
+
+def without_objects(row: Row) -> None:
+    row["objects"] = []
+    row["relationships"] = {name: [] for name in row["relationships"]}
+
+
+def null_place(row: Row) -> None:
+    row["objects"][0]["pixel_coords"] = [None, None, None]
+
+
+def no_number(row: Row) -> None:
+    row["objects"][0]["pixel_coords"][2] = math.nan
+
+
+def flat(row: Row) -> None:
+    row["objects"][0]["pixel_coords"] = row["objects"][0]["pixel_coords"][:2]
+
+
+@pytest.mark.parametrize("change", [without_pixels, without_objects, null_place, no_number, flat])
+def test_a_published_scene_of_no_form_is_a_fault_that_names_it(
+    data: Spoilt, change: Callable[[Row], None]
+) -> None:
+    data.scenes("train", lambda rows: change(first(rows)))
+    index = first(list(read_rows(data.path("scenes/train/0000.json"))))["image_index"]
+    faults = [(name, fault) for name, each in checks(data.root).items() for fault in each.faults]
+    problem = "no scene of CLEVR's form"
+    named = {name for name, fault in faults if (fault.index, fault.problem) == (index, problem)}
+    assert named == {"scenes from CLEVR", "pictures"}
 
 
 def test_the_camera_of_real_scenes_is_found_within_clevrs_jitter(test_data: Path) -> None:

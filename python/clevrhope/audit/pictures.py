@@ -20,7 +20,7 @@ import numpy.typing as npt
 from clevrhope import assets
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.published import CAMERA, camera_of
+from clevrhope.audit.published import CAMERA, camera_or_fault
 from clevrhope.audit.report import Tally
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.images_h5 import Picture, pictures_in, read_pictures, read_png
@@ -116,8 +116,16 @@ class _PoolCheck:
                     index = int(scene["image_index"])
                 except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
                     raise DatasetError(f"{path}: a scene is no scene of a dataset ({error})") from error
-                if index in self._used:
-                    yield scene, line
+                if index not in self._used:
+                    continue
+                if "camera" not in scene:
+                    camera, fault = camera_or_fault(scene)
+                    if fault is not None:
+                        self._pictures.n_checked += 1
+                        self._pictures.fault(self._folder.layout.relative(path), index, *fault)
+                        continue
+                    line = _with_camera(scene, camera)
+                yield scene, line
 
     def _batch(self, batch: Sequence[tuple[dict[str, Any], bytes]], threads: ThreadPoolExecutor) -> None:
         scenes = [scene for scene, _ in batch]
@@ -127,7 +135,7 @@ class _PoolCheck:
                 self._compared(scene, png, packed)
                 for scene, png, packed in zip(scenes, shown, self._read_h5(scenes), strict=True)
             ]
-        data = b'{"scenes": [' + b",".join(_with_camera(*each) for each in batch) + b"]}"
+        data = b'{"scenes": [' + b",".join(line for _, line in batch) + b"]}"
         world = self._folder.world
         ids = object_ids(world, SceneBatch.from_json(world.vocabulary, data, file=f"scenes/{self._pool}"))
         for scene, picture, raster in zip(scenes, shown, ids, strict=True):
@@ -193,11 +201,8 @@ class _PoolCheck:
                 self._objects.fault(f"images/{self._pool}", scene["image_index"], problem, found)
 
 
-def _with_camera(scene: Mapping[str, Any], line: bytes) -> bytes:
-    """A scene's row; that of a published one, which does not say where its camera stood, with its place."""
-    if "camera" in scene:
-        return line
-    camera = camera_of(scene)
+def _with_camera(scene: Mapping[str, Any], camera: Vector | None) -> bytes:
+    """The row of a published scene, which does not say where its camera stood, with its place."""
     # Where no camera fits, which another check tells, it is looked at from where cameras stand on average.
     location = (CAMERA if camera is None else camera).tolist()
     return json.dumps({**scene, "camera": {"location": location}}).encode()

@@ -50,6 +50,8 @@ _AROUND: Vector = np.concatenate([np.zeros((1, 3)), np.eye(3) * _SLOPE_STEP])
 
 COMPARED = ("objects", "relationships", "directions")
 """Keys of a scene that are as CLEVR has them."""
+COMPARED_OF_OBJECTS = ("shape", "size", "material", "color", "3d_coords", "pixel_coords", "rotation")
+"""What CLEVR says of an object. Other tools' files in its form may say more, which a dataset leaves out."""
 
 
 def published_scenes(folder: AuditFolder) -> dict[int, dict[str, Any]]:
@@ -123,7 +125,7 @@ def check_published_against(folder: AuditFolder, clevr: Path, advance: Advance) 
         tally.n_checked += 1
         advance(1)
         for key in COMPARED:
-            if ours[index][key] != theirs[key]:
+            if _as_clevr_has(ours[index], key) != _as_clevr_has(theirs, key):
                 tally.fault(
                     f"scenes/{POOL}", index, f"{key} are not as CLEVR has them", ours[index]["source"]
                 )
@@ -134,10 +136,35 @@ def check_published_against(folder: AuditFolder, clevr: Path, advance: Advance) 
     return [tally]
 
 
+def _as_clevr_has(scene: Mapping[str, Any], key: str) -> object:
+    """What a scene says under a key, without what CLEVR does not say of objects."""
+    said = scene.get(key)
+    if key != "objects" or not isinstance(said, list):
+        return said
+    return [
+        {name: each.get(name) for name in COMPARED_OF_OBJECTS} if isinstance(each, dict) else each
+        for each in said
+    ]
+
+
+def camera_or_fault(scene: Mapping[str, Any]) -> tuple[Vector | None, tuple[str, object] | None]:
+    """Where a published scene's camera stood, or what is wrong: problem and value.
+
+    Both are None where none of CLEVR's cameras sees it so, which `check_published` alone tells.
+    """
+    try:
+        return camera_of(scene), None
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        return None, ("no scene of CLEVR's form", repr(error))
+
+
 def camera_of(scene: Mapping[str, Any]) -> Vector | None:
-    """Where a published scene's camera stood, by its objects' centres; None where none of CLEVR's sees so."""
-    positions = np.asarray([each["3d_coords"] for each in scene["objects"]], np.float64)
-    seen = np.asarray([each["pixel_coords"] for each in scene["objects"]], np.float64)
+    """Where a published scene's camera stood, by its objects' centres; None where none of CLEVR's sees so.
+
+    Raises:
+        KeyError, TypeError, ValueError: no scene of CLEVR's form; `camera_or_fault` tells which.
+    """
+    positions, seen = (_places(scene["objects"], key) for key in ("3d_coords", "pixel_coords"))
     weights = np.array([0.1, 0.1, 1e4])  # a pixel is rounded by half of one, a depth to 32 bits
     camera, off = CAMERA, np.zeros_like(seen)
     for _ in range(STEPS):  # Gauss and Newton, with differences for slopes
@@ -150,6 +177,16 @@ def camera_of(scene: Mapping[str, Any]) -> Vector | None:
             break
     fits = np.abs(off[:, :2]).max() <= NEAR_PX and np.abs(off[:, 2]).max() <= NEAR_DEPTH
     return camera if fits and np.abs(camera - CAMERA).max() <= JITTER + 1e-3 else None
+
+
+def _places(objects: Sequence[Mapping[str, Any]], key: str) -> Vector:
+    """Three finite numbers of each of one object or more, (n, 3)."""
+    if not objects:
+        raise ValueError("no objects")
+    places = np.asarray([each[key] for each in objects], np.float64)
+    if places.shape != (len(objects), 3) or not np.isfinite(places).all():
+        raise ValueError(f"{key} are not three numbers of each object")
+    return places
 
 
 def _projected(positions: Vector, cameras: Vector) -> Vector:
@@ -185,14 +222,11 @@ def _marked(folder: AuditFolder) -> list[tuple[str, str, dict[str, Any]]]:
 
 def _inconsistent(row: Mapping[str, Any]) -> tuple[str, object] | None:
     """What contradicts itself in a scene; None where nothing does."""
-    try:
-        if camera_of(row) is None:
-            return "no camera of CLEVR sees its objects where it says", [
-                each["pixel_coords"] for each in row["objects"]
-            ]
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        return "no scene of CLEVR's form", repr(error)
-    return None
+    camera, fault = camera_or_fault(row)
+    if camera is None and fault is None:
+        places = [each["pixel_coords"] for each in row["objects"]]
+        return "no camera of CLEVR sees its objects where it says", places
+    return fault
 
 
 def _check_datasheets(folder: AuditFolder, ours: set[int], tally: Tally) -> None:
