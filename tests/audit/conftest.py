@@ -1,5 +1,6 @@
 """Small datasets that tests of the audit spoil: each is built once, and copied for each fault."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,14 +10,22 @@ from clevrhope.build import Request, build
 from clevrhope.config import PRESETS
 
 
+def two_pairs(out: Path, *, question_json: bool) -> Path:
+    config = replace(PRESETS["demo"], question_json=question_json)
+    build(Request(out=out, hops=("rubber_cylinder", "metal_cube"), config=config, seed=3, render=False))
+    return out
+
+
 @pytest.fixture(scope="session")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two pairs on shared pools, without pictures."""
-    out = tmp_path_factory.mktemp("audit") / "clean"
-    build(
-        Request(out=out, hops=("rubber_cylinder", "metal_cube"), config=PRESETS["demo"], seed=3, render=False)
-    )
-    return out
+    return two_pairs(tmp_path_factory.mktemp("audit") / "clean", question_json=True)
+
+
+@pytest.fixture(scope="session")
+def textless(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same questions, in HDF5 alone."""
+    return two_pairs(tmp_path_factory.mktemp("audit") / "textless", question_json=False)
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +40,9 @@ def matched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def spoilt(clean: Path, tmp_path: Path) -> Spoilt:
     """A copy of it to be spoilt."""
     return Spoilt.copy(clean, tmp_path / "spoilt")
+
+
+@pytest.fixture
+def spoilt_textless(textless: Path, tmp_path: Path) -> Spoilt:
+    """A copy of the one without question files in JSON."""
+    return Spoilt.copy(textless, tmp_path / "spoilt_textless")

@@ -35,7 +35,7 @@ LINES: Mapping[str, Sequence[str]] = {
     ),
     "Comparing splits": ("numbers of objects",),
     "Looking at CLEVR's scenes": ("scenes from CLEVR",),
-    "Reading texts backwards": ("text", "duplicates", "balance"),
+    "Reading texts backwards": ("text", "duplicates", "balance", "arrays"),
     "Executing programs, looking for leaks": (
         "programs",
         "held-out pair",

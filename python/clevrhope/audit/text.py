@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import TextReader, find_windows
+from clevrhope.audit.columns import ColumnCheck
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Tally
 from clevrhope.dataset.audit_reader import Ints, vocabulary_of
@@ -107,14 +108,16 @@ class _Pass:
         )
         self._answers_by_family = self._reader.answers_by_family
         self._checks = TextChecks()
+        self._columns = ColumnCheck(folder)
 
     def run(self, advance: Advance) -> list[Tally]:
         for split in self._folder.splits:
             with self._folder.open(split) as arrays:
                 self._split(split, arrays, self._pools[arrays.pool], advance)
-        return self._checks.tallies()
+        return [*self._checks.tallies(), self._columns.tally]
 
     def _split(self, split: SplitPlace, arrays: SplitArrays, pool: PoolScenes, advance: Advance) -> None:
+        self._columns.look_at_file(split, arrays)
         digests = np.zeros(len(arrays), np.uint64)
         for first in range(0, len(arrays), ROWS_A_BATCH):
             rows = _Rows.read(arrays, first)
@@ -128,6 +131,8 @@ class _Pass:
                 pool.rows(rows.image_idxs),
             )
             self._agree(split, rows, flags)
+            wide = {"questions": rows.questions, "programs": rows.programs}
+            self._columns.look_at_rows(split, arrays, first, wide)
             advance(len(rows))
         self._duplicates(split, arrays, digests)
         if not split.is_grouped:

@@ -29,6 +29,9 @@ COLUMNS = ("answers", "image_idxs", "orig_idxs", "question_families", "question_
 WIDE = ("questions", "programs")
 """Arrays with a row of tokens a question."""
 
+RELATIONS = "relation_needed"
+"""The array with a row of relations a question, which the check for leaks can do without."""
+
 
 @dataclass(frozen=True, slots=True)
 class Question:
@@ -78,9 +81,12 @@ class SplitArrays:
         """
         try:
             self._file = h5py.File(path, "r")
-            self.pool = str(self._file.attrs["pool"])
+            self.attributes: Mapping[str, Any] = dict(self._file.attrs)
+            self.pool = str(self.attributes["pool"])
             self.columns: Mapping[str, npt.NDArray[Any]] = {name: self._file[name][:] for name in COLUMNS}
             self._wide = {name: self._file[name] for name in WIDE}
+            if RELATIONS in self._file:
+                self._wide[RELATIONS] = self._file[RELATIONS]
         except (OSError, KeyError) as error:
             raise DatasetError(
                 f"{path}: no question file of a dataset ({error}); remove it and run its build again"
@@ -92,13 +98,15 @@ class SplitArrays:
         return len(self.columns["answers"])
 
     def tokens(self, name: str, first: int, n: int) -> npt.NDArray[np.int32]:
-        """Rows of `questions` or `programs`, (n or fewer, width).
+        """Rows of `questions`, `programs` or `relation_needed`, (n or fewer, width).
 
         Raises:
-            DatasetError: a damaged block.
+            DatasetError: a damaged block, or no such array.
         """
         try:
             rows: npt.NDArray[np.int32] = self._wide[name][first : first + n]
+        except KeyError as error:
+            raise DatasetError(f"{self._file.filename}: no array {name}") from error
         except OSError as error:
             raise DatasetError(f"{self._file.filename}: {name}: a damaged block ({error})") from error
         return rows

@@ -1,0 +1,127 @@
+"""Faults in arrays that say nothing of a question, in folders without JSON: each is found."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from spoiling import Spoilt
+
+from clevrhope.audit import audit
+from clevrhope.audit.columns import ends_of
+
+TRAIN = "hops/rubber_cylinder/train.h5"
+ROW = 3
+"""Its program has two relations, of three that there is place for."""
+Arrays = dict[str, Any]
+Change = Callable[[Arrays], None]
+
+
+def more(name: str) -> Change:
+    return lambda each: each[name].__setitem__(ROW, each[name][ROW] + 1)
+
+
+def fewer(name: str) -> Change:
+    return lambda each: each[name].__setitem__(ROW, each[name][ROW] - 1)
+
+
+def behind(name: str, lengths: str, token: int) -> Change:
+    """A token behind <END>, and one place free before it."""
+    return lambda each: each[name].__setitem__((ROW, each[lengths][ROW] + 1), token)
+
+
+def swapped_numbers(each: Arrays) -> None:
+    each["orig_idxs"][[ROW, ROW + 1]] = each["orig_idxs"][[ROW + 1, ROW]]
+
+
+def relation_more(each: Arrays) -> None:
+    """A relation that the program has not."""
+    each["relation_needed"][ROW][each["relation_needed"][ROW] == -1] = 0
+
+
+def relation_less(each: Arrays) -> None:
+    each["relation_needed"][ROW] = -1
+
+
+def neither_needed_nor_not(each: Arrays) -> None:
+    each["relation_needed"][ROW, 0] = 2
+
+
+CHANGES: dict[str, tuple[Change, str]] = {
+    "question longer": (more("question_lengths"), "question_lengths is not"),
+    "question shorter": (fewer("question_lengths"), "question_lengths is not"),
+    "program longer": (more("program_lengths"), "program_lengths is not"),
+    "program shorter": (fewer("program_lengths"), "program_lengths is not"),
+    "word behind": (behind("questions", "question_lengths", 7), "questions: tokens behind <END>"),
+    "second end": (behind("questions", "question_lengths", 2), "questions: tokens behind <END>"),
+    "function behind": (behind("programs", "program_lengths", 5), "programs: tokens behind <END>"),
+    "rows' numbers": (swapped_numbers, "orig_idxs is not the row's number"),
+    "relation more": (relation_more, "relation_needed is not 0 or 1 for each of"),
+    "relation less": (relation_less, "relation_needed is not 0 or 1 for each of"),
+    "relation neither": (neither_needed_nor_not, "relation_needed is not 0 or 1 for each of"),
+}
+
+
+@pytest.mark.parametrize("kind", CHANGES)
+def test_a_changed_array_is_found_without_json(kind: str, spoilt_textless: Spoilt) -> None:
+    change, problem = CHANGES[kind]
+    spoilt_textless.arrays("train", change)
+    failed = {each.name: each for each in audit(spoilt_textless.root).checks if each.result == "failed"}
+    fault = failed["arrays"].faults[0]
+    assert (fault.file, fault.index) == (TRAIN, ROW)
+    assert fault.problem.startswith(problem)
+
+
+@pytest.mark.parametrize(("name", "value"), [("hop", "metal_cube"), ("split", "complex_iid")])
+def test_a_file_that_names_another_pair_or_split_is_found(
+    spoilt_textless: Spoilt, name: str, value: str
+) -> None:
+    with h5py.File(spoilt_textless.h5("train"), "r+") as file:
+        wanted = file.attrs[name]
+        file.attrs[name] = value
+    spoilt_textless.sign()
+    (check,) = (each for each in audit(spoilt_textless.root).checks if each.result == "failed")
+    assert [str(each) for each in check.faults] == [f"{TRAIN}: attribute {name} is not {wanted}: {value}"]
+
+
+def test_a_file_without_relations_is_named(spoilt_textless: Spoilt) -> None:
+    with h5py.File(spoilt_textless.h5("train"), "r+") as file:
+        del file["relation_needed"]
+    spoilt_textless.sign()
+    found = {each.name: each for each in audit(spoilt_textless.root).checks}
+    assert [str(each) for each in found["readable"].faults] == [
+        f"{TRAIN}: cannot be read: no array relation_needed"
+    ]
+    assert found["arrays"].result == "not done"
+
+
+def test_nothing_is_wrong_without_json(textless: Path) -> None:
+    report = audit(textless)
+    assert report.ok
+    found = {each.name: each for each in report.checks}
+    assert found["arrays"].n_checked == found["text"].n_checked > 600
+    assert found["HDF5 and JSON"].result == "not done"
+
+
+@pytest.mark.parametrize(
+    ("row", "end", "broken", "more"),
+    [
+        ([1, 9, 2, 0, 0], 2, False, False),
+        ([1, 9, 8, 7, 2], 4, False, False),
+        ([1, 9, 2, 0, 8], 2, False, True),
+        ([1, 9, 2, 2, 0], 2, False, True),
+        ([9, 8, 2, 0, 0], 2, True, False),
+        ([1, 0, 8, 2, 0], 3, True, False),
+        ([1, 1, 8, 2, 0], 3, True, False),
+    ],
+)
+def test_where_a_row_ends(row: list[int], end: int, broken: bool, more: bool) -> None:
+    found = ends_of(np.array([row], np.int32))
+    assert [each.tolist() for each in found] == [[end], [broken], [more]]
+
+
+def test_a_row_without_an_end_is_none() -> None:
+    _, broken, _ = ends_of(np.array([[1, 9, 8, 7, 6], [1, 9, 8, 7, 2]], np.int32))
+    assert broken.tolist() == [True, False]
