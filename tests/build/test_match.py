@@ -39,6 +39,7 @@ def test_a_folder_is_bound_to_it(tmp_path: Path, make: Make) -> None:
         make(tmp_path / "out", render=False)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["questions"]["match"] == "objects"
+    assert "With `--match objects` scenes are thinned" in (tmp_path / "out" / "DATASHEET.md").read_text()
 
 
 def test_the_plan_says_how_many_scenes_more_it_takes(tmp_path: Path) -> None:

@@ -295,6 +295,7 @@ def test_the_command_line_takes_values(tmp_path: Path, capsys: pytest.CaptureFix
     }
     sheet = (tmp_path / "out" / "DATASHEET.md").read_text()
     assert "Test sets on 3 values alone; 28 possible answers" in sheet
+    assert "windows of" not in sheet, "nothing of it is balanced so"
     assert run_command(["build", "--prelim", "blu", "--out", str(tmp_path / "other")]) == 2
     assert '--prelim: no value "blu" (did you mean "blue"?)' in capsys.readouterr().err
     assert run_command(["plan", "--prelim", "cyan", "--prelim-sets", "0"]) == 2

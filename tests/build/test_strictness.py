@@ -79,7 +79,13 @@ def test_nothing_is_implied_where_much_was(
     sheet = Layout(strict).hop_datasheet(name).read_text().replace("\\", "")
     assert "by `--strictness implied`" in sheet
     assert ", 0 of train and 0 of complex_iid ask for a" in sheet
-    assert "--strictness" not in Layout(described).hop_datasheet(name).read_text()
+    assert "- Held out by --strictness implied:" in sheet, "no option in backticks that show"
+    plain = Layout(described).hop_datasheet(name).read_text()
+    assert "by `--strictness description`, the default" in plain
+    for folder, chosen in ((described, "description"), (strict, "implied")):
+        whole = Layout(folder).datasheet.read_text()
+        assert f"| `--strictness` | `{chosen}` |" in whole
+        assert "| `--match` | `none` |" in whole
     for folder in (described, strict):
         assert audit(folder, templates=asked["templates"]).ok
 

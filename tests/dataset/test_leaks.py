@@ -269,7 +269,7 @@ def test_a_folder_that_implies_nothing_says_so(tmp_path: Path) -> None:
     data.strictness = "implied"
     report = report_on(data, tmp_path)
     assert report.ok
-    assert report.checked()[5].startswith("Held out by `--strictness implied`")
+    assert report.checked()[5].startswith("Held out by --strictness implied: ")
     assert ", 0 of train and 0 of complex_iid ask for a rubber cylinder." in report.checked()[5]
 
 

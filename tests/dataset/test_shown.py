@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clevrhope.dataset.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
-from clevrhope.dataset.datasheet import Family, Provenance, SubDataset, sub_datasheet
+from clevrhope.dataset.datasheet import Family, Provenance, SubDataset, made_with, sub_datasheet
 from clevrhope.dataset.datasheet_folder import PoolStats, WholeDataset, folder_datasheet
 from clevrhope.dataset.pictures_shown import pair_boxes, sketch_url, thumbnail_url
 from clevrhope.dataset.questions_h5 import QuestionArrays
@@ -137,6 +137,7 @@ def provenance() -> Provenance:
         templates={"folder": "a|b"},
         rendering=None,
         image_files=(),
+        splits=("train",),
     )
 
 
@@ -165,6 +166,31 @@ def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
     assert "| max\\_objects | 10 |" in sheet
     assert "| seed | 7 |" in sheet
     assert "CC BY 4.0" in sheet
+
+
+def test_a_datasheet_says_what_is_not_balanced_and_that_nothing_is_clevrs() -> None:
+    """A folder may have preliminary sets alone, and be bound to CLEVR's scenes without a train split."""
+    clevr = {"scenes": 70_000, "share": 0.21}
+    with_train = made_with(replace(provenance(), clevr=clevr))
+    assert "balanced over windows of 250 scenes" in with_train
+    assert "at a share of 0.21" in with_train
+    alone = made_with(replace(provenance(), clevr=clevr, splits=("existence", "counting")))
+    assert "windows of" not in alone
+    assert "In `counting` and `existence` the pictures of a group decide" in alone
+    assert "nothing in it is CLEVR's" in alone
+    assert "nothing was taken from elsewhere" in alone
+    assert "share of" not in alone
+    both = made_with(replace(provenance(), splits=("train", "minimal_ood")))
+    assert "windows of 250 scenes, so that no answer of a template prevails. Those of `minimal_ood`" in both
+
+
+@pytest.mark.parametrize("match", ["none", "objects"])
+@pytest.mark.parametrize("strictness", ["description", "implied"])
+def test_a_datasheet_says_what_its_folder_is_bound_to(match: str, strictness: str) -> None:
+    sheet = made_with(replace(provenance(), match=match, strictness=strictness))
+    for option, choice in (("match", match), ("strictness", strictness)):
+        assert f"| `--{option}` | `{choice}` |" in sheet
+        assert f"ith `--{option} {choice}` " in sheet
 
 
 def test_families_with_one_answer_are_named(stats: SplitStats) -> None:

@@ -140,8 +140,6 @@ def _sub_dataset(
         shared_pictures=shared,
         checked=manifest.checked.get(hop.name, ()),
         made_with=_provenance(resolved, manifest),
-        matched=manifest.questions.get("match") == "objects",
-        implied=manifest.questions.get("strictness") == "implied",
         from_clevr=from_clevr,
         palette=resolved.engine.palettes.get(hop.pools),
         plots=listed_plots(layout, manifest, hop.name),
@@ -212,6 +210,9 @@ def _provenance(resolved: Resolved, manifest: Manifest) -> Provenance:
         templates={"fingerprint": manifest.templates["fingerprint"], "folder": manifest.config["templates"]},
         rendering=manifest.rendering,
         image_files=kinds,
+        splits={name for splits in manifest.splits.values() for name in splits},
+        match=manifest.questions.get("match", "none"),
+        strictness=manifest.questions.get("strictness", "description"),
         clevr=manifest.world.get("clevr"),
     )
 

@@ -5,9 +5,10 @@ The questions are those of Gebru et al., "Datasheets for Datasets" (2021), in wo
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from clevrhope.config import PRELIM_SPLITS
 from clevrhope.dataset.distributions import asked_for, distances, pictures_and_lengths, relations_named
 from clevrhope.dataset.markdown import code, decimal, escape, listed, number, percent, table
 from clevrhope.dataset.stats import SplitStats, mean
@@ -47,8 +48,19 @@ class Provenance:
     """How pictures were rendered; None when none were."""
     image_files: Sequence[str]
     """Kinds of picture files that are there: "PNG", "HDF5"."""
+    splits: Collection[str]
+    """Names of all splits in the folder."""
+    match: str = "none"
+    """What all splits have alike: "none" or "objects"."""
+    strictness: str = "description"
+    """What pairs are held out of: "description", or "implied" likenesses too."""
     clevr: Mapping[str, object] | None = None
-    """Number, share and fingerprint of CLEVR's train scenes, where some are in the train pool."""
+    """Number, share and fingerprint of CLEVR's train scenes, where the folder is bound to them."""
+
+    @property
+    def shares_clevr(self) -> bool:
+        """Scenes of CLEVR are in the folder: no other pool than that of train takes any."""
+        return self.clevr is not None and "train" in self.splits
 
 
 @dataclass(frozen=True)
@@ -65,10 +77,6 @@ class SubDataset:
     checked: Sequence[str]
     """What the check for leaks looked at and found in order."""
     made_with: Provenance
-    matched: bool = False
-    """Scenes were thinned until all numbers of objects are equally likely in every split."""
-    implied: bool = False
-    """Train and IID questions ask for the pair by no likeness either."""
     from_clevr: Mapping[str, int] = field(default_factory=dict)
     """Split -> its pictures that are CLEVR's own, for each split that has some."""
     palette: Palette | None = None
@@ -173,12 +181,22 @@ def _composition(data: SubDataset) -> str:
         "are exact, since the scene is known: the answer is the program's on the scene. Nothing is "
         "missing, and there are no people and nothing private or offensive in it."
     )
-    if data.implied and data.hop.pair:
-        text += (
-            " The pair is held out by `--strictness implied`: questions with no pair in them do not ask for "
+    if data.hop.pair:
+        text += f" {_strictness(data)}"
+    return f"## What is in it?\n\n{text}\n\n{table(head, rows)}"
+
+
+def _strictness(data: SubDataset) -> str:
+    if data.made_with.strictness == "implied":
+        return (
+            "The pair is held out by `--strictness implied`: questions with no pair in them do not ask for "
             f"one by way of likenesses either, such as for {_likened(data.hop)}."
         )
-    return f"## What is in it?\n\n{text}\n\n{table(head, rows)}"
+    return (
+        "The pair is held out by `--strictness description`, the default and the paper's: in questions with "
+        "no pair in them no description holds all of its values. By way of likenesses one may still ask for "
+        f"it, such as for {_likened(data.hop)}; `--strictness implied` leaves those out too."
+    )
 
 
 def _likened(hop: Hop) -> str:
@@ -266,11 +284,11 @@ def _pair_columns(hop: Hop, split: str) -> tuple[str, ...]:
 
 
 def _why_they_differ(data: SubDataset) -> str:
-    if data.matched:
+    if data.made_with.match == "objects":
         return (
-            "Scenes were thinned until all numbers of objects are equally likely in every split, so pictures "
-            "with the pair hold no more objects than others. A question that names the pair still tends to "
-            "be longer. A comparison across pairs should keep these numbers in view."
+            "By `--match objects` scenes were thinned until all numbers of objects are equally likely in "
+            "every split, so pictures with the pair hold no more objects than others. A question that names "
+            "the pair still tends to be longer. A comparison across pairs should keep these numbers in view."
         )
     return (
         "Holding a pair out by choosing scenes changes more than the pair: a picture that has it tends to "
@@ -424,7 +442,7 @@ def clevr_share(split: str, n_from_clevr: int, n_pictures: int) -> str:
 
 
 def _published(data: SubDataset) -> str:
-    if data.made_with.clevr is None:
+    if data.made_with.clevr is None or data.split("train") is None:
         return ""
     parts = [
         clevr_share(each.split, data.from_clevr.get(each.split, 0), each.n_pictures)
@@ -494,6 +512,8 @@ def made_with(made: Provenance) -> str:
             f"{code(made.templates.get('folder', ''))} {code(made.templates.get('fingerprint', ''))}",
         ),
         ("pictures", _rendering(made)),
+        ("`--match`", code(made.match)),
+        ("`--strictness`", code(made.strictness)),
     ]
     if isinstance(constraints, Mapping):
         rows += [(escape(name), escape(value)) for name, value in constraints.items() if _is_plain(value)]
@@ -501,13 +521,14 @@ def made_with(made: Provenance) -> str:
         [
             "## How was it made?",
             "Scenes are sampled at random under the constraints below, each a function of world, seed, "
-            "pool and index. Questions are found by a search over templates and balanced over windows of "
-            "250 scenes, so that no answer of a template prevails. "
+            "pool and index. "
+            + _asked(made.splits)
+            + _bound(made)
             + ("" if made.rendering is None else "Pictures are rendered from the scenes with Blender. ")
             + "Nobody was asked, watched or paid; "
             + (
                 "nothing was taken from elsewhere"
-                if made.clevr is None
+                if made.clevr is None or not made.shares_clevr
                 else f"{_taken(made.clevr)}, nothing else was taken from elsewhere"
             )
             + ". The "
@@ -522,6 +543,44 @@ def made_with(made: Provenance) -> str:
             "dataset version.",
         ]
     )
+
+
+def _asked(splits: Collection[str]) -> str:
+    """How questions are found, of the kinds of splits that the folder has."""
+    of_groups = sorted(name for name in splits if name.startswith("minimal") or name in PRELIM_SPLITS)
+    streamed = len(splits) > len(of_groups)
+    parts = []
+    if streamed:
+        parts.append(
+            "Questions are found by a search over templates and balanced over windows of "
+            "250 scenes, so that no answer of a template prevails. "
+        )
+    if of_groups:
+        names = listed([code(name) for name in of_groups])
+        begin = f"Those of {names} are not: there" if streamed else f"In {names}"
+        parts.append(f"{begin} the pictures of a group decide how frequent each answer is. ")
+    return "".join(parts)
+
+
+def _bound(made: Provenance) -> str:
+    """What a folder is bound to beside its seed, the defaults too: another choice needs another folder."""
+    match = (
+        "scenes are thinned until all numbers of objects are equally likely in every split of whole scenes"
+        if made.match == "objects"
+        else "numbers of objects are left as they come"
+    )
+    strictness = (
+        "train and IID questions ask for a held-out pair by no likeness either"
+        if made.strictness == "implied"
+        else "no description in a train or IID question holds all values of a held-out pair"
+    )
+    text = f"With `--match {made.match}` {match}; with `--strictness {made.strictness}` {strictness}. "
+    if made.clevr is not None and not made.shares_clevr:
+        text += (
+            "By `--clevr` a train split would have scenes and pictures of CLEVR among its own; "
+            "there is none in this folder, so nothing in it is CLEVR's. "
+        )
+    return text + "What is added to the folder has the same. "
 
 
 def _taken(clevr: Mapping[str, object]) -> str:

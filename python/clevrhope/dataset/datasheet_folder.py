@@ -56,7 +56,7 @@ def folder_datasheet(data: WholeDataset) -> str:
         "recorded. It differs from the paper's own release in its scenes: "
         + (
             "all are sampled and rendered anew (part of the paper's train pictures are CLEVR's)"
-            if data.made_with.clevr is None
+            if not data.made_with.shares_clevr
             else "which train pictures are CLEVR's was drawn anew, and the others were sampled and rendered"
         )
         + ", and phrasings are those of the templates below.",

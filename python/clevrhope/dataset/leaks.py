@@ -262,7 +262,7 @@ def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
     ]
     if hop.pair and counted and not splits[0].may_imply:
         yield (
-            "Held out by `--strictness implied`: by way of likenesses alone (something of one value that is "
+            "Held out by --strictness implied: by way of likenesses alone (something of one value that is "
             f"or may be like something of the other), {' and '.join(counted)} ask for a {hop.words}."
         )
     elif hop.pair and counted:
