@@ -21,7 +21,9 @@ from clevrhope.dataset.leaks import LeakCheck, Violation
 from clevrhope.errors import DatasetError
 from clevrhope.hops import parse_hop
 from clevrhope.plan import make_plan, plan_json, plan_lines
+from clevrhope.progress import Silent
 from clevrhope.scenes import read_world
+from clevrhope.statistics.compare import measure_folder
 
 COGENT_A = {
     "cube": ["gray", "blue", "brown", "yellow"],
@@ -326,6 +328,9 @@ def test_cogents_conditions_are_a_build_of_their_own(tmp_path: Path) -> None:
     assert "## What was seen?" in sheet
     assert "`val_b` and `test_b` show those of `CoGenT_B`" in sheet
     assert not re.search("minimal|complex|the pair|same pair|systematicity gap", sheet), "there is no pair"
+    (beside,) = measure_folder(out, progress=Silent())
+    compared = [(each.a, each.b) for each in beside.comparisons]
+    assert compared == [("val", "train"), ("test", "train"), ("val_b", "val"), ("test_b", "test")]
     both = (out / "DATASHEET.md").read_text()
     assert "A dataset with nothing held out; 28 possible answers" in both
     # An object of the other condition is a fault.

@@ -29,6 +29,7 @@ POOLS = {
     "minimal_ood": "minimal_material_shape",
     "val": "val",
     "test": "test_iid",
+    "test_b": "test_iid-other",
 }
 
 FILES = ["zero_hop.json", "one_hop.json"]

@@ -12,6 +12,7 @@ from clevrhope.cli import run_command
 from clevrhope.dataset.questions_h5 import read_columns
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.metrics import Accuracy, Gap, Interval, Scores, score
+from clevrhope.metrics.show import scores_lines
 
 HOP = "rubber_cylinder"
 
@@ -180,6 +181,20 @@ def test_none_is_scored_without_gaps(tmp_path: Path) -> None:
     scores = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=["answer"])
     assert percents(scores.condition("none").mean.splits) == {"val": 50.0, "test": 100.0}
     assert scores.condition("none").mean.gaps == {}
+
+
+def test_a_second_palettes_splits_give_the_gap_from_one_to_the_other(tmp_path: Path) -> None:
+    """As from condition A of CoGenT to B; a gap needs both of its splits."""
+    asked = [(k, 0, "yes") for k in range(4)]
+    questions = {"none": {"val": asked, "test": asked, "test_b": asked}}
+    folder = make_folder(tmp_path / "data", questions)
+    rows = wrong(right_answers(questions), ("test", 0), ("test_b", 0), ("test_b", 1), ("test_b", 3))
+    scores = score(folder, write_lines(tmp_path / "p.jsonl", rows), seed=1, by=(), bootstrap=0)
+    assert scores.condition("none").mean.gaps == {"test": Gap(25.0 - 75.0, None)}
+    lines = list(scores_lines(scores))
+    head, accuracy = (next(each for each in lines if word in each) for word in ("test gap", "accuracy  "))
+    assert head.split()[-2:] == ["test", "gap"]
+    assert accuracy.split()[-1] == "-50.0"
 
 
 def test_questions_about_one_picture_are_drawn_together(tmp_path: Path) -> None:

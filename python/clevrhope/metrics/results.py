@@ -43,7 +43,7 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """Accuracies by split, and the gaps between two of them by name: "complex", "minimal"."""
+    """Accuracies by split, and the gaps between two of them by name: "complex", "minimal", "val", "test"."""
 
     splits: Mapping[str, Accuracy]
     gaps: Mapping[str, Gap]

@@ -19,8 +19,14 @@ from clevrhope.progress import Progress, Silent
 GAPS: Mapping[str, tuple[str, str]] = {
     "complex": ("complex_ood", "complex_iid"),
     "minimal": ("minimal_ood", "minimal_iid"),
+    "val": ("val_b", "val"),
+    "test": ("test_b", "test"),
 }
-"""Gap -> the split that counts for it, and the one that counts against it."""
+"""Gap -> the split that counts for it, and the one that counts against it.
+
+Those of `none` with a test palette are the generalisation gap from one to the other, as from condition A of
+CLEVR's CoGenT to its condition B.
+"""
 
 DEFAULT_BOOTSTRAP = 1000
 

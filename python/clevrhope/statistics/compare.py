@@ -32,6 +32,8 @@ _WITHIN: Sequence[tuple[str, str]] = (
     ("minimal_ood", "minimal_iid"),
     ("val", "train"),
     ("test", "train"),
+    ("val_b", "val"),
+    ("test_b", "test"),
 )
 """Splits of one group that are compared."""
 
