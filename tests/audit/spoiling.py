@@ -73,8 +73,10 @@ class Spoilt:
         self.sign()
 
     def questions(self, split: str, change: Callable[[list[Row]], None]) -> None:
-        """Changes the rows of a question file."""
-        self._rows(f"hops/rubber_cylinder/{split}_questions.json", "questions", change)
+        """Changes the rows of a question file, where question files were not left out."""
+        name = f"hops/rubber_cylinder/{split}_questions.json"
+        if self.path(name).exists():
+            self._rows(name, "questions", change)
 
     def scenes(self, pool: str, change: Callable[[list[Row]], None]) -> None:
         """Changes the rows of a pool's first scene file."""

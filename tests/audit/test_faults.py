@@ -73,6 +73,15 @@ def other_number_in_the_folders_datasheet(data: Spoilt) -> None:
     data.sign()
 
 
+def split_that_the_manifest_lacks(data: Spoilt) -> None:
+    """Its files are listed, and the datasheets have its rows."""
+    data.manifest(lambda raw: raw["splits"]["rubber_cylinder"].pop("complex_ood"))
+
+
+def pair_that_the_manifest_lacks(data: Spoilt) -> None:
+    data.manifest(lambda raw: raw["splits"].pop("metal_cube"))
+
+
 # Scenes
 
 
@@ -297,6 +306,9 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (other_number_in_the_manifest, "counts", TRAIN),
     (other_number_in_the_datasheet, "counts", "hops/rubber_cylinder/DATASHEET.md"),
     (other_number_in_the_folders_datasheet, "counts", "DATASHEET.md"),
+    (split_that_the_manifest_lacks, "counts", "hops/rubber_cylinder/complex_ood.h5"),
+    (split_that_the_manifest_lacks, "counts", "hops/rubber_cylinder/DATASHEET.md"),
+    (pair_that_the_manifest_lacks, "counts", "hops/metal_cube/train.h5"),
     (copied_scene, "twin scenes", "scenes/train"),
     (copied_scene_in_another_order, "twin scenes", "scenes/train"),
     (one_relation_more, "relationships", "scenes/train"),
@@ -332,6 +344,29 @@ def test_a_planted_fault_is_found_and_named(spoilt: Spoilt, plant: Plant, check:
     found = failed(report)
     assert check in found, {name: each.faults[0] for name, each in found.items()}
     assert file in {fault.file for fault in found[check].faults}
+
+
+WITHOUT_JSON = [
+    (plant, check, file.replace("_questions.json", ".h5"))
+    for plant, check, file in FAULTS
+    if check != "HDF5 and JSON"
+]
+"""What must be found where question files in JSON were left out: all but what these alone have."""
+
+
+@pytest.mark.parametrize(
+    ("plant", "check", "file"),
+    WITHOUT_JSON,
+    ids=[f"{plant.__name__}-{check}" for plant, check, _ in WITHOUT_JSON],
+)
+def test_a_planted_fault_is_found_without_json(
+    spoilt_textless: Spoilt, plant: Plant, check: str, file: str
+) -> None:
+    plant(spoilt_textless)
+    found = failed(audit(spoilt_textless.root))
+    assert check in found, {name: each.faults[0] for name, each in found.items()}
+    assert file in {fault.file for fault in found[check].faults}
+    assert "HDF5 and JSON" not in found
 
 
 def test_numbers_of_objects_that_differ_are_found(matched: Path, tmp_path: Path) -> None:

@@ -60,12 +60,30 @@ def check_counts(folder: AuditFolder, advance: Advance) -> Tally:
         if split.is_minimal:
             _minimal(tally, folder, split, n_questions, int(entry["places"]))
         advance(1)
+    _unnamed(tally, folder, sheets)
     for pool, entry in folder.manifest.pools.items():
         begin = f"images/{pool}/"
         listed = sum(name.startswith(begin) and name.endswith(".png") for name in folder.manifest.files)
         if listed:
             _compare(tally, "manifest.json", f"pictures of pool {pool}", listed, entry.get("pictures"))
     return tally
+
+
+def _unnamed(tally: Tally, folder: AuditFolder, sheets: Mapping[str, Mapping[str, object]]) -> None:
+    """Splits that have a file or a row in a datasheet, but that the manifest's `splits` lack.
+
+    Every check goes by `splits`, so of these nothing else would be looked at.
+    """
+    known = {split.file for split in folder.splits}
+    for name in folder.manifest.files:
+        if name.startswith("hops/") and name.endswith(".h5"):
+            tally.n_checked += 1
+            if name not in known:
+                tally.fault(name, None, "is of no split of the manifest, which lists it", Path(name).stem)
+    for hop in folder.hops:
+        for split in sheets[hop.name].keys() - folder.manifest.splits[hop.name].keys():
+            sheet = folder.layout.relative(folder.layout.hop_datasheet(hop.name))
+            tally.fault(sheet, None, "a row for a split that the manifest has not", split)
 
 
 def _compare(tally: Tally, file: str, what: str, there: int, said: object) -> None:

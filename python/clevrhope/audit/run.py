@@ -44,7 +44,7 @@ LINES: Mapping[str, Sequence[str]] = {
         "minimal answers",
     ),
     "Looking at pictures": ("pictures", "objects in pictures"),
-    "Comparing with CLEVR": ("scenes of CLEVR", "questions of CLEVR"),
+    "Comparing with CLEVR": ("scenes of CLEVR", "questions of CLEVR", "copies of CLEVR"),
 }
 """Stage -> the lines of the report that it fills."""
 
