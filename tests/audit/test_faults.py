@@ -6,6 +6,7 @@ from typing import Any
 
 import h5py
 import pytest
+from clevr_making import make_clevr
 from spoiling import Row, Spoilt, build_small
 
 from clevrhope._core import AuditScenes
@@ -382,9 +383,28 @@ def test_numbers_of_objects_that_differ_are_found(matched: Path, tmp_path: Path)
     assert {fault.file for fault in found["numbers of objects"].faults} == {"hops/rubber_cylinder/train.h5"}
 
 
-def test_every_line_of_the_report_has_a_stage(clean: Path) -> None:
-    names = [name for stage, lines in LINES.items() for name in lines if stage != "Comparing with CLEVR"]
-    assert [each.name for each in audit(clean).checks] == ["readable", *names]
+@pytest.fixture(scope="module")
+def clevr(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A CLEVR folder with scenes of val, which is all that is asked of one."""
+    return make_clevr(tmp_path_factory.mktemp("clevr") / "CLEVR_v1.0", 3, split="val").root
+
+
+def test_every_line_of_the_report_has_a_stage(clean: Path, clevr: Path) -> None:
+    named = {stage: [*lines] for stage, lines in LINES.items()}
+    everything = ["readable", *(name for lines in named.values() for name in lines)]
+    assert [each.name for each in audit(clean, against=clevr).checks] == everything
+    of_clevr = named.pop("Comparing with CLEVR")
+    assert [each.name for each in audit(clean).checks] == everything[: -len(of_clevr)]
+
+
+def test_no_line_is_lost_where_a_file_cannot_be_read(spoilt: Spoilt, clevr: Path) -> None:
+    names = [each.name for each in audit(spoilt.root, against=clevr).checks]
+    path = spoilt.path(TRAIN)
+    path.write_bytes(path.read_bytes()[:1000])
+    found = {each.name: each for each in audit(spoilt.root, against=clevr).checks}
+    assert list(found) == names
+    for name in LINES["Comparing with CLEVR"]:
+        assert (found[name].result, found[name].note) == ("not done", f"{TRAIN} cannot be read")
 
 
 def test_a_fault_of_one_kind_fails_no_other_check(spoilt: Spoilt) -> None:
