@@ -299,6 +299,34 @@ def another_picture_name(data: Spoilt) -> None:
     data.questions("train", change)
 
 
+def in_json(key: str, value: object) -> Plant:
+    """A plant that gives a key of the sixth row another value, in JSON alone."""
+
+    def plant(data: Spoilt) -> None:
+        def change(rows: list[Row]) -> None:
+            assert rows[5][key] != value
+            rows[5][key] = value
+
+        data.questions("train", change)
+
+    plant.__name__ = f"other_{key}_in_json"
+    return plant
+
+
+def no_template_in_json(data: Spoilt) -> None:
+    data.questions("train", lambda rows: rows[5].pop("template_index"))
+
+
+def other_relation_needed(data: Spoilt) -> None:
+    """In HDF5 alone, and such as a program of two relations may have."""
+
+    def change(each: dict[str, Any]) -> None:
+        assert each["relation_needed"][3].tolist() == [1, 1, -1]
+        each["relation_needed"][3, 0] = 0
+
+    data.arrays("train", change)
+
+
 TRAIN = "hops/rubber_cylinder/train.h5"
 FAULTS: list[tuple[Plant, str, str]] = [
     (other_bytes, "files", "scenes/train/0000.json"),
@@ -332,6 +360,17 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (no_pair_in_an_ood_picture, "held-out pair", "scenes/test_ood"),
     (another_answer_in_json, "HDF5 and JSON", TRAIN),
     (another_picture_name, "HDF5 and JSON", "hops/rubber_cylinder/train_questions.json"),
+    (in_json("split", "val"), "HDF5 and JSON", "hops/rubber_cylinder/train_questions.json"),
+    (in_json("question_index", 6), "HDF5 and JSON", "hops/rubber_cylinder/train_questions.json"),
+    (
+        in_json("template_filename", "one_hop_.json"),
+        "HDF5 and JSON",
+        "hops/rubber_cylinder/train_questions.json",
+    ),
+    (in_json("template_index", 99), "HDF5 and JSON", "hops/rubber_cylinder/train_questions.json"),
+    (no_template_in_json, "HDF5 and JSON", "hops/rubber_cylinder/train_questions.json"),
+    (in_json("relation_needed", [True]), "HDF5 and JSON", TRAIN),
+    (other_relation_needed, "HDF5 and JSON", TRAIN),
 ]
 
 

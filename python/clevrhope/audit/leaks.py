@@ -1,6 +1,7 @@
 """The check for leaks of every pair in, its violations sorted into lines of the report out."""
 
 from clevrhope.audit.folder import AuditFolder
+from clevrhope.audit.question_rows import check_question_rows
 from clevrhope.audit.report import Tally
 from clevrhope.dataset.leaks import ONE_SHOWS_IT, LeakCheck, LeakReport
 from clevrhope.progress import Advance
@@ -48,6 +49,7 @@ def check_pairs(folder: AuditFolder, check: LeakCheck, advance: Advance) -> list
     }
     for hop in folder.hops:
         _add(lines, check.check(hop))
+        check_question_rows(folder, hop, lines[SAME])
         advance(1)
     if not lines[SAME].n_checked and not lines[SAME].n_faults:
         lines[SAME].skip("no question files in JSON: they were left out")

@@ -1,0 +1,100 @@
+"""Question files in JSON in, rows whose keys beside the question itself are not as they must be out.
+
+The check for leaks holds question, program, answer, picture and family against HDF5. Left are the split and
+the row's number, the family's template, and which relations are needed.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from clevrhope.audit.folder import AuditFolder, SplitPlace
+from clevrhope.audit.report import Tally
+from clevrhope.dataset.finished import SplitArrays, read_question_rows
+from clevrhope.errors import DatasetError
+from clevrhope.hops import Hop
+
+ROWS_AT_ONCE = 65_536
+
+
+def check_question_rows(folder: AuditFolder, hop: Hop, tally: Tally) -> None:
+    """Notes what is wrong in the question files of a pair; they were read to their end before.
+
+    Raises:
+        DatasetError: a file that is missing or cannot be read.
+    """
+    templates = [
+        (f"{name}.json", place)
+        for name, content in folder.templates.files()
+        for place in range(len(json.loads(content)))
+    ]
+    for split in folder.splits:
+        path = folder.layout.questions_json(hop.name, split.name)
+        if split.hop == hop and path.is_file():
+            with folder.open(split) as arrays:
+                _Rows(split, path, folder.layout.relative(path), templates, tally).check(arrays)
+
+
+class _Rows:
+    """The rows of one question file."""
+
+    def __init__(
+        self, split: SplitPlace, path: Path, file: str, templates: Sequence[tuple[str, int]], tally: Tally
+    ) -> None:
+        self._split, self._path, self._file = split, path, file
+        self._templates = templates
+        """(file, place in it) of each family."""
+        self._tally = tally
+        self._begin = f'{{"split": {json.dumps(split.name)}, "question_index": '.encode()
+        self._written = cache(self._as_written)
+
+    def check(self, arrays: SplitArrays) -> None:
+        # Only rows with other bytes than are written here are parsed: there may be 20 million.
+        wanted = zip(count(), self._wanted(arrays), read_question_rows(self._path), strict=False)
+        for k, (family, needed), (line, row) in wanted:
+            if not (row.startswith(b"%b%d," % (self._begin, k)) and self._written(family, needed) in row):
+                try:
+                    self._compare(k, needed, json.loads(row))
+                except ValueError as error:
+                    raise DatasetError(f"{self._path}:{line}: broken JSON ({error})") from error
+
+    def _wanted(self, arrays: SplitArrays) -> Iterator[tuple[int, tuple[int, ...]]]:
+        """Family and `relation_needed` of each row in HDF5."""
+        for first in range(0, len(arrays), ROWS_AT_ONCE):
+            families = arrays.columns["question_families"][first : first + ROWS_AT_ONCE].tolist()
+            needed = arrays.tokens("relation_needed", first, ROWS_AT_ONCE).tolist()
+            yield from zip(families, map(tuple, needed), strict=True)
+
+    def _as_written(self, family: int, needed: tuple[int, ...]) -> bytes:
+        """What stands in a row of a family between its question and its program."""
+        file, place = self._template(family) or ("", -1)
+        return (
+            f'"question_family_index": {family}, "template_filename": {json.dumps(file)}, '
+            f'"template_index": {place}, "relation_needed": {json.dumps(_as_json(needed))}, "program": '
+        ).encode()
+
+    def _template(self, family: object) -> tuple[str, int] | None:
+        if isinstance(family, int) and 0 <= family < len(self._templates):
+            return self._templates[family]
+        return None
+
+    def _compare(self, k: int, needed: tuple[int, ...], row: Mapping[str, Any]) -> None:
+        wanted: dict[str, object] = {"split": self._split.name, "question_index": k}
+        # That the family itself differs is told by the check for leaks, so JSON's own is what counts here.
+        template = self._template(row.get("question_family_index"))
+        if template is not None:
+            wanted["template_filename"], wanted["template_index"] = template
+        for name, value in wanted.items():
+            if row.get(name) != value:
+                self._tally.fault(self._file, k, f"{name} is not {value}", row.get(name))
+        if row.get("relation_needed") != _as_json(needed):
+            problem = f"relation_needed is not {row.get('relation_needed')}, as JSON has it"
+            self._tally.fault(self._split.file, k, problem, _as_json(needed))
+
+
+def _as_json(needed: Sequence[int]) -> list[bool]:
+    """A row of the array as JSON has it: without the places of relations that are not there."""
+    return [each == 1 for each in needed if each != -1]
