@@ -175,6 +175,17 @@ def test_one_object_sets_alone_can_be_drawn(demo: Path, tmp_path: Path, show: Sh
     assert f"{len(PLOTS) - 1} plots in" in out  # nothing to compare
 
 
+def test_of_a_value_alone_only_plots_that_show_something_are_drawn(tmp_path: Path, show: Show) -> None:
+    out = tmp_path / "values"
+    asked = ["--prelim", "cyan", "--prelim-sets", "4", "--no-render", "--seed", "1", "--quiet"]
+    assert run_command(["build", *asked, "--out", str(out)]) == 0
+    assert show(out, "--plots", tmp_path / "p")[0] == 0
+    drawn = {path.stem for path in (tmp_path / "p" / "prelim_cyan").iterdir()}
+    assert drawn == {"answers", "baselines", "pairs", "values"}
+    assert show(out, "--datasheet")[1].startswith("4 plots in 1 datasheet:")
+    assert audited(out) == 0
+
+
 def test_a_clevr_folder_alone_can_be_drawn(clevr: Path, tmp_path: Path, show: Show) -> None:
     assert show(clevr, "--plots", tmp_path / "p")[0] == 0
     assert (tmp_path / "p" / "CLEVR" / "answers.png").stat().st_size > 10_000

@@ -121,7 +121,9 @@ def _draw_into_datasheets(folder: Path, hops: tuple[str, ...], as_json: bool, *,
         click.echo(json.dumps({"folder": str(folder), "plots": [str(path) for path in written]}))
     else:
         n_sheets = len({path.parent for path in written})
-        click.echo(f"{len(written)} plots in {n_sheets} datasheets: {folder}/hops/<pair>/DATASHEET.md")
+        plots = f"{len(written)} plot{'s' * (len(written) != 1)}"
+        sheets = f"{n_sheets} datasheet{'s' * (n_sheets != 1)}"
+        click.echo(f"{plots} in {sheets}: {folder}/hops/<pair>/DATASHEET.md")
 
 
 @click.command()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from clevrhope.atomic import write_whole
+from clevrhope.config import PRELIM_SPLITS
 from clevrhope.dataset.stats import SplitStats
 from clevrhope.errors import ConfigError
 from clevrhope.statistics.compare import DISTRIBUTIONS, Column, Sheet, by_file, families
@@ -79,14 +80,15 @@ def check_outside(plots: Path, dataset: Path) -> None:
 
 
 def write_plots(folder: Path, sheet: Sheet) -> list[Path]:
-    """Draws every kind of plot of a group into a folder of its own; gives the files.
+    """Draws every kind of plot that says something of a group into a folder of its own; gives the files.
 
     Raises:
         DatasetError: no place or no permission.
     """
     written = []
+    alone = all(each.measured.stats.split in PRELIM_SPLITS for each in sheet.columns)
     for kind, draw in PLOTS.items():
-        content = draw(sheet)
+        content = None if alone and kind not in _OF_VALUES_ALONE else draw(sheet)
         if content is not None:
             path = folder / f"{kind}.png"
             write_whole(path, content)
@@ -325,6 +327,10 @@ PLOTS: Mapping[str, Callable[[Sheet], bytes | None]] = {
     "values": _values,
 }
 """Kind, which is the file's name, and what draws it; None when there is nothing to draw."""
+
+_OF_VALUES_ALONE = ("answers", "baselines", "distances", "pairs", "values")
+"""Kinds that preliminary sets have: all their questions are of one family, program and number of objects, so
+the others would show a single value."""
 
 
 def _scenes(sheet: Sheet) -> list[Column]:
