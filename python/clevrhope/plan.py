@@ -176,6 +176,7 @@ def plan_lines(plan: Plan) -> list[str]:
         lines += [f"{hop:<18} {s.split:<12} {s.questions:>11,} {s.pictures:>11,}" for s in splits]
         n_questions = sum(split.questions for split in splits)
         lines.append(f"{hop:<18} {'each once':<12} {n_questions:>11,} {n_pictures:>11,}")
+    lines += plan.resolved.exhausted
     lines += _seen_lines(plan)
     apart = sum(plan.hop_pictures.values())
     shared = sum(plan.pictures.values())

@@ -298,6 +298,12 @@ def test_the_command_line_takes_values(tmp_path: Path, capsys: pytest.CaptureFix
     assert "windows of" not in sheet, "nothing of it is balanced so"
     assert run_command(["build", "--prelim", "blu", "--out", str(tmp_path / "other")]) == 2
     assert '--prelim: no value "blu" (did you mean "blue"?)' in capsys.readouterr().err
+    told = "existence of cyan: complete at 168 groups, fewer than the 200 asked for"
+    many = ["--prelim", "cyan", "--splits", "existence", "--no-render", "--prelim-sets"]
+    for command, n, is_told in (("plan", 200, True), ("plan", 168, False), ("build", 200, True)):
+        made = [command, *many, str(n), "--out", str(tmp_path / "many"), "--seed", "1"]
+        assert run_command(made) == 0
+        assert (told in capsys.readouterr().out) == is_told
     assert run_command(["plan", "--prelim", "cyan", "--prelim-sets", "0"]) == 2
     assert "--prelim-sets is 0; expected a whole number above 0" in capsys.readouterr().err
 

@@ -331,6 +331,24 @@ def test_diversities_that_cannot_be(fail: Fail, arguments: list[str], message: s
 
 
 @pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--hop", "none", "--prelim-sets", "3"], "--prelim-sets: the number of sets of what --prelim names"),
+        (["--prelim", "cyan", "--train-questions", "10"], "--train-questions: values that are asked for"),
+        (["--hop", "prelim_cyan", "--test-questions", "9"], "--test-questions: values that are asked for"),
+    ],
+)
+def test_sizes_of_what_is_not_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str
+) -> None:
+    for command in ("build", "plan"):
+        assert run_command([command, *arguments, "--no-render", "--out", str(tmp_path / "out")]) == 2
+        (sentence,) = capsys.readouterr().err.splitlines()
+        assert message in sentence
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
     ("hop", "content", "message"),
     [
         (

@@ -110,6 +110,19 @@ class Resolved:
         """What was asked for, with the kinds of pictures that the folder has already."""
         return self.request.config
 
+    @property
+    def exhausted(self) -> tuple[str, ...]:
+        """Values with fewer groups of existence than were asked for, which are all: a sentence a number."""
+        wanted = self.config.sizes.prelim_existence
+        values: dict[int, list[str]] = {}
+        for job in self.jobs:
+            if job.split == "existence" and 0 < job.asked < wanted:
+                values.setdefault(job.asked, []).append(job.hop.words)
+        return tuple(
+            f"existence of {', '.join(names)}: complete at {n:,} groups, fewer than the {wanted:,} asked for"
+            for n, names in sorted(values.items())
+        )
+
     def hop(self, name: str) -> Hop:
         """A pair by its canonical name."""
         return with_diversity(parse_hop(name, self.world.attribute_types), self.engine.palettes)

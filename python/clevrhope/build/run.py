@@ -46,6 +46,8 @@ class Summary:
     """The pairs that the request asked for."""
     kept: tuple[str, ...]
     """Splits that have more than was asked for, and stay so: a sentence each."""
+    exhausted: tuple[str, ...]
+    """Values with fewer groups than were asked for, since there are no more: a sentence for each number."""
     n_questions: int
     n_pictures: int
     """Scenes in use; each has a picture unless rendering was left out."""
@@ -102,6 +104,7 @@ def build(
         splits=manifest.splits,
         hops=tuple(hop.name for hop in resolved.hops),
         kept=tuple(map(_kept, (job for job in resolved.jobs if 0 < job.asked < job.goal))),
+        exhausted=resolved.exhausted,
         n_questions=_n_questions(manifest),
         n_pictures=sum(map(len, used.values())),
         n_rendered=sum(len(each.missing) for each in work) - n_copied if renderer is not None else 0,
@@ -207,7 +210,7 @@ def _checked(check: LeakCheck, resolved: Resolved, manifest: Manifest, progress:
         LeakError: there are some; names the first few.
     """
     unchecked = [hop for hop in manifest.splits if hop not in manifest.checked]
-    with progress.stage("Looking for leaks", total=len(unchecked), unit="pairs") as advance:
+    with progress.stage("Looking for leaks", total=len(unchecked), unit="sub-datasets") as advance:
         look = partial(check.check, pictures=resolved.request.render)
         for hop, report in zip(unchecked, side_by_side(look, map(resolved.hop, unchecked)), strict=True):
             if not report.ok:

@@ -114,7 +114,7 @@ def _show_summary(summary: "Summary") -> None:
     for hop, splits in summary.splits.items():
         counts = ", ".join(f"{split} {entry['questions']:,}" for split, entry in splits.items())
         click.echo(f"  {hop}: {counts}")
-    for sentence in summary.kept:
+    for sentence in (*summary.kept, *summary.exhausted):
         click.echo(f"  {sentence}")
     click.echo(f"The same again: --seed {summary.seed}")
     click.echo(f"Look at it:     {summary.contact_sheet}")

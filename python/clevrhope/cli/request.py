@@ -1,7 +1,7 @@
 """The options that `build`, `merge` and `plan` share in, a Request out."""
 
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -188,12 +188,29 @@ def _check_forms(names: Sequence[str], held_out: Sequence[str]) -> None:
             )
 
 
+def _check_sizes(choices: Mapping[str, Any], names: Sequence[str]) -> None:
+    """Passes where each size that was given is that of a split which some name has."""
+    from clevrhope.hops import PRELIM
+
+    alone = [name.startswith(f"{PRELIM}_") for name in names]
+    if choices["prelim_sets"] is not None and not any(alone):
+        raise click.UsageError(
+            "--prelim-sets: the number of sets of what --prelim names; give that too, such as --prelim cyan"
+        )
+    for option in ("train_questions", "test_questions"):
+        if choices[option] is not None and all(alone):
+            raise click.UsageError(
+                f"--{option.replace('_', '-')}: values that are asked for alone have no such questions; "
+                "--prelim-sets gives their number, --hop names a pair"
+            )
+
+
 def read_request(choices: dict[str, Any]) -> "Request":
     """What the options ask for; without a seed, one is drawn, unless the folder has its own."""
     from clevrhope.build import Limits, Request
     from clevrhope.config import resolve_config
     from clevrhope.dataset.layout import Layout
-    from clevrhope.hops import HOP_GROUPS
+    from clevrhope.hops import HOP_GROUPS, PRELIM
 
     asked = read_names(choices["hops"])
     _check_forms(asked, choices["held_out"])
@@ -207,6 +224,7 @@ def read_request(choices: dict[str, Any]) -> "Request":
         raise click.UsageError(
             "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
         )
+    _check_sizes(choices, [*names, *(f"{PRELIM}_{value}" for value in prelim)])
     config = resolve_config(
         preset=choices["preset"],
         file=choices["config_file"],
