@@ -211,6 +211,18 @@ def test_unknown_ones_are_counted_by_kind_and_the_first_three_named(fail: Fail, 
     assert '2 unknown answers (p.jsonl:8: "ten"; p.jsonl:9: "blu", did you mean "blue"?)' in told
 
 
+def test_unknown_names_are_told_once_and_dots_stand_for_more_of_them(fail: Fail, rows: Rows) -> None:
+    """A HOP has many predictions in several splits and blocks: its name, not its rows, is what is listed."""
+    odd = [{**row, "hop": hop} for hop in ("one", "two", "three") for row in rows[:6]]
+    told = str(fail(rows + odd))
+    assert '18 predictions for unknown HOPs (p.jsonl:12: "one' in told
+    assert "..." not in told
+    assert told.count('"two"') == 1
+    told = str(fail(rows + odd + [{**rows[0], "hop": "four"}]))
+    assert "; ...)" in told
+    assert '"four"' not in told
+
+
 def test_special_tokens_are_no_answers(fail: Fail, rows: Rows) -> None:
     rows[0]["answer"] = "<NULL>"
     assert fail(rows).counts == {"answer": 1}

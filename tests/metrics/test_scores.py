@@ -349,3 +349,10 @@ def test_the_command_prints_tables_or_one_json_object(
     assert "Reading predictions" in seen.err
     assert run_command([*ask, "--by", "none", "--quiet"]) == 0
     assert "  by " not in capsys.readouterr().out
+    assert run_command([*ask, "--quiet"]) == 0
+    told_in_short = capsys.readouterr().out
+    assert "  by family" not in told_in_short
+    assert "--families shows them" in told_in_short
+    for more in (["--families"], ["--families", "--by", "none"], ["--by", "family"]):
+        assert run_command([*ask, "--quiet", *more]) == 0
+        assert "  by family" in capsys.readouterr().out

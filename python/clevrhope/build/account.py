@@ -55,7 +55,7 @@ def write_account(
     layout = resolved.layout
     counts = {pool: _scene_counts(scenes[pool]) for pool in used}
     hops = [resolved.hop(name) for name in manifest.splits]
-    with progress.stage("Measuring what was made", total=len(hops), unit="pairs") as advance:
+    with progress.stage("Measuring what was made", total=len(hops), unit="sub-datasets") as advance:
         subs = []
         scenes_by_split = _pictures_by_split(manifest, layout)
         n_users = _pairs_that_use(scenes_by_split)

@@ -65,10 +65,10 @@ def audit(folder: Path, against: Path | None, as_json: bool, **choices: Any) -> 
 @click.option(
     "--by",
     metavar="NAMES",
-    default="family,answer,objects",
-    show_default=True,
-    help="Breakdowns, commas between them; none leaves them out.",
+    help="Breakdowns, commas between them; none leaves them out.  "
+    "[default: answer,objects; with --families or --json family, too]",
 )
+@click.option("--families", is_flag=True, help="Break down by question family, too: some 90 lines a pair.")
 @click.option(
     "--bootstrap",
     type=click.IntRange(0),
@@ -84,19 +84,30 @@ def audit(folder: Path, against: Path | None, as_json: bool, **choices: Any) -> 
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")
 def score(
-    folder: Path, predictions: tuple[Path, ...], hops: tuple[str, ...], by: str, as_json: bool, **choices: Any
+    folder: Path,
+    predictions: tuple[Path, ...],
+    hops: tuple[str, ...],
+    by: str | None,
+    families: bool,
+    as_json: bool,
+    **choices: Any,
 ) -> None:
     """Scores predictions (JSON lines or Parquet) on the test sets of a dataset, with gaps and intervals."""
     from clevrhope.metrics import score as run
+    from clevrhope.metrics.answer_key import BREAKDOWNS
     from clevrhope.metrics.show import scores_json, scores_lines
 
+    if by is None:
+        parts = [name for name in BREAKDOWNS if name != "family" or families or as_json]
+    else:
+        parts = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
     seed = choices["seed"]
     scores = run(
         folder,
         predictions,
         seed=secrets.randbelow(2**32) if seed is None else seed,
         bootstrap=choices["bootstrap"],
-        by=() if by == "none" else [name.strip() for name in by.split(",")],
+        by=parts,
         hops=hops or None,
         partial=choices["partial"],
         progress=shown_progress(choices),
@@ -105,6 +116,8 @@ def score(
         click.echo(json.dumps(scores_json(scores)))
     else:
         click.echo("\n".join(scores_lines(scores)))
+        if by is None and not families:
+            click.echo("Question families are left out; --families shows them.")
 
 
 def _draw_into_datasheets(folder: Path, hops: tuple[str, ...], as_json: bool, *, others: bool) -> None:

@@ -40,6 +40,8 @@ class Problems:
 
     counts: dict[str, int] = field(default_factory=dict)
     examples: dict[str, list[str]] = field(default_factory=dict)
+    cut: set[str] = field(default_factory=set)
+    """Kinds of which there are more examples than were named."""
 
     def note(self, kind: str, n: int, examples: Iterable[str]) -> None:
         """Adds n problems of a kind; of `examples`, asks for no more than are still wanted."""
@@ -49,18 +51,17 @@ class Problems:
         named = self.examples.setdefault(kind, [])
         for example in examples:
             if len(named) >= EXAMPLES:
+                self.cut.add(kind)
                 return
             named.append(example)
 
     def told(self) -> str:
         """All of it in one part of a sentence."""
         return ", ".join(
-            f"{n:,} {_SINGULAR_AND_PLURAL[kind][n != 1]} ({'; '.join(self.examples[kind])}{self._more(kind)})"
+            f"{n:,} {_SINGULAR_AND_PLURAL[kind][n != 1]} ({'; '.join(self.examples[kind])}"
+            f"{'; ...' * (kind in self.cut)})"
             for kind, n in self.counts.items()
         )
-
-    def _more(self, kind: str) -> str:
-        return "; ..." if self.counts[kind] > len(self.examples[kind]) else ""
 
 
 class Collector:
@@ -79,6 +80,7 @@ class Collector:
         self.n_predictions = 0
         self.n_left_aside = 0
         self.problems = Problems()
+        self._unknown: set[tuple[str, ...]] = set()
 
     def add(self, block: Block) -> None:
         """Takes the predictions of a block."""
@@ -95,15 +97,21 @@ class Collector:
             self.n_left_aside += len(rows)
         elif splits is None:
             near = _suggestion(target.hop, self._key.splits)
-            self.problems.note("hop", len(rows), [f'{block.at.short(rows[0])}: "{target.hop}"{near}'])
+            told = f'{block.at.short(rows[0])}: "{target.hop}"{near}'
+            self.problems.note("hop", len(rows), self._once(told, target.hop))
         elif target.split not in splits:
             known = _suggestion(target.split, splits) or f", known: {', '.join(splits) or 'none'}"
-            self.problems.note(
-                "split", len(rows), [f'{block.at.short(rows[0])}: "{target.split}" of {target.hop}{known}']
-            )
+            told = f'{block.at.short(rows[0])}: "{target.split}" of {target.hop}{known}'
+            self.problems.note("split", len(rows), self._once(told, target.hop, target.split))
         else:
             return True
         return False
+
+    def _once(self, told: str, *name: str) -> list[str]:
+        """An example for each unknown name, where it first occurs; the splits and runs of a HOP repeat it."""
+        known = name in self._unknown
+        self._unknown.add(name)
+        return [] if known else [told]
 
     def _add(self, target: Target, block: Block, rows: Indices, numbers: Given) -> None:
         n = len(self._key.test_set(target.hop, target.split))

@@ -39,7 +39,7 @@ def draw_into_datasheets(
         # Until the manifest has the new checksums the folder is not whole; a build would mend it.
         write_manifest(layout.manifest, replace(manifest, complete=False))
         written = []
-        with shown.stage("Drawing", total=len(sheets), unit="pairs") as advance:
+        with shown.stage("Drawing", total=len(sheets), unit="sub-datasets") as advance:
             for sheet in sheets:
                 manifest = without_plots(layout, manifest, sheet.group)
                 plots = write_plots(layout.plots(sheet.group), sheet)
