@@ -1,13 +1,18 @@
 """`clevrhope audit`: what it prints and exits with, and how it tells of a folder that it cannot audit."""
 
+import functools
 import json
+import operator
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from spoiling import Spoilt
+from spoiling import Row, Spoilt
 
+from clevrhope.build import Request, build
 from clevrhope.cli import run_command
+from clevrhope.config import PRESETS
 
 
 def test_a_table_says_what_was_looked_at(clean: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -166,3 +171,71 @@ def test_pairs_of_different_sizes_in_one_folder(tmp_path: Path, capsys: pytest.C
         assert run_command(["build", "--hop", hop, "--preset", preset, *options]) == 0
     assert run_command(["audit", str(tmp_path / "out"), "--quiet"]) == 0
     assert "failed" not in capsys.readouterr().out
+
+
+def without(*keys: str) -> Callable[[Row], object]:
+    """Takes a key out of a manifest, by its path."""
+    return lambda raw: functools.reduce(operator.getitem, keys[:-1], raw).pop(keys[-1])
+
+
+def instead(value: object, *keys: str) -> Callable[[Row], object]:
+    """Puts another value under a key of a manifest, by its path."""
+    return lambda raw: functools.reduce(operator.getitem, keys[:-1], raw).update({keys[-1]: value})
+
+
+SPLITS = ("splits", "rubber_cylinder")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (without(*SPLITS, "train", "pool"), "train.pool is missing; expected a text"),
+        (without(*SPLITS, "minimal_iid", "places"), "minimal_iid.places is missing; expected a whole number"),
+        (without(*SPLITS, "train", "questions"), "train.questions is missing"),
+        (without(*SPLITS, "minimal_ood", "pictures"), "minimal_ood.pictures is missing"),
+        (instead("9", *SPLITS, "train", "pictures"), "train.pictures is '9'; expected a whole number"),
+        (instead(-1, *SPLITS, "train", "questions"), "train.questions is -1; expected a whole number"),
+        (instead(True, *SPLITS, "train", "questions"), "train.questions is True; expected a whole number"),
+        (instead(7, *SPLITS, "train", "pool"), "train.pool is 7; expected a text"),
+        (instead(["train"], *SPLITS), "splits.rubber_cylinder is ['train']; expected a JSON object"),
+        (instead(["none"], "splits"), "splits is ['none']; expected a JSON object"),
+        (without("world", "constraints", "min_objects"), "world.constraints.min_objects is missing"),
+        (without("world", "constraints"), "world.constraints is missing; expected a JSON object"),
+        (
+            lambda raw: raw["splits"].update(cylinder_rubber=raw["splits"].pop("rubber_cylinder")),
+            'splits.cylinder_rubber: expected the name "rubber_cylinder"',
+        ),
+        (without("questions", "window"), "questions.window is missing"),
+        (instead("all", "templates", "files"), "templates.files is 'all'; expected a list of texts"),
+        (instead({"train": {}}, "pools"), "pools.train.pictures is missing"),
+        (instead(None, "world"), "world is None; expected a JSON object"),
+    ],
+)
+def test_a_manifest_of_another_form_is_named_with_its_key(
+    spoilt: Spoilt,
+    change: Callable[[Row], object],
+    problem: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    spoilt.manifest(change)
+    said = refused(spoilt.root, capsys)
+    assert f"{spoilt.path('manifest.json')}: " in said
+    assert problem in said
+
+
+def test_a_value_asked_for_alone_says_in_how_many_sets(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = tmp_path / "out"
+    build(Request(out=root, hops=(), prelim=("cyan",), config=PRESETS["demo"], seed=3, render=False))
+    data = Spoilt(root)
+    data.manifest(without("splits", "prelim_cyan", "counting", "sets"))
+    assert "splits.prelim_cyan.counting.sets is missing; expected a whole number" in refused(root, capsys)
+
+
+def test_a_folder_whose_constraints_are_not_said_cannot_be_matched(
+    matched: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = Spoilt.copy(matched, tmp_path / "data")
+    data.manifest(without("world", "constraints", "max_objects"))
+    assert "world.constraints.max_objects is missing" in refused(data.root, capsys)

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 
 from clevrhope import assets
+from clevrhope.audit.form import check_form, check_groups
 from clevrhope.dataset.finished import SplitArrays, Vocab, read_vocab
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
@@ -57,7 +58,7 @@ class AuditFolder:
         """Opens it.
 
         Raises:
-            DatasetError: no dataset, or one that is not finished.
+            DatasetError: no dataset, one that is not finished, or whose manifest lacks what checks ask for.
         """
         self.layout = Layout(root)
         manifest = read_manifest(self.layout.manifest)
@@ -70,6 +71,7 @@ class AuditFolder:
             raise DatasetError(f"{self.layout.manifest}: no split is in it yet; build the dataset first")
         if not manifest.complete:
             raise DatasetError(f"{root}: not finished yet; run the same build again, then audit it")
+        check_form(manifest, self.layout.manifest)
         self.manifest: Manifest = manifest
         self._templates = templates
         self.properties = properties
@@ -83,13 +85,17 @@ class AuditFolder:
                 f"{self.layout.manifest}: world.attributes: no lists of values ({error!r})"
             ) from error
         self.hops = tuple(self._hop(name) for name in manifest.splits)
+        check_groups(manifest, self.layout.manifest, self.hops)
         self.splits = tuple(self._splits())
 
     def _hop(self, name: str) -> Hop:
         try:
-            return parse_hop(name, self.attribute_types)
+            hop = parse_hop(name, self.attribute_types)
         except ConfigError as error:
             raise DatasetError(f"{self.layout.manifest}: splits: {error}") from error
+        if hop.name != name:
+            raise DatasetError(f'{self.layout.manifest}: splits.{name}: expected the name "{hop.name}"')
+        return hop
 
     def _splits(self) -> Iterator[SplitPlace]:
         for hop in self.hops:
