@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from clevr_making import MadeClevr, Row, make_clevr
+from clevr_making import NOT_PUBLISHED, MadeClevr, Row, make_clevr
 from painting import PaintedRenderer
 from PIL import Image
 from spoiling import Spoilt
@@ -123,6 +123,72 @@ def test_a_scene_in_a_test_pool_or_an_unmarked_folder_is_named(data: Spoilt) -> 
     )
     data.manifest(lambda raw: raw["world"].pop("clevr"))
     assert checks(data.root)["scenes from CLEVR"].n_faults > 3
+
+
+def unmarked(row: Row) -> None:
+    del row["source"]
+
+
+def stripped(row: Row) -> None:
+    """In CLEVR's published form."""
+    for key in NOT_PUBLISHED:
+        del row[key]
+
+
+def half_stripped(row: Row) -> None:
+    del row["stream"]
+
+
+@pytest.mark.parametrize(
+    ("pool", "change"),
+    [
+        ("train", unmarked),
+        ("train", stripped),
+        ("train", half_stripped),
+        ("test_iid", stripped),
+        ("minimal_material_shape", stripped),
+    ],
+)
+def test_a_scene_without_camera_and_stream_has_to_name_its_source(
+    data: Spoilt, pool: str, change: Callable[[Row], None]
+) -> None:
+    changed: list[int] = []
+
+    def plant(rows: list[Row]) -> None:
+        row = next(row for row in rows if ("source" in row) == (change is unmarked))
+        change(row)
+        changed.append(row["image_index"])
+
+    data.scenes(pool, plant)
+    faults = checks(data.root)["scenes from CLEVR"].faults
+    problem = "neither sampled, with camera and stream, nor CLEVR's, with source"
+    assert (f"scenes/{pool}/0000.json", changed[0], problem) in {
+        (each.file, each.index, each.problem) for each in faults
+    }
+
+
+def test_scenes_of_clevr_are_found_where_neither_they_nor_the_manifest_say_so(data: Spoilt) -> None:
+    n = 0
+
+    def unmark(rows: list[Row]) -> None:
+        nonlocal n
+        n = sum(row.pop("source", None) is not None for row in rows)
+
+    data.scenes("train", unmark)
+    data.manifest(lambda raw: raw["world"].pop("clevr"))
+    found = checks(data.root)["scenes from CLEVR"]
+    *scenes, sheet = found.faults
+    assert len(scenes) == n > 2
+    assert {each.problem[:15] for each in scenes} == {"neither sampled"}
+    assert sheet.file == "hops/rubber_cylinder/DATASHEET.md"
+    assert sheet.problem == "the manifest says that no picture is CLEVR's, but the datasheet says"
+
+
+def test_a_scene_of_clevrs_form_is_found_in_a_dataset_of_our_own(clean: Path, tmp_path: Path) -> None:
+    data = Spoilt.copy(clean, tmp_path / "own")
+    data.scenes("train", lambda rows: stripped(rows[0]))
+    (fault,) = checks(data.root)["scenes from CLEVR"].faults
+    assert fault.problem.startswith("neither sampled")
 
 
 def test_a_datasheet_that_counts_wrong_is_named(data: Spoilt) -> None:

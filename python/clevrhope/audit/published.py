@@ -1,8 +1,9 @@
 """Scenes that say they are CLEVR's in, whether they can be, and beside a CLEVR folder whether they are, out.
 
 Without CLEVR: they are named after pictures of its train split, each once, and are in the train pool of a
-folder that says it has them; and a camera within CLEVR's jitter sees their centres where they say. Where that
-camera stands follows from them, since a depth is a distance along its view.
+folder that says it has them; no other scene is without camera and stream; and a camera within CLEVR's jitter
+sees their centres where they say. Where that camera stands follows from them, since a depth is a distance
+along its view.
 """
 
 import json
@@ -26,7 +27,9 @@ from clevrhope.progress import Advance
 POOL = "train"
 """The one pool that may have scenes of CLEVR."""
 
-_MARK = b'"source":'
+_MARK = b'"source"'
+_OUR_MARKS = (b'"camera"', b'"stream"')
+"""Of scenes that were sampled: where their camera stood, and what they are a function of."""
 _NAME = re.compile(r"CLEVR_train_\d{6}\.png")
 _SHARE = re.compile(r"([\d,]+) of the ([\d,]+) pictures of `train` are CLEVR's own\.")
 
@@ -60,7 +63,9 @@ def published_scenes(folder: AuditFolder) -> dict[int, dict[str, Any]]:
     Raises:
         DatasetError: a scene file that is broken.
     """
-    return {int(row["image_index"]): row for pool, _, row in _marked(folder) if pool == POOL}
+    return {
+        int(row["image_index"]): row for pool, _, row in _marked(folder) if pool == POOL and "source" in row
+    }
 
 
 def check_published(folder: AuditFolder, advance: Advance) -> Tally:
@@ -76,15 +81,15 @@ def check_published(folder: AuditFolder, advance: Advance) -> Tally:
         "those that are CLEVR's are of its train split, each once, in the train pool, and consistent",
         "scenes",
     )
-    if not has and not rows:
-        tally.skip("none of CLEVR's scenes is in this folder")
     seen: dict[str, int] = {}
     for pool, file, row in rows:
         tally.n_checked += 1
         advance(1)
-        index, name = int(row["image_index"]), str(row["source"])
+        index, name = int(row["image_index"]), str(row.get("source"))
         problem: tuple[str, object] | None = None
-        if not has or pool != POOL:
+        if "source" not in row:
+            problem = ("neither sampled, with camera and stream, nor CLEVR's, with source", pool)
+        elif not has or pool != POOL:
             problem = ("CLEVR's, where none of its scenes may be", name)
         elif not _NAME.fullmatch(name):
             problem = ("not a picture of CLEVR's train split", name)
@@ -95,8 +100,10 @@ def check_published(folder: AuditFolder, advance: Advance) -> Tally:
         seen.setdefault(name, index)
         if problem is not None:
             tally.fault(file, index, *problem)
-    if has:
-        _check_datasheets(folder, {int(row["image_index"]) for pool, _, row in rows if pool == POOL}, tally)
+    ours = {int(row["image_index"]) for pool, _, row in rows if pool == POOL and "source" in row}
+    _check_datasheets(folder, ours if has else None, tally)
+    if not has and not tally.n_faults:
+        tally.skip("none of CLEVR's scenes is in this folder")
     return tally
 
 
@@ -205,13 +212,13 @@ def _projected(positions: Vector, cameras: Vector) -> Vector:
 
 
 def _marked(folder: AuditFolder) -> list[tuple[str, str, dict[str, Any]]]:
-    """Pool, file and row of every scene that names a source."""
+    """Pool, file and row of every scene that names a source, or lacks what sampled ones have."""
     found = []
     for pool in folder.pools:
         for path in folder.scene_files(pool):
             for line in read_row_lines(path):
-                if _MARK not in line:
-                    continue
+                if _MARK not in line and all(mark in line for mark in _OUR_MARKS):
+                    continue  # not parsed: of a paper-sized folder these are hundreds of thousands
                 try:
                     row = json.loads(line)
                     int(row["image_index"])
@@ -230,21 +237,34 @@ def _inconsistent(row: Mapping[str, Any]) -> tuple[str, object] | None:
     return fault
 
 
-def _check_datasheets(folder: AuditFolder, ours: set[int], tally: Tally) -> None:
-    """Datasheets say how many pictures of train are CLEVR's."""
-    mine = np.fromiter(ours, np.int64)
+def _check_datasheets(folder: AuditFolder, ours: set[int] | None, tally: Tally) -> None:
+    """Datasheets say how many pictures of train are CLEVR's; nothing of the kind where None can be."""
     for split in folder.splits:
         if split.name != "train":
             continue
-        with folder.open(split) as arrays:
-            there = (int(np.isin(arrays.used, mine).sum()), len(arrays.used))
         path = folder.layout.hop_datasheet(split.hop.name)
-        match = _SHARE.search(path.read_text("utf-8")) if path.is_file() else None
+        file = folder.layout.relative(path)
+        match = _SHARE.search(_text(path))
         said = None if match is None else tuple(int(n.replace(",", "")) for n in match.groups())
+        found = "nothing" if said is None else f"{said[0]} of {said[1]}"
+        if ours is None:
+            if said is not None:
+                problem = "the manifest says that no picture is CLEVR's, but the datasheet says"
+                tally.fault(file, None, problem, found)
+            continue
+        with folder.open(split) as arrays:
+            there = (int(np.isin(arrays.used, np.fromiter(ours, np.int64)).sum()), len(arrays.used))
         if said != there:
-            found = "nothing" if said is None else f"{said[0]} of {said[1]}"
             problem = f"{there[0]} of {there[1]} pictures of train are CLEVR's, but the datasheet says"
-            tally.fault(folder.layout.relative(path), None, problem, found)
+            tally.fault(file, None, problem, found)
+
+
+def _text(path: Path) -> str:
+    """A datasheet's text; nothing where there is none, which another check tells."""
+    try:
+        return path.read_text("utf-8") if path.is_file() else ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise DatasetError(f"{path}: cannot be read ({error})") from error
 
 
 def _compare_pictures(folder: AuditFolder, clevr: Path, names: Mapping[int, str], tally: Tally) -> None:
