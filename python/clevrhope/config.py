@@ -131,8 +131,9 @@ class Config:
     """Folder of question templates; None for the package's own."""
     clevr: Path | None = None
     """A CLEVR_v1.0 folder whose train scenes are part of the train pool; None for none."""
-    clevr_share: float = CLEVR_SHARE
-    """The part of the train pool's scenes that are CLEVR's, above 0, up to 1."""
+    clevr_share: float | None = None
+    """The part of the train pool's scenes that are CLEVR's, above 0, up to 1; None for the folder's own, or
+    `CLEVR_SHARE` for a new folder."""
 
     @property
     def png(self) -> bool:
@@ -317,8 +318,10 @@ def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
         rendering=_replaced(config.rendering, raw.get("rendering", {}), file, "rendering"),
         world={**config.world, **raw.get("world", {})},
         clevr_share=_share(
-            f"{file}: clevr_share", _typed(raw, "clevr_share", (float, int), config.clevr_share, file)
-        ),
+            f"{file}: clevr_share", _typed(raw, "clevr_share", (float, int), CLEVR_SHARE, file)
+        )
+        if "clevr_share" in raw
+        else config.clevr_share,
     )
     beside = file.parent  # paths in a file are meant from where the file lies
     if "properties" in raw:

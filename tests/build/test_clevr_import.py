@@ -12,7 +12,8 @@ from building import Make, request, stamps, tree
 from clevr_making import MadeClevr, Row, make_clevr
 from PIL import Image
 
-from clevrhope.build import Request, Shard, build, build_part, merge
+from clevrhope.build import Request, Shard, build, build_part, merge, run
+from clevrhope.build.request import Resolved
 from clevrhope.cli import run_command
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.images_h5 import read_pictures, read_png
@@ -148,6 +149,48 @@ def test_the_folder_may_be_moved_and_written_otherwise_but_not_be_another(
         build_part(request(each, **{**asked(clevr), "clevr": other}), Shard(number, 2))
     with pytest.raises(DatasetError, match=r"part2: made with another world \(clevr.scenes is 2999 there"):
         merge(part, request(tmp_path / "joined", **asked(clevr)))
+
+
+def test_a_folder_keeps_its_share_where_none_is_asked_for(
+    clevr: MadeClevr, tmp_path: Path, make: Make
+) -> None:
+    large = {"hops": ("rubber_cylinder", "metal_cube"), "sizes": {"train": 900}}
+    make(tmp_path / "once", **asked(clevr, **large))
+    make(tmp_path / "out", **asked(clevr))
+    made = make(tmp_path / "out", **asked(clevr, clevr_share=None, **large))
+    assert set(made.splits) == {"rubber_cylinder", "metal_cube"}
+    assert tree(tmp_path / "out") == tree(tmp_path / "once")
+    planned = make_plan(request(tmp_path / "out", **asked(clevr, clevr_share=None)))
+    assert "train scenes are 0.3 of pool train" in "\n".join(plan_lines(planned))
+    make(tmp_path / "new", **asked(clevr, clevr_share=None))
+    assert json.loads((tmp_path / "new" / "manifest.json").read_text())["world"]["clevr"]["share"] == 0.21
+
+
+def test_a_palette_beside_clevrs_scenes_is_sent_to_another_folder_at_once(
+    clevr: MadeClevr, tmp_path: Path, make: Make
+) -> None:
+    out = tmp_path / "out"
+    make(out, **asked(clevr))
+    whole = tree(out)
+    for given in (None, clevr.root):
+        with pytest.raises(ConfigError, match=r"-d8\": its pools .* choose another --out, without --clevr$"):
+            make(out, **{**asked(clevr, hops=("cyan_cylinder-d8",)), "clevr": given})
+    assert tree(out) == whole
+    make(tmp_path / "other", hops=("cyan_cylinder-d8",), splits=("train",), render=False)
+
+
+def test_a_folder_begun_by_another_run_at_another_share_is_not_mixed(
+    clevr: MadeClevr, tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+
+    def begun_meanwhile(resolved: Resolved) -> None:
+        monkeypatch.undo()
+        make(out, **asked(clevr))
+
+    monkeypatch.setattr(run, "try_each_split", begun_meanwhile)
+    with pytest.raises(DatasetError, match=r"made with --clevr-share 0\.3, not 0\.21"):
+        make(out, **asked(clevr, clevr_share=None))
 
 
 def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(

@@ -5,6 +5,7 @@ Only the train split is opened: nothing of val or test can come in, and a file o
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from PIL import Image
 
 from clevrhope._core import World
 from clevrhope.atomic import write_whole
-from clevrhope.config import Config
+from clevrhope.config import CLEVR_SHARE, Config
 from clevrhope.dataset.clevr_folder import pictures_folder, scenes_file
 from clevrhope.dataset.images_h5 import Picture
 from clevrhope.dataset.manifest import BindingError, Manifest
@@ -47,22 +48,41 @@ def constraints(config: Config) -> Mapping[str, Any]:
     return {**config.world, "directions": "clevr"}
 
 
-def open_clevr(config: Config, world: World, hops: Sequence[Hop], *, pictures: bool) -> World | None:
+def with_share(config: Config, existing: Manifest | None) -> Config:
+    """The configuration with the share of CLEVR's scenes that it leaves open: the folder's, if it has one."""
+    if config.clevr is None or config.clevr_share is not None:
+        return config
+    there = (existing.world.get("clevr") if existing else None) or {}
+    return replace(config, clevr_share=there.get("share", CLEVR_SHARE))
+
+
+def check_palettes(config: Config, existing: Manifest | None, hops: Sequence[Hop], out: Path) -> None:
+    """Passes unless CLEVR's scenes, the folder's or asked for, would be beside a sub-dataset with a palette.
+
+    Raises:
+        ConfigError: they would; its pools cannot hold them.
+    """
+    there = existing is not None and "clevr" in existing.world
+    limited = next((hop.name for hop in hops if hop.palette), None)
+    if limited is None or not (there or config.clevr):
+        return
+    reason = f'HOP "{limited}": its pools have a palette, and CLEVR\'s scenes have all combinations of values'
+    if there:
+        raise ConfigError(f"{reason}; {out} has some of them: choose another --out, without --clevr")
+    raise ConfigError(
+        f"{reason}; leave --clevr out, or make the sub-datasets without palette in another --out"
+    )
+
+
+def open_clevr(config: Config, world: World, *, pictures: bool) -> World | None:
     """The world of the pool `train` with CLEVR's scenes; None without a CLEVR folder.
 
     Raises:
-        ConfigError: a sub-dataset with a palette, whose pools cannot hold them.
         DatasetError: no CLEVR folder, no train scenes in it, or, where they are asked for, no train pictures.
         SceneError: scenes that are not those of CLEVR's train split; names the first.
     """
     if config.clevr is None:
         return None
-    limited = next((hop.name for hop in hops if hop.palette), None)
-    if limited is not None:
-        raise ConfigError(
-            f'HOP "{limited}": its pools have a palette, and CLEVR\'s scenes have all combinations of '
-            "values; leave --clevr out, or the palette"
-        )
     folder, file = config.clevr, scenes_file(config.clevr, SPLIT)
     if not folder.is_dir():
         raise DatasetError(f"{folder}: no such folder; expected a CLEVR_v1.0 folder (--clevr)")
@@ -75,7 +95,7 @@ def open_clevr(config: Config, world: World, hops: Sequence[Hop], *, pictures: b
         raise DatasetError(
             f"{folder}: {shown.relative_to(folder)} is missing; with --no-render scenes are enough"
         )
-    return world.with_clevr(file, share=config.clevr_share)
+    return world.with_clevr(file, share=config.clevr_share or CLEVR_SHARE)
 
 
 def binding(config: Config, clevr: World | None) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from clevrhope.build.clevr import binding, check_same, open_clevr
+from clevrhope.build.clevr import binding, check_palettes, check_same, open_clevr, with_share
 from clevrhope.build.engine import Engine, Templates, World, open_templates, open_world, template_files
 from clevrhope.build.limits import Limits, folder_palettes, limited_hops, second_palette, with_diversity
 from clevrhope.build.minimal import n_places
@@ -142,8 +142,10 @@ def resolve(request: Request, *, clevr: World | None = None) -> Resolved:
     existing = read_manifest(layout.manifest)
     if existing is None:
         _check_empty(request.out)
-    clevr = clevr or open_clevr(config, world, hops, pictures=request.render)
-    manifest = _bound(request, existing, world, templates, binding(config, clevr))
+    config = with_share(config, existing)
+    check_palettes(config, existing, hops, request.out)
+    clevr = clevr or open_clevr(config, world, pictures=request.render)
+    manifest = _bound(replace(request, config=config), existing, world, templates, binding(config, clevr))
     config = replace(config, images=_union(config.images, manifest.config.get("images")))
     palettes = folder_palettes(hops, request.limits, manifest, world)
     hops = tuple(with_diversity(hop, palettes) for hop in hops)

@@ -81,7 +81,7 @@ def build(
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
         stack.enter_context(locked(request.out))
         # Another run may have changed the folder before this one held it.
-        again = resolve(request, clevr=resolved.engine.clevr)
+        again = resolve(same_share(request, resolved), clevr=resolved.engine.clevr)
         resolved.engine.palettes.update(again.engine.palettes)
         resolved = replace(again, engine=resolved.engine)
         sweep(request.out)
@@ -113,6 +113,14 @@ def build(
         seconds=monotonic() - began,
         contact_sheet=resolved.layout.contact_sheet,
     )
+
+
+def same_share(request: Request, resolved: Resolved) -> Request:
+    """A request that asks for the share of CLEVR's scenes that its first look found.
+
+    Those were read at that share. So a folder that another run began with its own is an error, not a mixture.
+    """
+    return replace(request, config=replace(request.config, clevr_share=resolved.config.clevr_share))
 
 
 def check_whole(resolved: Resolved) -> None:

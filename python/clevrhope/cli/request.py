@@ -162,7 +162,8 @@ def dataset_options(command: _Command) -> _Command:
             "--clevr-share",
             type=float,
             metavar="X",
-            help="The part of the train pool that is CLEVR's, above 0, up to 1.  [default: 0.21]",
+            help="The part of the train pool that is CLEVR's, above 0, up to 1.  "
+            "[default: the folder's own; of a new one 0.21]",
         ),
         click.option("--quiet", is_flag=True, help="Say nothing but errors."),
         click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words."),
