@@ -91,6 +91,10 @@ class SplitArrays:
             raise DatasetError(
                 f"{path}: no question file of a dataset ({error}); remove it and run its build again"
             ) from error
+        n_rows = {name: len(each) for name, each in (*self.columns.items(), *self._wide.items())}
+        for name, n in n_rows.items():
+            if n != n_rows["questions"]:
+                raise DatasetError(f"{path}: {name} has {n} rows, questions {n_rows['questions']}")
         self.used: npt.NDArray[np.int32] = np.unique(self.columns["image_idxs"])
         """Indices of the pictures that the split uses, each once, sorted."""
 
