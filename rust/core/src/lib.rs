@@ -8,6 +8,7 @@ pub mod chunk;
 pub mod error;
 pub mod program;
 pub mod question;
+pub mod render;
 pub mod rng;
 pub mod scene;
 pub mod split;

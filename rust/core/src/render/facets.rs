@@ -1,0 +1,220 @@
+//! A point on an icosphere in, the normal of the flat facet there out.
+//!
+//! The mesh is Blender's icosphere with Catmull-Clark steps, built here once; to find a facet the
+//! point is taken back along its radius to a face of the icosahedron, which the subdivision cut
+//! into a regular grid.
+
+use super::vector::V3;
+use crate::scene::geometry::{Vec3 as P, cross, dot, normalize};
+use std::collections::BTreeMap;
+
+/// Facets of an icosphere of one Catmull-Clark step.
+#[derive(Clone, Debug)]
+pub struct Facets {
+    /// Mean radius of the mesh.
+    pub radius: f32,
+    /// Pieces along an edge of the icosahedron.
+    pieces: usize,
+    /// Of each face of the icosahedron: rows that give the weights of its corners in a direction.
+    weights: Vec<[V3; 3]>,
+    /// Directions of the faces' middles.
+    middles: Vec<V3>,
+    /// By face, row, column, half and which of the six triangles about the piece's middle.
+    normals: Vec<V3>,
+}
+
+impl Facets {
+    /// Errors, in a sentence's end, for numbers that this renderer does not know.
+    pub fn new(subdivisions: u32, catmull_clark_steps: u32) -> Result<Self, String> {
+        if catmull_clark_steps != 1 || !(1..=7).contains(&subdivisions) {
+            return Err(format!(
+                "the native renderer knows icospheres of 1 to 7 subdivisions and one Catmull-Clark step, not {subdivisions} and {catmull_clark_steps}"
+            ));
+        }
+        let n = 1_usize << (subdivisions - 1);
+        let (corners, faces) = icosahedron();
+        let mut mesh = Mesh::default();
+        // Small triangles by face and place: upright ones at (i, j), upside down ones beside them.
+        let mut triangles = vec![[0_usize; 3]; faces.len() * n * n * 2];
+        for (number, face) in faces.iter().enumerate() {
+            let at = |i: usize, j: usize| -> P {
+                let (a, b, c) = ((n - i - j) as f64, i as f64, j as f64);
+                let p: P = std::array::from_fn(|k| a * corners[face[0]][k] + b * corners[face[1]][k] + c * corners[face[2]][k]);
+                normalize(p)
+            };
+            for i in 0..n {
+                for j in 0..n - i {
+                    let slot = ((number * n + i) * n + j) * 2;
+                    triangles[slot] = [mesh.vertex(at(i, j)), mesh.vertex(at(i + 1, j)), mesh.vertex(at(i, j + 1))];
+                    if i + j + 1 < n {
+                        triangles[slot + 1] =
+                            [mesh.vertex(at(i + 1, j + 1)), mesh.vertex(at(i, j + 1)), mesh.vertex(at(i + 1, j))];
+                    }
+                }
+            }
+        }
+        let smooth = mesh.smoothed(&triangles);
+        let weights = faces.iter().map(|face| inverse(face.map(|corner| corners[corner]))).collect();
+        let middles = faces
+            .iter()
+            .map(|face| {
+                V3::from_f64(std::array::from_fn(|k| face.iter().map(|&corner| corners[corner][k]).sum::<f64>())).unit()
+            })
+            .collect();
+        let normals = smooth.normals(&triangles);
+        Ok(Self { radius: smooth.mean_radius as f32, pieces: n, weights, middles, normals })
+    }
+
+    /// The normal of the facet in the direction of `p`.
+    pub fn normal(&self, p: V3) -> V3 {
+        let mut face = 0;
+        let mut most = f32::MIN;
+        for (number, middle) in self.middles.iter().enumerate() {
+            let along = middle.dot(p);
+            if along > most {
+                (face, most) = (number, along);
+            }
+        }
+        let [wa, wb, wc] = &self.weights[face];
+        let (a, b, c) = (wa.dot(p).max(0.0), wb.dot(p).max(0.0), wc.dot(p).max(0.0));
+        let n = self.pieces;
+        let scale = n as f32 / (a + b + c);
+        let (b, c) = (b * scale, c * scale);
+        let (mut i, mut j) = ((b as usize).min(n - 1), (c as usize).min(n - 1));
+        if i + j >= n {
+            if i > 0 { i = n - 1 - j } else { j = n - 1 - i }
+        }
+        let (u, v) = (b - i as f32, c - j as f32);
+        let (half, weights) =
+            if u + v <= 1.0 || i + j + 1 >= n { (0, [1.0 - u - v, u, v]) } else { (1, [u + v - 1.0, 1.0 - u, 1.0 - v]) };
+        // Corner with the largest weight, and on which side of the line from it to the middle.
+        let largest = if weights[0] >= weights[1] && weights[0] >= weights[2] {
+            0
+        } else if weights[1] >= weights[2] {
+            1
+        } else {
+            2
+        };
+        let side = usize::from(weights[(largest + 2) % 3] > weights[(largest + 1) % 3]);
+        self.normals[((((face * n + i) * n + j) * 2 + half) * 3 + largest) * 2 + side]
+    }
+}
+
+/// Blender's: a vertex at each pole, the lower ring turned by -36 degrees.
+fn icosahedron() -> (Vec<P>, Vec<[usize; 3]>) {
+    let z = 1.0 / 5.0_f64.sqrt();
+    let ring = |degrees: [f64; 5], z_ring: f64| {
+        degrees.map(|angle| {
+            let (sin, cos) = libm::sincos(angle.to_radians());
+            [2.0 * z * cos, 2.0 * z * sin, z_ring]
+        })
+    };
+    let mut corners = vec![[0.0, 0.0, -1.0]];
+    corners.extend(ring([-36.0, -108.0, 180.0, 108.0, 36.0], -z));
+    corners.extend(ring([-72.0, -144.0, 144.0, 72.0, 0.0], z));
+    corners.push([0.0, 0.0, 1.0]);
+    let mut faces = Vec::with_capacity(20);
+    for i in 0..5 {
+        let (low, next_low) = (1 + i, 1 + (i + 1) % 5);
+        let (high, next_high) = (6 + i, 6 + (i + 1) % 5);
+        faces.extend([[0, low, next_low], [low, high, next_low], [high, next_high, next_low], [high, 11, next_high]]);
+    }
+    (corners, faces)
+}
+
+/// Rows of the inverse of the matrix whose columns are the corners.
+fn inverse(corners: [P; 3]) -> [V3; 3] {
+    let [a, b, c] = corners;
+    let bc = cross(b, c);
+    let volume = dot(a, bc);
+    [bc, cross(c, a), cross(a, b)].map(|row| V3::from_f64(row.map(|x| x / volume)))
+}
+
+#[derive(Default)]
+struct Mesh {
+    vertices: Vec<P>,
+    numbers: BTreeMap<[i64; 3], usize>,
+}
+
+/// A mesh after its Catmull-Clark step.
+struct Smooth {
+    mean_radius: f64,
+    vertices: Vec<P>,
+    edges: BTreeMap<[usize; 2], P>,
+    /// Of each triangle.
+    middles: Vec<P>,
+}
+
+impl Smooth {
+    /// Normals of the two halves of each of the three quads that a triangle became.
+    fn normals(&self, triangles: &[[usize; 3]]) -> Vec<V3> {
+        let mut normals = Vec::with_capacity(triangles.len() * 6);
+        for (triangle, &middle) in triangles.iter().zip(&self.middles) {
+            for k in 0..3 {
+                let (corner, next, previous) = (triangle[k], triangle[(k + 1) % 3], triangle[(k + 2) % 3]);
+                let edge = |to: usize| self.edges.get(&[corner.min(to), corner.max(to)]).copied().unwrap_or_default();
+                let at = self.vertices[corner];
+                normals.push(facing(at, edge(next), middle));
+                normals.push(facing(at, middle, edge(previous)));
+            }
+        }
+        normals
+    }
+}
+
+/// The normal of a triangle that is seen counter-clockwise.
+fn facing(a: P, b: P, c: P) -> V3 {
+    let side = |p: P| -> P { std::array::from_fn(|k| p[k] - a[k]) };
+    let normal = cross(side(b), side(c));
+    let length = dot(normal, normal).sqrt();
+    V3::from_f64(normal.map(|x| if length > 0.0 { x / length } else { 0.0 }))
+}
+
+impl Mesh {
+    fn vertex(&mut self, p: P) -> usize {
+        *self.numbers.entry(p.map(|x| (x * 1e7).round() as i64)).or_insert_with(|| {
+            self.vertices.push(p);
+            self.vertices.len() - 1
+        })
+    }
+
+    /// Catmull and Clark 1978 on triangles: where vertices move and edges' points are.
+    fn smoothed(&self, triangles: &[[usize; 3]]) -> Smooth {
+        let add = |a: &mut P, b: P, scale: f64| (0..3).for_each(|k| a[k] += scale * b[k]);
+        let n = self.vertices.len();
+        let (mut valence, mut around, mut beside) = (vec![0.0; n], vec![[0.0; 3]; n], vec![[0.0; 3]; n]);
+        let mut edges: BTreeMap<[usize; 2], P> = BTreeMap::new();
+        for triangle in triangles.iter().filter(|t| t[0] != t[1]) {
+            let middle = self.middle(triangle);
+            for k in 0..3 {
+                let (from, to) = (triangle[k], triangle[(k + 1) % 3]);
+                valence[from] += 1.0;
+                add(&mut around[from], middle, 1.0);
+                // Each edge is passed once in each direction.
+                let half = std::array::from_fn(|i| 0.5 * (self.vertices[from][i] + self.vertices[to][i]));
+                add(&mut beside[from], half, 1.0);
+                let edge = edges.entry([from.min(to), from.max(to)]).or_insert([0.0; 3]);
+                add(edge, middle, 0.25);
+                add(edge, half, 0.25);
+            }
+        }
+        let vertices: Vec<P> = (0..n)
+            .map(|i| {
+                let valence: f64 = valence[i];
+                std::array::from_fn(|k| {
+                    (around[i][k] / valence + 2.0 * beside[i][k] / valence + (valence - 3.0) * self.vertices[i][k])
+                        / valence
+                })
+            })
+            .collect();
+        let radius = |p: &P| dot(*p, *p).sqrt();
+        let middles: Vec<P> = triangles.iter().map(|triangle| self.middle(triangle)).collect();
+        let count = vertices.len() + edges.len();
+        let sum: f64 = vertices.iter().chain(edges.values()).map(radius).sum();
+        Smooth { mean_radius: sum / count as f64, vertices, edges, middles }
+    }
+
+    fn middle(&self, triangle: &[usize; 3]) -> P {
+        std::array::from_fn(|k| triangle.iter().map(|&v| self.vertices[v][k]).sum::<f64>() / 3.0)
+    }
+}

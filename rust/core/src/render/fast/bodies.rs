@@ -1,0 +1,129 @@
+//! Rays in, the bodies that they meet out: bounding spheres of all bodies at once, then shapes one by one.
+
+use crate::render::stage::{Body, Stage};
+use crate::render::vector::V3;
+
+const LANES: usize = 8;
+
+/// Bounding spheres, eight side by side.
+#[derive(Clone, Debug, Default)]
+struct Spheres {
+    x: [f32; LANES],
+    y: [f32; LANES],
+    z: [f32; LANES],
+    radius: [f32; LANES],
+}
+
+/// The bodies of a stage.
+pub struct Bodies<'a> {
+    pub list: &'a [Body<'a>],
+    spheres: Vec<Spheres>,
+}
+
+/// Which body a ray leaves from, if any: it is convex and does not stand in its own way.
+pub const NOBODY: usize = usize::MAX;
+
+impl<'a> Bodies<'a> {
+    pub fn new(stage: &'a Stage<'_>) -> Self {
+        let spheres = stage
+            .bodies
+            .chunks(LANES)
+            .map(|bodies| {
+                let mut spheres = Spheres { radius: [-1.0; LANES], ..Spheres::default() };
+                for (lane, body) in bodies.iter().enumerate() {
+                    (spheres.x[lane], spheres.y[lane]) = (body.location.x, body.location.y);
+                    (spheres.z[lane], spheres.radius[lane]) = (body.location.z, body.bound);
+                }
+                spheres
+            })
+            .collect();
+        Self { list: &stage.bodies, spheres }
+    }
+
+    /// The nearest body that a ray meets within `distance`, and where.
+    #[inline(always)]
+    pub fn nearest(&self, origin: V3, direction: V3, distance: f32, leaving: usize) -> Option<(f32, usize)> {
+        let mut best = (distance, NOBODY);
+        for (chunk, spheres) in self.spheres.iter().enumerate() {
+            let mut met = spheres.met(origin, direction, best.0);
+            while met != 0 {
+                let number = chunk * LANES + met.trailing_zeros() as usize;
+                met &= met - 1;
+                if number != leaving
+                    && let Some(t) = self.list[number].hit_within(origin, direction)
+                    && t < best.0
+                {
+                    best = (t, number);
+                }
+            }
+        }
+        (best.1 != NOBODY).then_some(best)
+    }
+
+    /// Whether a body stands between a point and what is `distance` away.
+    #[inline(always)]
+    pub fn blocked(&self, origin: V3, direction: V3, distance: f32, leaving: usize) -> bool {
+        for (chunk, spheres) in self.spheres.iter().enumerate() {
+            let mut met = spheres.met(origin, direction, distance);
+            while met != 0 {
+                let number = chunk * LANES + met.trailing_zeros() as usize;
+                met &= met - 1;
+                if number != leaving && self.list[number].hit_within(origin, direction).is_some_and(|t| t < distance) {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    /// Bodies that may stand in a shaft from a point to a disc: bits by number, for up to 64 bodies.
+    #[inline(always)]
+    pub fn in_shaft(&self, origin: V3, toward: V3, distance: f32, spread: f32) -> u64 {
+        let mut bits = 0;
+        for (chunk, s) in self.spheres.iter().enumerate() {
+            let mut met = 0_u32;
+            for lane in 0..LANES {
+                let (x, y, z) = (s.x[lane] - origin.x, s.y[lane] - origin.y, s.z[lane] - origin.z);
+                let along = x * toward.x + y * toward.y + z * toward.z;
+                let aside2 = x * x + y * y + z * z - along * along;
+                let reach = s.radius[lane] + along.clamp(0.0, distance) * spread;
+                let radius = s.radius[lane];
+                let inside =
+                    (aside2 < reach * reach) & (along > -radius) & (along - radius < distance) & (radius > 0.0);
+                met |= u32::from(inside) << lane;
+            }
+            bits |= u64::from(met) << (chunk * LANES);
+        }
+        bits
+    }
+
+    /// As `blocked`, by these bodies alone.
+    #[inline(always)]
+    pub fn blocked_by(&self, mut bits: u64, origin: V3, direction: V3, distance: f32) -> bool {
+        while bits != 0 {
+            let number = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            if self.list[number].hit(origin, direction).is_some_and(|t| t < distance) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+impl Spheres {
+    /// Which spheres a ray meets within `distance`, as bits.
+    #[inline(always)]
+    fn met(&self, origin: V3, direction: V3, distance: f32) -> u32 {
+        let mut bits = 0_u32;
+        for lane in 0..LANES {
+            let (x, y, z) = (self.x[lane] - origin.x, self.y[lane] - origin.y, self.z[lane] - origin.z);
+            let along = x * direction.x + y * direction.y + z * direction.z;
+            let aside2 = x * x + y * y + z * z - along * along;
+            let radius = self.radius[lane];
+            let inside = (aside2 < radius * radius) & (along > -radius) & (along - radius < distance) & (radius > 0.0);
+            bits |= u32::from(inside) << lane;
+        }
+        bits
+    }
+}

@@ -1,0 +1,46 @@
+//! The same pictures quickly: what Cycles makes of this world, with each kind of light found in its own way.
+//!
+//! `far` is the empty ground, `near` a map of the ground around the bodies; `shade` follows rays
+//! that leave bodies, `picture` shoots those of the camera.
+
+pub mod bodies;
+pub mod far;
+pub mod near;
+pub mod numbers;
+pub mod picture;
+pub mod shade;
+
+use super::stage::Stage;
+use bodies::Bodies;
+use far::Patches;
+use near::{Near, NearEffort};
+use picture::PixelEffort;
+use shade::Room;
+
+/// How much is spent on a picture.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    pub near: NearEffort,
+    pub pixels: PixelEffort,
+}
+
+impl Effort {
+    pub const STANDARD: Self = Self {
+        near: NearEffort { side: 128, rays: 32, shadow_rays: 4 },
+        pixels: PixelEffort { samples: 8, shadow_rays: [4, 16], window: 3 },
+    };
+}
+
+/// A picture as bytes, rows from the top, RGB.
+pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
+    let mut room = Room {
+        bodies: Bodies::new(stage),
+        sheet: stage.ground,
+        lights: &stage.lights,
+        far: patches.lit(stage.ground, &stage.lights),
+        near: Near::empty(),
+        blur_glossy: stage.blur_glossy,
+    };
+    room.near = Near::new(&room, effort.near);
+    picture::picture(&room, &stage.camera, effort.pixels)
+}

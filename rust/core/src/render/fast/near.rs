@@ -1,0 +1,164 @@
+//! Bodies and lights in, a map of the ground around the bodies out: what rays that come from bodies see there.
+
+use super::bodies::NOBODY;
+use super::numbers::Numbers;
+use super::shade::Room;
+use crate::render::material::frame;
+use crate::render::vector::{V3, v3};
+use rayon::prelude::*;
+use std::f32::consts::PI;
+
+/// How far the map reaches beyond the bodies' bounding spheres.
+const MARGIN: f32 = 2.2;
+
+/// How finely the map is made.
+#[derive(Clone, Copy, Debug)]
+pub struct NearEffort {
+    /// Points along each side; the indirect light has half as many.
+    pub side: usize,
+    /// Rays of a point for light by way of bodies; a power of two.
+    pub rays: u32,
+    /// Shadow rays of a point to each light; a power of two.
+    pub shadow_rays: u32,
+}
+
+/// Radiance of the ground, and the light that reaches it indirectly, over a square of the world's x and y.
+pub struct Near {
+    start: [f32; 2],
+    per_unit: f32,
+    side: usize,
+    radiance: Vec<V3>,
+    /// 0 under a body.
+    valid: Vec<f32>,
+    coarse: usize,
+    indirect: Vec<V3>,
+    coarse_valid: Vec<f32>,
+}
+
+impl Near {
+    /// A map of nothing, for a stage without bodies.
+    pub fn empty() -> Self {
+        Self {
+            start: [0.0; 2],
+            per_unit: 0.0,
+            side: 0,
+            radiance: Vec::new(),
+            valid: Vec::new(),
+            coarse: 0,
+            indirect: Vec::new(),
+            coarse_valid: Vec::new(),
+        }
+    }
+
+    /// `room` has everything but this map.
+    pub fn new(room: &Room<'_>, effort: NearEffort) -> Self {
+        let bodies = room.bodies.list;
+        if bodies.is_empty() {
+            return Self::empty();
+        }
+        let low = |axis: usize| bodies.iter().map(|b| b.location[axis] - b.bound - MARGIN).fold(f32::MAX, f32::min);
+        let high = |axis: usize| bodies.iter().map(|b| b.location[axis] + b.bound + MARGIN).fold(f32::MIN, f32::max);
+        let start = [low(0), low(1)];
+        let length = (high(0) - start[0]).max(high(1) - start[1]);
+        let mut near = Self { start, ..Self::empty() };
+        // Light by way of bodies first, on every second point.
+        let coarse = effort.side / 2;
+        let unit = (coarse - 1) as f32 / length;
+        let (indirect, coarse_valid) = (0..coarse * coarse)
+            .into_par_iter()
+            .with_min_len(32)
+            .map(|i| {
+                let (column, row) = (i / coarse, i % coarse);
+                let (point, normal) = room.ground_at(start[0] + column as f32 / unit, start[1] + row as f32 / unit);
+                let free = !bodies.iter().any(|body| body.contains(point));
+                let light = if free { gather(room, point, normal, column, row, effort.rays) } else { V3::ZERO };
+                (light, f32::from(u8::from(free)))
+            })
+            .unzip();
+        near.coarse = coarse;
+        near.indirect = indirect;
+        near.coarse_valid = coarse_valid;
+        near.per_unit = unit;
+        let side = effort.side;
+        let per_unit = (side - 1) as f32 / length;
+        let (radiance, valid) = (0..side * side)
+            .into_par_iter()
+            .with_min_len(64)
+            .map(|i| {
+                let (column, row) = (i / side, i % side);
+                let (x, y) = (start[0] + column as f32 / per_unit, start[1] + row as f32 / per_unit);
+                let (point, normal) = room.ground_at(x, y);
+                if bodies.iter().any(|body| body.contains(point)) {
+                    return (V3::ZERO, 0.0);
+                }
+                let numbers = Numbers::new(column as u32, row as u32, 0, effort.shadow_rays);
+                let direct = room.ground_direct(point, normal, &numbers, effort.shadow_rays, effort.shadow_rays);
+                let own = near.indirect(x, y).unwrap_or_else(|| room.far.indirect(room.sheet.to_local(point)));
+                ((direct + own).times(room.sheet.color) * (1.0 / PI), 1.0)
+            })
+            .unzip();
+        near.side = side;
+        near.radiance = radiance;
+        near.valid = valid;
+        near
+    }
+
+    /// Light that reaches the ground by way of bodies and the rest of the ground; None beyond the map.
+    #[inline(always)]
+    pub fn indirect(&self, x: f32, y: f32) -> Option<V3> {
+        self.blend(&self.indirect, &self.coarse_valid, self.coarse, self.per_unit, x, y)
+    }
+
+    /// The ground's radiance; None beyond the map.
+    #[inline(always)]
+    pub fn radiance(&self, x: f32, y: f32) -> Option<V3> {
+        let per_unit = self.per_unit * (self.side as f32 - 1.0) / (self.coarse as f32 - 1.0);
+        self.blend(&self.radiance, &self.valid, self.side, per_unit, x, y)
+    }
+
+    #[inline(always)]
+    fn blend(&self, table: &[V3], valid: &[f32], side: usize, per_unit: f32, x: f32, y: f32) -> Option<V3> {
+        let (x, y) = ((x - self.start[0]) * per_unit, (y - self.start[1]) * per_unit);
+        let most = side as f32 - 1.001;
+        if !(x >= 0.0 && y >= 0.0 && x < most && y < most) {
+            return None;
+        }
+        let (column, row) = (x as usize, y as usize);
+        let (u, v) = (x - column as f32, y - row as f32);
+        let first = column * side + row;
+        let second = first + side;
+        let a = (1.0 - u) * (1.0 - v) * valid[first];
+        let b = (1.0 - u) * v * valid[first + 1];
+        let c = u * (1.0 - v) * valid[second];
+        let d = u * v * valid[second + 1];
+        let sum = table[first] * a + table[first + 1] * b + table[second] * c + table[second + 1] * d;
+        let total = a + b + c + d;
+        Some(if total > 1e-4 { sum / total } else { V3::ZERO })
+    }
+}
+
+/// Light at a place of the ground by way of bodies, and of the sheet where no body hides it.
+fn gather(room: &Room<'_>, point: V3, normal: V3, column: usize, row: usize, rays: u32) -> V3 {
+    let own = room.far.indirect(room.sheet.to_local(point));
+    let (t, b) = frame(normal);
+    let mut sum = V3::ZERO;
+    for ray in 0..rays {
+        let numbers = Numbers::new(column as u32, row as u32, ray, rays);
+        let u = numbers.pair(0);
+        let r = u[0].sqrt();
+        let (sin, cos) = (std::f32::consts::TAU * u[1]).sin_cos();
+        let up = (1.0 - u[0]).max(0.0).sqrt();
+        let direction = t * (r * cos) + b * (r * sin) + normal * up;
+        let origin = point + v3(0.0, 0.0, 1e-4);
+        if let Some((distance, number)) = room.bodies.nearest(origin, direction, f32::INFINITY, NOBODY) {
+            // What the body shows, instead of the sheet behind it.
+            let density = up / PI;
+            let shown = room.body_radiance(origin, direction, distance, number, density, 1, &numbers);
+            let hidden = room.sheet.hit(origin, direction).map_or(V3::ZERO, |(t, _)| {
+                room.far.radiance(room.sheet.to_local(origin + direction * t))
+            });
+            sum += shown - hidden;
+        }
+    }
+    own + sum * (PI / rays as f32)
+}

@@ -1,0 +1,201 @@
+//! A ray that leaves a surface in, the light that comes along it out: the room as later bounces see it.
+
+use super::bodies::Bodies;
+use super::far::Far;
+use super::near::Near;
+use super::numbers::Numbers;
+use crate::render::light::Light;
+use crate::render::material::Lobes;
+use crate::render::sheet::Sheet;
+use crate::render::vector::{V3, v3};
+use std::f32::consts::FRAC_1_PI;
+
+/// Rays start this far off the surface that they leave.
+pub const OFFSET: f32 = 1e-4;
+/// Lobes narrower than this are sharp: they are looked into with rays of their own.
+pub const SHARP_ALPHA: f32 = 0.05;
+/// How many bodies a ray is followed over before what is left is guessed.
+const DEEPEST: u32 = 2;
+
+/// Everything that throws light.
+pub struct Room<'a> {
+    pub bodies: Bodies<'a>,
+    pub sheet: &'a Sheet,
+    pub lights: &'a [Light],
+    pub far: Far,
+    pub near: Near,
+    pub blur_glossy: f32,
+}
+
+/// Dimensions of a sample's numbers that a bounce may use.
+const PER_BOUNCE: u32 = 16;
+
+impl Room<'_> {
+    /// The ground over a place of the world's x and y: the point and its normal.
+    #[inline]
+    pub fn ground_at(&self, x: f32, y: f32) -> (V3, V3) {
+        let local = self.sheet.to_local(v3(x, y, 0.0));
+        let (height, normal) = self.sheet.at(local.x);
+        (v3(x, y, self.sheet.to_world(v3(local.x, local.y, height)).z), normal)
+    }
+
+    /// Light from the lamps at a place of the ground, shadows included (irradiance).
+    ///
+    /// Starts with `few` shadow rays to each light that a body may hide, and goes on to `most` where they disagree.
+    #[inline]
+    pub fn ground_direct(&self, point: V3, normal: V3, numbers: &Numbers, few: u32, most: u32) -> V3 {
+        let mut sum = V3::ZERO;
+        let origin = point + normal * OFFSET;
+        for (number, light) in self.lights.iter().enumerate() {
+            let full = light.irradiance(point, normal);
+            let (toward, distance, spread) = light.middle(point);
+            let suspects = self.bodies.in_shaft(origin, toward, distance, spread);
+            if suspects == 0 {
+                sum += full;
+                continue;
+            }
+            let (mut clear, mut cast) = (0, 0);
+            while cast < most && (cast < few || (clear != 0 && clear != cast)) {
+                let u = numbers.later(cast).pair(100 + number as u32);
+                if let Some(sample) = light.sample(origin, u) {
+                    clear += u32::from(!self.bodies.blocked_by(suspects, origin, sample.direction, sample.distance));
+                }
+                cast += 1;
+            }
+            sum += full * (clear as f32 / cast as f32);
+        }
+        sum
+    }
+
+    /// Light along a ray that leaves body `leaving`.
+    ///
+    /// `density` is the least with which the ray and those before it were sampled; `bounce` counts the bodies
+    /// so far. `sharp` asks for shadows on the ground as they are, not as the map has them.
+    #[inline]
+    pub fn radiance(
+        &self,
+        origin: V3,
+        direction: V3,
+        leaving: usize,
+        density: f32,
+        bounce: u32,
+        sharp: bool,
+        numbers: &Numbers,
+    ) -> (V3, f32) {
+        if let Some((distance, number)) = self.bodies.nearest(origin, direction, f32::INFINITY, leaving) {
+            return (self.body_radiance(origin, direction, distance, number, density, bounce, numbers), distance);
+        }
+        let Some((t, normal)) = self.sheet.hit(origin, direction) else { return (V3::ZERO, f32::INFINITY) };
+        (self.ground_radiance(origin + direction * t, normal, bounce, sharp, numbers), t)
+    }
+
+    #[inline]
+    fn ground_radiance(&self, point: V3, normal: V3, bounce: u32, sharp: bool, numbers: &Numbers) -> V3 {
+        if sharp && let Some(indirect) = self.near.indirect(point.x, point.y) {
+            let numbers = numbers.deeper(bounce * PER_BOUNCE);
+            let direct = self.ground_direct(point, normal, &numbers, 1, 1);
+            return (direct + indirect).times(self.sheet.color) * FRAC_1_PI;
+        }
+        self.near.radiance(point.x, point.y).unwrap_or_else(|| self.far.radiance(self.sheet.to_local(point)))
+    }
+
+    /// Light that a body throws back along a ray.
+    pub fn body_radiance(
+        &self,
+        origin: V3,
+        direction: V3,
+        distance: f32,
+        number: usize,
+        density: f32,
+        bounce: u32,
+        numbers: &Numbers,
+    ) -> V3 {
+        let body = &self.bodies.list[number];
+        let point = origin + direction * distance;
+        let v = -direction;
+        let normal = facing(body.normal(point), v);
+        let blurred = density / self.blur_glossy;
+        let least_alpha = if blurred < 1.0 { 0.5 * (1.0 - blurred).sqrt() } else { 0.0 };
+        let surface = body.surface(point, normal, least_alpha);
+        let lobes = body.shader.lobes(&surface, normal.dot(v));
+        let start = point + normal * OFFSET;
+        let deeper = numbers.deeper(bounce * PER_BOUNCE);
+        let mut light = self.lamps(&lobes, start, normal, v, number, &deeper);
+        if bounce >= DEEPEST {
+            return light + self.guess(&lobes, point, normal);
+        }
+        let glossy: f32 = lobes.iter().filter(|lobe| lobe.is_narrow()).map(|lobe| lobe.weight.mean()).sum();
+        if glossy == 0.0 {
+            return light + self.guess(&lobes, point, normal);
+        }
+        // One ray for all lobes of a metal.
+        let [u, again] = deeper.pair(8);
+        let chosen = lobes.choose(u);
+        let next = lobes[chosen].sample(normal, v, [again, deeper.one(9)]);
+        let (value, own) = lobes.evaluate(normal, v, next);
+        if own > 0.0 {
+            let density = density.min(own);
+            let (seen, distance) = self.radiance(start, next, number, density, bounce + 1, own > 20.0, numbers);
+            light += value.times(seen + self.lamps_met(start, next, distance, own)) / own;
+        }
+        light
+    }
+
+    /// Lamps that a ray meets within `distance`, weighed against their own sampling.
+    #[inline]
+    pub fn lamps_met(&self, origin: V3, direction: V3, distance: f32, density: f32) -> V3 {
+        let mut sum = V3::ZERO;
+        for lamp in self.lights {
+            if let Some((radiance, by_lamp)) = lamp.met(origin, direction, distance) {
+                sum += radiance * (density * density / (density * density + by_lamp * by_lamp));
+            }
+        }
+        sum
+    }
+
+    /// Light from the lamps by one place on each, weighed against rays of the lobes themselves.
+    #[inline]
+    pub fn lamps(&self, lobes: &Lobes, start: V3, normal: V3, v: V3, leaving: usize, numbers: &Numbers) -> V3 {
+        let mut sum = V3::ZERO;
+        let metal = lobes.iter().any(|lobe| lobe.is_narrow());
+        for (i, lamp) in self.lights.iter().enumerate() {
+            let Some(sample) = lamp.sample(start, numbers.pair(i as u32)) else { continue };
+            if normal.dot(sample.direction) <= 0.0 {
+                continue;
+            }
+            let (value, own) = lobes.evaluate(normal, v, sample.direction);
+            let share = if metal {
+                let (a, b) = (sample.density * sample.density, own * own);
+                a / (a + b)
+            } else {
+                1.0
+            };
+            if value.largest() > 0.0 && !self.bodies.blocked(start, sample.direction, sample.distance, leaving) {
+                sum += value.times(sample.radiance) * (share / sample.density);
+            }
+        }
+        sum
+    }
+
+    /// What a surface throws back of the light that is left, roughly: the ground's from below, the sheet's from above.
+    #[inline]
+    fn guess(&self, lobes: &Lobes, point: V3, normal: V3) -> V3 {
+        let (x, y) = (point.x + normal.x * point.z, point.y + normal.y * point.z);
+        let local = self.sheet.to_local(v3(x, y, 0.0));
+        let below = self.near.radiance(x, y).unwrap_or_else(|| self.far.radiance(local));
+        let above = self.far.indirect(local) * FRAC_1_PI;
+        let around = below * (0.5 * (1.0 - normal.z)) + above * (0.5 * (1.0 + normal.z));
+        let mut color = V3::ZERO;
+        for lobe in lobes.iter() {
+            color += lobe.weight;
+        }
+        color.times(around)
+    }
+}
+
+/// A normal turned so that the viewer sees its front: facets beside the outline may look away.
+#[inline(always)]
+pub fn facing(normal: V3, v: V3) -> V3 {
+    let cos = normal.dot(v);
+    if cos > 1e-3 { normal } else { (normal - v * (cos - 2e-3)).unit() }
+}

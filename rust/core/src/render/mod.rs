@@ -1,0 +1,16 @@
+//! Pictures without Blender: a look and placed objects in, the picture that Cycles makes of them out.
+//!
+//! Shapes, lights and materials say what is there; two renderers share them. `reference` traces
+//! paths plainly.
+
+pub mod facets;
+pub mod fast;
+pub mod film;
+pub mod light;
+pub mod material;
+pub mod reference;
+pub mod shader;
+pub mod shape;
+pub mod sheet;
+pub mod stage;
+pub mod vector;

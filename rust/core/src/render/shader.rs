@@ -1,0 +1,115 @@
+//! A material's shader graph as the look writes it in, the lobes of a surface out.
+
+use super::material::{Distribution, Kind, Lobe, Lobes, fresnel};
+use super::vector::V3;
+use serde::Deserialize;
+
+/// Nested nodes.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "node", rename_all = "snake_case")]
+pub enum Shader {
+    /// The second weighs `factor`, the first what is left.
+    Mix { factor: Factor, first: Box<Shader>, second: Box<Shader> },
+    Diffuse { color: Color, roughness: f32 },
+    Sheen { color: Color, sigma: f32 },
+    Glossy {
+        distribution: Microfacets,
+        color: Color,
+        roughness: f32,
+        #[serde(default)]
+        anisotropy: f32,
+    },
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Factor {
+    Constant(f32),
+    Fresnel { fresnel_ior: f32 },
+}
+
+/// Linear RGB, or "object": the colour of the object that wears the material.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum Color {
+    Of(Owner),
+    Rgb([f64; 3]),
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Owner {
+    Object,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Microfacets {
+    Beckmann,
+    Ggx,
+}
+
+/// What a surface's lobes depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct Surface {
+    /// Shading normal, length 1.
+    pub normal: V3,
+    /// Runs around the object's axis, along the surface; any length above 0.
+    pub tangent: V3,
+    /// Of the object, linear RGB.
+    pub color: V3,
+    /// Glossy lobes are no narrower than this.
+    pub least_alpha: f32,
+}
+
+impl Shader {
+    /// The lobes of a surface seen at `cos_v` to its normal.
+    #[inline]
+    pub fn lobes(&self, surface: &Surface, cos_v: f32) -> Lobes {
+        let mut lobes = Lobes::default();
+        self.weighted(surface, cos_v, 1.0, &mut lobes);
+        lobes
+    }
+
+    /// How many lobes there are.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Mix { first, second, .. } => first.count() + second.count(),
+            _ => 1,
+        }
+    }
+
+    fn weighted(&self, surface: &Surface, cos_v: f32, weight: f32, lobes: &mut Lobes) {
+        let mut add = |color: &Color, kind| {
+            let color = match color {
+                Color::Of(Owner::Object) => surface.color,
+                Color::Rgb(color) => V3::from_f64(*color),
+            };
+            lobes.push(Lobe { weight: color * weight, kind });
+        };
+        match self {
+            Self::Mix { factor, first, second } => {
+                let factor = match *factor {
+                    Factor::Constant(factor) => factor,
+                    Factor::Fresnel { fresnel_ior } => fresnel(cos_v, fresnel_ior),
+                };
+                first.weighted(surface, cos_v, weight * (1.0 - factor), lobes);
+                second.weighted(surface, cos_v, weight * factor, lobes);
+            }
+            Self::Diffuse { color, .. } => add(color, Kind::Diffuse),
+            Self::Sheen { color, sigma } => add(color, Kind::Sheen { sigma: *sigma }),
+            Self::Glossy { distribution, color, roughness, anisotropy } => {
+                let distribution = match distribution {
+                    Microfacets::Beckmann => Distribution::Beckmann,
+                    Microfacets::Ggx => Distribution::Ggx,
+                };
+                let alpha = roughness * roughness;
+                let y = surface.normal.cross(surface.tangent).unit();
+                let x = y.cross(surface.normal);
+                let alpha_x = (alpha * (1.0 - anisotropy)).max(surface.least_alpha);
+                let alpha_y = (alpha / (1.0 - anisotropy)).max(surface.least_alpha);
+                add(color, Kind::Glossy { distribution, alpha_x, alpha_y, x, y });
+            }
+        }
+    }
+}

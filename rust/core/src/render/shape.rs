@@ -1,0 +1,273 @@
+//! A shape of the look in, where rays meet it and how it is turned there out; unit size, about the origin.
+//!
+//! Spheres and cylinders are flat shaded in CLEVR, and their facets show in metal: a hit's normal
+//! is that of the facet which Blender's mesh has there.
+
+use super::facets::Facets;
+use super::vector::{V3, v3};
+use serde::Deserialize;
+
+/// A shape as the look describes it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ShapeSpec {
+    Icosphere { subdivisions: u32, catmull_clark_steps: u32 },
+    Revolved { segments: u32, profile_radius_z: Vec<[f64; 2]> },
+    RoundedCube { edge_profile: Vec<[f64; 2]>, edge_exponent: f64 },
+}
+
+/// A shape, ready for rays.
+#[derive(Clone, Debug)]
+pub enum Shape {
+    Sphere(Facets),
+    Revolved(Revolved),
+    Cube(Cube),
+}
+
+/// Conical facets about the z axis, from the top down.
+#[derive(Clone, Debug)]
+pub struct Revolved {
+    rings: Vec<[f32; 2]>,
+    /// Outward normals (radial, z) between each ring and the next one.
+    normals: Vec<[f32; 2]>,
+    radius: f32,
+    segments: f32,
+}
+
+/// A cube of half extent 1 whose edges and corners are superellipses of exponent 3.
+#[derive(Clone, Debug)]
+pub struct Cube {
+    /// Where the flats end.
+    flat: f32,
+}
+
+impl Shape {
+    /// Errors, in a sentence's end, for a shape that this renderer has no formula for.
+    pub fn new(spec: &ShapeSpec) -> Result<Self, String> {
+        match spec {
+            ShapeSpec::Icosphere { subdivisions, catmull_clark_steps } => {
+                Facets::new(*subdivisions, *catmull_clark_steps).map(Self::Sphere)
+            }
+            ShapeSpec::Revolved { segments, profile_radius_z } => {
+                Revolved::new(profile_radius_z, *segments).map(Self::Revolved)
+            }
+            ShapeSpec::RoundedCube { edge_profile, edge_exponent } => {
+                let flat = edge_profile.first().map_or(f64::NAN, |first| first[1]);
+                if !(0.0..1.0).contains(&flat) {
+                    return Err("edge_profile: has to begin where the flat ends, (1, from 0 to 1)".into());
+                }
+                if *edge_exponent != 3.0 {
+                    return Err(format!("edge_exponent: the native renderer knows 3, not {edge_exponent}"));
+                }
+                Ok(Self::Cube(Cube { flat: flat as f32 }))
+            }
+        }
+    }
+
+    /// Radius of a sphere about the origin that holds the shape.
+    pub fn bound(&self) -> f32 {
+        match self {
+            Self::Sphere(_) => 1.0,
+            Self::Revolved(revolved) => {
+                revolved.rings.iter().map(|[radius, z]| (radius * radius + z * z).sqrt()).fold(0.0, f32::max)
+            }
+            Self::Cube(cube) => {
+                let side = cube.flat + (1.0 - cube.flat) / 3.0_f32.cbrt();
+                3.0_f32.sqrt() * side
+            }
+        }
+    }
+
+    /// Distance at which a ray from outside enters the shape, if it does; `direction` has length 1.
+    #[inline]
+    pub fn hit(&self, origin: V3, direction: V3) -> Option<f32> {
+        match self {
+            Self::Sphere(facets) => {
+                let b = origin.dot(direction);
+                let c = origin.dot(origin) - facets.radius * facets.radius;
+                let inside = b * b - c;
+                let t = -b - inside.max(0.0).sqrt();
+                (inside > 0.0 && t > 0.0).then_some(t)
+            }
+            Self::Revolved(revolved) => revolved.hit(origin, direction),
+            Self::Cube(cube) => cube.hit(origin, direction),
+        }
+    }
+
+    /// Whether a point lies within.
+    pub fn contains(&self, p: V3) -> bool {
+        match self {
+            Self::Sphere(facets) => p.dot(p) < facets.radius * facets.radius,
+            Self::Revolved(revolved) => revolved.contains(p),
+            Self::Cube(cube) => {
+                let q = cube.beyond(p);
+                let edge = 1.0 - cube.flat;
+                q.x * q.x * q.x + q.y * q.y * q.y + q.z * q.z * q.z < edge * edge * edge
+            }
+        }
+    }
+
+    /// The shading normal where a ray entered.
+    #[inline]
+    pub fn normal(&self, point: V3) -> V3 {
+        match self {
+            Self::Sphere(facets) => facets.normal(point),
+            Self::Revolved(revolved) => revolved.normal(point),
+            Self::Cube(cube) => cube.normal(point),
+        }
+    }
+}
+
+impl Revolved {
+    fn new(profile: &[[f64; 2]], segments: u32) -> Result<Self, String> {
+        if profile.len() < 2 || profile.windows(2).any(|pair| pair[1][1] > pair[0][1]) {
+            return Err("profile_radius_z: expected two points or more, from the top down".into());
+        }
+        let rings: Vec<[f32; 2]> = profile.iter().map(|p| p.map(|x| x as f32)).collect();
+        let normals = profile
+            .windows(2)
+            .map(|pair| {
+                let (radial, z) = (pair[0][1] - pair[1][1], pair[1][0] - pair[0][0]);
+                let length = (radial * radial + z * z).sqrt();
+                [(radial / length) as f32, (z / length) as f32]
+            })
+            .collect();
+        let radius = rings.iter().map(|ring| ring[0]).fold(0.0, f32::max);
+        Ok(Self { rings, normals, radius, segments: segments as f32 })
+    }
+
+    fn hit(&self, o: V3, d: V3) -> Option<f32> {
+        let top = self.rings[0][1];
+        let bottom = self.rings[self.rings.len() - 1][1];
+        // Into the upright cylinder about it first.
+        let a = d.x * d.x + d.y * d.y;
+        let b = o.x * d.x + o.y * d.y;
+        let c = o.x * o.x + o.y * o.y - self.radius * self.radius;
+        let inside = b * b - a * c;
+        if inside <= 0.0 {
+            return None;
+        }
+        let root = inside.sqrt();
+        let (side_in, side_out) = ((-b - root) / a, (-b + root) / a);
+        let (first_end, second_end) = ((top - o.z) / d.z, (bottom - o.z) / d.z);
+        let (ends_in, ends_out) = (first_end.min(second_end), first_end.max(second_end));
+        let t = side_in.max(ends_in);
+        if !(t < side_out.min(ends_out) && side_out.min(ends_out) > 0.0) {
+            return None;
+        }
+        // A ray may start beside a rim, within the upright cylinder.
+        let outside = t > 0.0;
+        let t = t.max(0.0);
+        let p = o + d * t;
+        let ring = if !outside { usize::MAX } else if ends_in > side_in { if d.z < 0.0 { 0 } else { self.rings.len() - 1 } } else { usize::MAX };
+        if ring != usize::MAX {
+            let radius = self.rings[ring][0];
+            if p.x * p.x + p.y * p.y <= radius * radius {
+                return Some(t);
+            }
+        }
+        // The conical facets of that half, which the straight side belongs to.
+        let mut nearest: Option<f32> = None;
+        for pair in self.rings.windows(2) {
+            let ([r0, z0], [r1, z1]) = (pair[0], pair[1]);
+            if (p.z > 0.0 && z0 <= 0.0) || (p.z <= 0.0 && z1 > 0.0) || z0 <= z1 {
+                continue;
+            }
+            let slope = (r1 - r0) / (z1 - z0);
+            let start = r0 - slope * z0;
+            // x^2 + y^2 = (start + slope z)^2
+            let (er, ed) = (start + slope * o.z, slope * d.z);
+            let (qa, qb, qc) = (a - ed * ed, b - er * ed, o.x * o.x + o.y * o.y - er * er);
+            let inside = qb * qb - qa * qc;
+            if inside <= 0.0 {
+                continue;
+            }
+            for root in [-inside.sqrt(), inside.sqrt()] {
+                let t = (-qb + root) / qa;
+                let z = o.z + t * d.z;
+                if t > 0.0 && z <= z0 && z >= z1 && er + ed * t > 0.0 && nearest.is_none_or(|n| t < n) {
+                    nearest = Some(t);
+                }
+            }
+        }
+        nearest
+    }
+
+    fn contains(&self, p: V3) -> bool {
+        let last = self.rings.len() - 1;
+        if p.z >= self.rings[0][1] || p.z <= self.rings[last][1] {
+            return false;
+        }
+        let below = self.rings.partition_point(|ring| ring[1] > p.z).clamp(1, last);
+        let ([r0, z0], [r1, z1]) = (self.rings[below - 1], self.rings[below]);
+        let share = if z0 > z1 { (z0 - p.z) / (z0 - z1) } else { 0.0 };
+        let radius = r0 + (r1 - r0) * share;
+        p.x * p.x + p.y * p.y < radius * radius
+    }
+
+    fn normal(&self, p: V3) -> V3 {
+        let radius = (p.x * p.x + p.y * p.y).sqrt();
+        let last = self.rings.len() - 1;
+        // On an end: nearer to its plane than a facet could be.
+        for (ring, up) in [(self.rings[0], 1.0), (self.rings[last], -1.0)] {
+            if (p.z - ring[1]).abs() < 2e-5 && radius < ring[0] {
+                return v3(0.0, 0.0, up);
+            }
+        }
+        let below = self.rings.partition_point(|ring| ring[1] > p.z).clamp(1, last);
+        let [radial, z] = self.normals[below - 1];
+        // The middle of the segment around.
+        let step = std::f32::consts::TAU / self.segments;
+        let angle = ((p.y.atan2(p.x) / step).floor() + 0.5) * step;
+        let (sin, cos) = angle.sin_cos();
+        v3(radial * cos, radial * sin, z)
+    }
+}
+
+impl Cube {
+    #[inline]
+    fn beyond(&self, p: V3) -> V3 {
+        v3((p.x.abs() - self.flat).max(0.0), (p.y.abs() - self.flat).max(0.0), (p.z.abs() - self.flat).max(0.0))
+    }
+
+    fn hit(&self, o: V3, d: V3) -> Option<f32> {
+        let mut enter = f32::MIN;
+        let mut leave = f32::MAX;
+        for axis in 0..3 {
+            let (near, far) = ((-1.0 - o[axis]) / d[axis], (1.0 - o[axis]) / d[axis]);
+            enter = enter.max(near.min(far));
+            leave = leave.min(near.max(far));
+        }
+        if !(enter < leave && leave > 0.0) {
+            return None;
+        }
+        // Newton's steps from outside: the sum of the cubes is convex along the ray, so none goes too far.
+        let edge = 1.0 - self.flat;
+        let cube = edge * edge * edge;
+        let mut t = enter.max(0.0);
+        for _ in 0..16 {
+            let p = o + d * t;
+            let q = self.beyond(p);
+            let value = q.x * q.x * q.x + q.y * q.y * q.y + q.z * q.z * q.z - cube;
+            if value <= 1e-6 * cube {
+                return (t > 0.0).then_some(t);
+            }
+            let slope = 3.0
+                * (q.x * q.x * d.x * p.x.signum() + q.y * q.y * d.y * p.y.signum() + q.z * q.z * d.z * p.z.signum());
+            if slope >= 0.0 {
+                return None;
+            }
+            t -= value / slope;
+            if t > leave {
+                return None;
+            }
+        }
+        Some(t)
+    }
+
+    #[inline]
+    fn normal(&self, p: V3) -> V3 {
+        let q = self.beyond(p);
+        v3(q.x * q.x * p.x.signum(), q.y * q.y * p.y.signum(), q.z * q.z * p.z.signum()).unit()
+    }
+}

@@ -1,0 +1,241 @@
+//! A look and what stands in it in, a stage that rays can be shot into out.
+
+use super::light::{Light, LightSpec};
+use super::shader::{Shader, Surface};
+use super::shape::{Shape, ShapeSpec};
+use super::sheet::{Sheet, SheetSpec};
+use super::vector::{V3, v3};
+use crate::error::json_message;
+use crate::scene::SceneError;
+use crate::scene::camera::Camera;
+use crate::scene::look::CameraSpec;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use std::collections::BTreeMap;
+
+/// What of the look decides a picture.
+#[derive(Clone, Debug)]
+pub struct Studio {
+    camera: CameraSpec,
+    lights: BTreeMap<String, LightSpec>,
+    ground: Sheet,
+    shapes: BTreeMap<String, Shape>,
+    materials: BTreeMap<String, Shader>,
+    /// See `Stage::blur_glossy`.
+    blur_glossy: f32,
+}
+
+/// A scene as a renderer needs it, names resolved: the JSON form of images/placement.py's.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Placement {
+    pub camera: [f64; 3],
+    pub lights: BTreeMap<String, [f64; 3]>,
+    pub things: Vec<Thing>,
+}
+
+/// An object as it stands in the world.
+#[derive(Clone, Debug, Deserialize)]
+pub struct Thing {
+    pub shape: String,
+    pub material: String,
+    /// Linear RGB.
+    pub color: [f64; 3],
+    pub radius: f64,
+    pub location: [f64; 3],
+    pub rotation_z_rad: f64,
+}
+
+/// Everything in place.
+#[derive(Clone, Debug)]
+pub struct Stage<'a> {
+    pub camera: Camera,
+    pub lights: Vec<Light>,
+    pub ground: &'a Sheet,
+    pub bodies: Vec<Body<'a>>,
+    /// Cycles' "filter glossy": how much lobes widen behind a ray of low density; 0 not at all.
+    pub blur_glossy: f32,
+}
+
+/// An object, ready for rays.
+#[derive(Clone, Debug)]
+pub struct Body<'a> {
+    pub shape: &'a Shape,
+    pub shader: &'a Shader,
+    pub color: V3,
+    pub location: V3,
+    pub radius: f32,
+    /// Radius of a sphere about the location that holds the body.
+    pub bound: f32,
+    cos: f32,
+    sin: f32,
+}
+
+/// Where a ray meets something.
+#[derive(Clone, Copy, Debug)]
+pub struct Hit {
+    pub t: f32,
+    pub point: V3,
+    pub normal: V3,
+    /// Number of the body; None for the ground.
+    pub body: Option<usize>,
+}
+
+impl Studio {
+    /// Reads a look; `file` names it in messages.
+    pub fn from_json(bytes: &[u8], file: &str) -> Result<Self, SceneError> {
+        let root: Value = serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message(file, &e)))?;
+        let fault = |place: String, problem: String| SceneError::Look { file: file.to_owned(), place, problem };
+        let section = |key: &str| {
+            root.get(key)
+                .and_then(Value::as_object)
+                .ok_or_else(|| fault(key.into(), "missing; expected an object".into()))
+        };
+        let ground: SheetSpec =
+            typed(&Value::Object(section("ground")?.clone())).map_err(|e| fault("ground".into(), e))?;
+        let blur_glossy = section("render")?.get("blur_glossy").and_then(Value::as_f64).unwrap_or(0.0);
+        Ok(Self {
+            camera: typed(&Value::Object(section("camera")?.clone())).map_err(|e| fault("camera".into(), e))?,
+            lights: named(section("lights")?, |light| typed(light))
+                .map_err(|(name, e)| fault(format!("lights.{name}"), e))?,
+            ground: Sheet::new(&ground).map_err(|e| fault("ground".into(), e))?,
+            shapes: named(section("shapes")?, |shape| Shape::new(&typed::<ShapeSpec>(shape)?))
+                .map_err(|(name, e)| fault(format!("shapes.{name}"), e))?,
+            materials: named(section("materials")?, |material| {
+                typed(material.get("shader").ok_or("shader: missing")?)
+            })
+            .map_err(|(name, e)| fault(format!("materials.{name}"), e))?,
+            blur_glossy: blur_glossy as f32,
+        })
+    }
+
+    pub fn ground(&self) -> &Sheet {
+        &self.ground
+    }
+
+    /// The stage of a placement, seen in a picture of this size in pixels.
+    pub fn stage(&self, placement: &Placement, width: u32, height: u32) -> Result<Stage<'_>, SceneError> {
+        let lens = self.camera.lens(width, height);
+        let mut lights = Vec::with_capacity(self.lights.len());
+        for (name, light) in &self.lights {
+            lights.push(light.at(placement.lights.get(name).copied()));
+        }
+        let bodies = placement.things.iter().map(|thing| self.body(thing)).collect::<Result<_, _>>()?;
+        Ok(Stage {
+            camera: self.camera.at(placement.camera, lens),
+            lights,
+            ground: &self.ground,
+            bodies,
+            blur_glossy: self.blur_glossy,
+        })
+    }
+
+    fn body(&self, thing: &Thing) -> Result<Body<'_>, SceneError> {
+        let unknown = |kind: &str, name: &str| SceneError::Json(format!("the look has no {kind} \"{name}\""));
+        let shape = self.shapes.get(&thing.shape).ok_or_else(|| unknown("shape", &thing.shape))?;
+        let shader = self.materials.get(&thing.material).ok_or_else(|| unknown("material", &thing.material))?;
+        let (sin, cos) = libm::sincos(thing.rotation_z_rad);
+        let radius = thing.radius as f32;
+        Ok(Body {
+            shape,
+            shader,
+            color: V3::from_f64(thing.color),
+            location: V3::from_f64(thing.location),
+            radius,
+            bound: shape.bound() * radius,
+            cos: cos as f32,
+            sin: sin as f32,
+        })
+    }
+}
+
+impl Stage<'_> {
+    /// Where a ray first meets something; `direction` has length 1.
+    pub fn hit(&self, origin: V3, direction: V3) -> Option<Hit> {
+        let mut nearest: Option<(f32, usize)> = None;
+        for (number, body) in self.bodies.iter().enumerate() {
+            if let Some(t) = body.hit(origin, direction)
+                && nearest.is_none_or(|(best, _)| t < best)
+            {
+                nearest = Some((t, number));
+            }
+        }
+        let ground = self.ground.hit(origin, direction);
+        match (nearest, ground) {
+            (Some((t, number)), ground) if ground.is_none_or(|(below, _)| t < below) => {
+                let point = origin + direction * t;
+                Some(Hit { t, point, normal: self.bodies[number].normal(point), body: Some(number) })
+            }
+            (_, Some((t, normal))) => Some(Hit { t, point: origin + direction * t, normal, body: None }),
+            _ => None,
+        }
+    }
+
+    /// Whether something stands between a point and what is `distance` away.
+    pub fn blocked(&self, origin: V3, direction: V3, distance: f32) -> bool {
+        self.bodies.iter().any(|body| body.hit(origin, direction).is_some_and(|t| t < distance))
+            || self.ground.hit(origin, direction).is_some_and(|(t, _)| t < distance)
+    }
+}
+
+impl Body<'_> {
+    /// As `hit`, of a ray that is known to meet the bounding sphere.
+    #[inline(always)]
+    pub fn hit_within(&self, origin: V3, direction: V3) -> Option<f32> {
+        let o = self.inward(origin - self.location) * (1.0 / self.radius);
+        self.shape.hit(o, self.inward(direction)).map(|t| t * self.radius)
+    }
+
+    /// Distance at which a ray from outside enters.
+    #[inline]
+    pub fn hit(&self, origin: V3, direction: V3) -> Option<f32> {
+        let offset = origin - self.location;
+        let b = offset.dot(direction);
+        let aside2 = offset.dot(offset) - b * b;
+        if aside2 >= self.bound * self.bound || b >= self.bound {
+            return None;
+        }
+        self.hit_within(origin, direction)
+    }
+
+    /// Whether a point lies within.
+    pub fn contains(&self, point: V3) -> bool {
+        self.shape.contains(self.inward(point - self.location) * (1.0 / self.radius))
+    }
+
+    /// The shading normal at a point of the surface.
+    pub fn normal(&self, point: V3) -> V3 {
+        self.outward(self.shape.normal(self.inward(point - self.location) * (1.0 / self.radius)))
+    }
+
+    /// What the lobes at a point depend on.
+    pub fn surface(&self, point: V3, normal: V3, least_alpha: f32) -> Surface {
+        let aside = point - self.location;
+        let tangent = v3(-aside.y, aside.x, 0.0);
+        let tangent = if tangent.dot(tangent) > 1e-12 { tangent } else { v3(1.0, 0.0, 0.0) };
+        Surface { normal, tangent, color: self.color, least_alpha }
+    }
+
+    /// From the world's axes to the body's.
+    #[inline]
+    fn inward(&self, d: V3) -> V3 {
+        v3(self.cos * d.x + self.sin * d.y, self.cos * d.y - self.sin * d.x, d.z)
+    }
+
+    #[inline]
+    fn outward(&self, d: V3) -> V3 {
+        v3(self.cos * d.x - self.sin * d.y, self.cos * d.y + self.sin * d.x, d.z)
+    }
+}
+
+fn typed<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, String> {
+    T::deserialize(value).map_err(|e| e.to_string())
+}
+
+/// Entries by name.
+fn named<T>(
+    section: &Map<String, Value>,
+    build: impl Fn(&Value) -> Result<T, String>,
+) -> Result<BTreeMap<String, T>, (String, String)> {
+    let build = |(name, value): (&String, &Value)| Ok((name.clone(), build(value).map_err(|e| (name.clone(), e))?));
+    section.iter().map(build).collect()
+}
