@@ -57,3 +57,68 @@ pub fn to_srgb(linear: V3) -> [u8; 3] {
         (encoded.clamp(0.0, 1.0) * 255.0 + 0.5) as u8
     })
 }
+
+/// The window's weights, looked up.
+#[derive(Clone, Debug)]
+pub struct FilterWeights(Vec<f32>);
+
+impl FilterWeights {
+    const PER_PIXEL: f32 = 128.0;
+
+    pub fn new() -> Self {
+        let reach = (FILTER_RADIUS * Self::PER_PIXEL) as usize;
+        Self((0..=reach + 1).map(|i| blackman_harris(i as f32 / Self::PER_PIXEL)).collect())
+    }
+
+    #[inline(always)]
+    fn at(&self, offset_px: f32) -> f32 {
+        let place = offset_px.abs() * Self::PER_PIXEL;
+        let i = (place as usize).min(self.0.len() - 2);
+        self.0[i] + (self.0[i + 1] - self.0[i]) * (place - i as f32)
+    }
+
+    /// What a sample at this offset from its pixel's middle weighs in the pixel before, its own and the one after.
+    #[inline(always)]
+    pub fn around(&self, offset_px: f32) -> [f32; 3] {
+        [self.at(offset_px + 1.0), self.at(offset_px), self.at(offset_px - 1.0)]
+    }
+}
+
+impl Default for FilterWeights {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// `to_srgb`, looked up: where in a fine table of the byte's steps a number falls.
+#[derive(Clone, Debug)]
+pub struct SrgbTable(Vec<f32>);
+
+impl SrgbTable {
+    const STEPS: usize = 4096;
+
+    pub fn new() -> Self {
+        // Over the root, whose table is nearly straight.
+        let encoded = |x: f32| if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 };
+        let at = |i: usize| {
+            let root = i as f32 / Self::STEPS as f32;
+            255.0 * encoded(root * root) + 0.5
+        };
+        Self((0..=Self::STEPS + 1).map(at).collect())
+    }
+
+    #[inline(always)]
+    pub fn bytes(&self, linear: V3) -> [u8; 3] {
+        [linear.x, linear.y, linear.z].map(|x| {
+            let place = x.clamp(0.0, 1.0).sqrt() * Self::STEPS as f32;
+            let i = place as usize;
+            (self.0[i] + (self.0[i + 1] - self.0[i]) * (place - i as f32)) as u8
+        })
+    }
+}
+
+impl Default for SrgbTable {
+    fn default() -> Self {
+        Self::new()
+    }
+}

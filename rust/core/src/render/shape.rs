@@ -31,6 +31,8 @@ pub struct Revolved {
     /// Outward normals (radial, z) between each ring and the next one.
     normals: Vec<[f32; 2]>,
     radius: f32,
+    /// Greatest and least z of the facet that is an upright cylinder of that radius, if there is one.
+    straight: [f32; 2],
     segments: f32,
 }
 
@@ -133,7 +135,11 @@ impl Revolved {
             })
             .collect();
         let radius = rings.iter().map(|ring| ring[0]).fold(0.0, f32::max);
-        Ok(Self { rings, normals, radius, segments: segments as f32 })
+        // The lower end of CLEVR's cylinders is narrower by four in ten thousand; that passes as upright.
+        let upright = |pair: &&[[f32; 2]]| pair.iter().all(|ring| ring[0] > radius - 5e-4);
+        let long = rings.windows(2).filter(upright).max_by(|a, b| (a[0][1] - a[1][1]).total_cmp(&(b[0][1] - b[1][1])));
+        let straight = long.map_or([f32::MIN, f32::MAX], |pair| [pair[0][1], pair[1][1]]);
+        Ok(Self { rings, normals, radius, straight, segments: segments as f32 })
     }
 
     fn hit(&self, o: V3, d: V3) -> Option<f32> {
@@ -165,6 +171,10 @@ impl Revolved {
             if p.x * p.x + p.y * p.y <= radius * radius {
                 return Some(t);
             }
+        }
+        // The straight side, which most rays meet.
+        if ring == usize::MAX && outside && p.z <= self.straight[0] && p.z >= self.straight[1] {
+            return Some(t);
         }
         // The conical facets of that half, which the straight side belongs to.
         let mut nearest: Option<f32> = None;

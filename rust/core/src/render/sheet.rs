@@ -1,7 +1,6 @@
 //! A ray in, where it meets the ground sheet out.
 //!
-//! The sheet rises ever more steeply, so what lies above it is convex, and a ray from there leaves
-//! it through the first of its planes that it meets.
+//! The sheet rises ever more steeply, so what lies above it is convex.
 
 use super::vector::{V3, v3};
 use serde::Deserialize;
@@ -26,18 +25,15 @@ pub struct Sheet {
     translation: V3,
     pub local_x: [f32; 2],
     pub local_y: [f32; 2],
-    /// Planes `z = height + slope x`, filled up with some that no ray meets.
-    planes: Vec<Planes>,
+    /// Planes `z = height + slope x`, and where each begins.
+    lines: Vec<[f32; 2]>,
+    begins: Vec<f32>,
     normals: Vec<V3>,
+    /// The plane at the start of each step along x.
+    first: Vec<u16>,
 }
 
-const LANES: usize = 8;
-
-#[derive(Clone, Copy, Debug)]
-struct Planes {
-    height: [f32; LANES],
-    slope: [f32; LANES],
-}
+const STEPS_PER_UNIT: f32 = 16.0;
 
 impl Sheet {
     /// Errors, in a sentence's end, for a profile that does not ascend.
@@ -58,13 +54,10 @@ impl Sheet {
             normals.push(V3::from_f64([-slope * cos / length, -slope * sin / length, 1.0 / length]));
             lines.push([(z0 - slope * x0) as f32, slope as f32]);
         }
-        let planes = lines
-            .chunks(LANES)
-            .map(|lines| Planes {
-                height: std::array::from_fn(|lane| lines.get(lane).map_or(f32::MIN, |line| line[0])),
-                slope: std::array::from_fn(|lane| lines.get(lane).map_or(0.0, |line| line[1])),
-            })
-            .collect();
+        let begins: Vec<f32> = spec.profile_x_z[..lines.len()].iter().map(|p| p[0] as f32).collect();
+        let steps = ((last[0] - first[0]) as f32 * STEPS_PER_UNIT).ceil() as usize;
+        let at = |step: usize| first[0] as f32 + step as f32 / STEPS_PER_UNIT;
+        let table = (0..steps).map(|step| (begins.partition_point(|&b| b <= at(step)).max(1) - 1) as u16).collect();
         Ok(Self {
             color: V3::from_f64(spec.color),
             cos: cos as f32,
@@ -72,51 +65,64 @@ impl Sheet {
             translation: V3::from_f64(spec.translation),
             local_x: [first[0] as f32, last[0] as f32],
             local_y: spec.local_y.map(|y| y as f32),
-            planes,
+            lines,
+            begins,
             normals,
+            first: table,
         })
     }
 
     /// Distance to where a ray from above meets the sheet, and the normal there.
+    ///
+    /// Newton's steps: on to the plane that is seen ahead, then to the one of the place reached, until they
+    /// agree. What lies above the sheet is convex, so after the first step they only come nearer.
     #[inline]
     pub fn hit(&self, origin: V3, direction: V3) -> Option<(f32, V3)> {
         let o = self.to_local(origin);
         let d = self.turned_to_local(direction);
-        let mut nearest = [f32::INFINITY; LANES];
-        let mut chunks = [0_u32; LANES];
-        for (number, planes) in self.planes.iter().enumerate() {
-            for lane in 0..LANES {
-                let fall = d.z - planes.slope[lane] * d.x;
-                let t = (planes.height[lane] + planes.slope[lane] * o.x - o.z) / fall;
-                let closer = (fall < 0.0) & (t < nearest[lane]);
-                nearest[lane] = if closer { t } else { nearest[lane] };
-                chunks[lane] = if closer { number as u32 } else { chunks[lane] };
+        let mut number = self.piece(o.x);
+        for _ in 0..64 {
+            let [height, slope] = self.lines[number];
+            let fall = d.z - slope * d.x;
+            if fall >= 0.0 {
+                // Away from this plane; a steeper one may stand in the way.
+                if d.x <= 0.0 || number + 1 == self.lines.len() {
+                    return None;
+                }
+                number += 1;
+                continue;
             }
-        }
-        let mut best = 0;
-        for lane in 1..LANES {
-            if nearest[lane] < nearest[best] {
-                best = lane;
+            let t = (height + slope * o.x - o.z) / fall;
+            let x = o.x + t * d.x;
+            let there = self.piece(x);
+            // Going down a slope the planes get flatter, and one that was passed is not met again.
+            if there == number || (d.x < 0.0 && there > number) {
+                let y = o.y + t * d.y;
+                let inside =
+                    x >= self.local_x[0] && x < self.local_x[1] && y >= self.local_y[0] && y <= self.local_y[1];
+                return (t > 0.0 && inside).then(|| (t, self.normals[number]));
             }
+            number = there;
         }
-        let t = nearest[best];
-        let (x, y) = (o.x + t * d.x, o.y + t * d.y);
-        let inside = x >= self.local_x[0] && x < self.local_x[1] && y >= self.local_y[0] && y <= self.local_y[1];
-        (t > 0.0 && inside).then(|| (t, self.normals[chunks[best] as usize * LANES + best]))
+        None
     }
 
     /// Height and normal over a local x.
     pub fn at(&self, x: f32) -> (f32, V3) {
-        let mut highest = (f32::MIN, 0);
-        for (number, planes) in self.planes.iter().enumerate() {
-            for lane in 0..LANES {
-                let z = planes.height[lane] + planes.slope[lane] * x;
-                if z > highest.0 {
-                    highest = (z, number * LANES + lane);
-                }
-            }
+        let number = self.piece(x);
+        let [height, slope] = self.lines[number];
+        (height + slope * x, self.normals[number])
+    }
+
+    /// The plane over a local x; beyond the ends the nearest one.
+    #[inline(always)]
+    fn piece(&self, x: f32) -> usize {
+        let step = ((x - self.local_x[0]) * STEPS_PER_UNIT).clamp(0.0, (self.first.len() - 1) as f32);
+        let mut number = self.first[step as usize] as usize;
+        while number + 1 < self.begins.len() && self.begins[number + 1] <= x {
+            number += 1;
         }
-        (highest.0, self.normals[highest.1])
+        number
     }
 
     #[inline(always)]

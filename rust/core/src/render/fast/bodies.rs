@@ -76,9 +76,9 @@ impl<'a> Bodies<'a> {
         false
     }
 
-    /// Bodies that may stand in a shaft from a point to a disc: bits by number, for up to 64 bodies.
+    /// Bodies that may stand in a shaft to a disc from the surroundings of a point: bits by number, for up to 64.
     #[inline(always)]
-    pub fn in_shaft(&self, origin: V3, toward: V3, distance: f32, spread: f32) -> u64 {
+    pub fn in_shaft(&self, origin: V3, toward: V3, distance: f32, spread: f32, reach: f32) -> u64 {
         let mut bits = 0;
         for (chunk, s) in self.spheres.iter().enumerate() {
             let mut met = 0_u32;
@@ -86,10 +86,12 @@ impl<'a> Bodies<'a> {
                 let (x, y, z) = (s.x[lane] - origin.x, s.y[lane] - origin.y, s.z[lane] - origin.z);
                 let along = x * toward.x + y * toward.y + z * toward.z;
                 let aside2 = x * x + y * y + z * z - along * along;
-                let reach = s.radius[lane] + along.clamp(0.0, distance) * spread;
-                let radius = s.radius[lane];
-                let inside =
-                    (aside2 < reach * reach) & (along > -radius) & (along - radius < distance) & (radius > 0.0);
+                let radius = s.radius[lane] + reach;
+                let widest = radius + along.clamp(0.0, distance) * spread;
+                let inside = (aside2 < widest * widest)
+                    & (along > -radius)
+                    & (along - radius < distance)
+                    & (s.radius[lane] > 0.0);
                 met |= u32::from(inside) << lane;
             }
             bits |= u64::from(met) << (chunk * LANES);

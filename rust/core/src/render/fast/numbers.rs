@@ -52,17 +52,31 @@ impl Numbers {
     }
 }
 
-/// Sobol's second dimension.
+/// Sobol's second dimension of the low 16 bits of an index.
 #[inline(always)]
-fn sobol(mut index: u32) -> u32 {
-    let mut direction = 1_u32 << 31;
-    let mut result = 0;
-    while index != 0 {
-        result ^= direction & (index & 1).wrapping_neg();
-        index >>= 1;
-        direction ^= direction >> 1;
+fn sobol(index: u32) -> u32 {
+    LOW[(index & 0xff) as usize] ^ HIGH[(index >> 8 & 0xff) as usize]
+}
+
+static LOW: [u32; 256] = sobol_table(0);
+static HIGH: [u32; 256] = sobol_table(8);
+
+const fn sobol_table(shift: u32) -> [u32; 256] {
+    let mut table = [0; 256];
+    let mut i = 0;
+    while i < 256 {
+        let mut index = (i as u32) << shift;
+        let mut direction = 1_u32 << 31;
+        while index != 0 {
+            if index & 1 == 1 {
+                table[i] ^= direction;
+            }
+            index >>= 1;
+            direction ^= direction >> 1;
+        }
+        i += 1;
     }
-    result
+    table
 }
 
 #[inline(always)]

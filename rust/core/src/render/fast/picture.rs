@@ -6,8 +6,8 @@
 
 use super::bodies::NOBODY;
 use super::numbers::Numbers;
-use super::shade::{OFFSET, Room, SHARP_ALPHA, facing};
-use crate::render::film::{blackman_harris, to_srgb};
+use super::shade::{MOST_LIGHTS, OFFSET, Room, SHARP_ALPHA, facing};
+use crate::render::film::{FilterWeights, SrgbTable};
 use crate::render::material::{Kind, Lobes};
 use crate::render::vector::V3;
 use crate::scene::camera::Camera;
@@ -31,9 +31,9 @@ pub struct PixelEffort {
 /// A ray through a pixel.
 #[derive(Clone, Copy)]
 struct Sample {
-    /// Offset from the pixel's middle, in pixels.
-    u: f32,
-    v: f32,
+    /// Weights of the pixel filter in the column before, its own, and the one after; rows likewise.
+    columns: [f32; 3],
+    rows: [f32; 3],
     /// The body, or NOBODY.
     body: usize,
     clean: V3,
@@ -49,54 +49,88 @@ struct Mean {
     count: f32,
 }
 
+impl Mean {
+    const NOTHING: Self = Self { body: NOBODY, normal: V3::ZERO, sum: V3::ZERO, count: 0.0 };
+}
+
+/// The rays of some rows.
+struct Band {
+    samples: Vec<Sample>,
+    /// Of each pixel.
+    counts: Vec<u32>,
+    means: Vec<Mean>,
+}
+
+/// Colours and weights of some rows and of those just before and after.
+struct Sums(Vec<(V3, f32)>);
+
 /// A picture as bytes, rows from the top, RGB.
 pub fn picture(room: &Room<'_>, camera: &Camera, effort: PixelEffort) -> Vec<u8> {
     let (width, height) = (camera.lens.width_px as usize, camera.lens.height_px as usize);
     let origin = V3::from_f64(camera.location);
     let ray = |u: f32, v: f32| V3::from_f64(camera.ray(f64::from(u), f64::from(v))).unit();
+    let filter = FilterWeights::new();
+    let srgb = SrgbTable::new();
 
-    // What each pixel's middle shows; a frame of one pixel around stays empty.
-    let shown: Vec<usize> = (0..width * height)
+    // What each pixel's middle shows.
+    let shown: Vec<bool> = (0..width * height)
         .into_par_iter()
         .with_min_len(width)
         .map(|i| {
             let direction = ray((i % width) as f32 + 0.5, (i / width) as f32 + 0.5);
-            room.bodies.nearest(origin, direction, f32::INFINITY, NOBODY).map_or(NOBODY, |(_, number)| number)
+            room.bodies.nearest(origin, direction, f32::INFINITY, NOBODY).is_some()
         })
         .collect();
     let busy = |column: usize, row: usize| {
-        let rows = row.saturating_sub(1)..(row + 2).min(height);
-        rows.into_iter().any(|r| {
-            shown[r * width + column.saturating_sub(1)..r * width + (column + 2).min(width)].iter().any(|&b| b != NOBODY)
-        })
+        let mut rows = row.saturating_sub(1)..(row + 2).min(height);
+        rows.any(|r| shown[r * width + column.saturating_sub(1)..r * width + (column + 2).min(width)].contains(&true))
     };
-
-    let bands: Vec<Vec<(Mean, Vec<Sample>)>> = (0..height.div_ceil(BAND))
-        .into_par_iter()
-        .map(|band| {
-            let mut pixels = Vec::with_capacity(BAND * width);
-            for row in band * BAND..((band + 1) * BAND).min(height) {
+    let starts: Vec<usize> = (0..height).step_by(BAND).collect();
+    let bands: Vec<Band> = starts
+        .par_iter()
+        .map(|&start| {
+            let mut band = Band { samples: Vec::new(), counts: Vec::new(), means: Vec::new() };
+            let rows = start..(start + BAND).min(height);
+            let tiles: Vec<[u64; MOST_LIGHTS]> =
+                (0..width).step_by(BAND).map(|column| tile(room, origin, &ray, column, start)).collect();
+            for row in rows {
                 for column in 0..width {
                     let count = if busy(column, row) { effort.samples } else { 1 };
-                    pixels.push(pixel(room, origin, &ray, column, row, count, effort));
+                    let suspects = &tiles[column / BAND];
+                    let mean =
+                        pixel(room, origin, &ray, &filter, suspects, [column, row], count, effort, &mut band.samples);
+                    band.counts.push(count);
+                    band.means.push(mean);
                 }
             }
-            pixels
+            band
         })
         .collect();
-    let pixels: Vec<(Mean, Vec<Sample>)> = bands.into_iter().flatten().collect();
 
-    let smooth: Vec<Vec<(usize, V3)>> = (0..width * height)
-        .into_par_iter()
-        .with_min_len(width)
-        .map(|i| {
-            let mut bodies: Vec<(usize, V3)> = Vec::new();
-            for sample in &pixels[i].1 {
-                if sample.body != NOBODY && !bodies.iter().any(|&(b, _)| b == sample.body) {
-                    bodies.push((sample.body, averaged(&pixels, width, height, i, sample.body, effort.window)));
+    // A row more at either end: what the filter carries over to the bands beside.
+    let means = |column: usize, row: usize| &bands[row / BAND].means[row % BAND * width + column];
+    let kernel = Kernel::new(effort.window);
+    let sums: Vec<Sums> = bands
+        .par_iter()
+        .zip(&starts)
+        .map(|(band, &start)| {
+            let mut sums = Sums(vec![(V3::ZERO, 0.0); (BAND + 2) * width]);
+            let mut next = 0;
+            for (pixel, &count) in band.counts.iter().enumerate() {
+                let (column, row) = (pixel % width, pixel / width);
+                let samples = &band.samples[next..next + count as usize];
+                next += count as usize;
+                let area = 1.0 / count as f32;
+                let mut last = (NOBODY, V3::ZERO);
+                for sample in samples {
+                    if sample.body != last.0 {
+                        let own = samples.iter().filter(|other| other.body == sample.body);
+                        last = (sample.body, kernel.averaged(means, [width, height], [column, start + row], sample.body, own));
+                    }
+                    sums.add(width, [column, row], sample, (sample.clean + last.1) * area, area);
                 }
             }
-            bodies
+            sums
         })
         .collect();
     (0..width * height)
@@ -104,64 +138,117 @@ pub fn picture(room: &Room<'_>, camera: &Camera, effort: PixelEffort) -> Vec<u8>
         .with_min_len(width)
         .flat_map_iter(|i| {
             let (column, row) = (i % width, i / width);
-            let (mut sum, mut total) = (V3::ZERO, 0.0);
-            for r in row.saturating_sub(1)..(row + 2).min(height) {
-                for c in column.saturating_sub(1)..(column + 2).min(width) {
-                    let j = r * width + c;
-                    let samples = &pixels[j].1;
-                    let area = 1.0 / samples.len() as f32;
-                    let (du, dv) = (c as f32 - column as f32, r as f32 - row as f32);
-                    for sample in samples {
-                        let weight = area * blackman_harris(sample.u + du) * blackman_harris(sample.v + dv);
-                        let noisy = if sample.body == NOBODY {
-                            sample.noisy
-                        } else {
-                            smooth[j].iter().find(|&&(b, _)| b == sample.body).map_or(sample.noisy, |&(_, l)| l)
-                        };
-                        sum += (sample.clean + noisy) * weight;
-                        total += weight;
-                    }
-                }
+            let (band, within) = (row / BAND, row % BAND);
+            let at = |band: usize, row: usize| sums[band].0[row * width + column];
+            let (mut sum, mut total) = at(band, within + 1);
+            let mut add = |(color, weight): (V3, f32)| {
+                sum += color;
+                total += weight;
+            };
+            if within == 0 && band > 0 {
+                add(at(band - 1, BAND + 1));
             }
-            to_srgb(sum / total)
+            if within == BAND - 1 && band + 1 < sums.len() {
+                add(at(band + 1, 0));
+            }
+            srgb.bytes(sum / total)
         })
         .collect()
 }
 
-/// The noisy light of a body about a pixel.
-fn averaged(
-    pixels: &[(Mean, Vec<Sample>)],
-    width: usize,
-    height: usize,
-    i: usize,
-    body: usize,
-    window: usize,
-) -> V3 {
-    let (column, row) = (i % width, i / width);
-    let own = pixels[i].0;
-    let samples = pixels[i].1.iter().filter(|sample| sample.body == body);
-    let (mut sum, mut total) = (V3::ZERO, 0.0);
-    if own.body != body {
-        for sample in samples {
-            sum += sample.noisy;
-            total += 1.0;
-        }
-    }
-    let normal = (own.body == body).then_some(own.normal);
-    for r in row.saturating_sub(window)..(row + window + 1).min(height) {
-        for c in column.saturating_sub(window)..(column + window + 1).min(width) {
-            let other = &pixels[r * width + c].0;
-            if other.body != body {
-                continue;
+impl Sums {
+    /// Adds a sample's light, already weighed by its area, to the pixels that its filter reaches.
+    #[inline(always)]
+    fn add(&mut self, width: usize, [column, row]: [usize; 2], sample: &Sample, light: V3, area: f32) {
+        for (r, &weight_r) in sample.rows.iter().enumerate() {
+            for (c, &weight_c) in sample.columns.iter().enumerate() {
+                let target = column + c;
+                if target == 0 || target > width {
+                    continue;
+                }
+                let (color, total) = &mut self.0[(row + r) * width + target - 1];
+                let weight = weight_r * weight_c;
+                *color += light * weight;
+                *total += area * weight;
             }
-            let away = ((r as f32 - row as f32).powi(2) + (c as f32 - column as f32).powi(2)) / (window * window) as f32;
-            let turned = normal.map_or(0.0, |normal| (1.0 - normal.dot(other.normal)).max(0.0));
-            let weight = (-1.5 * away - 60.0 * turned).exp();
-            sum += other.sum * weight;
-            total += other.count * weight;
         }
     }
-    if total > 0.0 { sum / total } else { V3::ZERO }
+}
+
+/// Weights by distance of the pixels of a window.
+struct Kernel {
+    window: usize,
+    weights: Vec<f32>,
+}
+
+impl Kernel {
+    fn new(window: usize) -> Self {
+        let side = 2 * window + 1;
+        let away = |i: usize| (i as f32 - window as f32) / window.max(1) as f32;
+        let weight = |i: usize| (-1.5 * (away(i % side) * away(i % side) + away(i / side) * away(i / side))).exp();
+        Self { window, weights: (0..side * side).map(weight).collect() }
+    }
+
+    /// The noisy light of a body about a pixel, whose own samples of the body these are.
+    fn averaged<'a>(
+        &self,
+        means: impl Fn(usize, usize) -> &'a Mean,
+        [width, height]: [usize; 2],
+        [column, row]: [usize; 2],
+        body: usize,
+        own: impl Iterator<Item = &'a Sample>,
+    ) -> V3 {
+        if body == NOBODY {
+            return V3::ZERO;
+        }
+        let (window, side) = (self.window, 2 * self.window + 1);
+        let center = means(column, row);
+        let (mut sum, mut total) = (V3::ZERO, 0.0);
+        let normal = (center.body == body).then_some(center.normal);
+        if normal.is_none() {
+            for sample in own {
+                sum += sample.noisy;
+                total += 1.0;
+            }
+        }
+        for r in row.saturating_sub(window)..(row + window + 1).min(height) {
+            for c in column.saturating_sub(window)..(column + window + 1).min(width) {
+                let other = means(c, r);
+                if other.body != body {
+                    continue;
+                }
+                let turned = normal.map_or(0.0, |normal| (1.0 - normal.dot(other.normal)).max(0.0));
+                let alike = (1.0 - 15.0 * turned).max(0.0);
+                let alike = alike * alike;
+                let weight = self.weights[(r + window - row) * side + c + window - column] * alike * alike;
+                sum += other.sum * weight;
+                total += other.count * weight;
+            }
+        }
+        if total > 0.0 { sum / total } else { V3::ZERO }
+    }
+}
+
+/// Bodies that may throw shadows on the ground in a square of pixels.
+fn tile(
+    room: &Room<'_>,
+    origin: V3,
+    ray: &(impl Fn(f32, f32) -> V3 + Sync),
+    column: usize,
+    row: usize,
+) -> [u64; MOST_LIGHTS] {
+    let side = BAND as f32;
+    let at = |u: f32, v: f32| {
+        let direction = ray(column as f32 + u * side, row as f32 + v * side);
+        room.sheet.hit(origin, direction).map(|(t, _)| origin + direction * t)
+    };
+    let Some(middle) = at(0.5, 0.5) else { return [u64::MAX; MOST_LIGHTS] };
+    let mut reach = 0.0_f32;
+    for (u, v) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
+        let Some(corner) = at(u, v) else { return [u64::MAX; MOST_LIGHTS] };
+        reach = reach.max((corner - middle).length());
+    }
+    room.suspects(middle, 1.1 * reach)
 }
 
 /// A pixel's rays.
@@ -169,20 +256,22 @@ fn pixel(
     room: &Room<'_>,
     origin: V3,
     ray: &(impl Fn(f32, f32) -> V3 + Sync),
-    column: usize,
-    row: usize,
+    filter: &FilterWeights,
+    suspects: &[u64; MOST_LIGHTS],
+    [column, row]: [usize; 2],
     count: u32,
     effort: PixelEffort,
-) -> (Mean, Vec<Sample>) {
-    let mut mean = Mean { body: NOBODY, normal: V3::ZERO, sum: V3::ZERO, count: 0.0 };
-    let mut samples = Vec::with_capacity(count as usize);
+    samples: &mut Vec<Sample>,
+) -> Mean {
+    let mut mean = Mean::NOTHING;
     for number in 0..count {
         let numbers = Numbers::new(column as u32, row as u32, number, count);
         let [u, v] = if count == 1 { [0.0; 2] } else { numbers.pair(60).map(|x| x - 0.5) };
         let direction = ray(column as f32 + 0.5 + u, row as f32 + 0.5 + v);
         let ground = room.sheet.hit(origin, direction);
         let limit = ground.map_or(f32::INFINITY, |(t, _)| t);
-        let mut sample = Sample { u, v, body: NOBODY, clean: V3::ZERO, noisy: V3::ZERO };
+        let (columns, rows) = (filter.around(u), filter.around(v));
+        let mut sample = Sample { columns, rows, body: NOBODY, clean: V3::ZERO, noisy: V3::ZERO };
         if let Some((t, body)) = room.bodies.nearest(origin, direction, limit, NOBODY) {
             sample.body = body;
             let normal = shade(room, origin + direction * t, direction, body, &numbers, &mut sample);
@@ -197,7 +286,7 @@ fn pixel(
         } else if let Some((t, normal)) = ground {
             let point = origin + direction * t;
             let [few, most] = if count == 1 { effort.shadow_rays } else { [1, 1] };
-            let direct = room.ground_direct(point, normal, &numbers, few, most);
+            let direct = room.ground_direct_of(suspects, point, normal, &numbers, few, most);
             let indirect = room
                 .near
                 .indirect(point.x, point.y)
@@ -209,7 +298,7 @@ fn pixel(
     if mean.count > 0.0 {
         mean.normal = mean.normal.unit();
     }
-    (mean, samples)
+    mean
 }
 
 /// What the camera sees of a body; gives the normal.

@@ -17,6 +17,9 @@ pub const SHARP_ALPHA: f32 = 0.05;
 /// How many bodies a ray is followed over before what is left is guessed.
 const DEEPEST: u32 = 2;
 
+/// How many lights a room can have.
+pub const MOST_LIGHTS: usize = 8;
+
 /// Everything that throws light.
 pub struct Room<'a> {
     pub bodies: Bodies<'a>,
@@ -44,12 +47,40 @@ impl Room<'_> {
     /// Starts with `few` shadow rays to each light that a body may hide, and goes on to `most` where they disagree.
     #[inline]
     pub fn ground_direct(&self, point: V3, normal: V3, numbers: &Numbers, few: u32, most: u32) -> V3 {
+        self.ground_direct_of(&[u64::MAX; MOST_LIGHTS], point, normal, numbers, few, most)
+    }
+
+    /// Bodies that may stand between each light and the ground within `reach` of a point.
+    #[inline]
+    pub fn suspects(&self, point: V3, reach: f32) -> [u64; MOST_LIGHTS] {
+        let mut suspects = [0; MOST_LIGHTS];
+        for (light, bits) in self.lights.iter().zip(&mut suspects) {
+            let (toward, distance, spread) = light.middle(point);
+            *bits = self.bodies.in_shaft(point, toward, distance, spread, reach);
+        }
+        suspects
+    }
+
+    /// As `ground_direct`, when only these bodies may stand in the way.
+    #[inline]
+    pub fn ground_direct_of(
+        &self,
+        suspects: &[u64; MOST_LIGHTS],
+        point: V3,
+        normal: V3,
+        numbers: &Numbers,
+        few: u32,
+        most: u32,
+    ) -> V3 {
         let mut sum = V3::ZERO;
         let origin = point + normal * OFFSET;
         for (number, light) in self.lights.iter().enumerate() {
             let full = light.irradiance(point, normal);
-            let (toward, distance, spread) = light.middle(point);
-            let suspects = self.bodies.in_shaft(origin, toward, distance, spread);
+            let mut suspects = suspects[number];
+            if suspects != 0 {
+                let (toward, distance, spread) = light.middle(point);
+                suspects &= self.bodies.in_shaft(origin, toward, distance, spread, 0.0);
+            }
             if suspects == 0 {
                 sum += full;
                 continue;
