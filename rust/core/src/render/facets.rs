@@ -39,7 +39,9 @@ impl Facets {
         for (number, face) in faces.iter().enumerate() {
             let at = |i: usize, j: usize| -> P {
                 let (a, b, c) = ((n - i - j) as f64, i as f64, j as f64);
-                let p: P = std::array::from_fn(|k| a * corners[face[0]][k] + b * corners[face[1]][k] + c * corners[face[2]][k]);
+                let p: P = std::array::from_fn(|k| {
+                    a * corners[face[0]][k] + b * corners[face[1]][k] + c * corners[face[2]][k]
+                });
                 normalize(p)
             };
             for i in 0..n {
@@ -85,8 +87,11 @@ impl Facets {
             if i > 0 { i = n - 1 - j } else { j = n - 1 - i }
         }
         let (u, v) = (b - i as f32, c - j as f32);
-        let (half, weights) =
-            if u + v <= 1.0 || i + j + 1 >= n { (0, [1.0 - u - v, u, v]) } else { (1, [u + v - 1.0, 1.0 - u, 1.0 - v]) };
+        let (half, weights) = if u + v <= 1.0 || i + j + 1 >= n {
+            (0, [1.0 - u - v, u, v])
+        } else {
+            (1, [u + v - 1.0, 1.0 - u, 1.0 - v])
+        };
         // Corner with the largest weight, and on which side of the line from it to the middle.
         let largest = if weights[0] >= weights[1] && weights[0] >= weights[2] {
             0

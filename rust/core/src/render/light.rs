@@ -152,8 +152,7 @@ impl Light {
             Self::Sun { toward, radius, radiance, .. } => {
                 let cos = toward.dot(direction);
                 let inside = cos > 0.0 && 1.0 / (cos * cos) - 1.0 <= radius * radius;
-                (distance.is_infinite() && inside)
-                    .then(|| (radiance, 1.0 / (cos * cos * cos * PI * radius * radius)))
+                (distance.is_infinite() && inside).then(|| (radiance, 1.0 / (cos * cos * cos * PI * radius * radius)))
             }
         }
     }

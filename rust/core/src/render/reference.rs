@@ -80,12 +80,17 @@ fn trace(stage: &Stage<'_>, mut origin: V3, mut direction: V3, numbers: &mut Num
             if let Some(sample) = lamp.sample(point, numbers.pair()) {
                 let (value, own) = lobes.evaluate_sampled(normal, v, sample.direction);
                 if value.largest() > 0.0 && !stage.blocked(point, sample.direction, sample.distance) {
-                    light += carried.times(value).times(sample.radiance) * (power(sample.density, own) / sample.density);
+                    light +=
+                        carried.times(value).times(sample.radiance) * (power(sample.density, own) / sample.density);
                 }
             }
         }
         let chosen = lobes.choose(numbers.one());
-        if lobes[chosen].is_glossy() { glossy += 1 } else { diffuse += 1 }
+        if lobes[chosen].is_glossy() {
+            glossy += 1
+        } else {
+            diffuse += 1
+        }
         if diffuse > MOST_DIFFUSE || glossy > MOST_GLOSSY {
             break;
         }

@@ -9,9 +9,19 @@ use serde::Deserialize;
 #[serde(tag = "node", rename_all = "snake_case")]
 pub enum Shader {
     /// The second weighs `factor`, the first what is left.
-    Mix { factor: Factor, first: Box<Shader>, second: Box<Shader> },
-    Diffuse { color: Color, roughness: f32 },
-    Sheen { color: Color, sigma: f32 },
+    Mix {
+        factor: Factor,
+        first: Box<Shader>,
+        second: Box<Shader>,
+    },
+    Diffuse {
+        color: Color,
+        roughness: f32,
+    },
+    Sheen {
+        color: Color,
+        sigma: f32,
+    },
     Glossy {
         distribution: Microfacets,
         color: Color,

@@ -165,7 +165,13 @@ impl Revolved {
         let outside = t > 0.0;
         let t = t.max(0.0);
         let p = o + d * t;
-        let ring = if !outside { usize::MAX } else if ends_in > side_in { if d.z < 0.0 { 0 } else { self.rings.len() - 1 } } else { usize::MAX };
+        let ring = if !outside {
+            usize::MAX
+        } else if ends_in > side_in {
+            if d.z < 0.0 { 0 } else { self.rings.len() - 1 }
+        } else {
+            usize::MAX
+        };
         if ring != usize::MAX {
             let radius = self.rings[ring][0];
             if p.x * p.x + p.y * p.y <= radius * radius {

@@ -95,15 +95,12 @@ impl Studio {
         let blur_glossy = section("render")?.get("blur_glossy").and_then(Value::as_f64).unwrap_or(0.0);
         Ok(Self {
             camera: typed(&Value::Object(section("camera")?.clone())).map_err(|e| fault("camera".into(), e))?,
-            lights: named(section("lights")?, |light| typed(light))
-                .map_err(|(name, e)| fault(format!("lights.{name}"), e))?,
+            lights: named(section("lights")?, typed).map_err(|(name, e)| fault(format!("lights.{name}"), e))?,
             ground: Sheet::new(&ground).map_err(|e| fault("ground".into(), e))?,
             shapes: named(section("shapes")?, |shape| Shape::new(&typed::<ShapeSpec>(shape)?))
                 .map_err(|(name, e)| fault(format!("shapes.{name}"), e))?,
-            materials: named(section("materials")?, |material| {
-                typed(material.get("shader").ok_or("shader: missing")?)
-            })
-            .map_err(|(name, e)| fault(format!("materials.{name}"), e))?,
+            materials: named(section("materials")?, |material| typed(material.get("shader").ok_or("shader: missing")?))
+                .map_err(|(name, e)| fault(format!("materials.{name}"), e))?,
             blur_glossy: blur_glossy as f32,
         })
     }

@@ -16,6 +16,21 @@ pub const fn v3(x: f32, y: f32, z: f32) -> V3 {
     V3 { x, y, z }
 }
 
+/// A point to look from and a direction of length 1.
+#[derive(Clone, Copy, Debug)]
+pub struct Ray {
+    pub origin: V3,
+    pub direction: V3,
+}
+
+impl Ray {
+    /// The point at a distance.
+    #[inline(always)]
+    pub fn at(&self, distance: f32) -> V3 {
+        self.origin + self.direction * distance
+    }
+}
+
 impl V3 {
     pub const ZERO: Self = v3(0.0, 0.0, 0.0);
     pub const ONE: Self = v3(1.0, 1.0, 1.0);

@@ -87,8 +87,7 @@ impl Patches {
 
     /// The sheet under these lights.
     pub fn lit(&self, sheet: &Sheet, lights: &[Light]) -> Far {
-        let direct: Vec<V3> =
-            self.middles.iter().zip(&self.normals).map(|(&p, &n)| unshadowed(lights, p, n)).collect();
+        let direct: Vec<V3> = self.middles.iter().zip(&self.normals).map(|(&p, &n)| unshadowed(lights, p, n)).collect();
         let n = direct.len();
         let mut indirect = vec![V3::ZERO; n];
         for _ in 0..BOUNCES {

@@ -2,9 +2,9 @@
 
 use super::bodies::NOBODY;
 use super::numbers::Numbers;
-use super::shade::Room;
+use super::shade::{Room, Trail};
 use crate::render::material::frame;
-use crate::render::vector::{V3, v3};
+use crate::render::vector::{Ray, V3, v3};
 use rayon::prelude::*;
 use std::f32::consts::PI;
 
@@ -152,11 +152,12 @@ fn gather(room: &Room<'_>, point: V3, normal: V3, column: usize, row: usize, ray
         let origin = point + v3(0.0, 0.0, 1e-4);
         if let Some((distance, number)) = room.bodies.nearest(origin, direction, f32::INFINITY, NOBODY) {
             // What the body shows, instead of the sheet behind it.
-            let density = up / PI;
-            let shown = room.body_radiance(origin, direction, distance, number, density, 1, &numbers);
-            let hidden = room.sheet.hit(origin, direction).map_or(V3::ZERO, |(t, _)| {
-                room.far.radiance(room.sheet.to_local(origin + direction * t))
-            });
+            let trail = Trail { leaving: NOBODY, density: up / PI, bounce: 1 };
+            let shown = room.body_radiance(Ray { origin, direction }, distance, number, trail, &numbers);
+            let hidden = room
+                .sheet
+                .hit(origin, direction)
+                .map_or(V3::ZERO, |(t, _)| room.far.radiance(room.sheet.to_local(origin + direction * t)));
             sum += shown - hidden;
         }
     }

@@ -6,10 +6,10 @@
 
 use super::bodies::NOBODY;
 use super::numbers::Numbers;
-use super::shade::{MOST_LIGHTS, OFFSET, Room, SHARP_ALPHA, facing};
+use super::shade::{MOST_LIGHTS, OFFSET, Room, SHARP_ALPHA, Trail, facing};
 use crate::render::film::{FilterWeights, SrgbTable};
 use crate::render::material::{Kind, Lobes};
-use crate::render::vector::V3;
+use crate::render::vector::{Ray, V3};
 use crate::scene::camera::Camera;
 use rayon::prelude::*;
 use std::f32::consts::FRAC_1_PI;
@@ -64,12 +64,27 @@ struct Band {
 /// Colours and weights of some rows and of those just before and after.
 struct Sums(Vec<(V3, f32)>);
 
+/// What all pixels share.
+struct View<'a> {
+    room: &'a Room<'a>,
+    camera: &'a Camera,
+    filter: FilterWeights,
+    effort: PixelEffort,
+}
+
+impl View<'_> {
+    /// The ray through a place in the picture, in pixels from its top left corner.
+    #[inline(always)]
+    fn ray(&self, u: f32, v: f32) -> Ray {
+        let direction = V3::from_f64(self.camera.ray(f64::from(u), f64::from(v))).unit();
+        Ray { origin: V3::from_f64(self.camera.location), direction }
+    }
+}
+
 /// A picture as bytes, rows from the top, RGB.
 pub fn picture(room: &Room<'_>, camera: &Camera, effort: PixelEffort) -> Vec<u8> {
     let (width, height) = (camera.lens.width_px as usize, camera.lens.height_px as usize);
-    let origin = V3::from_f64(camera.location);
-    let ray = |u: f32, v: f32| V3::from_f64(camera.ray(f64::from(u), f64::from(v))).unit();
-    let filter = FilterWeights::new();
+    let view = View { room, camera, filter: FilterWeights::new(), effort };
     let srgb = SrgbTable::new();
 
     // What each pixel's middle shows.
@@ -77,8 +92,8 @@ pub fn picture(room: &Room<'_>, camera: &Camera, effort: PixelEffort) -> Vec<u8>
         .into_par_iter()
         .with_min_len(width)
         .map(|i| {
-            let direction = ray((i % width) as f32 + 0.5, (i / width) as f32 + 0.5);
-            room.bodies.nearest(origin, direction, f32::INFINITY, NOBODY).is_some()
+            let ray = view.ray((i % width) as f32 + 0.5, (i / width) as f32 + 0.5);
+            room.bodies.nearest(ray.origin, ray.direction, f32::INFINITY, NOBODY).is_some()
         })
         .collect();
     let busy = |column: usize, row: usize| {
@@ -92,13 +107,12 @@ pub fn picture(room: &Room<'_>, camera: &Camera, effort: PixelEffort) -> Vec<u8>
             let mut band = Band { samples: Vec::new(), counts: Vec::new(), means: Vec::new() };
             let rows = start..(start + BAND).min(height);
             let tiles: Vec<[u64; MOST_LIGHTS]> =
-                (0..width).step_by(BAND).map(|column| tile(room, origin, &ray, column, start)).collect();
+                (0..width).step_by(BAND).map(|column| view.tile(column, start)).collect();
             for row in rows {
                 for column in 0..width {
                     let count = if busy(column, row) { effort.samples } else { 1 };
                     let suspects = &tiles[column / BAND];
-                    let mean =
-                        pixel(room, origin, &ray, &filter, suspects, [column, row], count, effort, &mut band.samples);
+                    let mean = view.pixel([column, row], count, suspects, &mut band.samples);
                     band.counts.push(count);
                     band.means.push(mean);
                 }
@@ -125,7 +139,10 @@ pub fn picture(room: &Room<'_>, camera: &Camera, effort: PixelEffort) -> Vec<u8>
                 for sample in samples {
                     if sample.body != last.0 {
                         let own = samples.iter().filter(|other| other.body == sample.body);
-                        last = (sample.body, kernel.averaged(means, [width, height], [column, start + row], sample.body, own));
+                        last = (
+                            sample.body,
+                            kernel.averaged(means, [width, height], [column, start + row], sample.body, own),
+                        );
                     }
                     sums.add(width, [column, row], sample, (sample.clean + last.1) * area, area);
                 }
@@ -229,76 +246,69 @@ impl Kernel {
     }
 }
 
-/// Bodies that may throw shadows on the ground in a square of pixels.
-fn tile(
-    room: &Room<'_>,
-    origin: V3,
-    ray: &(impl Fn(f32, f32) -> V3 + Sync),
-    column: usize,
-    row: usize,
-) -> [u64; MOST_LIGHTS] {
-    let side = BAND as f32;
-    let at = |u: f32, v: f32| {
-        let direction = ray(column as f32 + u * side, row as f32 + v * side);
-        room.sheet.hit(origin, direction).map(|(t, _)| origin + direction * t)
-    };
-    let Some(middle) = at(0.5, 0.5) else { return [u64::MAX; MOST_LIGHTS] };
-    let mut reach = 0.0_f32;
-    for (u, v) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
-        let Some(corner) = at(u, v) else { return [u64::MAX; MOST_LIGHTS] };
-        reach = reach.max((corner - middle).length());
-    }
-    room.suspects(middle, 1.1 * reach)
-}
-
-/// A pixel's rays.
-fn pixel(
-    room: &Room<'_>,
-    origin: V3,
-    ray: &(impl Fn(f32, f32) -> V3 + Sync),
-    filter: &FilterWeights,
-    suspects: &[u64; MOST_LIGHTS],
-    [column, row]: [usize; 2],
-    count: u32,
-    effort: PixelEffort,
-    samples: &mut Vec<Sample>,
-) -> Mean {
-    let mut mean = Mean::NOTHING;
-    for number in 0..count {
-        let numbers = Numbers::new(column as u32, row as u32, number, count);
-        let [u, v] = if count == 1 { [0.0; 2] } else { numbers.pair(60).map(|x| x - 0.5) };
-        let direction = ray(column as f32 + 0.5 + u, row as f32 + 0.5 + v);
-        let ground = room.sheet.hit(origin, direction);
-        let limit = ground.map_or(f32::INFINITY, |(t, _)| t);
-        let (columns, rows) = (filter.around(u), filter.around(v));
-        let mut sample = Sample { columns, rows, body: NOBODY, clean: V3::ZERO, noisy: V3::ZERO };
-        if let Some((t, body)) = room.bodies.nearest(origin, direction, limit, NOBODY) {
-            sample.body = body;
-            let normal = shade(room, origin + direction * t, direction, body, &numbers, &mut sample);
-            if mean.body == NOBODY {
-                mean.body = body;
-            }
-            if mean.body == body {
-                mean.normal += normal;
-                mean.sum += sample.noisy;
-                mean.count += 1.0;
-            }
-        } else if let Some((t, normal)) = ground {
-            let point = origin + direction * t;
-            let [few, most] = if count == 1 { effort.shadow_rays } else { [1, 1] };
-            let direct = room.ground_direct_of(suspects, point, normal, &numbers, few, most);
-            let indirect = room
-                .near
-                .indirect(point.x, point.y)
-                .unwrap_or_else(|| room.far.indirect(room.sheet.to_local(point)));
-            sample.clean = (direct + indirect).times(room.sheet.color) * FRAC_1_PI;
+impl View<'_> {
+    /// Bodies that may throw shadows on the ground in a square of pixels.
+    fn tile(&self, column: usize, row: usize) -> [u64; MOST_LIGHTS] {
+        let side = BAND as f32;
+        let at = |u: f32, v: f32| {
+            let ray = self.ray(column as f32 + u * side, row as f32 + v * side);
+            self.room.sheet.hit(ray.origin, ray.direction).map(|(t, _)| ray.at(t))
+        };
+        let Some(middle) = at(0.5, 0.5) else { return [u64::MAX; MOST_LIGHTS] };
+        let mut reach = 0.0_f32;
+        for (u, v) in [(0.0, 0.0), (1.0, 0.0), (0.0, 1.0), (1.0, 1.0)] {
+            let Some(corner) = at(u, v) else { return [u64::MAX; MOST_LIGHTS] };
+            reach = reach.max((corner - middle).length());
         }
-        samples.push(sample);
+        self.room.suspects(middle, 1.1 * reach)
     }
-    if mean.count > 0.0 {
-        mean.normal = mean.normal.unit();
+
+    /// A pixel's rays.
+    fn pixel(
+        &self,
+        [column, row]: [usize; 2],
+        count: u32,
+        suspects: &[u64; MOST_LIGHTS],
+        samples: &mut Vec<Sample>,
+    ) -> Mean {
+        let room = self.room;
+        let mut mean = Mean::NOTHING;
+        for number in 0..count {
+            let numbers = Numbers::new(column as u32, row as u32, number, count);
+            let [u, v] = if count == 1 { [0.0; 2] } else { numbers.pair(60).map(|x| x - 0.5) };
+            let ray = self.ray(column as f32 + 0.5 + u, row as f32 + 0.5 + v);
+            let ground = room.sheet.hit(ray.origin, ray.direction);
+            let limit = ground.map_or(f32::INFINITY, |(t, _)| t);
+            let (columns, rows) = (self.filter.around(u), self.filter.around(v));
+            let mut sample = Sample { columns, rows, body: NOBODY, clean: V3::ZERO, noisy: V3::ZERO };
+            if let Some((t, body)) = room.bodies.nearest(ray.origin, ray.direction, limit, NOBODY) {
+                sample.body = body;
+                let normal = shade(room, ray.at(t), ray.direction, body, &numbers, &mut sample);
+                if mean.body == NOBODY {
+                    mean.body = body;
+                }
+                if mean.body == body {
+                    mean.normal += normal;
+                    mean.sum += sample.noisy;
+                    mean.count += 1.0;
+                }
+            } else if let Some((t, normal)) = ground {
+                let point = ray.at(t);
+                let [few, most] = if count == 1 { self.effort.shadow_rays } else { [1, 1] };
+                let direct = room.ground_direct_of(suspects, point, normal, &numbers, few, most);
+                let indirect = room
+                    .near
+                    .indirect(point.x, point.y)
+                    .unwrap_or_else(|| room.far.indirect(room.sheet.to_local(point)));
+                sample.clean = (direct + indirect).times(room.sheet.color) * FRAC_1_PI;
+            }
+            samples.push(sample);
+        }
+        if mean.count > 0.0 {
+            mean.normal = mean.normal.unit();
+        }
+        mean
     }
-    mean
 }
 
 /// What the camera sees of a body; gives the normal.
@@ -338,7 +348,14 @@ fn shade(room: &Room<'_>, point: V3, direction: V3, number: usize, numbers: &Num
         let next = broad[chosen].sample(normal, v, [again, numbers.one(6)]);
         let (value, own) = broad.evaluate_sampled(normal, v, next);
         if own > 0.0 {
-            let seen = room.radiance(start, next, number, own, 1, false, numbers).0;
+            let seen = room
+                .radiance(
+                    Ray { origin: start, direction: next },
+                    Trail { leaving: number, density: own, bounce: 1 },
+                    false,
+                    numbers,
+                )
+                .0;
             sample.noisy = value.times(seen) / own;
         }
     }
@@ -346,7 +363,12 @@ fn shade(room: &Room<'_>, point: V3, direction: V3, number: usize, numbers: &Num
         let next = sharp[0].sample(normal, v, numbers.pair(7));
         let (value, own) = sharp.evaluate(normal, v, next);
         if own > 0.0 {
-            let (seen, distance) = room.radiance(start, next, number, own, 1, true, numbers);
+            let (seen, distance) = room.radiance(
+                Ray { origin: start, direction: next },
+                Trail { leaving: number, density: own, bounce: 1 },
+                true,
+                numbers,
+            );
             sample.clean += value.times(seen + room.lamps_met(start, next, distance, own)) / own;
         }
     }

@@ -7,7 +7,7 @@ use super::numbers::Numbers;
 use crate::render::light::Light;
 use crate::render::material::Lobes;
 use crate::render::sheet::Sheet;
-use crate::render::vector::{V3, v3};
+use crate::render::vector::{Ray, V3, v3};
 use std::f32::consts::FRAC_1_PI;
 
 /// Rays start this far off the surface that they leave.
@@ -16,6 +16,20 @@ pub const OFFSET: f32 = 1e-4;
 pub const SHARP_ALPHA: f32 = 0.05;
 /// How many bodies a ray is followed over before what is left is guessed.
 const DEEPEST: u32 = 2;
+
+/// A ray that was sampled more densely than this sees the ground sharply.
+const NARROW_DENSITY: f32 = 20.0;
+
+/// What a ray has behind it.
+#[derive(Clone, Copy, Debug)]
+pub struct Trail {
+    /// The body that it leaves, or NOBODY.
+    pub leaving: usize,
+    /// The least density with which it and those before it were sampled.
+    pub density: f32,
+    /// How many bodies it has met.
+    pub bounce: u32,
+}
 
 /// How many lights a room can have.
 pub const MOST_LIGHTS: usize = 8;
@@ -98,26 +112,16 @@ impl Room<'_> {
         sum
     }
 
-    /// Light along a ray that leaves body `leaving`.
+    /// Light along a ray that left a body, and how far away it comes from.
     ///
-    /// `density` is the least with which the ray and those before it were sampled; `bounce` counts the bodies
-    /// so far. `sharp` asks for shadows on the ground as they are, not as the map has them.
+    /// `sharp` asks for shadows on the ground as they are, not as the map has them.
     #[inline]
-    pub fn radiance(
-        &self,
-        origin: V3,
-        direction: V3,
-        leaving: usize,
-        density: f32,
-        bounce: u32,
-        sharp: bool,
-        numbers: &Numbers,
-    ) -> (V3, f32) {
-        if let Some((distance, number)) = self.bodies.nearest(origin, direction, f32::INFINITY, leaving) {
-            return (self.body_radiance(origin, direction, distance, number, density, bounce, numbers), distance);
+    pub fn radiance(&self, ray: Ray, trail: Trail, sharp: bool, numbers: &Numbers) -> (V3, f32) {
+        if let Some((distance, number)) = self.bodies.nearest(ray.origin, ray.direction, f32::INFINITY, trail.leaving) {
+            return (self.body_radiance(ray, distance, number, trail, numbers), distance);
         }
-        let Some((t, normal)) = self.sheet.hit(origin, direction) else { return (V3::ZERO, f32::INFINITY) };
-        (self.ground_radiance(origin + direction * t, normal, bounce, sharp, numbers), t)
+        let Some((t, normal)) = self.sheet.hit(ray.origin, ray.direction) else { return (V3::ZERO, f32::INFINITY) };
+        (self.ground_radiance(ray.at(t), normal, trail.bounce, sharp, numbers), t)
     }
 
     #[inline]
@@ -131,19 +135,11 @@ impl Room<'_> {
     }
 
     /// Light that a body throws back along a ray.
-    pub fn body_radiance(
-        &self,
-        origin: V3,
-        direction: V3,
-        distance: f32,
-        number: usize,
-        density: f32,
-        bounce: u32,
-        numbers: &Numbers,
-    ) -> V3 {
+    pub fn body_radiance(&self, ray: Ray, distance: f32, number: usize, trail: Trail, numbers: &Numbers) -> V3 {
         let body = &self.bodies.list[number];
-        let point = origin + direction * distance;
-        let v = -direction;
+        let point = ray.at(distance);
+        let Trail { density, bounce, .. } = trail;
+        let v = -ray.direction;
         let normal = facing(body.normal(point), v);
         let blurred = density / self.blur_glossy;
         let least_alpha = if blurred < 1.0 { 0.5 * (1.0 - blurred).sqrt() } else { 0.0 };
@@ -165,8 +161,9 @@ impl Room<'_> {
         let next = lobes[chosen].sample(normal, v, [again, deeper.one(9)]);
         let (value, own) = lobes.evaluate(normal, v, next);
         if own > 0.0 {
-            let density = density.min(own);
-            let (seen, distance) = self.radiance(start, next, number, density, bounce + 1, own > 20.0, numbers);
+            let trail = Trail { leaving: number, density: density.min(own), bounce: bounce + 1 };
+            let ray = Ray { origin: start, direction: next };
+            let (seen, distance) = self.radiance(ray, trail, own > NARROW_DENSITY, numbers);
             light += value.times(seen + self.lamps_met(start, next, distance, own)) / own;
         }
         light
