@@ -1,6 +1,7 @@
 //! A look and what stands in it in, a stage that rays can be shot into out.
 
 use super::light::{Light, LightSpec};
+use super::material::Lobes;
 use super::shader::{Shader, Surface};
 use super::shape::{Shape, ShapeSpec};
 use super::sheet::{Sheet, SheetSpec};
@@ -13,14 +14,20 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
 
+/// How many bodies a stage can hold, and how many lights.
+pub const MOST_BODIES: usize = 64;
+pub const MOST_LIGHTS: usize = 8;
+
 /// What of the look decides a picture.
 #[derive(Clone, Debug)]
 pub struct Studio {
     camera: CameraSpec,
     lights: BTreeMap<String, LightSpec>,
     ground: Sheet,
-    shapes: BTreeMap<String, Shape>,
-    materials: BTreeMap<String, Shader>,
+    shapes: Vec<(Vec<String>, Shape)>,
+    materials: Vec<(Vec<String>, Shader)>,
+    /// For messages.
+    file: String,
     /// See `Stage::blur_glossy`.
     blur_glossy: f32,
 }
@@ -92,15 +99,31 @@ impl Studio {
         };
         let ground: SheetSpec =
             typed(&Value::Object(section("ground")?.clone())).map_err(|e| fault("ground".into(), e))?;
+        let mut lights = BTreeMap::new();
+        for (name, light) in section("lights")? {
+            lights.insert(name.clone(), typed(light).map_err(|e| fault(format!("lights.{name}"), e))?);
+        }
+        if lights.len() > MOST_LIGHTS {
+            let problem = format!("{} of them; the native renderer knows up to {MOST_LIGHTS}", lights.len());
+            return Err(fault("lights".into(), problem));
+        }
         let blur_glossy = section("render")?.get("blur_glossy").and_then(Value::as_f64).unwrap_or(0.0);
         Ok(Self {
             camera: typed(&Value::Object(section("camera")?.clone())).map_err(|e| fault("camera".into(), e))?,
-            lights: named(section("lights")?, typed).map_err(|(name, e)| fault(format!("lights.{name}"), e))?,
+            lights,
             ground: Sheet::new(&ground).map_err(|e| fault("ground".into(), e))?,
-            shapes: named(section("shapes")?, |shape| Shape::new(&typed::<ShapeSpec>(shape)?))
+            shapes: assets(section("shapes")?, |shape| Shape::new(&typed::<ShapeSpec>(shape)?))
                 .map_err(|(name, e)| fault(format!("shapes.{name}"), e))?,
-            materials: named(section("materials")?, |material| typed(material.get("shader").ok_or("shader: missing")?))
-                .map_err(|(name, e)| fault(format!("materials.{name}"), e))?,
+            materials: assets(section("materials")?, |material| {
+                let shader: Shader = typed(material.get("shader").ok_or("shader: missing")?)?;
+                let count = shader.count();
+                if count > Lobes::MOST {
+                    return Err(format!("shader: {count} lobes; the native renderer knows up to {}", Lobes::MOST));
+                }
+                Ok(shader)
+            })
+            .map_err(|(name, e)| fault(format!("materials.{name}"), e))?,
+            file: file.to_owned(),
             blur_glossy: blur_glossy as f32,
         })
     }
@@ -116,7 +139,11 @@ impl Studio {
         for (name, light) in &self.lights {
             lights.push(light.at(placement.lights.get(name).copied()));
         }
-        let bodies = placement.things.iter().map(|thing| self.body(thing)).collect::<Result<_, _>>()?;
+        let bodies: Vec<Body<'_>> = placement.things.iter().map(|thing| self.body(thing)).collect::<Result<_, _>>()?;
+        if bodies.len() > MOST_BODIES {
+            let problem = format!("{} objects; the native renderer knows up to {MOST_BODIES}", bodies.len());
+            return Err(SceneError::Look { file: self.file.clone(), place: "a scene".into(), problem });
+        }
         Ok(Stage {
             camera: self.camera.at(placement.camera, lens),
             lights,
@@ -126,10 +153,14 @@ impl Studio {
         })
     }
 
+    fn unknown(&self, kind: &str, name: &str) -> SceneError {
+        let problem = format!("the look has no {kind} \"{name}\"");
+        SceneError::Look { file: self.file.clone(), place: "a scene".into(), problem }
+    }
+
     fn body(&self, thing: &Thing) -> Result<Body<'_>, SceneError> {
-        let unknown = |kind: &str, name: &str| SceneError::Json(format!("the look has no {kind} \"{name}\""));
-        let shape = self.shapes.get(&thing.shape).ok_or_else(|| unknown("shape", &thing.shape))?;
-        let shader = self.materials.get(&thing.material).ok_or_else(|| unknown("material", &thing.material))?;
+        let shape = find(&self.shapes, &thing.shape).ok_or_else(|| self.unknown("shape", &thing.shape))?;
+        let shader = find(&self.materials, &thing.material).ok_or_else(|| self.unknown("material", &thing.material))?;
         let (sin, cos) = libm::sincos(thing.rotation_z_rad);
         let radius = thing.radius as f32;
         Ok(Body {
@@ -228,11 +259,25 @@ fn typed<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, String> {
     T::deserialize(value).map_err(|e| e.to_string())
 }
 
-/// Entries by name.
-fn named<T>(
+/// Entries with their names and aliases.
+fn assets<T>(
     section: &Map<String, Value>,
     build: impl Fn(&Value) -> Result<T, String>,
-) -> Result<BTreeMap<String, T>, (String, String)> {
-    let build = |(name, value): (&String, &Value)| Ok((name.clone(), build(value).map_err(|e| (name.clone(), e))?));
-    section.iter().map(build).collect()
+) -> Result<Vec<(Vec<String>, T)>, (String, String)> {
+    #[derive(Deserialize)]
+    struct Names {
+        #[serde(default)]
+        aliases: Vec<String>,
+    }
+    let mut assets = Vec::with_capacity(section.len());
+    for (name, value) in section {
+        let read = typed(value).and_then(|Names { aliases }| Ok((aliases, build(value)?)));
+        let (aliases, content) = read.map_err(|e| (name.clone(), e))?;
+        assets.push((std::iter::once(name.clone()).chain(aliases).collect(), content));
+    }
+    Ok(assets)
+}
+
+fn find<'a, T>(assets: &'a [(Vec<String>, T)], name: &str) -> Option<&'a T> {
+    assets.iter().find(|(names, _)| names.iter().any(|known| known == name)).map(|(_, content)| content)
 }

@@ -25,10 +25,28 @@ pub struct Effort {
 }
 
 impl Effort {
+    pub const DRAFT: Self = Self {
+        near: NearEffort { side: 96, rays: 16, shadow_rays: 2 },
+        pixels: PixelEffort { samples: 2, shadow_rays: [2, 4], window: 3 },
+    };
     pub const STANDARD: Self = Self {
         near: NearEffort { side: 128, rays: 32, shadow_rays: 4 },
-        pixels: PixelEffort { samples: 8, shadow_rays: [4, 16], window: 3 },
+        pixels: PixelEffort { samples: 4, shadow_rays: [4, 16], window: 3 },
     };
+    pub const HIGH: Self = Self {
+        near: NearEffort { side: 192, rays: 64, shadow_rays: 8 },
+        pixels: PixelEffort { samples: 32, shadow_rays: [8, 64], window: 2 },
+    };
+
+    /// By name: draft, standard or high.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "draft" => Some(Self::DRAFT),
+            "standard" => Some(Self::STANDARD),
+            "high" => Some(Self::HIGH),
+            _ => None,
+        }
+    }
 }
 
 /// A picture as bytes, rows from the top, RGB.

@@ -6,9 +6,10 @@
 
 use super::bodies::NOBODY;
 use super::numbers::Numbers;
-use super::shade::{MOST_LIGHTS, OFFSET, Room, SHARP_ALPHA, Trail, facing};
+use super::shade::{OFFSET, Room, SHARP_ALPHA, Trail, facing};
 use crate::render::film::{FilterWeights, SrgbTable};
 use crate::render::material::{Kind, Lobes};
+use crate::render::stage::MOST_LIGHTS;
 use crate::render::vector::{Ray, V3};
 use crate::scene::camera::Camera;
 use rayon::prelude::*;

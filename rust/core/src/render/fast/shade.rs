@@ -7,6 +7,7 @@ use super::numbers::Numbers;
 use crate::render::light::Light;
 use crate::render::material::Lobes;
 use crate::render::sheet::Sheet;
+use crate::render::stage::MOST_LIGHTS;
 use crate::render::vector::{Ray, V3, v3};
 use std::f32::consts::FRAC_1_PI;
 
@@ -30,9 +31,6 @@ pub struct Trail {
     /// How many bodies it has met.
     pub bounce: u32,
 }
-
-/// How many lights a room can have.
-pub const MOST_LIGHTS: usize = 8;
 
 /// Everything that throws light.
 pub struct Room<'a> {
