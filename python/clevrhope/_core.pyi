@@ -17,6 +17,7 @@ __all__ = [
     "AuditScenes",
     "CountingPool",
     "MinimalPool",
+    "NativeStudio",
     "PoolScan",
     "ProgramTokens",
     "Programs",
@@ -68,6 +69,31 @@ class Vocabulary:
     @property
     def answers(self) -> list[str]:
         """All answers as CLEVR spells them, in the order of their numbers: yes, no, integers, values."""
+
+@final
+class NativeStudio:
+    """A look, ready to render placed objects without Blender."""
+
+    def __new__(cls, look: bytes, *, file: str) -> NativeStudio:
+        """Reads a look's JSON; `file` is for messages.
+
+        Raises:
+            SceneError: a shape or material that the native renderer has no formula for.
+        """
+
+    def render(self, placement: bytes, *, width: int, height: int, quality: str) -> npt.NDArray[np.uint8]:
+        """The picture of a placement (JSON), (height, width, 3) uint8 sRGB.
+
+        Args:
+            placement: `{"camera", "lights", "things"}` as images/placement.py has them.
+            width: pixels.
+            height: pixels.
+            quality: draft, standard or high.
+
+        Raises:
+            SceneError: a name that the look does not know, or more objects than the renderer holds.
+            ValueError: another quality.
+        """
 
 @final
 class World:

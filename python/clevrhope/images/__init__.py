@@ -1,4 +1,4 @@
-"""Scenes in, pictures out: the Renderer protocol, Blender in worker processes, the look as data.
+"""Scenes in, pictures out: the Renderer protocol, Blender in workers, one of our own, the look.
 
 The names load on first use: a worker process needs few of them.
 """
@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from clevrhope.images.cycles import CyclesRenderer as CyclesRenderer
     from clevrhope.images.look import Look as Look
     from clevrhope.images.look import read_look as read_look
+    from clevrhope.images.native import NativeRenderer as NativeRenderer
     from clevrhope.images.pool import ScenesFailedError as ScenesFailedError
     from clevrhope.images.quality import Quality as Quality
     from clevrhope.images.quality import measure_quality as measure_quality
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 _HOME = {
     "CyclesRenderer": "cycles",
     "Look": "look",
+    "NativeRenderer": "native",
     "Quality": "quality",
     "RenderSettings": "settings",
     "Renderer": "renderer",
@@ -38,6 +40,7 @@ _HOME = {
 __all__ = [
     "CyclesRenderer",
     "Look",
+    "NativeRenderer",
     "Quality",
     "RenderSettings",
     "Renderer",

@@ -10,6 +10,7 @@ mod interrupt;
 mod parse;
 mod programs;
 mod questions;
+mod render;
 mod scenes;
 mod splits;
 mod templates;
@@ -35,6 +36,8 @@ mod _core {
     use super::programs::{PyProgramTokens, PyPrograms, execute, execute_batch, execute_tokens, trace};
     #[pymodule_export]
     use super::questions::{PyQuestionBatch, instantiate_questions};
+    #[pymodule_export]
+    use super::render::PyNativeStudio;
     #[pymodule_export]
     use super::scenes::{PySceneBatch, PySceneGraphs, object_ids, sample_scenes};
     #[pymodule_export]

@@ -18,14 +18,17 @@ use std::collections::BTreeMap;
 pub const MOST_BODIES: usize = 64;
 pub const MOST_LIGHTS: usize = 8;
 
+/// Entries with their names and aliases.
+type Assets<T> = Vec<(Vec<String>, T)>;
+
 /// What of the look decides a picture.
 #[derive(Clone, Debug)]
 pub struct Studio {
     camera: CameraSpec,
     lights: BTreeMap<String, LightSpec>,
     ground: Sheet,
-    shapes: Vec<(Vec<String>, Shape)>,
-    materials: Vec<(Vec<String>, Shader)>,
+    shapes: Assets<Shape>,
+    materials: Assets<Shader>,
     /// For messages.
     file: String,
     /// See `Stage::blur_glossy`.
@@ -130,6 +133,11 @@ impl Studio {
 
     pub fn ground(&self) -> &Sheet {
         &self.ground
+    }
+
+    /// Reads a placement; errors in a sentence.
+    pub fn placement(bytes: &[u8]) -> Result<Placement, SceneError> {
+        serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message("placement", &e)))
     }
 
     /// The stage of a placement, seen in a picture of this size in pixels.
@@ -259,11 +267,11 @@ fn typed<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, String> {
     T::deserialize(value).map_err(|e| e.to_string())
 }
 
-/// Entries with their names and aliases.
+/// Reads all entries of a section.
 fn assets<T>(
     section: &Map<String, Value>,
     build: impl Fn(&Value) -> Result<T, String>,
-) -> Result<Vec<(Vec<String>, T)>, (String, String)> {
+) -> Result<Assets<T>, (String, String)> {
     #[derive(Deserialize)]
     struct Names {
         #[serde(default)]

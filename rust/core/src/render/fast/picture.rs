@@ -73,15 +73,6 @@ struct View<'a> {
     effort: PixelEffort,
 }
 
-impl View<'_> {
-    /// The ray through a place in the picture, in pixels from its top left corner.
-    #[inline(always)]
-    fn ray(&self, u: f32, v: f32) -> Ray {
-        let direction = V3::from_f64(self.camera.ray(f64::from(u), f64::from(v))).unit();
-        Ray { origin: V3::from_f64(self.camera.location), direction }
-    }
-}
-
 /// A picture as bytes, rows from the top, RGB.
 pub fn picture(room: &Room<'_>, camera: &Camera, effort: PixelEffort) -> Vec<u8> {
     let (width, height) = (camera.lens.width_px as usize, camera.lens.height_px as usize);
@@ -248,6 +239,13 @@ impl Kernel {
 }
 
 impl View<'_> {
+    /// The ray through a place in the picture, in pixels from its top left corner.
+    #[inline(always)]
+    fn ray(&self, u: f32, v: f32) -> Ray {
+        let direction = V3::from_f64(self.camera.ray(f64::from(u), f64::from(v))).unit();
+        Ray { origin: V3::from_f64(self.camera.location), direction }
+    }
+
     /// Bodies that may throw shadows on the ground in a square of pixels.
     fn tile(&self, column: usize, row: usize) -> [u64; MOST_LIGHTS] {
         let side = BAND as f32;

@@ -1,0 +1,97 @@
+"""Pictures of the native renderer against those of Cycles; scenes that it cannot show."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from copy import deepcopy
+
+import numpy as np
+import pytest
+
+from clevrhope.errors import ConfigError, SceneError
+from clevrhope.images.look import Look, read_look
+from clevrhope.images.native import NativeRenderer
+from clevrhope.images.png import read_png
+from clevrhope.images.quality import psnr, reference_picture, reference_scenes
+
+
+@pytest.mark.parametrize(
+    ("quality", "mean_db", "least_db"), [("draft", 41.0, 37.0), ("standard", 43.0, 38.5)]
+)
+def test_pictures_come_close_to_cycles(quality, mean_db, least_db):
+    scenes = reference_scenes()
+    with NativeRenderer(quality=quality) as renderer:
+        distances = [
+            psnr(picture, read_png(reference_picture(i))) for i, picture in renderer.render(enumerate(scenes))
+        ]
+    assert len(distances) == 16
+    assert np.mean(distances) >= mean_db
+    assert min(distances) >= least_db
+
+
+def test_more_effort_comes_closer():
+    scene = reference_scenes()[3]
+    found = []
+    for quality in ("draft", "standard", "high"):
+        [(_, picture)] = NativeRenderer(quality=quality).render([(0, scene)])
+        found.append(psnr(picture, read_png(reference_picture(3))))
+    assert found[0] + 1.0 < found[1] < found[2] - 1.0
+
+
+def test_threads_do_not_show():
+    program = """
+import json, sys
+from clevrhope.images.native import NativeRenderer
+from clevrhope.images.png import read_png
+from clevrhope.images.quality import reference_scenes
+[(_, picture)] = NativeRenderer(width=96, height=64).render([(0, reference_scenes()[6])])
+sys.stdout.buffer.write(picture.tobytes())
+"""
+    pictures = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={"RAYON_NUM_THREADS": str(threads), "PYTHONPATH": ":".join(sys.path)},
+            capture_output=True,
+            check=True,
+        ).stdout
+        for threads in (1, 3)
+    ]
+    assert len(pictures[0]) == 96 * 64 * 3
+    assert pictures[0] == pictures[1]
+
+
+def test_a_scene_without_objects_is_ground_alone():
+    scene = {**deepcopy(dict(reference_scenes()[0])), "objects": []}
+    [(_, picture)] = NativeRenderer(width=48, height=32).render([(0, scene)])
+    assert 60 < picture.mean() < 200
+    # Grey, and no edges: neighbours differ by a few steps of 255.
+    assert np.abs(np.diff(picture.astype(int), axis=1)).max() <= 8
+
+
+def test_what_has_no_formula_is_named():
+    look = read_look()
+    data = deepcopy(dict(look.look))
+    data["shapes"]["pyramid"] = {"kind": "polyhedron", "shading": "flat", "vertices": [], "faces": []}
+    with pytest.raises(SceneError, match=r"shapes\.pyramid"):
+        NativeRenderer(look=Look(data, look.properties))
+    data = json.loads(json.dumps(look.look))
+    data["shapes"]["cube"]["edge_exponent"] = 2.0
+    with pytest.raises(SceneError, match="edge_exponent: the native renderer knows 3"):
+        NativeRenderer(look=Look(data, look.properties))
+
+
+def test_too_many_objects_are_refused():
+    scene = deepcopy(dict(reference_scenes()[0]))
+    scene["objects"] = scene["objects"][:1] * 65
+    with pytest.raises(SceneError, match="65 objects"):
+        list(NativeRenderer().render([(0, scene)]))
+
+
+@pytest.mark.parametrize(
+    ("choice", "words"), [({"quality": "best"}, "draft, standard, high"), ({"width": 0}, "8192")]
+)
+def test_sizes_and_qualities_that_are_none(choice, words):
+    with pytest.raises(ConfigError, match=words):
+        NativeRenderer(**choice)
