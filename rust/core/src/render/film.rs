@@ -52,10 +52,12 @@ impl Default for FilterTable {
 
 /// A linear colour as the bytes of sRGB.
 pub fn to_srgb(linear: V3) -> [u8; 3] {
-    [linear.x, linear.y, linear.z].map(|x| {
-        let encoded = if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 };
-        (encoded.clamp(0.0, 1.0) * 255.0 + 0.5) as u8
-    })
+    [linear.x, linear.y, linear.z].map(|x| (encoded(x).clamp(0.0, 1.0) * 255.0 + 0.5) as u8)
+}
+
+/// sRGB's transfer function, from linear to encoded.
+fn encoded(x: f32) -> f32 {
+    if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 }
 }
 
 /// The window's weights, looked up.
@@ -99,7 +101,6 @@ impl SrgbTable {
 
     pub fn new() -> Self {
         // Over the root, whose table is nearly straight.
-        let encoded = |x: f32| if x <= 0.003_130_8 { 12.92 * x } else { 1.055 * x.powf(1.0 / 2.4) - 0.055 };
         let at = |i: usize| {
             let root = i as f32 / Self::STEPS as f32;
             255.0 * encoded(root * root) + 0.5

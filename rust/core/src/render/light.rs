@@ -157,3 +157,9 @@ impl Light {
         }
     }
 }
+
+/// What the first of two ways to the same direction weighs, by their densities (power heuristic).
+#[inline(always)]
+pub fn power(a: f32, b: f32) -> f32 {
+    if a.is_infinite() { 1.0 } else { a * a / (a * a + b * b) }
+}

@@ -125,6 +125,14 @@ pub fn fresnel(cos: f32, ior: f32) -> f32 {
     0.5 * a * a * (1.0 + b * b)
 }
 
+/// The least alpha of glossy lobes behind rays sampled this densely: Cycles' "filter glossy" of strength
+/// `blur_glossy`, 0 for none.
+#[inline(always)]
+pub fn widened(density: f32, blur_glossy: f32) -> f32 {
+    let blurred = density / blur_glossy;
+    if blurred < 1.0 { 0.5 * (1.0 - blurred).sqrt() } else { 0.0 }
+}
+
 impl Lobe {
     pub fn is_glossy(&self) -> bool {
         matches!(self.kind, Kind::Glossy { .. })

@@ -5,7 +5,8 @@
 //! widen behind rays of low density.
 
 use super::film::{FilterTable, to_srgb};
-use super::material::Lobes;
+use super::light::power;
+use super::material::{Lobes, widened};
 use super::stage::Stage;
 use super::vector::V3;
 use crate::rng::StreamKey;
@@ -69,9 +70,7 @@ fn trace(stage: &Stage<'_>, mut origin: V3, mut direction: V3, numbers: &mut Num
             None => Lobes::matte(stage.ground.color),
             Some(number) => {
                 let body = &stage.bodies[number];
-                let blurred = least_density / stage.blur_glossy;
-                let least_alpha = if blurred < 1.0 { 0.5 * (1.0 - blurred).sqrt() } else { 0.0 };
-                let surface = body.surface(hit.point, normal, least_alpha);
+                let surface = body.surface(hit.point, normal, widened(least_density, stage.blur_glossy));
                 body.shader.lobes(&surface, normal.dot(v))
             }
         };
@@ -112,11 +111,6 @@ fn trace(stage: &Stage<'_>, mut origin: V3, mut direction: V3, numbers: &mut Num
         }
     }
     light
-}
-
-/// The power heuristic's weight of the first of two ways to the same direction.
-fn power(a: f32, b: f32) -> f32 {
-    if a.is_infinite() { 1.0 } else { a * a / (a * a + b * b) }
 }
 
 /// Uniform numbers of a pixel: each dimension's samples are shuffled strata.

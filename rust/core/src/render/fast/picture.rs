@@ -8,6 +8,7 @@ use super::bodies::NOBODY;
 use super::numbers::Numbers;
 use super::shade::{OFFSET, Room, SHARP_ALPHA, Trail, facing};
 use crate::render::film::{FilterWeights, SrgbTable};
+use crate::render::light::power;
 use crate::render::material::{Kind, Lobes};
 use crate::render::stage::MOST_LIGHTS;
 use crate::render::vector::{Ray, V3};
@@ -318,6 +319,8 @@ fn shade(room: &Room<'_>, point: V3, direction: V3, number: usize, numbers: &Num
     let normal = facing(body.normal(point), v);
     let lobes = body.shader.lobes(&body.surface(point, normal, 0.0), normal.dot(v));
     let start = point + normal * OFFSET;
+    let away = |direction| Ray { origin: start, direction };
+    let trail = |density| Trail { leaving: number, density, bounce: 1 };
     let (mut sharp, mut broad) = (Lobes::default(), Lobes::default());
     for lobe in lobes.iter() {
         match lobe.kind {
@@ -334,8 +337,7 @@ fn shade(room: &Room<'_>, point: V3, direction: V3, number: usize, numbers: &Num
         let mut value = broad.evaluate(normal, v, place.direction).0;
         if !sharp.is_empty() {
             let (narrow, own) = sharp.evaluate(normal, v, place.direction);
-            let (a, b) = (place.density * place.density, own * own);
-            value += narrow * (a / (a + b));
+            value += narrow * power(place.density, own);
         }
         if value.largest() > 1e-5 && !room.bodies.blocked(start, place.direction, place.distance, number) {
             sample.clean += value.times(place.radiance) / place.density;
@@ -347,14 +349,7 @@ fn shade(room: &Room<'_>, point: V3, direction: V3, number: usize, numbers: &Num
         let next = broad[chosen].sample(normal, v, [again, numbers.one(6)]);
         let (value, own) = broad.evaluate_sampled(normal, v, next);
         if own > 0.0 {
-            let seen = room
-                .radiance(
-                    Ray { origin: start, direction: next },
-                    Trail { leaving: number, density: own, bounce: 1 },
-                    false,
-                    numbers,
-                )
-                .0;
+            let (seen, _) = room.radiance(away(next), trail(own), false, numbers);
             sample.noisy = value.times(seen) / own;
         }
     }
@@ -362,12 +357,7 @@ fn shade(room: &Room<'_>, point: V3, direction: V3, number: usize, numbers: &Num
         let next = sharp[0].sample(normal, v, numbers.pair(7));
         let (value, own) = sharp.evaluate(normal, v, next);
         if own > 0.0 {
-            let (seen, distance) = room.radiance(
-                Ray { origin: start, direction: next },
-                Trail { leaving: number, density: own, bounce: 1 },
-                true,
-                numbers,
-            );
+            let (seen, distance) = room.radiance(away(next), trail(own), true, numbers);
             sample.clean += value.times(seen + room.lamps_met(start, next, distance, own)) / own;
         }
     }

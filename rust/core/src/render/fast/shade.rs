@@ -4,8 +4,8 @@ use super::bodies::Bodies;
 use super::far::Far;
 use super::near::Near;
 use super::numbers::Numbers;
-use crate::render::light::Light;
-use crate::render::material::Lobes;
+use crate::render::light::{Light, power};
+use crate::render::material::{Lobes, widened};
 use crate::render::sheet::Sheet;
 use crate::render::stage::MOST_LIGHTS;
 use crate::render::vector::{Ray, V3, v3};
@@ -139,18 +139,12 @@ impl Room<'_> {
         let Trail { density, bounce, .. } = trail;
         let v = -ray.direction;
         let normal = facing(body.normal(point), v);
-        let blurred = density / self.blur_glossy;
-        let least_alpha = if blurred < 1.0 { 0.5 * (1.0 - blurred).sqrt() } else { 0.0 };
-        let surface = body.surface(point, normal, least_alpha);
+        let surface = body.surface(point, normal, widened(density, self.blur_glossy));
         let lobes = body.shader.lobes(&surface, normal.dot(v));
         let start = point + normal * OFFSET;
         let deeper = numbers.deeper(bounce * PER_BOUNCE);
         let mut light = self.lamps(&lobes, start, normal, v, number, &deeper);
-        if bounce >= DEEPEST {
-            return light + self.guess(&lobes, point, normal);
-        }
-        let glossy: f32 = lobes.iter().filter(|lobe| lobe.is_narrow()).map(|lobe| lobe.weight.mean()).sum();
-        if glossy == 0.0 {
+        if bounce >= DEEPEST || !lobes.iter().any(|lobe| lobe.is_narrow()) {
             return light + self.guess(&lobes, point, normal);
         }
         // One ray for all lobes of a metal.
@@ -173,7 +167,7 @@ impl Room<'_> {
         let mut sum = V3::ZERO;
         for lamp in self.lights {
             if let Some((radiance, by_lamp)) = lamp.met(origin, direction, distance) {
-                sum += radiance * (density * density / (density * density + by_lamp * by_lamp));
+                sum += radiance * power(density, by_lamp);
             }
         }
         sum
@@ -190,12 +184,7 @@ impl Room<'_> {
                 continue;
             }
             let (value, own) = lobes.evaluate(normal, v, sample.direction);
-            let share = if metal {
-                let (a, b) = (sample.density * sample.density, own * own);
-                a / (a + b)
-            } else {
-                1.0
-            };
+            let share = if metal { power(sample.density, own) } else { 1.0 };
             if value.largest() > 0.0 && !self.bodies.blocked(start, sample.direction, sample.distance, leaving) {
                 sum += value.times(sample.radiance) * (share / sample.density);
             }
