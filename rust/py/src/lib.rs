@@ -17,7 +17,12 @@ mod templates;
 mod vocabulary;
 mod world;
 
+use mimalloc::MiMalloc;
 use pyo3::prelude::*;
+
+/// Millions of small strings and programs are made by all threads at once.
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// The native module `clevrhope._core`.
 #[pymodule]
