@@ -17,7 +17,8 @@ from clevrhope.audit import audit
 from clevrhope.build import Limits, Request
 from clevrhope.cli import run_command
 from clevrhope.config import PRESETS
-from clevrhope.dataset.leaks import LeakCheck, Violation
+from clevrhope.dataset.leak_report import Violation
+from clevrhope.dataset.leaks import LeakCheck
 from clevrhope.errors import DatasetError
 from clevrhope.hops import parse_hop
 from clevrhope.plan import make_plan, plan_json, plan_lines

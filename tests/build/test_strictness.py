@@ -13,7 +13,8 @@ from clevrhope.audit import audit
 from clevrhope.build import Shard, build, build_part, merge
 from clevrhope.config import resolve_config
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.leaks import LeakReport, check_leaks
+from clevrhope.dataset.leak_report import LeakReport
+from clevrhope.dataset.leaks import check_leaks
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.hops import parse_hop
 from clevrhope.plan import make_plan, plan_lines

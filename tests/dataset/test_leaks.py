@@ -11,7 +11,8 @@ import h5py
 import numpy as np
 import pytest
 
-from clevrhope.dataset.leaks import LeakReport, check_leaks
+from clevrhope.dataset.leak_report import LeakReport
+from clevrhope.dataset.leaks import check_leaks
 from clevrhope.errors import DatasetError
 from clevrhope.hops import Hop
 

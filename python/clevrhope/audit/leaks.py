@@ -3,7 +3,8 @@
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.question_rows import check_question_rows
 from clevrhope.audit.report import Tally
-from clevrhope.dataset.leaks import ONE_SHOWS_IT, LeakCheck, LeakReport
+from clevrhope.dataset.leak_report import ONE_SHOWS_IT, LeakReport
+from clevrhope.dataset.leaks import LeakCheck
 from clevrhope.progress import Advance
 
 PROGRAMS, PAIR, APART, SAME, GROUPS = "programs", "held-out pair", "apart", "HDF5 and JSON", "minimal answers"

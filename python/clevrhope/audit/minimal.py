@@ -5,26 +5,13 @@ asked, and what the answers must be, follows from CLEVR-HOPE, section 3: a sente
 """
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
-from typing import Any
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
+from clevrhope.audit.grouped import TYPES, GroupedPictures, Picture, Values
 from clevrhope.audit.report import Tally
 from clevrhope.hops import Hop
-
-Values = tuple[str, ...]
-PLACE_KEYS = ("camera", "lights", "directions")
-
-TYPES = ("size", "color", "material", "shape")
-
-
-@dataclass(frozen=True)
-class _Picture:
-    index: int
-    values: Values
-    """In the order of `TYPES`."""
 
 
 class MinimalSets:
@@ -32,52 +19,37 @@ class MinimalSets:
 
     def __init__(self, folder: AuditFolder) -> None:
         self._folder = folder
-        self._pools = {split.pool for split in folder.splits if split.is_minimal}
-        self._places: dict[str, dict[str, list[_Picture]]] = defaultdict(lambda: defaultdict(list))
         self._tally = Tally(
             "minimal groups",
             "the pictures of a place differ in the pair's types alone; each sentence is asked of all that it "
             "may be and true of one; of minimal_ood's answers exactly three in four are no",
             "pictures",
         )
-
-    def add(self, pool: str, scene: Mapping[str, Any]) -> None:
-        """Takes a scene, if it is of a minimal pool.
-
-        Raises:
-            KeyError: it is no scene.
-        """
-        if pool not in self._pools:
-            return
-        index = int(scene["image_index"])
-        self._tally.n_checked += 1
-        if len(scene["objects"]) != 1:
-            self._tally.fault(f"scenes/{pool}", index, "not one object", len(scene["objects"]))
-            return
-        (only,) = scene["objects"]
-        place = repr([only["3d_coords"][:2], only["rotation"], *(scene.get(key) for key in PLACE_KEYS)])
-        self._places[pool][place].append(_Picture(index, tuple(only[kind] for kind in TYPES)))
+        pools = dict.fromkeys((split.pool for split in folder.splits if split.is_minimal), 1)
+        self.pictures = GroupedPictures(pools, self._tally)
+        """Takes the scenes, before `check`."""
 
     def check(self) -> Tally:
         """The line; reads the minimal splits."""
         whole: set[str] = set()
         for split in self._folder.splits:
             if split.is_minimal and split.hop.pair:
+                places = self.pictures.places(split.pool)
                 if split.pool not in whole:
-                    self._check_places(split.pool, split.hop)
+                    self._check_places(split.pool, split.hop, places.values())
                     whole.add(split.pool)
-                self._check_split(split)
-        if not self._pools:
+                self._check_split(split, places)
+        if not self.pictures.n_objects:
             self._tally.skip("no minimal set is in this folder")
         return self._tally
 
-    def _check_places(self, pool: str, hop: Hop) -> None:
+    def _check_places(self, pool: str, hop: Hop, places: Iterable[Sequence[Picture]]) -> None:
         """A place's pictures: other values of the pair's types, the same ones of all others.
 
         A pool that only minimal_iid uses, or sets of a few places, may leave corners out.
         """
         kinds = _kinds(hop)
-        for pictures in self._places[pool].values():
+        for pictures in places:
             held = {tuple(each.values[k] for k in kinds) for each in pictures}
             others = {tuple(v for k, v in enumerate(each.values) if k not in kinds) for each in pictures}
             sides = [{corner[k] for corner in held} for k in range(len(kinds))]
@@ -92,20 +64,14 @@ class MinimalSets:
                 values = "; ".join(" ".join(each.values) for each in pictures)
                 self._tally.fault(f"scenes/{pool}", pictures[0].index, problem, values)
 
-    def _check_split(self, split: SplitPlace) -> None:
+    def _check_split(self, split: SplitPlace, places: Mapping[str, Sequence[Picture]]) -> None:
         place_of = {
-            each.index: (place, each.values)
-            for place, pictures in self._places[split.pool].items()
-            for each in pictures
+            each.index: (place, each.values) for place, pictures in places.items() for each in pictures
         }
         pair = tuple((TYPES.index(kind), value) for kind, value in split.hop.pair or ())
-        corners_of = {
-            place: {each.index for each in pictures} for place, pictures in self._places[split.pool].items()
-        }
+        corners_of = {place: {each.index for each in pictures} for place, pictures in places.items()}
         with_pair = {
-            place
-            for place, pictures in self._places[split.pool].items()
-            if any(_holds(each.values, pair) for each in pictures)
+            place for place, pictures in places.items() if any(_holds(each.values, pair) for each in pictures)
         }
         yes, no = (self._folder.vocab.answers.get(answer, -1) for answer in ("yes", "no"))
         groups: dict[tuple[str, bytes], list[tuple[int, int, int]]] = defaultdict(list)
@@ -122,7 +88,7 @@ class MinimalSets:
             n = len(arrays)
         ood = split.name == "minimal_ood"
         for (place, _), asked in groups.items():
-            hidden = self._hidden(split, place) if split.hop.palette else place in with_pair
+            hidden = self._hidden(split, places[place]) if split.hop.palette else place in with_pair
             self._check_group(split, asked, place_of, pair, corners_of[place], hidden, yes)
         corners = split.hop.corners
         if ood and corners * n_no != (corners - 1) * n:
@@ -130,10 +96,10 @@ class MinimalSets:
                 split.file, None, f"not exactly {corners - 1} answers in {corners} are no", f"{n_no} of {n}"
             )
 
-    def _hidden(self, split: SplitPlace, place: str) -> bool:
+    def _hidden(self, split: SplitPlace, pictures: Sequence[Picture]) -> bool:
         """Whether a corner of a place was not seen, by the values of those that have a picture."""
         kinds = _kinds(split.hop)
-        shown = [tuple(each.values[k] for k in kinds) for each in self._places[split.pool][place]]
+        shown = [tuple(each.values[k] for k in kinds) for each in pictures]
         corners = set(product(*({values[k] for values in shown} for k in range(len(kinds)))))
         return not corners <= (self._folder.seen(split.hop) or frozenset())
 

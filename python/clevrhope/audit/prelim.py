@@ -9,29 +9,12 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
+from clevrhope.audit.grouped import TYPES, GroupedPictures, Picture
 from clevrhope.audit.report import Tally
 
-Values = tuple[str, ...]
-
-TYPES = ("size", "color", "material", "shape")
-SHARED = ("camera", "lights", "directions")
-"""What of a scene the pictures of a group have in common, besides their objects' places and rotations."""
-
 N_OBJECTS: Mapping[str, int] = {"existence": 1, "counting": 5}
-
-
-@dataclass(frozen=True)
-class _Picture:
-    index: int
-    stage: str
-    """Places, rotations, camera and lights."""
-    ground: tuple[tuple[float, float], ...]
-    """x and y of each object."""
-    looks: tuple[Values, ...]
-    """Each object's values, in the order of `TYPES`."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +22,7 @@ class _Asked:
     """A question of a group."""
 
     row: int
-    picture: _Picture
+    picture: Picture
     words: bytes
     answer: str
 
@@ -49,50 +32,31 @@ class PrelimSets:
 
     def __init__(self, folder: AuditFolder) -> None:
         self._folder = folder
-        self._pools = {split.pool: N_OBJECTS[split.name] for split in folder.splits if split.is_prelim}
-        """Pool -> objects of each of its pictures."""
-        self._pictures: dict[str, dict[int, _Picture]] = defaultdict(dict)
         self._tally = Tally(
             "preliminary sets",
             "in each group and set nothing changes but the value asked for; existence is true of one picture "
             "of two; counting has 0 to 5 objects with the value, one by one, at the same five positions",
             "pictures",
         )
-
-    def add(self, pool: str, scene: Mapping[str, Any]) -> None:
-        """Takes a scene, if it is of a preliminary pool.
-
-        Raises:
-            KeyError: it is no scene.
-        """
-        if pool not in self._pools:
-            return
-        index, objects = int(scene["image_index"]), scene["objects"]
-        self._tally.n_checked += 1
-        if len(objects) != self._pools[pool]:
-            problem = f"not as many objects as the pool's pictures have, {self._pools[pool]}"
-            self._tally.fault(f"scenes/{pool}", index, problem, len(objects))
-            return
-        ground = tuple((float(each["3d_coords"][0]), float(each["3d_coords"][1])) for each in objects)
-        stage = [ground, [each["rotation"] for each in objects], *(scene.get(key) for key in SHARED)]
-        looks = tuple(tuple(str(each[kind]) for kind in TYPES) for each in objects)
-        self._pictures[pool][index] = _Picture(index, repr(stage), ground, looks)
+        n_objects = {split.pool: N_OBJECTS[split.name] for split in folder.splits if split.is_prelim}
+        self.pictures = GroupedPictures(n_objects, self._tally)
+        """Takes the scenes, before `check`."""
 
     def check(self) -> Tally:
         """The line; reads the preliminary splits."""
-        for pool, n_objects in self._pools.items():
+        for pool, n_objects in self.pictures.n_objects.items():
             if n_objects == N_OBJECTS["counting"]:
                 self._check_positions(pool)
         for split in self._folder.splits:
             if split.is_prelim:
                 self._check_split(split)
-        if not self._pools:
+        if not self.pictures.n_objects:
             self._tally.skip("no value is asked for alone in this folder")
         return self._tally
 
     def _check_positions(self, pool: str) -> None:
         """All pictures of a counting pool have their objects where most have them."""
-        pictures = self._pictures[pool].values()
+        pictures = self.pictures.of(pool).values()
         counted = Counter(each.ground for each in pictures)
         usual = max(counted, key=counted.__getitem__, default=())
         for each in pictures:
@@ -101,7 +65,7 @@ class PrelimSets:
                 self._tally.fault(f"scenes/{pool}", each.index, problem, each.ground)
 
     def _check_split(self, split: SplitPlace) -> None:
-        pictures = self._pictures[split.pool]
+        pictures = self.pictures.of(split.pool)
         answers = {number: name for name, number in self._folder.vocab.answers.items()}
         groups: dict[str, list[_Asked]] = defaultdict(list)
         with self._folder.open(split) as arrays:

@@ -41,8 +41,8 @@ def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Ta
         for path in folder.scene_files(pool):
             for n, row in enumerate(read_list(path, "scenes")):
                 try:
-                    minimal.add(pool, row)
-                    prelim.add(pool, row)
+                    minimal.pictures.add(pool, row)
+                    prelim.pictures.add(pool, row)
                 except (KeyError, TypeError, ValueError, IndexError) as error:
                     raise DatasetError(f"{path}: scenes[{n}] is no scene of a dataset ({error!r})") from error
                 advance(1)
