@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from clevrhope.dataset.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
-from clevrhope.dataset.datasheet import Family, Provenance, SubDataset, made_with, sub_datasheet
+from clevrhope.dataset.datasheet import sub_datasheet
 from clevrhope.dataset.datasheet_folder import PoolStats, WholeDataset, folder_datasheet
+from clevrhope.dataset.datasheet_origin import Provenance, made_with
 from clevrhope.dataset.pictures_shown import pair_boxes, sketch_url, thumbnail_url
 from clevrhope.dataset.questions_h5 import QuestionArrays
 from clevrhope.dataset.scene_counts import read_scene_counts
@@ -23,6 +24,7 @@ from clevrhope.dataset.stats import (
     pictures_shared,
     total_variation,
 )
+from clevrhope.dataset.sub_dataset import Family, SubDataset
 from clevrhope.dataset.vocab import make_vocab, read_vocab, write_vocab
 from clevrhope.hops import paper_hops
 

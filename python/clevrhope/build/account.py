@@ -11,8 +11,9 @@ from clevrhope.build.pictures import scenes_of
 from clevrhope.build.request import Resolved
 from clevrhope.dataset.audit_scenes import Pools, PoolScenes
 from clevrhope.dataset.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
-from clevrhope.dataset.datasheet import Family, Provenance, SubDataset, sub_datasheet
+from clevrhope.dataset.datasheet import sub_datasheet
 from clevrhope.dataset.datasheet_folder import PoolStats, WholeDataset, folder_datasheet
+from clevrhope.dataset.datasheet_origin import Provenance
 from clevrhope.dataset.datasheet_plots import listed_plots, sweep_plots
 from clevrhope.dataset.datasheet_prelim import prelim_datasheet
 from clevrhope.dataset.images_h5 import pictures_in, read_pictures, read_png
@@ -22,6 +23,7 @@ from clevrhope.dataset.pictures_shown import pair_boxes, sketch_url, thumbnail_u
 from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_questions, read_scenes_in_use
 from clevrhope.dataset.spoken import Spoken
 from clevrhope.dataset.stats import SceneCounts, count_scenes, measure_split, pictures_shared
+from clevrhope.dataset.sub_dataset import Family, SubDataset
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.hops import Hop
 from clevrhope.progress import Progress

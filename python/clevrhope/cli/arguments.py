@@ -1,12 +1,23 @@
 """What several commands make of their options: names, numbers, how progress is shown."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 if TYPE_CHECKING:
     from clevrhope.progress import Progress
+
+PATH = click.Path(path_type=Path)
+"""A file or folder; whoever opens it says what is wrong with it."""
+
+only_hops = click.option(
+    "--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; can be repeated."
+)
+only_splits = click.option(
+    "--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them."
+)
 
 
 def read_names(options: Sequence[str]) -> list[str]:

@@ -6,11 +6,11 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import read_names, shown_progress
+from clevrhope.cli.arguments import PATH, only_hops, only_splits, read_names, shown_progress
 
 
 @click.command()
-@click.argument("folder", type=click.Path(path_type=Path), metavar="DIR")
+@click.argument("folder", type=PATH, metavar="DIR")
 @click.option(
     "--format",
     "format_name",
@@ -18,13 +18,9 @@ from clevrhope.cli.arguments import read_names, shown_progress
     metavar="NAME",
     help="parquet (Hugging Face), webdataset, clevr (CLEVR_v1.0's folders) or iep (its models' HDF5).",
 )
-@click.option(
-    "--out", type=click.Path(path_type=Path), required=True, help="New folder; it appears when it is whole."
-)
-@click.option(
-    "--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; can be repeated.  [default: all]"
-)
-@click.option("--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them.")
+@click.option("--out", type=PATH, required=True, help="New folder; it appears when it is whole.")
+@only_hops
+@only_splits
 @click.option(
     "--train-questions",
     type=int,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from clevrhope.cli.arguments import shown_progress
+from clevrhope.cli.arguments import PATH, shown_progress
 from clevrhope.cli.request import dataset_options, read_request
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def build(**choices: Any) -> None:
 
 
 @click.command()
-@click.argument("parts", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="PART...")
+@click.argument("parts", nargs=-1, required=True, type=PATH, metavar="PART...")
 @dataset_options
 def merge(parts: tuple[Path, ...], **choices: Any) -> None:
     """Joins what `build --shard` made into --out, the same bytes as one machine's; takes build's options."""

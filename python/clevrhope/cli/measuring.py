@@ -7,26 +7,26 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import read_names, shown_progress
+from clevrhope.cli.arguments import PATH, only_hops, only_splits, read_names, shown_progress
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("folder", metavar="DIR", type=PATH)
 @click.option(
     "--against",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="CLEVR_DIR",
     help="A CLEVR_v1.0 folder: nothing of its val or test may be in the dataset.",
 )
 @click.option(
     "--templates",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="The dataset's question templates, where they are not the package's.",
 )
 @click.option(
     "--properties",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FILE",
     help="The dataset's properties, where they are not the package's.",
 )
@@ -55,13 +55,9 @@ def audit(folder: Path, against: Path | None, as_json: bool, **choices: Any) -> 
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.argument(
-    "predictions", metavar="PREDICTIONS...", nargs=-1, required=True, type=click.Path(path_type=Path)
-)
-@click.option(
-    "--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; can be repeated.  [default: all]"
-)
+@click.argument("folder", metavar="DIR", type=PATH)
+@click.argument("predictions", metavar="PREDICTIONS...", nargs=-1, required=True, type=PATH)
+@only_hops
 @click.option(
     "--by",
     metavar="NAMES",
@@ -140,18 +136,18 @@ def _draw_into_datasheets(folder: Path, hops: tuple[str, ...], as_json: bool, *,
 
 
 @click.command()
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; can be repeated.")
-@click.option("--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them.")
+@click.argument("folder", metavar="DIR", type=PATH)
+@only_hops
+@only_splits
 @click.option(
     "--against",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="DIR",
     help="Another dataset of clevrhope, or a CLEVR_v1.0 folder, to set beside it.",
 )
 @click.option(
     "--plots",
-    type=click.Path(path_type=Path),
+    type=PATH,
     metavar="FOLDER",
     help="Write PNG plots below this folder, one folder a HOP.",
 )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clevrhope.cli.arguments import read_names, read_whole
+from clevrhope.cli.arguments import PATH, only_splits, read_names, read_whole
 
 if TYPE_CHECKING:
     from clevrhope.build import Request
@@ -17,7 +17,6 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 def dataset_options(command: _Command) -> _Command:
     """The choices that `build`, `merge` and `plan` share."""
-    path = click.Path(path_type=Path)
     options = [
         click.option(
             "--hop",
@@ -62,13 +61,13 @@ def dataset_options(command: _Command) -> _Command:
         ),
         click.option(
             "--palette",
-            type=path,
+            type=PATH,
             metavar="FILE",
             help="Combinations that objects have, such as CoGenT's; of a pair, those that are seen.",
         ),
         click.option(
             "--test-palette",
-            type=path,
+            type=PATH,
             metavar="FILE",
             help="With --hop none --palette: val_b and test_b, of this palette's pictures.",
         ),
@@ -79,7 +78,7 @@ def dataset_options(command: _Command) -> _Command:
         ),
         click.option(
             "--out",
-            type=path,
+            type=PATH,
             help="Folder of the dataset; one that is there is extended.  [default: out/PRESET]",
         ),
         click.option(
@@ -90,7 +89,7 @@ def dataset_options(command: _Command) -> _Command:
         click.option(
             "--config",
             "config_file",
-            type=path,
+            type=PATH,
             metavar="FILE.toml",
             help="Settings: preset, images, templates, properties, [sizes], [world], [rendering].",
         ),
@@ -119,9 +118,7 @@ def dataset_options(command: _Command) -> _Command:
             is_flag=True,
             help="Leave CLEVR's JSON question files out, HDF5 says it all; a later run can add them.",
         ),
-        click.option(
-            "--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them."
-        ),
+        only_splits,
         click.option("--train-questions", type=int, metavar="N", help="Questions in train."),
         click.option(
             "--test-questions",
@@ -137,13 +134,13 @@ def dataset_options(command: _Command) -> _Command:
         ),
         click.option(
             "--templates",
-            type=path,
+            type=PATH,
             metavar="DIR",
             help="Question templates in CLEVR's format, the original's own included.",
         ),
         click.option(
             "--properties",
-            type=path,
+            type=PATH,
             metavar="FILE",
             help="Sizes, colors, materials and shapes, as CLEVR's properties.json.",
         ),
@@ -154,7 +151,7 @@ def dataset_options(command: _Command) -> _Command:
         ),
         click.option(
             "--clevr",
-            type=path,
+            type=PATH,
             metavar="CLEVR_DIR",
             help="A CLEVR_v1.0 folder: its train scenes and pictures are part of the train pool.",
         ),

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clevrhope.dataset.datasheet import PAPER, Provenance, made_with
+from clevrhope.dataset.datasheet_origin import PAPER, Provenance, made_with
 from clevrhope.dataset.markdown import code, listed, number, percent, table
 from clevrhope.dataset.stats import SplitStats
 from clevrhope.hops import Hop

@@ -2,9 +2,12 @@
 
 from collections.abc import Mapping
 
-from clevrhope.dataset.datasheet import PAPER, SubDataset, made_with, with_plots
-from clevrhope.dataset.markdown import code, decimal, escape, number, percent, table
-from clevrhope.dataset.stats import SplitStats, mean
+from clevrhope.dataset.datasheet import validated, with_plots
+from clevrhope.dataset.datasheet_measured import composition
+from clevrhope.dataset.datasheet_origin import PAPER, made_with
+from clevrhope.dataset.markdown import code, escape, number, percent, table
+from clevrhope.dataset.stats import SplitStats
+from clevrhope.dataset.sub_dataset import SubDataset
 
 _HOW: Mapping[str, str] = {
     "existence": (
@@ -41,7 +44,7 @@ def prelim_datasheet(data: SubDataset) -> str:
         _baselines(data),
         _values(data),
         _families(data),
-        _checked(data),
+        validated(data),
         _uses(),
         made_with(data.made_with),
     ]
@@ -58,20 +61,8 @@ def _motivation(data: SubDataset) -> str:
 
 
 def _composition(data: SubDataset) -> str:
-    rows = [
-        (
-            code(each.split),
-            code(each.pool),
-            number(each.n_questions),
-            number(each.n_pictures),
-            decimal(each.n_questions / max(each.n_pictures, 1)),
-            decimal(mean(each.objects)),
-        )
-        for each in data.splits
-    ]
-    head = ["split", "pool", "questions", "pictures", "questions a picture", "objects a picture"]
     how = [_HOW[each.split] for each in data.splits if each.split in _HOW]
-    return "\n\n".join(["## What is in it?", *how, table(head, rows), _CHOSEN])
+    return "\n\n".join(["## What is in it?", *how, composition(data), _CHOSEN])
 
 
 def _baselines(data: SubDataset) -> str:
@@ -114,16 +105,6 @@ def _families(data: SubDataset) -> str:
 
     lines = [f"- {name(each, index)}" for each in data.splits for index in sorted(each.families)]
     return "## Questions by family\n\nOf each family all phrasings are used.\n\n" + "\n".join(lines)
-
-
-def _checked(data: SubDataset) -> str:
-    if not data.checked:
-        return ""
-    lines = "\n".join(f"- {escape(line)}" for line in data.checked)
-    return (
-        "## How was it validated?\n\nA check that shares no code with the generator read the finished "
-        f"files and found that:\n\n{lines}"
-    )
 
 
 def _uses() -> str:

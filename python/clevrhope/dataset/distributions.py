@@ -50,13 +50,14 @@ def _together(
         columns,
         lambda each: each.pairs,
         [
-            (f"{v} {w}{', held out' if (v, w) == (x, y) else ''}", _sorted_pair((a, v), (b, w)))
+            (f"{v} {w}{', held out' if (v, w) == (x, y) else ''}", sorted_pair((a, v), (b, w)))
             for v, w in product(attributes[a], attributes[b])
         ],
     )
 
 
-def _sorted_pair(first: Value, second: Value) -> Pair:
+def sorted_pair(first: Value, second: Value) -> Pair:
+    """Two values of an object as `SplitStats.pairs` has them."""
     return min(first, second), max(first, second)
 
 

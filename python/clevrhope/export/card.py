@@ -1,6 +1,6 @@
 """An export's splits in, the README.md that Hugging Face shows as its dataset card out."""
 
-from clevrhope.dataset.datasheet import CLEVR
+from clevrhope.dataset.datasheet_origin import CLEVR
 from clevrhope.dataset.markdown import table
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.export.source import Source
