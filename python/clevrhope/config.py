@@ -206,8 +206,13 @@ def resolve_config(
     properties: Path | None = None,
     clevr: Path | None = None,
     clevr_share: float | None = None,
+    before: Mapping[str, Any] | None = None,
 ) -> Config:
     """Puts preset, file and command-line choices together; None means not chosen.
+
+    `before` is what the folder has already, or the parts that are to be joined: `preset`, `sizes` and
+    `images`, which hold where no preset is named, and any of `match`, `strictness`, `question_json`,
+    `clevr_share`.
 
     `test_questions` is the number of questions of each complex (or val and test) split, `prelim_sets` that of
     groups and of sets for each value that is asked for alone.
@@ -216,7 +221,8 @@ def resolve_config(
         ConfigError: an unknown preset, key or value; names the file and the place in it.
     """
     raw = _read_toml(file) if file else {}
-    config = _preset(preset or _typed(raw, "preset", str, "demo", file))
+    named = preset or (_typed(raw, "preset", str, "", file) if "preset" in raw else None)
+    config = _begun(named, before or {})
     if file:
         config = _overlaid(config, raw, file)
     sizes = config.sizes
@@ -275,6 +281,21 @@ def _preset(name: str) -> Config:
     if name not in PRESETS:
         raise ConfigError(f'unknown preset "{name}"{_suggestion(name, PRESETS)}; known: {", ".join(PRESETS)}')
     return PRESETS[name]
+
+
+def _begun(named: str | None, before: Mapping[str, Any]) -> Config:
+    """What file and command line are laid over: a preset, or what there is before."""
+    config = _preset(named or before.get("preset", "demo"))
+    if named is None:
+        known = {each.name for each in fields(Sizes)}
+        sizes = {name: n for name, n in before.get("sizes", {}).items() if name in known}
+        config = replace(
+            config,
+            sizes=replace(config.sizes, **sizes),
+            images=_image_kind("manifest.json: config.images", before.get("images", config.images)),
+        )
+    kept = ("match", "strictness", "question_json", "clevr_share")
+    return replace(config, **{name: before[name] for name in kept if name in before})
 
 
 def _read_toml(file: Path) -> dict[str, Any]:

@@ -12,6 +12,29 @@ if TYPE_CHECKING:
 PATH = click.Path(path_type=Path)
 """A file or folder; whoever opens it says what is wrong with it."""
 
+
+class Whole(click.IntRange):
+    """A whole number from the least on, up to the most if there is one; what is none is told in our words."""
+
+    def __init__(self, least: int, most: int | None = None) -> None:
+        super().__init__(least, most)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """The number.
+
+        Raises:
+            UsageError: it is none; names the option.
+        """
+        try:
+            number: int = super().convert(value, param, ctx)
+        except click.BadParameter:
+            option = param.opts[0] if param else "option"
+            reach = f"from {self.min}" + ("" if self.max is None else f" to {self.max}")
+            text = f'{option}: "{str(value)[:40]}" should be a whole number {reach}'
+            raise click.UsageError(text) from None
+        return number
+
+
 only_hops = click.option(
     "--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; can be repeated."
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, only_hops, only_splits, read_names, shown_progress
+from clevrhope.cli.arguments import PATH, Whole, only_hops, only_splits, read_names, shown_progress
 
 
 @click.command()
@@ -23,7 +23,7 @@ from clevrhope.cli.arguments import PATH, only_hops, only_splits, read_names, sh
 @only_splits
 @click.option(
     "--train-questions",
-    type=int,
+    type=Whole(1),
     metavar="N",
     help="Only the first so many of train; 25000 and 200000 are the paper's smaller sets.",
 )

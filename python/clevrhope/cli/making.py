@@ -46,10 +46,13 @@ def build(**choices: Any) -> None:
 @click.argument("parts", nargs=-1, required=True, type=PATH, metavar="PART...")
 @dataset_options
 def merge(parts: tuple[Path, ...], **choices: Any) -> None:
-    """Joins what `build --shard` made into --out, the same bytes as one machine's; takes build's options."""
+    """Joins what `build --shard` made into --out, the same bytes as one machine's; takes build's options.
+
+    Preset, sizes, --match, --strictness, --clevr-share, --images and --no-json are the parts' where left out.
+    """
     from clevrhope.build import merge as run
 
-    request = replace(read_request(choices), seed=choices["seed"])
+    request = replace(read_request(choices, parts=parts), seed=choices["seed"])
     _tell(choices, run(parts, request, progress=shown_progress(choices)))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, only_hops, only_splits, read_names, shown_progress
+from clevrhope.cli.arguments import PATH, Whole, only_hops, only_splits, read_names, shown_progress
 
 
 @click.command()
@@ -67,15 +67,13 @@ def audit(folder: Path, against: Path | None, as_json: bool, **choices: Any) -> 
 @click.option("--families", is_flag=True, help="Break down by question family, too: some 90 lines a pair.")
 @click.option(
     "--bootstrap",
-    type=click.IntRange(0),
+    type=Whole(0),
     metavar="N",
     default=1000,
     show_default=True,
     help="Draws of the pictures behind the 95% intervals; 0 leaves them out.",
 )
-@click.option(
-    "--seed", type=click.IntRange(0), help="Decides the draws; drawn itself and printed when left out."
-)
+@click.option("--seed", type=Whole(0), help="Decides the draws; drawn itself and printed when left out.")
 @click.option("--partial", is_flag=True, help="Score what is there, and say how much is missing.")
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of tables.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clevrhope.cli.arguments import PATH, only_splits, read_names, read_whole
+from clevrhope.cli.arguments import PATH, Whole, only_splits, read_names, read_whole
 
 if TYPE_CHECKING:
     from clevrhope.build import Request
@@ -74,7 +74,8 @@ def dataset_options(command: _Command) -> _Command:
         click.option(
             "--preset",
             type=click.Choice(["demo", "small", "paper"]),
-            help="demo: some 60 pictures; small: a hundredth of paper; paper: the paper's.  [default: demo]",
+            help="demo: some 60 pictures; small: a hundredth of paper; paper: the paper's.  "
+            "[default: the folder's own; of a new one demo]",
         ),
         click.option(
             "--out",
@@ -83,7 +84,7 @@ def dataset_options(command: _Command) -> _Command:
         ),
         click.option(
             "--seed",
-            type=click.IntRange(0, 2**64 - 1),
+            type=Whole(0, 2**64 - 1),
             help="Decides the dataset; drawn, printed and recorded when left out, by plan too.",
         ),
         click.option(
@@ -93,12 +94,10 @@ def dataset_options(command: _Command) -> _Command:
             metavar="FILE.toml",
             help="Settings: preset, images, templates, properties, [sizes], [world], [rendering].",
         ),
-        click.option(
-            "--workers", type=click.IntRange(1), help="Render processes.  [default: one for two cores]"
-        ),
+        click.option("--workers", type=Whole(1), help="Render processes.  [default: one for two cores]"),
         click.option(
             "--samples",
-            type=int,
+            type=Whole(1),
             help="Samples a pixel; from 512 on without denoiser, as the original.  [default: 16]",
         ),
         click.option("--no-render", is_flag=True, help="Leave the pictures out; a later run can add them."),
@@ -119,16 +118,16 @@ def dataset_options(command: _Command) -> _Command:
             help="Leave CLEVR's JSON question files out, HDF5 says it all; a later run can add them.",
         ),
         only_splits,
-        click.option("--train-questions", type=int, metavar="N", help="Questions in train."),
+        click.option("--train-questions", type=Whole(1), metavar="N", help="Questions in train."),
         click.option(
             "--test-questions",
-            type=int,
+            type=Whole(1),
             metavar="N",
             help="Questions in each of complex_iid and complex_ood (none: val and test).",
         ),
         click.option(
             "--prelim-sets",
-            type=int,
+            type=Whole(1),
             metavar="N",
             help="With --prelim: groups of existence (2 pictures) and sets of counting (6), each value.",
         ),
@@ -203,8 +202,23 @@ def _check_sizes(choices: Mapping[str, Any], names: Sequence[str]) -> None:
             )
 
 
-def read_request(choices: dict[str, Any]) -> "Request":
-    """What the options ask for; without a seed, one is drawn, unless the folder has its own."""
+def _before(choices: Mapping[str, Any], parts: Sequence[Path]) -> dict[str, Any]:
+    """What the folder, or for a new one the parts to be joined, decide where no option does."""
+    from clevrhope.dataset.layout import Layout
+    from clevrhope.dataset.manifest import choices_of, read_manifest, sizes_of
+
+    there = read_manifest(Layout(choices["out"]).manifest) if choices["out"] else None
+    if there is None and parts:
+        part = read_manifest(Layout(parts[0]).manifest)
+        return choices_of(part) if part else {}
+    return sizes_of(there) if there else {}
+
+
+def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Request":
+    """What the options ask for; without a seed, one is drawn, unless the folder has its own.
+
+    Without a preset the sizes are those that the folder was made with, or the parts that are to be joined.
+    """
     from clevrhope.build import Limits, Request
     from clevrhope.config import resolve_config
     from clevrhope.dataset.layout import Layout
@@ -223,6 +237,7 @@ def read_request(choices: dict[str, Any]) -> "Request":
             "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
         )
     _check_sizes(choices, [*names, *(f"{PRELIM}_{value}" for value in prelim)])
+    before = _before(choices, parts)
     config = resolve_config(
         preset=choices["preset"],
         file=choices["config_file"],
@@ -238,8 +253,11 @@ def read_request(choices: dict[str, Any]) -> "Request":
         properties=choices["properties"],
         clevr=choices["clevr"],
         clevr_share=choices["clevr_share"],
+        before=before,
     )
     out = choices["out"] or Path("out") / config.preset
+    if before and not (choices["preset"] or choices["config_file"] or choices["quiet"]):
+        click.echo(f"preset {config.preset}, with the sizes that are there already", err=True)
     seed = choices["seed"]
     if seed is None and not Layout(out).manifest.exists():
         seed = secrets.randbelow(2**32)

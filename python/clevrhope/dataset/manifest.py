@@ -67,6 +67,22 @@ class Manifest:
         return replace(self, files={**self.files, **files})
 
 
+def sizes_of(manifest: Manifest) -> dict[str, Any]:
+    """What a request that names no preset takes from its folder: preset, sizes, kinds of picture files."""
+    return {name: manifest.config[name] for name in ("preset", "sizes", "images") if name in manifest.config}
+
+
+def choices_of(manifest: Manifest) -> dict[str, Any]:
+    """What joining parts takes from one of them: its sizes, and what options say that binds it."""
+    clevr = manifest.world.get("clevr", {})
+    return {
+        **sizes_of(manifest),
+        **{name: each for name, each in manifest.config.items() if name == "question_json"},
+        **{name: each for name, each in manifest.questions.items() if name in ("match", "strictness")},
+        **{f"clevr_{name}": each for name, each in clevr.items() if name == "share"},
+    }
+
+
 _FILES = b'\n  "files": {'
 """Ends a manifest's head; nothing else in it stands so far to the left."""
 

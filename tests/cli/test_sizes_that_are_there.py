@@ -1,0 +1,84 @@
+"""Commands without --preset take the sizes of the folder, or of the parts; whole numbers told from others."""
+
+import json
+from pathlib import Path
+
+import pytest
+from building import tree
+from clevr_making import make_clevr
+
+from clevrhope.cli import run_command
+
+
+def build(out: Path, *arguments: str | Path, command: str = "build", code: int = 0) -> None:
+    line = [command, *arguments, "--no-render", "--out", out]
+    assert run_command([str(each) for each in line]) == code
+
+
+def sizes(out: Path) -> dict[str, dict[str, int]]:
+    splits = json.loads((out / "manifest.json").read_text())["splits"]
+    return {hop: {name: each["questions"] for name, each in found.items()} for hop, found in splits.items()}
+
+
+def test_a_pair_that_is_added_gets_the_sizes_of_the_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    first = ["--preset", "small", "--train-questions", "900", "--test-questions", "90", "--images", "png"]
+    build(out, "--hop", "rubber_cylinder", "--seed", "3", *first)
+    capsys.readouterr()
+    build(out, "--hop", "cyan_cylinder")
+    assert "preset small, with the sizes that are there already" in capsys.readouterr().err
+    made = sizes(out)
+    assert made["cyan_cylinder"]["train"] == made["rubber_cylinder"]["train"] == 900
+    assert made["cyan_cylinder"]["complex_ood"] == 90
+    assert made["cyan_cylinder"]["minimal_ood"] == 224, "a copy of each grid, as preset small has"
+    config = json.loads((out / "manifest.json").read_text())["config"]
+    assert (config["preset"], config["images"]) == ("small", "png")
+    build(out, "--hop", "none", "--preset", "demo", "--quiet")
+    assert sizes(out)["none"]["train"] == 162, "a preset that is named counts"
+
+
+def test_a_file_lies_over_the_sizes_of_the_folder(tmp_path: Path) -> None:
+    out, file = tmp_path / "out", tmp_path / "file.toml"
+    build(out, "--hop", "none", "--seed", "3", "--train-questions", "300", "--test-questions", "30")
+    file.write_text("[sizes]\nval = 40\n")
+    build(out, "--hop", "none", "--config", file)
+    assert sizes(out)["none"] == {"train": 300, "val": 40, "test": 30}
+
+
+def test_merge_takes_from_the_parts_what_binds_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clevr = make_clevr(tmp_path / "CLEVR_v1.0", 200).root
+    which = ["--hop", "rubber_cylinder", "--clevr", clevr]
+    asked = [
+        *(*which, "--seed", "4", "--clevr-share", "0.4", "--match", "objects", "--strictness", "implied"),
+        *("--train-questions", "400", "--test-questions", "40", "--no-json", "--images", "png"),
+    ]
+    parts = [tmp_path / "1", tmp_path / "2"]
+    for number, part in enumerate(parts, 1):
+        build(part, *asked, "--shard", f"{number}/2")
+    build(tmp_path / "whole", *asked)
+    build(tmp_path / "joined", *parts, *which, command="merge")
+    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
+    capsys.readouterr()
+    build(tmp_path / "other", *parts, *which, "--match", "none", command="merge", code=2)
+    assert "match" in capsys.readouterr().err
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "reach"),
+    [
+        ("--seed", "abc", "from 0 to 18446744073709551615"),
+        ("--seed", "-1", "from 0 to 18446744073709551615"),
+        ("--train-questions", "0", "from 1"),
+        ("--workers", "1.5", "from 1"),
+    ],
+)
+def test_what_is_no_whole_number_is_said_in_a_sentence(
+    option: str, text: str, reach: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    build(tmp_path / "out", "--hop", "none", option, text, code=2)
+    assert capsys.readouterr().err == f'clevrhope: {option}: "{text}" should be a whole number {reach}\n'
