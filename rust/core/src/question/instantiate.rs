@@ -157,15 +157,8 @@ impl<'a> Instantiator<'a> {
         if !accept.meets(plan.possible) {
             return None;
         }
-        let task = Task {
-            scene,
-            vocab: self.vocab,
-            plan,
-            accept,
-            rule: self.rules[usize::from(family)],
-            holdout: self.holdout,
-            max_options: MAX_OPTIONS,
-        };
+        let rule = self.rules[usize::from(family)];
+        let task = Task::new(scene, self.vocab, plan, accept, rule, self.holdout, MAX_OPTIONS);
         let began = workspace.stopwatch.map(|now| now());
         let verdict = workspace.searcher.attempt(&task, rng);
         if let (Some(now), Some(began)) = (workspace.stopwatch, began) {

@@ -10,15 +10,8 @@ fn a_search_ends_at_its_bound_and_the_next_one_does_not_know() {
     let templates = Templates::own(&vocab);
     let plan = templates.plan(&vocab, templates.family("three_hop", 0));
     let scene = TestScene::random(&vocab, 7, &mut rng("bounded", 0));
-    let task = |max_options| Task {
-        scene: scene.graph.view(),
-        vocab: &vocab,
-        plan: &plan,
-        accept: AnswerSet::first(plan.n_answers),
-        rule: QuestionRule::Any,
-        holdout: None,
-        max_options,
-    };
+    let accept = AnswerSet::first(plan.n_answers);
+    let task = |most| Task::new(scene.graph.view(), &vocab, &plan, accept, QuestionRule::Any, None, most);
     let fresh = || {
         let mut searcher = Searcher::new(&vocab, None);
         searcher.options.load(scene.graph.view());

@@ -30,15 +30,7 @@ impl<'a> Engine<'a> {
 
     /// One attempt.
     pub fn search(&mut self, accept: AnswerSet, rule: QuestionRule, rng: &mut StreamRng) -> Option<Found> {
-        let task = Task {
-            scene: self.scene.graph.view(),
-            vocab: self.vocab,
-            plan: self.plan,
-            accept,
-            rule,
-            holdout: self.holdout,
-            max_options: MAX_OPTIONS,
-        };
+        let task = Task::new(self.scene.graph.view(), self.vocab, self.plan, accept, rule, self.holdout, MAX_OPTIONS);
         match self.searcher.attempt(&task, rng) {
             Verdict::Found => Some(self.found()),
             Verdict::None => None,

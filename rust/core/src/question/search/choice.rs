@@ -372,7 +372,7 @@ impl<'a> Wanted<'a> {
     ) -> Self {
         let node = &task.plan.nodes[at];
         let named = node.kind == NodeKind::Filter(Tail::Set);
-        let (tail, forbidden, absent) = (node.kind.tail(), node.forbidden, task.absent());
+        let (tail, forbidden, absent) = (node.kind.tail(), node.forbidden, task.absent);
         Self { task, at, tail, forbidden, named, base, mention, mentioned, living, absent, asked: 0, known: None }
     }
 

@@ -17,19 +17,21 @@
 //! function of the attempt and the state, so that a state is the same each time it is reached.
 
 mod choice;
+mod said;
+mod task;
 
 pub use choice::{Choice, ChosenValues, chosen_values};
-use choice::{Pick, Source, Wanted, bits_of, named_by};
+use choice::{Pick, Source, Wanted, named_by};
+pub use task::{QuestionRule, SearchStats, Task, Verdict};
 
 use super::memo::Memo;
 use super::options::SceneOptions;
-use super::plan::{AnswerSet, MAX_RELATES, Plan, PlanNode};
+use super::plan::{MAX_RELATES, Plan, PlanNode};
 use super::template::{MAX_NODES, NodeKind};
-use crate::program::function::{Function, Type};
+use crate::program::function::Type;
 use crate::rng::StreamRng;
-use crate::scene::SceneView;
 use crate::split::absent::Named;
-use crate::split::{Absent, Description, Holdout, Known};
+use crate::split::{Description, Holdout, Known};
 use crate::vocab::Vocabulary;
 
 /// Slots of options drawn at random before options are listed.
@@ -40,95 +42,6 @@ const DRAWS_AFTER_RELATE: u32 = 4;
 const ROWS: usize = 1 + MAX_RELATES;
 /// The first of them, as a bit.
 const OWN: u32 = 1;
-
-/// What a question must say of the held-out conjunction.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum QuestionRule {
-    Any,
-    /// Does not mention it.
-    Without,
-    /// Does not imply it either, by way of likenesses (`split::implied`).
-    Unimplied,
-    /// Mentions it.
-    With,
-}
-
-impl QuestionRule {
-    /// Whether a question must do without a mention.
-    #[inline]
-    pub fn forbids(self) -> bool {
-        matches!(self, Self::Without | Self::Unimplied)
-    }
-}
-
-/// How an attempt ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
-    Found,
-    /// No acceptable question exists.
-    None,
-    /// The bound on states was reached first.
-    Exhausted,
-}
-
-/// Counts of work, over any number of attempts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SearchStats {
-    pub attempts: u64,
-    /// Assignments of values to a template's choices, partial or complete, that were evaluated.
-    pub states: u64,
-    /// Options that were drawn or listed, to be taken or ruled out by their outcome.
-    pub options: u64,
-    pub found: u64,
-    pub exhausted: u64,
-}
-
-impl SearchStats {
-    /// What was done since an earlier count.
-    pub fn since(self, earlier: Self) -> Self {
-        Self {
-            attempts: self.attempts - earlier.attempts,
-            states: self.states - earlier.states,
-            options: self.options - earlier.options,
-            found: self.found - earlier.found,
-            exhausted: self.exhausted - earlier.exhausted,
-        }
-    }
-
-    pub fn add(&mut self, other: Self) {
-        self.attempts += other.attempts;
-        self.states += other.states;
-        self.options += other.options;
-        self.found += other.found;
-        self.exhausted += other.exhausted;
-    }
-}
-
-/// The scene, the rules and the bound of a search.
-#[derive(Clone, Copy)]
-pub struct Task<'a> {
-    pub scene: SceneView<'a>,
-    pub vocab: &'a Vocabulary,
-    pub plan: &'a Plan,
-    pub accept: AnswerSet,
-    pub rule: QuestionRule,
-    pub holdout: Option<&'a Holdout>,
-    pub max_options: u64,
-}
-
-impl<'a> Task<'a> {
-    /// What questions must not name besides the conjunction.
-    #[inline]
-    fn absent(&self) -> Option<&'a Absent> {
-        self.holdout.filter(|_| self.rule != QuestionRule::Any).and_then(Holdout::absent)
-    }
-
-    /// What questions must not imply.
-    #[inline]
-    fn implied(&self) -> Option<&'a Holdout> {
-        self.holdout.filter(|_| self.rule == QuestionRule::Unimplied)
-    }
-}
 
 /// An attempt under way.
 struct Run<'t, 'r> {
@@ -248,12 +161,12 @@ impl Searcher {
                     state.mentioned = true;
                 }
             }
-            if let Some(holdout) = task.implied()
+            if let Some(holdout) = task.implied
                 && self.learn(holdout, node, state.at)
             {
                 return Verdict::None;
             }
-            if let Some(absent) = task.absent() {
+            if let Some(absent) = task.absent {
                 if self.names_absent(absent, node) {
                     return Verdict::None;
                 }
@@ -291,49 +204,6 @@ impl Searcher {
         node.differs_from.iter().all(|&other| outputs[usize::from(other)] != outputs[at])
     }
 
-    fn describe(&self, node: &PlanNode) -> Description {
-        let input = |i: usize| self.descriptions[usize::from(node.inputs[i])];
-        match node.kind {
-            NodeKind::Plain(Function::Union) => input(0).or(input(1)),
-            NodeKind::Plain(Function::Intersect) => input(0).join(input(1)),
-            _ => Description::ANYTHING,
-        }
-    }
-
-    /// The values that a node without a choice has in its description.
-    fn named_by(&self, node: &PlanNode) -> Named {
-        match node.kind {
-            NodeKind::Plain(Function::Union | Function::Intersect) => {
-                node.inputs.iter().fold(0, |named, &input| named | self.named[usize::from(input)])
-            }
-            _ => 0,
-        }
-    }
-
-    /// Notes what is known of the objects of a node without a choice; whether that implies the conjunction.
-    // Few questions are held to likenesses, so what only they need stays out of the way of the others.
-    #[cold]
-    #[inline(never)]
-    fn learn(&mut self, holdout: &Holdout, node: &PlanNode, at: usize) -> bool {
-        let NodeKind::Plain(function) = node.kind else { return false };
-        self.known[at] = Known::of(function, node.inputs.map(|input| self.known[usize::from(input)]), holdout);
-        self.known[at].implies(holdout)
-    }
-
-    /// Notes what is known of the objects of a choice.
-    #[cold]
-    #[inline(never)]
-    fn learn_choice(&mut self, task: &Task<'_>, holdout: &Holdout, at: usize, choice: Choice) {
-        let bits = bits_of(task.plan.nodes[at].kind, choice, self.options.combinations(), holdout);
-        self.known[at] = self.known_before(task, at).with(bits, holdout);
-    }
-
-    /// Whether a node without a choice joins values that never meet.
-    fn names_absent(&self, absent: &Absent, node: &PlanNode) -> bool {
-        let [first, second] = node.inputs.map(|input| self.named[usize::from(input)]);
-        node.kind == NodeKind::Plain(Function::Intersect) && absent.is_named_by_joining(first, second)
-    }
-
     /// A choice: tries options in random order until one leads to a question.
     fn choose(&mut self, run: &mut Run<'_, '_>, state: State) -> Verdict {
         let task = run.task;
@@ -369,11 +239,6 @@ impl Searcher {
         })
     }
 
-    fn can_still_mention(&self, task: &Task<'_>, at: usize) -> bool {
-        let mut descriptions = self.descriptions;
-        task.holdout.is_some_and(|holdout| task.plan.can_mention_from(at, &mut descriptions, holdout))
-    }
-
     /// Everything that the rest of the search depends on, hashed.
     fn state_key(&self, task: &Task<'_>, state: State) -> u64 {
         let mut key = Memo::key(state.at as u64, u64::from(state.rows) << 1 | u64::from(state.mentioned));
@@ -386,11 +251,11 @@ impl Searcher {
             if task.holdout.is_some() && task.plan.nodes[i].output == Type::Set {
                 key = Memo::extend(key, u64::from(self.descriptions[i].0));
             }
-            if task.absent().is_some() && task.plan.nodes[i].output == Type::Set {
+            if task.absent.is_some() && task.plan.nodes[i].output == Type::Set {
                 key = Memo::extend(key, self.named[i]);
             }
         }
-        if task.implied().is_some() {
+        if task.implied.is_some() {
             // What is said of an object, and of one whose value was queried, is remembered with it.
             let known = live.iter().flat_map(|&i| self.known[usize::from(i)].words());
             key = known.fold(key, Memo::extend);
@@ -414,13 +279,13 @@ impl Searcher {
             return Verdict::None;
         }
         // An object is no longer the same to the rest when other things are said of it.
-        let tells_all = by_outcome && !node.after_relate && (node.output != Type::Object || task.implied().is_none());
+        let tells_all = by_outcome && !node.after_relate && (node.output != Type::Object || task.implied.is_none());
         let living = Living::new(living, tells_all, task.rule);
         let mention = task.rule == QuestionRule::With && !state.mentioned && self.must_mention_at(task, state.at);
         let base = self.descriptions[usize::from(node.inputs[0])];
         let mut wanted = Wanted::new(task, state.at, base, mention, state.mentioned, living);
         wanted.asked = self.named_before(task, state.at);
-        wanted.known = task.implied().map(|holdout| (holdout, self.known_before(task, state.at)));
+        wanted.known = task.implied.map(|holdout| (holdout, self.known_before(task, state.at)));
         if !mention {
             let mut draws = if node.after_relate && node.is_last_choice { DRAWS_AFTER_RELATE } else { DRAWS };
             draws = draws.min(2 * source.slots());
@@ -435,38 +300,6 @@ impl Searcher {
             }
         }
         self.try_listed(run, state, source, &mut wanted)
-    }
-
-    /// The values that the description has to which a choice adds; none for one that starts anew.
-    #[inline]
-    fn named_before(&self, task: &Task<'_>, at: usize) -> Named {
-        let node = &task.plan.nodes[at];
-        match node.kind {
-            NodeKind::Filter(_) | NodeKind::FilterOne(_) => self.named[usize::from(node.inputs[0])],
-            _ => 0,
-        }
-    }
-
-    /// What is known of the objects that a choice goes on from; nothing where it starts anew.
-    #[inline]
-    fn known_before(&self, task: &Task<'_>, at: usize) -> Known {
-        let node = &task.plan.nodes[at];
-        match node.kind {
-            NodeKind::Filter(_) | NodeKind::FilterOne(_) => self.known[usize::from(node.inputs[0])],
-            _ => Known::ANYTHING,
-        }
-    }
-
-    /// Whether a question that has not mentioned the conjunction yet must do so at this choice.
-    fn must_mention_at(&self, task: &Task<'_>, at: usize) -> bool {
-        let node = &task.plan.nodes[at];
-        if node.output == Type::Set {
-            // A set's description may be completed later, unless all that follows is of this kind.
-            return node.is_last_choice && !task.plan.intersects_after(at);
-        }
-        let mut descriptions = self.descriptions;
-        descriptions[at] = Description::ANYTHING;
-        !task.holdout.is_some_and(|holdout| task.plan.can_mention_from(at + 1, &mut descriptions, holdout))
     }
 
     /// Lists the options that are left, or those that mention the conjunction where all that can succeed
@@ -538,10 +371,10 @@ impl Searcher {
         self.outputs[0][at] = pick.output;
         self.choices[at] = pick.choice;
         self.descriptions[at] = if node.output == Type::Set { pick.description } else { Description::ANYTHING };
-        if let Some(absent) = task.absent() {
+        if let Some(absent) = task.absent {
             self.named[at] = self.named_before(task, at) | named_by(node.kind, pick.choice, absent);
         }
-        if let Some(holdout) = task.implied() {
+        if let Some(holdout) = task.implied {
             self.learn_choice(task, holdout, at, pick.choice);
         }
         if !self.differs(node, at) {
