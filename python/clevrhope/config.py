@@ -45,6 +45,9 @@ PLAIN_SPLITS = ("train", "val", "test")
 PRELIM_SPLITS = ("existence", "counting")
 """Splits of a value that is asked for alone."""
 
+PICTURES_OF_A_SET: Mapping[str, int] = {"existence": 2, "counting": 6}
+"""Split of a value alone -> pictures, and so questions, of a group or a set: the next so many of its pool."""
+
 
 @dataclass(frozen=True)
 class StreamSplit:

@@ -20,10 +20,10 @@ import numpy.typing as npt
 from clevrhope.build.engine import TRAIN, MinimalPool
 from clevrhope.build.minimal import first_places
 from clevrhope.build.pictures import missing_pictures
-from clevrhope.build.prelim import PICTURES_OF_A_SET
 from clevrhope.build.request import Job, Request, Resolved, resolve
 from clevrhope.build.run import open_renderer
 from clevrhope.build.text import questions_of, scenes_in_use, stream_of
+from clevrhope.config import PICTURES_OF_A_SET
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.display import duration, size

@@ -1,5 +1,6 @@
 """What all formats share: the folder appears whole or not at all, and bad input costs one sentence."""
 
+import json
 import os
 import re
 import subprocess
@@ -43,7 +44,27 @@ def test_a_prefix_of_train_is_its_first_questions(
     made = export(
         png_dataset, tmp_path / "out", format=name, hops=[HOP], splits=["train"], train_questions=100
     )
-    assert (made.n_questions, made.n_pictures) == (100, 12)
+    assert (made.n_questions, made.n_pictures, made.n_copies) == (100, 12, 12)
+
+
+def test_pictures_are_counted_as_build_counts_them(
+    png_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pools = json.loads((png_dataset / "manifest.json").read_text())["pools"]
+    built = sum(pool["pictures"] for pool in pools.values())
+    made = export(png_dataset, tmp_path / "out", format="parquet")
+    assert made.n_pictures == built
+    assert made.n_copies == sum(entry["pictures"] for entry in splits_of(png_dataset)) > built
+    capsys.readouterr()
+    arguments = ["export", str(png_dataset), "--format", "parquet", "--out", str(tmp_path / "again")]
+    assert run_command(arguments) == 0
+    said = f"{built:,} pictures ({made.n_copies:,} copies, one for each split that uses it)"
+    assert said in capsys.readouterr().out
+
+
+def splits_of(root: Path) -> list[dict[str, Any]]:
+    splits = json.loads((root / "manifest.json").read_text())["splits"]
+    return [entry for found in splits.values() for entry in found.values()]
 
 
 @all_formats

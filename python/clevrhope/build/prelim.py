@@ -7,12 +7,8 @@ sets have no end and come in their own order.
 """
 
 import hashlib
-from collections.abc import Mapping
 
 from clevrhope.build.engine import MinimalPool
-
-PICTURES_OF_A_SET: Mapping[str, int] = {"existence": 2, "counting": 6}
-"""Split -> pictures, and so questions, of a group or a set."""
 
 
 def n_sets(pool: MinimalPool, limit: int) -> int:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.build.prelim import PICTURES_OF_A_SET
 from clevrhope.build.request import Job, Resolved
 from clevrhope.build.text import questions_of, stream_of
+from clevrhope.config import PICTURES_OF_A_SET
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError
 

@@ -51,4 +51,6 @@ def export(folder: Path, **choices: Any) -> None:
         from clevrhope.display import size
 
         pictures = f"{made.n_pictures:,} pictures" if made.pictures else "text only, no pictures"
+        if made.n_copies > made.n_pictures:
+            pictures += f" ({made.n_copies:,} copies, one for each split that uses it)"
         click.echo(f"{made.folder}: {made.n_questions:,} questions, {pictures}, {size(made.n_bytes)}")

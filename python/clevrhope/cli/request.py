@@ -152,7 +152,8 @@ def dataset_options(command: _Command) -> _Command:
             "--clevr",
             type=PATH,
             metavar="CLEVR_DIR",
-            help="A CLEVR_v1.0 folder: its train scenes and pictures are part of the train pool.",
+            help="A CLEVR_v1.0 folder: its train scenes and pictures are part of the train pool.  "
+            "Not beside --palette or --diversity.",
         ),
         click.option(
             "--clevr-share",

@@ -130,9 +130,18 @@ def compared(data: SubDataset) -> str:
     return "\n\n".join(parts)
 
 
+_BESIDE = (
+    ("complex_iid", "complex_ood"),
+    ("train", "val"),
+    ("train", "test"),
+    ("val", "val_b"),
+    ("test", "test_b"),
+)
+
+
 def _beside(data: SubDataset) -> Iterator[tuple[SplitStats, SplitStats]]:
     """Splits of which it is said how far apart they are."""
-    for a, b in (("complex_iid", "complex_ood"), ("train", "test"), ("test", "test_b")):
+    for a, b in _BESIDE:
         first, second = data.split(a), data.split(b)
         if first is not None and second is not None:
             yield first, second

@@ -23,6 +23,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.picture_source import find_pictures
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
@@ -42,7 +43,9 @@ class Exported:
     """False: text only, for want of pictures or by choice."""
     n_questions: int
     n_pictures: int
-    """Pictures written; one that several splits use counts in each."""
+    """Pictures that the splits use, each once, as `build` counts them."""
+    n_copies: int
+    """Pictures written: each split has its own copy of one that it shares with another."""
     n_bytes: int
     splits: tuple[tuple[str, str], ...]
     """(HOP, split) of each."""
@@ -53,6 +56,7 @@ class Exported:
             "folder": str(self.folder),
             "questions": self.n_questions,
             "pictures": self.n_pictures,
+            "picture_copies": self.n_copies,
             "bytes": self.n_bytes,
             "splits": [{"hop": hop, "split": split} for hop, split in self.splits],
         }
@@ -105,10 +109,19 @@ def export(
         folder=out,
         pictures=source.rendered,
         n_questions=n_questions,
-        n_pictures=sum(len(each.indices) for each in source.splits) if source.rendered else 0,
+        n_pictures=_n_pictures(source.splits) if source.rendered else 0,
+        n_copies=sum(len(each.indices) for each in source.splits) if source.rendered else 0,
         n_bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
         splits=names,
     )
+
+
+def _n_pictures(splits: Sequence[SplitSource]) -> int:
+    """Pictures that splits use, each once."""
+    by_pool: dict[str, list[Ints]] = {}
+    for each in splits:
+        by_pool.setdefault(each.reader.pool, []).append(each.indices)
+    return sum(len(np.unique(np.concatenate(indices))) for indices in by_pool.values())
 
 
 def _format(name: str) -> Format:

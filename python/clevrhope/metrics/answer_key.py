@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from clevrhope.config import PICTURES_OF_A_SET
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
@@ -39,6 +40,15 @@ class TestSet:
     """(N,) indices in the pool."""
     families: Ints
     """(N,) global indices."""
+
+    @property
+    def drawn_together(self) -> int:
+        """Pictures in a row of the pool that make one draw of the bootstrap.
+
+        The pictures of a preliminary set differ in one value and its answers are all there are, so that a
+        model that does not look is right about exactly one of them: the set is what varies, not its pictures.
+        """
+        return PICTURES_OF_A_SET.get(self.split, 1)
 
     __test__ = False  # pytest would take a class of this name for a group of tests
 

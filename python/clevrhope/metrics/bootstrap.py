@@ -2,8 +2,9 @@
 
 Questions about one picture are right and wrong together, so pictures are drawn, with replacement, and with
 each picture all of its questions: the cluster bootstrap (Davison and Hinkley, "Bootstrap Methods and their
-Application", section 3.8). Sums over drawn pictures are products of matrices, so any number of runs
-and parts shares the draws: differences between them are of models, not of draws.
+Application", section 3.8). Of preliminary sets, which ask for one value alone, whole sets are drawn. Sums
+over drawn pictures are products of matrices, so any number of runs and parts shares the draws: differences
+between them are of models, not of draws.
 """
 
 from collections.abc import Sequence
@@ -26,7 +27,7 @@ and twenty times slower where other work keeps a core busy that its threads wait
 
 
 def resample(sums: Floats, *, n_samples: int, seed: Sequence[int]) -> Floats:
-    """Column sums over drawn rows, (n_samples, K), from (M, K) sums of M pictures.
+    """Column sums over drawn rows, (n_samples, K), from (M, K) sums of M pictures (or sets of them).
 
     Each sample draws M rows with replacement. Sums of whole numbers below 2**53 are exact, so the result
     does not turn on the order in which a machine adds.

@@ -85,8 +85,8 @@ def _breakdown(by: str, parts: Sequence[Part]) -> Iterator[str]:
 def _notes(scores: Scores) -> Iterator[str]:
     if scores.bootstrap:
         yield (
-            f"95% intervals from {scores.bootstrap:,} draws of the pictures, each with its questions; "
-            f"seed {scores.seed}."
+            f"95% intervals from {scores.bootstrap:,} draws of the pictures, each with its questions "
+            f"(of values alone, of whole groups and sets); seed {scores.seed}."
         )
     if scores.n_missing:
         yield f"{scores.n_missing:,} questions have no prediction and are left out."

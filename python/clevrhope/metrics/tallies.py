@@ -61,11 +61,13 @@ class Tallies:
 
 
 def tally(splits: Sequence[Answered], *, n_samples: int, seed: Sequence[int]) -> dict[str, Tallies]:
-    """The rates of the splits on one pool, whose pictures are drawn together."""
+    """The rates of the splits on one pool, whose pictures are drawn together, those of a set at once."""
     asked = [np.unique(each.questions.pictures[(each.given != NOT_GIVEN).any(axis=0)]) for each in splits]
     pictures = np.unique(np.concatenate(asked))
     columns = [columns for each in splits for columns in _columns(each, pictures)]
     sums = np.concatenate([array for each in columns for array in (each.right, each.given)], axis=1)
+    sets = pictures // splits[0].questions.drawn_together
+    sums = np.add.reduceat(sums, np.flatnonzero(np.diff(sets, prepend=-1)), axis=0)
     drawn = np.zeros((n_samples, sums.shape[1]))
     used = sums.any(axis=0)  # a minimal set asks one family of ninety
     drawn[:, used] = resample(sums[:, used], n_samples=n_samples, seed=seed)
