@@ -5,7 +5,8 @@ win: preset, then file, then command line.
 """
 
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, fields, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -13,9 +14,16 @@ from typing import Any, Literal, TypeVar
 
 from clevrhope.errors import ConfigError
 from clevrhope.hops import Hop
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import (
+    QUALITIES,
+    NativeSettings,
+    Rendering,
+    RenderSettings,
+    default_settings,
+    renderer_of,
+)
 
-_Table = TypeVar("_Table", "Sizes", RenderSettings)
+_Table = TypeVar("_Table", bound="Sizes | RenderSettings | NativeSettings")
 
 WINDOW = 250
 """Eligible scenes over which the questions of a split are balanced."""
@@ -125,7 +133,8 @@ class Config:
     """What all splits are made to have in the same numbers: one of `MATCH_KINDS`."""
     strictness: str = "description"
     """How a pair is held out of questions: one of `STRICTNESS_KINDS`."""
-    rendering: RenderSettings = field(default_factory=RenderSettings)
+    rendering: Rendering = field(default_factory=RenderSettings)
+    """What makes the pictures, and with how much effort."""
     world: Mapping[str, Any] = field(default_factory=dict)
     """Constraints on scenes that differ from the defaults, as the core names them."""
     properties: Path | None = None
@@ -200,6 +209,8 @@ def resolve_config(
     train_questions: int | None = None,
     test_questions: int | None = None,
     prelim_sets: int | None = None,
+    renderer: str | None = None,
+    quality: str | None = None,
     samples: int | None = None,
     images: str | None = None,
     question_json: bool | None = None,
@@ -228,6 +239,7 @@ def resolve_config(
     config = _begun(named, before or {})
     if file:
         config = _overlaid(config, raw, file)
+    config = replace(config, rendering=_rendering(raw, file, renderer, quality, samples))
     sizes = config.sizes
     if train_questions is not None:
         sizes = replace(sizes, train=_positive("--train-questions", train_questions))
@@ -237,9 +249,6 @@ def resolve_config(
     if prelim_sets is not None:
         n = _positive("--prelim-sets", prelim_sets)
         sizes = replace(sizes, prelim_existence=n, prelim_counting=n)
-    rendering = config.rendering
-    if samples is not None:
-        rendering = rendering.with_samples(_positive("--samples", samples))
     clevr = clevr or config.clevr
     if clevr_share is not None and clevr is None:
         raise ConfigError("--clevr-share: the share of what --clevr names; give that too")
@@ -252,7 +261,6 @@ def resolve_config(
         question_json=config.question_json if question_json is None else question_json,
         match=config.match if match is None else _match_kind("--match", match),
         strictness=config.strictness if strictness is None else _strictness("--strictness", strictness),
-        rendering=rendering,
         templates=_folder("--templates", templates) if templates else config.templates,
         properties=properties or config.properties,
     )
@@ -339,7 +347,6 @@ def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
         strictness=_strictness(
             f"{file}: strictness", _typed(raw, "strictness", str, config.strictness, file)
         ),
-        rendering=_replaced(config.rendering, raw.get("rendering", {}), file, "rendering"),
         world={**config.world, **raw.get("world", {})},
         clevr_share=_share(
             f"{file}: clevr_share", _typed(raw, "clevr_share", (float, int), CLEVR_SHARE, file)
@@ -358,6 +365,69 @@ def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
         folder = beside / _typed(raw, "templates", str, "", file)
         config = replace(config, templates=_folder(f"{file}: templates", folder))
     return config
+
+
+def _rendering(
+    raw: Mapping[str, Any], file: Path | None, renderer: str | None, quality: str | None, samples: int | None
+) -> Rendering:
+    """The renderer and its settings: a file's [rendering], and the command line's choices over it."""
+    table = dict(raw.get("rendering", {}))
+    files_renderer = _typed(table, "renderer", str, "blender", file)
+    if renderer is not None:
+        settings = default_settings(renderer)
+    else:
+        with _naming(f"{file}: rendering.renderer"):
+            settings = default_settings(files_renderer)
+    chosen = renderer_of(settings)
+    if samples is not None and chosen != "blender":
+        raise ConfigError(
+            f"--samples: {samples} samples a pixel are for Blender; the renderer {chosen} takes "
+            f"--quality {'|'.join(QUALITIES[chosen])}"
+        )
+    if samples is not None and quality is not None:
+        raise ConfigError(
+            f"--samples {samples} and --quality {quality} both say how much effort; take one of them"
+        )
+    table.pop("renderer", None)
+    files_quality = _typed(table, "quality", str, None, file) if "quality" in table else None
+    table.pop("quality", None)
+    if files_quality is not None and quality is None:
+        if "samples" in table:
+            raise ConfigError(
+                f"{file}: rendering.samples and rendering.quality both say how much effort; take one of them"
+            )
+        with _naming(f"{file}: rendering.quality"):
+            settings = settings.with_quality(files_quality)
+    if file is not None:
+        _check_of_renderer(table, chosen, file)
+        settings = _replaced(settings, table, file, "rendering")
+    if quality is not None:
+        with _naming("--quality"):
+            settings = settings.with_quality(quality)
+    if samples is not None and isinstance(settings, RenderSettings):
+        settings = settings.with_samples(_positive("--samples", samples))
+    return settings
+
+
+def _check_of_renderer(table: Mapping[str, Any], chosen: str, file: Path) -> None:
+    """Passes where no setting in a [rendering] table is another renderer's."""
+    if chosen == "native":
+        own = asdict(NativeSettings())
+        for key in table:
+            if key not in own and key in asdict(RenderSettings()):
+                raise ConfigError(
+                    f"{file}: rendering.{key} is a setting of the renderer blender, and native is chosen; "
+                    "leave it out, or choose blender"
+                )
+
+
+@contextmanager
+def _naming(place: str) -> Iterator[None]:
+    """Puts where a setting stands before what is wrong with it."""
+    try:
+        yield
+    except ConfigError as error:
+        raise ConfigError(f"{place}: {error}") from error
 
 
 def _replaced(settings: _Table, table: Mapping[str, Any], file: Path, name: str) -> _Table:

@@ -28,8 +28,10 @@ from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.display import duration, size
 from clevrhope.errors import RenderError
+from clevrhope.images.cores import available_cores
 from clevrhope.images.cycles import threads_of_workers
 from clevrhope.images.png import encode_png
+from clevrhope.images.settings import renderer_of, rendering_as_json, rendering_in_words
 from clevrhope.palettes import Palette, split_name
 
 COUNTED = 20_000
@@ -40,7 +42,12 @@ SECONDS_OF_CHECK = 3.5e-5
 
 SCENES_LOOKED_AT = 2_000
 QUESTIONS_LOOKED_AT = 2_250
-PICTURES_TIMED = 1
+PICTURES_TIMED = {"blender": 1, "native": 8}
+"""For each worker, after one that is not counted."""
+
+PICTURES_OF_THE_PAPER = 402_000
+"""Of all 29 pairs at the paper's sizes, each once: what a time for one picture is held against."""
+
 BYTES_OF_ARRAYS = 30
 """Of a question in HDF5, compressed; measured on a train split of 5,600."""
 
@@ -201,8 +208,14 @@ def plan_lines(plan: Plan) -> list[str]:
     ]
     if plan.seconds is not None:
         each = plan.rates.seconds_per_picture
-        rate = f" ({each:.2f} s a picture, measured now)" if each is not None else ""
+        with_what = rendering_in_words(rendering_as_json(plan.resolved.config.rendering))
+        rate = f" ({each:.2g} s a picture with {with_what}, measured now)" if each is not None else ""
         lines.append(f"{about}{duration(plan.seconds)} here{rate}")
+        if each is not None and plan.to_render < PICTURES_OF_THE_PAPER / 2:
+            lines.append(
+                f"at that, the {PICTURES_OF_THE_PAPER:,} pictures of all 29 pairs at the paper's size take "
+                f"{duration(PICTURES_OF_THE_PAPER * each)}"
+            )
     else:
         lines.append(f"how long cannot be told: {plan.no_pictures_because}")
     return lines
@@ -221,6 +234,9 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "bytes": round(plan.bytes),
         "seconds": None if plan.seconds is None else round(plan.seconds, 1),
         "seconds_per_picture": plan.rates.seconds_per_picture,
+        "rendering": rendering_as_json(plan.resolved.config.rendering)
+        if plan.resolved.request.render
+        else None,
         "questions_per_second": round(plan.rates.questions_per_second),
         "scenes_per_second": round(plan.rates.scenes_per_second),
         "pools": dict(plan.pictures),
@@ -233,6 +249,10 @@ def plan_json(plan: Plan) -> dict[str, Any]:
             for s in plan.splits
         ],
     }
+
+
+def _rendering(resolved: Resolved) -> dict[str, Any] | None:
+    return rendering_as_json(resolved.config.rendering) if resolved.request.render else None
 
 
 def _clevr_lines(plan: Plan, about: str) -> list[str]:
@@ -481,20 +501,33 @@ def _timed_pictures(
     scenes: Sequence[Mapping[str, Any]], resolved: Resolved
 ) -> tuple[float, dict[str, float]]:
     """Seconds a picture with all workers busy, and bytes a picture by kind of file."""
+    rendering = resolved.config.rendering
+    n_workers = (
+        len(threads_of_workers(resolved.request.workers)) if renderer_of(rendering) == "blender" else 1
+    )
+    n_timed = n_workers * PICTURES_TIMED[renderer_of(rendering)]
     with ExitStack() as stack:
         renderer = open_renderer(stack, resolved)
-        n_workers = len(threads_of_workers(resolved.request.workers))
-        repeated = [scenes[k % len(scenes)] for k in range(n_workers * (1 + PICTURES_TIMED))]
-        png = h5 = 0
+        repeated = [scenes[k % len(scenes)] for k in range(n_workers + n_timed)]
+        pictures = []
         ends = []
         for _, pixels in renderer.render(enumerate(repeated)):
             ends.append(perf_counter())
-            png += len(encode_png(pixels))
-            h5 += len(zlib.compress(pixels.tobytes(), DEFLATE_LEVEL))
+            pictures.append(pixels)
     # The first picture of each worker pays for Blender's start.
-    seconds = (ends[-1] - ends[n_workers - 1]) / (len(ends) - n_workers)
-    sizes = {"png": png / len(ends)} if resolved.config.png else {}
-    return seconds, sizes | ({"h5": h5 / len(ends)} if resolved.config.h5 else {})
+    seconds = (ends[-1] - ends[n_workers - 1]) / n_timed
+    encoders = {
+        "png": (resolved.config.png, encode_png),
+        "h5": (resolved.config.h5, lambda pixels: zlib.compress(pixels.tobytes(), DEFLATE_LEVEL)),
+    }
+    sizes = {}
+    for kind, (wanted, encode) in encoders.items():
+        if wanted:
+            began = perf_counter()
+            sizes[kind] = sum(len(encode(pixels)) for pixels in pictures) / len(pictures)
+            # Threads do it beside the rendering, on cores that this could have used.
+            seconds += (perf_counter() - began) / len(pictures) / available_cores()
+    return seconds, sizes
 
 
 def _by_pool(used: Mapping[Job, Ints]) -> dict[str, Ints]:

@@ -72,8 +72,8 @@ def pixels_of(scene: Scene) -> Pixels:
 
 
 if __name__ == "__main__":
-    from clevrhope.build import run
     from clevrhope.cli import main
+    from clevrhope.images import choice
 
-    run.CyclesRenderer = FakeRenderer  # type: ignore[misc,assignment]
+    choice.CyclesRenderer = FakeRenderer  # type: ignore[misc,assignment]
     main()

@@ -1,11 +1,13 @@
 """Presets, TOML and command-line choices: who wins, and what bad settings are told."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from clevrhope.config import PRESETS, check_splits, resolve_config
 from clevrhope.errors import ConfigError
+from clevrhope.images.settings import NativeSettings, RenderSettings
 
 
 def toml(folder: Path, text: str) -> Path:
@@ -48,6 +50,24 @@ def test_paths_in_a_file_are_meant_from_where_it_lies(tmp_path: Path) -> None:
         ("images = 'jpg'", 'images: unknown kind "jpg"; known: png, h5, both'),
         ("[rendering]\nsamples = 0", r"mine\.toml: render setting samples: 0 should be"),
         ("[rendering]\nsample = 1", r'unknown setting "rendering\.sample" \(did you mean "samples"\?\)'),
+        (
+            "[rendering]\nrenderer = 'nativ'",
+            'rendering.renderer: unknown renderer "nativ"; known: blender, native',
+        ),
+        ("[rendering]\nrenderer = 1", "renderer is 1; expected a text"),
+        (
+            "[rendering]\nquality = 'high'",
+            'rendering.quality: renderer blender has no quality "high"; it has dra',
+        ),
+        (
+            "[rendering]\nquality = 'draft'\nsamples = 9",
+            "samples and rendering.quality both say how much effort",
+        ),
+        (
+            "[rendering]\nrenderer = 'native'\ndenoise = false",
+            r"mine\.toml: rendering\.denoise is a setting of the renderer blender, and native is chosen",
+        ),
+        ("[rendering]\nrenderer = 'native'\nwidth = 0", "render setting width: 0 should be from 1 to 8192"),
         ("preset = 'huge'", 'unknown preset "huge"'),
         ("a = ", r"mine\.toml: broken TOML"),
         ("templates = 'nowhere'", "nowhere is no folder"),
@@ -56,6 +76,46 @@ def test_paths_in_a_file_are_meant_from_where_it_lies(tmp_path: Path) -> None:
 def test_bad_settings_get_a_sentence(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         resolve_config(file=toml(tmp_path, text))
+
+
+def test_effort_is_said_once_in_words_or_in_samples(tmp_path: Path) -> None:
+    assert resolve_config(quality="standard").rendering == RenderSettings()
+    assert resolve_config(quality="draft").rendering == resolve_config(samples=4).rendering
+    assert resolve_config(quality="original").rendering == resolve_config(samples=512).rendering
+    assert resolve_config(renderer="native").rendering == NativeSettings(quality="standard")
+    file = toml(tmp_path, '[rendering]\nrenderer = "native"\nquality = "high"\nwidth = 240\n')
+    assert resolve_config(file=file).rendering == NativeSettings(240, 320, "high")
+    assert resolve_config(file=file, quality="draft").rendering == NativeSettings(240, 320, "draft")
+    file = toml(tmp_path, '[rendering]\nsamples = 99\ndenoise = false\ndevice = "cpu"\n')
+    assert resolve_config(file=file, quality="draft").rendering == RenderSettings(samples=4, device="cpu")
+    # The command line wins, so a file's quality is no matter where it gives another.
+    file = toml(tmp_path, '[rendering]\nquality = "original"\n')
+    assert resolve_config(file=file, renderer="native", quality="high").rendering == NativeSettings(
+        quality="high"
+    )
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        (
+            {"renderer": "blender", "quality": "high"},
+            '--quality: renderer blender has no quality "high"; it has',
+        ),
+        (
+            {"renderer": "native", "quality": "original"},
+            "renderer native has no .* it has draft, standard, high",
+        ),
+        ({"samples": 8, "quality": "draft"}, "--samples 8 and --quality draft both say how much effort"),
+        (
+            {"samples": 8, "renderer": "native"},
+            r"--samples: 8 .* are for Blender; .* --quality draft\|standard",
+        ),
+    ],
+)
+def test_effort_that_a_renderer_does_not_have_gets_a_sentence(choices: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        resolve_config(**choices)
 
 
 def test_bad_choices_get_a_sentence(tmp_path: Path) -> None:

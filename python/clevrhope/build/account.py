@@ -26,6 +26,7 @@ from clevrhope.dataset.stats import SceneCounts, count_scenes, measure_split, pi
 from clevrhope.dataset.sub_dataset import Family, SubDataset
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.hops import Hop
+from clevrhope.images.settings import made_by
 from clevrhope.progress import Progress
 from clevrhope.version import software_version
 
@@ -229,6 +230,7 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
         n_pictures=sum(map(len, used.values())),
         n_rendered=sum(pool["pictures"] for pool in manifest.pools.values()),
         hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
+        made_by=made_by(manifest.rendering) if manifest.rendering else "",
     )
 
 

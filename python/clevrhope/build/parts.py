@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -38,6 +38,7 @@ from clevrhope.dataset.manifest import (
     write_manifest,
 )
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.images.settings import rendering_as_json
 from clevrhope.progress import Progress, Silent
 
 
@@ -196,7 +197,7 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
 
 
 def _rendering(resolved: Resolved) -> Mapping[str, Any] | None:
-    return asdict(resolved.config.rendering) if resolved.request.render else None
+    return rendering_as_json(resolved.config.rendering) if resolved.request.render else None
 
 
 def _pictures(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:

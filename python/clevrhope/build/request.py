@@ -25,6 +25,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.hops import Hop, parse_hop, prelim_hops
+from clevrhope.images.settings import rendering_as_json
 from clevrhope.palettes import pool_name
 from clevrhope.version import DATASET_VERSION
 
@@ -42,7 +43,7 @@ class Request:
     """None asks for all splits of each pair."""
     render: bool = True
     workers: int | None = None
-    """Render processes; None for one a core."""
+    """Blender's processes; None for one for every two cores. The native renderer has none."""
     limits: Limits = field(default_factory=Limits)
     """Which combinations of values occur."""
     prelim: tuple[str, ...] = ()
@@ -273,7 +274,7 @@ def _bound(
                 else {"strictness": request.config.strictness}
             ),
         },
-        rendering=asdict(request.config.rendering) if request.render else None,
+        rendering=rendering_as_json(request.config.rendering) if request.render else None,
     )
     if existing is None:
         return replace(wanted, rendering=None)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from time import monotonic
@@ -19,10 +19,10 @@ from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
-from clevrhope.images.cycles import CyclesRenderer
+from clevrhope.images import choice
 from clevrhope.images.look import read_look
 from clevrhope.images.renderer import Renderer
-from clevrhope.images.settings import RenderSettings
+from clevrhope.images.settings import Rendering, rendering_as_json
 from clevrhope.progress import Progress, Silent
 
 
@@ -30,7 +30,7 @@ class LeakError(DatasetError):
     """The held-out pair is where it must not be, or files contradict each other: a bug of clevrhope."""
 
 
-MakeRenderer = Callable[[RenderSettings, int | None], Renderer]
+MakeRenderer = Callable[[Rendering, int | None], Renderer]
 """Makes a renderer from settings and a number of workers."""
 
 
@@ -65,7 +65,7 @@ def build(
 ) -> Summary:
     """Makes what is missing in a dataset's folder for a request; a killed run goes on where it was.
 
-    `make_renderer` is for other renderers than Blender's Cycles.
+    `make_renderer` is for other renderers than those that a configuration can name.
 
     Raises:
         ClevrhopeError: something wrong in the request, a folder bound to something else, no space, a scene
@@ -140,13 +140,14 @@ def open_renderer(
     """The renderer of a request, closed with the stack.
 
     Raises:
-        RenderError: Blender is missing, of another release, or lacks libraries.
+        RenderError: Blender is asked for, and missing, of another release, or without libraries.
+        SceneError: the native renderer is asked for what it has no formula for.
     """
-    settings, workers = resolved.config.rendering, resolved.request.workers
+    rendering, workers = resolved.config.rendering, resolved.request.workers
     if make_renderer is not None:
-        return stack.enter_context(make_renderer(settings, workers))
+        return stack.enter_context(make_renderer(rendering, workers))
     look = read_look(properties=resolved.config.properties)
-    return stack.enter_context(CyclesRenderer(look=look, settings=settings, workers=workers))
+    return stack.enter_context(choice.open_renderer(rendering, look=look, workers=workers))
 
 
 def try_each_split(resolved: Resolved) -> None:
@@ -158,7 +159,11 @@ def try_each_split(resolved: Resolved) -> None:
 
 def begun(resolved: Resolved) -> Manifest:
     """The manifest at the start of the run: bound, not complete; on disk before anything else is."""
-    rendering = asdict(resolved.config.rendering) if resolved.request.render else resolved.manifest.rendering
+    rendering = (
+        rendering_as_json(resolved.config.rendering)
+        if resolved.request.render
+        else resolved.manifest.rendering
+    )
     manifest = replace(
         resolved.manifest,
         rendering=rendering,

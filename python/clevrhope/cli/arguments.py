@@ -42,6 +42,32 @@ only_splits = click.option(
     "--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them."
 )
 
+rendering_options = (
+    click.option(
+        "--renderer",
+        type=click.Choice(["blender", "native"]),
+        help="native: nearly the same pictures without Blender, much sooner.  [default: blender]",
+    ),
+    click.option(
+        "--quality",
+        metavar="NAME",
+        help="How much effort; blender: draft, standard, original; native: draft, standard, high.  "
+        "[default: standard]",
+    ),
+    click.option(
+        "--samples",
+        type=Whole(1),
+        help="Of Blender, samples a pixel in place of --quality; from 512 on without denoiser, as the "
+        "original.  [default: 16]",
+    ),
+    click.option(
+        "--workers",
+        type=Whole(1),
+        help="Blender's processes, one for two cores by default; or pictures that native has under way.",
+    ),
+)
+"""What makes pictures, and with how much effort; which values go together is looked at elsewhere."""
+
 
 def read_names(options: Sequence[str]) -> list[str]:
     """The names in options that can be repeated and can hold several, with commas between them."""

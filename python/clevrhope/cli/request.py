@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clevrhope.cli.arguments import PATH, Whole, only_splits, read_names, read_whole
+from clevrhope.cli.arguments import PATH, Whole, only_splits, read_names, read_whole, rendering_options
 
 if TYPE_CHECKING:
     from clevrhope.build import Request
@@ -94,12 +94,7 @@ def dataset_options(command: _Command) -> _Command:
             metavar="FILE.toml",
             help="Settings: preset, images, templates, properties, [sizes], [world], [rendering].",
         ),
-        click.option("--workers", type=Whole(1), help="Render processes.  [default: one for two cores]"),
-        click.option(
-            "--samples",
-            type=Whole(1),
-            help="Samples a pixel; from 512 on without denoiser, as the original.  [default: 16]",
-        ),
+        *rendering_options,
         click.option("--no-render", is_flag=True, help="Leave the pictures out; a later run can add them."),
         click.option(
             "--match",
@@ -245,6 +240,8 @@ def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Req
         train_questions=choices["train_questions"],
         test_questions=choices["test_questions"],
         prelim_sets=choices["prelim_sets"],
+        renderer=choices["renderer"],
+        quality=choices["quality"],
         samples=choices["samples"],
         images=choices["images"],
         question_json=False if choices["no_json"] else None,

@@ -97,6 +97,8 @@ class Sheet:
     n_pictures: int
     n_rendered: int
     hops: Sequence[HopCards]
+    made_by: str = ""
+    """What rendered the pictures; nothing while there are none."""
 
 
 def contact_sheet(sheet: Sheet) -> str:
@@ -112,8 +114,8 @@ def contact_sheet(sheet: Sheet) -> str:
         (str(sheet.seed), "seed"),
     ]
     tiles = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in counts)
-    unrendered = (
-        ""
+    rendered = (
+        f"<p>Pictures are rendered by {escape(sheet.made_by)}.</p>"
         if sheet.n_rendered
         else '<p class="note">Nothing has been rendered yet: pictures below are sketches of the scenes.</p>'
     )
@@ -125,7 +127,7 @@ def contact_sheet(sheet: Sheet) -> str:
         "<p>A few pictures and questions of each split. "
         '<a href="DATASHEET.md">DATASHEET.md</a> has the numbers, '
         '<a href="manifest.json">manifest.json</a> every file.</p>'
-        f'<div class="tiles">{tiles}</div>{unrendered}<nav>{navigation}</nav></header>\n<main>\n'
+        f'<div class="tiles">{tiles}</div>{rendered}<nav>{navigation}</nav></header>\n<main>\n'
         + "\n".join(_hop(hop) for hop in sheet.hops)
         + "\n</main>\n</body>\n</html>\n"
     )

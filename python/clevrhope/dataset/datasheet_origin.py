@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from clevrhope.config import PRELIM_SPLITS
 from clevrhope.dataset.markdown import code, escape, listed, number, table
+from clevrhope.images.settings import made_by
 
 PAPER = (
     "Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "
@@ -76,7 +77,11 @@ def made_with(made: Provenance) -> str:
             "pool and index. "
             + _asked(made.splits)
             + _bound(made)
-            + ("" if made.rendering is None else "Pictures are rendered from the scenes with Blender. ")
+            + (
+                ""
+                if made.rendering is None
+                else f"Pictures are rendered from the scenes by {escape(made_by(made.rendering))}. "
+            )
             + "Nobody was asked, watched or paid; "
             + (
                 "nothing was taken from elsewhere"
@@ -89,8 +94,9 @@ def made_with(made: Provenance) -> str:
             table(["", "value"], rows),
             "## How is it distributed and kept?",
             "The data are under the Creative Commons Attribution licence, CC BY 4.0; clevrhope, which made "
-            "them, is under the MIT licence. Blender, which renders pictures, puts no condition on "
-            "them. Whoever publishes a folder maintains it; a folder can be extended with more pairs or "
+            "them, is under the MIT licence. "
+            + _renderers_licence(made)
+            + "Whoever publishes a folder maintains it; a folder can be extended with more pairs or "
             "larger sizes without moving what is there, and a change that would move it has another "
             "dataset version.",
         ]
@@ -141,6 +147,13 @@ def _taken(clevr: Mapping[str, object]) -> str:
         f"train split ({CLEVR}; CC BY 4.0; {number(int(str(clevr['scenes'])))} scenes, spread by a seeded "
         "permutation until they are used up)"
     )
+
+
+def _renderers_licence(made: Provenance) -> str:
+    """A sentence on what Blender's licence means for pictures, where it renders them."""
+    if made.rendering is None or made.rendering.get("renderer", "blender") != "blender":
+        return ""
+    return "Blender, which renders pictures, puts no condition on them. "
 
 
 def _rendering(made: Provenance) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from clevrhope.atomic import FileRecord, write_whole
 from clevrhope.errors import DatasetError
+from clevrhope.images.settings import rendering_in_words
 
 FORMAT = 1
 """Version of the folder's layout and streams; other numbers are other datasets."""
@@ -44,7 +45,7 @@ class Manifest:
     questions: Mapping[str, Any]
     """Questions a picture, window."""
     rendering: Mapping[str, Any] | None = None
-    """Engine, samples and so on; nothing before the first picture is asked for."""
+    """Renderer, its effort and so on; nothing before the first picture is asked for."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """The resolved configuration of the largest thing asked for so far."""
     splits: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
@@ -192,13 +193,24 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
     keys = list(_BOUND)
     if existing.rendering is not None and wanted.rendering is not None:
         keys.append("rendering")
+        existing, wanted = _naming_renderer(existing), _naming_renderer(wanted)
     for key in keys:
         there, here = getattr(existing, key), getattr(wanted, key)
+        if key == "rendering" and there["renderer"] != here["renderer"]:
+            raise BindingError(
+                f"{root}: its pictures are made with {rendering_in_words(there)}, not with "
+                f"{rendering_in_words(here)}; choose another --out, or ask for what the folder was made with"
+            )
         if there != here:
             raise BindingError(
                 f"{root}: made with {_NAMES[key]} ({difference(there, here)}); "
                 "choose another --out, or ask for what the folder was made with"
             )
+
+
+def _naming_renderer(manifest: Manifest) -> Manifest:
+    """A manifest with pictures whose rendering says what made them; before there was a choice, none did."""
+    return replace(manifest, rendering={"renderer": "blender", **(manifest.rendering or {})})
 
 
 def difference(there: Any, here: Any) -> str:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from clevrhope.errors import ConfigError, RenderError
+from clevrhope.images.cores import available_cores
 from clevrhope.images.libraries import check_blender, explain_start
 from clevrhope.images.look import Look, read_look
 from clevrhope.images.pool import PICTURES_PER_WORKER, WorkerPool
@@ -131,7 +132,7 @@ def threads_of_workers(workers: int | None = None) -> list[int]:
     Args:
         workers: processes; by default one for every two cores, or as many as fit into half of the memory.
     """
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = available_cores()
     workers = workers or max(1, min(cores // THREADS_OF_A_WORKER, _memory_bytes() // 2 // BYTES_OF_A_WORKER))
     return [max(1, cores // workers + (i < cores % workers)) for i in range(workers)]
 

@@ -18,9 +18,10 @@ from clevrhope.errors import RenderError
 #: The release series that the look was made and measured with.
 BLENDER_SERIES = (4, 5)
 INSTALL_LINE = 'pip install "clevrhope[render]"'
+OR_NATIVE = "or take --renderer native, which needs no Blender"
 NOT_INSTALLED = (
     f"rendering needs Blender's module bpy, which is not installed: {INSTALL_LINE} "
-    "(Blender 4.5 exists for Python 3.11 alone)"
+    f"(Blender 4.5 exists for Python 3.11 alone), {OR_NATIVE}"
 )
 
 #: The Debian and Ubuntu packages of the shared objects that Blender expects on a system.
@@ -62,7 +63,9 @@ def check_blender() -> None:
     found = _installed_version()
     if found is not None and tuple(map(int, found.split(".")[:2])) != BLENDER_SERIES:
         wanted = ".".join(map(str, BLENDER_SERIES))
-        raise RenderError(f"rendering needs Blender {wanted}, but bpy {found} is installed: {INSTALL_LINE}")
+        raise RenderError(
+            f"rendering needs Blender {wanted}, but bpy {found} is installed: {INSTALL_LINE}, {OR_NATIVE}"
+        )
     missing = missing_libraries(folder)
     if missing:
         raise RenderError(missing_message(missing))
@@ -99,7 +102,7 @@ def missing_message(libraries: list[str]) -> str:
     packages = sorted({DEBIAN_PACKAGES[name] for name in libraries if name in DEBIAN_PACKAGES})
     if packages:
         sentence += f": apt-get install {' '.join(packages)} (Debian, Ubuntu), or what your system calls them"
-    return sentence
+    return f"{sentence}; {OR_NATIVE}"
 
 
 def explain_start(problem: str) -> str:
@@ -109,7 +112,8 @@ def explain_start(problem: str) -> str:
     if problem.startswith("ModuleNotFoundError") and "bpy" in problem:
         return NOT_INSTALLED
     if problem.startswith("ImportError"):
-        return f"Blender's module bpy cannot be imported ({problem}); try {INSTALL_LINE} --force-reinstall"
+        remedy = f"try {INSTALL_LINE} --force-reinstall, {OR_NATIVE}"
+        return f"Blender's module bpy cannot be imported ({problem}); {remedy}"
     return f"a render worker could not be set up: {problem}"
 
 

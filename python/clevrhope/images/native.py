@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Hashable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from types import TracebackType
-from typing import Literal, Self, TypeVar, get_args
+from typing import Self, TypeVar, get_args
 
 from clevrhope._core import NativeStudio
 from clevrhope.errors import ConfigError
+from clevrhope.images.cores import available_cores
 from clevrhope.images.look import Look, read_look
 from clevrhope.images.placement import place
 from clevrhope.images.renderer import Pixels, Scene
+from clevrhope.images.settings import NativeQuality
 
 K = TypeVar("K", bound=Hashable)
 
-#: How much is spent on a picture.
-NativeQuality = Literal["draft", "standard", "high"]
+#: Of so many, one picture keeps nearly all busy.
+CORES_OF_A_PICTURE = 8
 
 
 class NativeRenderer:
@@ -31,9 +35,11 @@ class NativeRenderer:
         width: pixels.
         height: pixels.
         quality: draft, standard or high.
+        workers: pictures under way at once, each on all cores; by default one for every eight cores, where
+            one picture alone leaves some of them idle.
 
     Raises:
-        ConfigError: a size or quality that is none.
+        ConfigError: a size or quality that is none, or no workers.
         SceneError: a shape or material that there is no formula for.
     """
 
@@ -44,11 +50,15 @@ class NativeRenderer:
         width: int = 480,
         height: int = 320,
         quality: NativeQuality = "standard",
+        workers: int | None = None,
     ) -> None:
         if quality not in get_args(NativeQuality):
             raise ConfigError(f'quality: "{quality}" should be {", ".join(get_args(NativeQuality))}')
         if not (1 <= width <= 8192 and 1 <= height <= 8192):
             raise ConfigError(f"{width} x {height} should be from 1 to 8192 pixels a side")
+        if workers is not None and workers < 1:
+            raise ConfigError(f"workers: {workers} should be 1 or more")
+        self._workers = workers or max(1, available_cores() // CORES_OF_A_PICTURE)
         self._look = look or read_look()
         self._size = {"width": width, "height": height}
         self._quality = quality
@@ -60,12 +70,23 @@ class NativeRenderer:
         Raises:
             SceneError: the scene names what the look does not have.
         """
-        for key, scene in scenes:
-            placement = asdict(place(scene, self._look))
-            yield (
-                key,
-                self._studio.render(json.dumps(placement).encode(), quality=self._quality, **self._size),
-            )
+        if self._workers == 1:
+            for key, scene in scenes:
+                yield key, self._picture(scene)
+            return
+        with ThreadPoolExecutor(self._workers) as threads:
+            under_way: deque[tuple[K, Future[Pixels]]] = deque()
+            for key, scene in scenes:
+                under_way.append((key, threads.submit(self._picture, scene)))
+                if len(under_way) > self._workers:
+                    first, picture = under_way.popleft()
+                    yield first, picture.result()
+            for first, picture in under_way:
+                yield first, picture.result()
+
+    def _picture(self, scene: Scene) -> Pixels:
+        placement = asdict(place(scene, self._look))
+        return self._studio.render(json.dumps(placement).encode(), quality=self._quality, **self._size)
 
     def close(self) -> None:
         """Holds nothing that needs to be given back."""

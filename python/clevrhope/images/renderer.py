@@ -9,8 +9,6 @@ from typing import Any, Protocol, Self, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.images.settings import RenderSettings
-
 K = TypeVar("K", bound=Hashable)
 
 #: A scene in CLEVR's JSON form, with the camera and the lights that CLEVR never wrote down.
@@ -20,11 +18,6 @@ Pixels = npt.NDArray[np.uint8]
 
 class Renderer(Protocol):
     """Something that turns scenes into pictures; it may hold processes or devices until it is closed."""
-
-    @property
-    def settings(self) -> RenderSettings:
-        """Size and effort of the pictures."""
-        ...
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         """Yields (key, (height, width, 3) uint8 sRGB) for each (key, scene), in any order.

@@ -1,18 +1,32 @@
-"""How pictures are rendered: size, samples, denoiser, device, checked."""
+"""How pictures are rendered, by Blender or natively: size, effort, denoiser, device, checked."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, cast, get_args
 
 from clevrhope.errors import ConfigError
 
 Prefilter = Literal["none", "fast", "accurate"]
 Quality = Literal["high", "balanced", "fast"]
 Device = Literal["auto", "cpu"]
+NativeQuality = Literal["draft", "standard", "high"]
 
 #: Samples from which a picture is clean enough to need no denoiser: the original's setting.
 SAMPLES_OF_THE_ORIGINAL = 512
+
+#: What makes pictures: Blender's Cycles in processes of its own, or the native module in this one.
+RENDERERS = ("blender", "native")
+
+#: How much Blender spends on a picture, in samples a pixel.
+BLENDER_QUALITIES: Mapping[str, int] = {"draft": 4, "standard": 16, "original": SAMPLES_OF_THE_ORIGINAL}
+
+#: How much each renderer can be told to spend on a picture.
+QUALITIES: Mapping[str, tuple[str, ...]] = {
+    "blender": tuple(BLENDER_QUALITIES),
+    "native": get_args(NativeQuality),
+}
 
 
 @dataclass(frozen=True)
@@ -67,3 +81,94 @@ class RenderSettings:
         if samples < SAMPLES_OF_THE_ORIGINAL:
             return replace(self, samples=samples)
         return replace(self, samples=samples, denoise=False, adaptive_threshold=0.0)
+
+    def with_quality(self, quality: str) -> RenderSettings:
+        """The same with the effort that one of `BLENDER_QUALITIES` stands for.
+
+        Raises:
+            ConfigError: it is none of them.
+        """
+        check_quality("blender", quality)
+        own = RenderSettings(width=self.width, height=self.height, device=self.device)
+        return own.with_samples(BLENDER_QUALITIES[quality])
+
+
+@dataclass(frozen=True)
+class NativeSettings:
+    """What decides a picture of the native renderer beside its scene and the look.
+
+    Attributes:
+        width: pixels.
+        height: pixels.
+        quality: one of draft, standard and high.
+
+    Raises:
+        ConfigError: a size or a quality that is none.
+    """
+
+    width: int = 480
+    height: int = 320
+    quality: NativeQuality = "standard"
+
+    def __post_init__(self) -> None:
+        check_quality("native", self.quality)
+        for name in ("width", "height"):
+            if not 1 <= getattr(self, name) <= 8192:
+                raise ConfigError(
+                    f"render setting {name}: {getattr(self, name)!r} should be from 1 to 8192 pixels"
+                )
+
+    def with_quality(self, quality: str) -> NativeSettings:
+        """The same with another effort; raises as the class does."""
+        check_quality("native", quality)
+        return replace(self, quality=cast(NativeQuality, quality))
+
+
+#: Settings of either renderer; which one they are for is told by what they are.
+Rendering = RenderSettings | NativeSettings
+
+
+def default_settings(renderer: str) -> Rendering:
+    """The settings of a renderer when nothing else is said.
+
+    Raises:
+        ConfigError: there is no such renderer.
+    """
+    if renderer not in RENDERERS:
+        raise ConfigError(f'unknown renderer "{renderer}"; known: {", ".join(RENDERERS)}')
+    return NativeSettings() if renderer == "native" else RenderSettings()
+
+
+def renderer_of(rendering: Rendering) -> str:
+    """Which of `RENDERERS` settings are for."""
+    return "native" if isinstance(rendering, NativeSettings) else "blender"
+
+
+def rendering_as_json(rendering: Rendering) -> dict[str, Any]:
+    """What a manifest says of how pictures were made: the renderer, and all of its settings."""
+    return {"renderer": renderer_of(rendering), **asdict(rendering)}
+
+
+def rendering_in_words(rendering: Mapping[str, Any]) -> str:
+    """The choices that lead to what a manifest says, as one writes them on the command line."""
+    if rendering.get("renderer", "blender") == "native":
+        return f"--renderer native --quality {rendering['quality']}"
+    return f"--renderer blender --samples {rendering['samples']}"
+
+
+def made_by(rendering: Mapping[str, Any]) -> str:
+    """What made pictures and how, after "rendered by", of what a manifest says."""
+    if rendering.get("renderer", "blender") == "native":
+        return f"clevrhope's native renderer (quality {rendering['quality']})"
+    return f"Blender's Cycles ({rendering['samples']} samples a pixel)"
+
+
+def check_quality(renderer: str, quality: str) -> None:
+    """Passes for a quality that a renderer has.
+
+    Raises:
+        ConfigError: it has none of this name.
+    """
+    if quality not in QUALITIES[renderer]:
+        known = ", ".join(QUALITIES[renderer])
+        raise ConfigError(f'renderer {renderer} has no quality "{quality}"; it has {known}')

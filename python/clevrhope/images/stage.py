@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -12,6 +14,11 @@ from clevrhope.images.look import Look
 from clevrhope.images.png import encode_png
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import RenderSettings
+
+#: Threads that encode and write: a disk that is slow to sync holds up neither the renderer nor the other.
+WRITERS = 2
+#: Pictures that wait for them at most.
+WRITTEN_AHEAD = 8
 
 
 def render(
@@ -61,9 +68,24 @@ def render_png_files(
     """
     missing = ((path, scene) for scene in scenes if not (path := path_of(scene)).exists())
     with _opened(renderer, settings, look, workers) as opened:
-        for path, pixels in opened.render(missing):
-            write_whole(path, encode_png(pixels))
-            yield path
+        yield from _written(opened.render(missing))
+
+
+def _written(pictures: Iterator[tuple[Path, Pixels]]) -> Iterator[Path]:
+    """Each picture's path when its file is whole; threads encode and write while others are rendered."""
+    with ThreadPoolExecutor(WRITERS) as threads:
+        under_way: deque[Future[Path]] = deque()
+        for path, pixels in pictures:
+            under_way.append(threads.submit(_write, path, pixels))
+            while under_way and (under_way[0].done() or len(under_way) > WRITTEN_AHEAD):
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
+
+
+def _write(path: Path, pixels: Pixels) -> Path:
+    write_whole(path, encode_png(pixels))
+    return path
 
 
 @contextmanager
