@@ -1,4 +1,4 @@
-"""All 29 pairs' text at the paper's sizes, in one folder: minutes and gigabytes, so on request only.
+"""All 29 pairs' text at the paper's sizes, in one folder, and its audit: on request, since it takes minutes.
 
 `make test-paper` runs it.
 """
@@ -100,3 +100,22 @@ def test_pictures_are_shared_as_simulated(paper: Path) -> None:
     assert pools["test_iid"] == pytest.approx(57_000, rel=0.02)
     assert pools["test_ood"] == pytest.approx(58_000, rel=0.02)
     assert sum(n for pool, n in pools.items() if pool.startswith("minimal")) == 20_928
+
+
+def test_the_audit_finds_nothing_wrong(paper: Path) -> None:
+    began = monotonic()
+    report, memory_kib = clevrhope("audit", str(paper), "--json", "--quiet")
+    seconds = monotonic() - began
+    sys.stdout.write(f"\nAudited in {seconds:.0f} s, {memory_kib / 2**20:.2f} GiB\n")
+    assert report["ok"]
+    assert report["hops"] == sorted(hop.name for hop in paper_hops())
+    not_done = {check["name"] for check in report["checks"] if check["result"] == "not done"}
+    # What such a folder does not have.
+    without = {"preliminary sets", "numbers of objects", "scenes from CLEVR", "HDF5 and JSON"}
+    assert not_done <= without | {"pictures", "objects in pictures"}
+    n_questions = sum(each for each, _, _ in STREAMED.values()) * 29 + sum(
+        sum(MINIMAL[hop.diversity][:2]) for hop in paper_hops()
+    )
+    (texts,) = (check for check in report["checks"] if check["name"] == "text")
+    assert texts["checked"] == n_questions
+    assert memory_kib < MOST_MEMORY_KIB
