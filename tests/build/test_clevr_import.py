@@ -77,6 +77,13 @@ def test_train_scenes_come_from_clevr_at_its_share_and_no_others(
     manifest = json.loads(layout.manifest.read_text())
     assert manifest["world"]["constraints"]["directions"] == "clevr"
     assert (manifest["world"]["clevr"]["scenes"], manifest["world"]["clevr"]["share"]) == (3_000, SHARE)
+    page = layout.contact_sheet.read_text()
+    assert made.n_published == len(ours)
+    assert made.n_copied == 0
+    assert f"{len(ours):,} of the scenes are CLEVR&#x27;s own" in page
+    shown = [name for name in theirs if f'<b title="{name}">' in page]
+    assert shown
+    assert set(shown) <= {row["source"] for row in ours}
     mine = len(set(without.tolist()) & {row["image_index"] for row in ours})
     sheet = layout.hop_datasheet("cyan_cylinder").read_text()
     assert f"{mine} of the {len(without):,} pictures of `train` are CLEVR's own." in sheet

@@ -1,6 +1,7 @@
 """Values that are asked for alone: sizes, prefixes, shared folders, parts, and what each set holds fast."""
 
 import json
+import re
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -201,6 +202,11 @@ def test_a_large_plan_is_estimated_around_them(tmp_path: Path) -> None:
 def test_they_are_loaded_scored_and_exported_like_any_split(tmp_path: Path, make: Make) -> None:
     out = tmp_path / "out"
     make(out, hops=("rubber_cylinder",), prelim=VALUES, sizes=SMALL)
+    page = (
+        (out / "index.html").read_text().partition('<section id="prelim_cyan">')[2].partition("</section>")[0]
+    )
+    shown = re.findall(r'<b class="a"[^>]*>(\w+)</b>', page)
+    assert shown == ["yes", "no"] * 3 + ["0", "1", "2", "3", "4", "5"], "as groups and sets are asked"
     loaded = clevrhope.load(out, "prelim_cyan", "counting", text=True)
     assert [each["answer_text"] for each in loaded] == ["0", "1", "2", "3", "4", "5"] * 3
     assert loaded[0]["image"].shape == (32, 48, 3), "those of the renderer for tests"

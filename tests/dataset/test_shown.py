@@ -291,3 +291,41 @@ def test_a_thumbnail_has_the_same_bytes_each_time() -> None:
     pixels = np.random.default_rng(0).integers(0, 256, (32, 48, 3), dtype=np.uint8)
     assert thumbnail_url(pixels) == thumbnail_url(pixels.copy())
     assert thumbnail_url(pixels).startswith("data:image/jpeg;base64,/9j/")
+
+
+def cards(name: str, title: str, *, pair: bool = False, alone: bool = False, source: str = "") -> HopCards:
+    card = Card("HOPE_train_000003.png", "data:,", True, [], [Asked("Is it?", "yes", "f")], source)
+    words = [frozenset({"rubber"}), frozenset({"cylinder"})] if pair else []
+    return HopCards(name, title, title, words, frozenset(), [SplitCards("train", 1, 1, [card])], alone=alone)
+
+
+PAIR = cards("rubber_cylinder", "rubber cylinder held out", pair=True)
+CYAN = cards("prelim_cyan", "cyan alone", alone=True)
+NONE = cards("none", "nothing held out", source="CLEVR_train_000034.png")
+
+
+@pytest.mark.parametrize(
+    ("hops", "heading"),
+    [
+        ([CYAN], "cyan alone"),
+        ([CYAN, CYAN], "Single values"),
+        ([NONE, NONE], "Nothing held out"),
+        ([PAIR, PAIR], "Held-out pairs"),
+        ([NONE, PAIR, CYAN], "A held-out pair, a single value and nothing held out"),
+    ],
+)
+def test_the_heading_says_what_is_there_and_each_part_links_to_its_datasheet(
+    hops: list[HopCards], heading: str
+) -> None:
+    sheet = contact_sheet(Sheet(7, 4, 2, 0, hops))
+    assert f"<h1>{heading}</h1>" in sheet
+    seen = _Page()
+    seen.feed(sheet)
+    assert {f"hops/{hop.name}/DATASHEET.md" for hop in hops} <= set(seen.addresses)
+
+
+def test_pictures_of_clevr_are_marked_and_counted() -> None:
+    sheet = contact_sheet(Sheet(7, 4, 2, 0, [NONE, PAIR], n_published=1_234))
+    assert "1,234 of the scenes are CLEVR&#x27;s own, by Johnson et al. (CC BY 4.0)" in sheet
+    assert sheet.count('<b title="CLEVR_train_000034.png">CLEVR&#x27;s own</b>') == 1
+    assert "Johnson" not in contact_sheet(Sheet(7, 4, 2, 0, [PAIR]))

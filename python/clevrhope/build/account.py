@@ -231,7 +231,13 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
         n_rendered=sum(pool["pictures"] for pool in manifest.pools.values()),
         hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
         made_by=made_by(manifest.rendering) if manifest.rendering else "",
+        n_published=n_published(resolved, used),
     )
+
+
+def n_published(resolved: Resolved, used: Mapping[str, Ints]) -> int:
+    """How many scenes in use are CLEVR's own."""
+    return sum(int((resolved.engine.published(pool, each) >= 0).sum()) for pool, each in used.items())
 
 
 def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -> HopCards:
@@ -253,12 +259,18 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
         for split, entry in manifest.splits[hop.name].items()
     ]
     return HopCards(
-        hop.name, hop.title, hop.words, [words(value) for _, value in hop.pair or ()], value_words, splits
+        hop.name,
+        hop.title,
+        hop.words,
+        [words(value) for _, value in hop.pair or ()],
+        value_words,
+        splits,
+        alone=hop.value is not None,
     )
 
 
 def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
-    """The first pictures of a split; of a minimal one, whole places of four."""
+    """The first pictures of a split in the order in which it asks; of a minimal one, whole places of four."""
     layout = resolved.layout
     spoken = Spoken(read_vocab(layout.vocab))
     families = engine.families(resolved.engine.templates)
@@ -275,20 +287,25 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         by_picture.setdefault(picture, []).append(asked)
     if split.startswith("minimal"):
         places = list(dict.fromkeys(index // PICTURES_OF_A_PLACE for index in by_picture))[:PLACES_SHOWN]
-        shown = sorted(index for index in by_picture if index // PICTURES_OF_A_PLACE in places)
+        shown = [index for index in by_picture if index // PICTURES_OF_A_PLACE in places]
     else:
-        shown = sorted(list(by_picture)[: max(n_shown, _least_shown(split))])
+        shown = list(by_picture)[: max(n_shown, _least_shown(split))]
     pictures = dict(_shown_pictures(layout, pool, shown))
     colours = engine.colours(resolved.config)
+    scenes = {
+        scene["image_index"]: scene
+        for scene in scenes_of(layout, pool, np.asarray(sorted(shown), dtype=np.int32))
+    }
     return [
         Card(
             name=str(scene["image_filename"]),
-            picture=pictures.get(scene["image_index"]) or sketch_url(scene, colours),
-            sketch=scene["image_index"] not in pictures,
+            picture=pictures.get(index) or sketch_url(scene, colours),
+            sketch=index not in pictures,
             pair_boxes=pair_boxes(scene, hop.pair) if hop.pair else (),
-            questions=by_picture[scene["image_index"]][:QUESTIONS_SHOWN],
+            questions=by_picture[index][:QUESTIONS_SHOWN],
+            source=str(scene.get("source", "")),
         )
-        for scene in scenes_of(layout, pool, np.asarray(shown, dtype=np.int32))
+        for index, scene in ((index, scenes[index]) for index in shown)
     ]
 
 

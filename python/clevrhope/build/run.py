@@ -9,7 +9,7 @@ from time import monotonic
 
 from clevrhope.atomic import sweep
 from clevrhope.build import engine
-from clevrhope.build.account import write_account, write_vocabulary
+from clevrhope.build.account import n_published, write_account, write_vocabulary
 from clevrhope.build.ahead import side_by_side
 from clevrhope.build.pictures import PoolPictures, missing_pictures, render_missing, store_pictures
 from clevrhope.build.request import Job, Request, Resolved, resolve, resolved_config
@@ -55,6 +55,8 @@ class Summary:
     """Pictures rendered by this run."""
     n_copied: int
     """Pictures of CLEVR that this run copied."""
+    n_published: int
+    """Scenes in use that are CLEVR's, whether or not their pictures are there."""
     n_bytes: int
     seconds: float
     contact_sheet: Path
@@ -109,6 +111,7 @@ def build(
         n_pictures=sum(map(len, used.values())),
         n_rendered=sum(len(each.missing) for each in work) - n_copied if renderer is not None else 0,
         n_copied=n_copied if renderer is not None else 0,
+        n_published=n_published(resolved, used),
         n_bytes=sum(each.bytes for each in manifest.files.values()),
         seconds=monotonic() - began,
         contact_sheet=resolved.layout.contact_sheet,

@@ -88,6 +88,7 @@ def _summary_json(summary: "Summary") -> dict[str, Any]:
         "scenes": summary.n_pictures,
         "pictures_rendered": summary.n_rendered,
         "pictures_copied": summary.n_copied,
+        "scenes_from_clevr": summary.n_published,
         "bytes": summary.n_bytes,
         "seconds": round(summary.seconds, 3),
         "splits": summary.splits,
@@ -109,8 +110,9 @@ def _show_summary(summary: "Summary") -> None:
     from clevrhope.display import duration, size
 
     click.echo(
-        f"\n{summary.folder}: {summary.n_questions:,} questions about {summary.n_pictures:,} scenes, "
-        f"{size(summary.n_bytes)}, seed {summary.seed}; {summary.n_rendered:,} pictures rendered, "
+        f"\n{summary.folder}: {summary.n_questions:,} questions about {summary.n_pictures:,} scenes"
+        + (f" ({summary.n_published:,} CLEVR's own)" if summary.n_published else "")
+        + f", {size(summary.n_bytes)}, seed {summary.seed}; {summary.n_rendered:,} pictures rendered, "
         + (f"{summary.n_copied:,} copied from CLEVR, " if summary.n_copied else "")
         + f"{duration(summary.seconds)}"
     )

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
-from clevrhope.dataset.markdown import number
+from clevrhope.dataset.markdown import listed, number
 
 SPLIT_WORDS: Mapping[str, str] = {
     "train": "The pair is in no picture and in no question.",
@@ -20,7 +20,7 @@ SPLIT_WORDS: Mapping[str, str] = {
     "test": "Nothing held out.",
     "val_b": "The second palette: for looking at, not for tuning.",
     "test_b": "Nothing held out; the second palette.",
-    "existence": "One object; the question is whether it has the value. Every second one has.",
+    "existence": "One object; the question is whether it has the value. Of two in a row the first has.",
     "counting": "Five objects at the same places; one more has the value from picture to picture.",
 }
 """What a reader should look for in a split."""
@@ -60,6 +60,8 @@ class Card:
     pair_boxes: Sequence[Box]
     """Where objects with the held-out pair are."""
     questions: Sequence[Asked]
+    source: str = ""
+    """The published name of a picture of CLEVR's; "" of our own."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,8 @@ class HopCards:
     value_words: frozenset[str]
     """The words for any value: what may stand between the pair's words in one description."""
     splits: Sequence[SplitCards]
+    alone: bool = False
+    """Asks for one value, and holds nothing out."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,8 @@ class Sheet:
     hops: Sequence[HopCards]
     made_by: str = ""
     """What rendered the pictures; nothing while there are none."""
+    n_published: int = 0
+    """Pictures that are CLEVR's own, or scenes where nothing is rendered."""
 
 
 def contact_sheet(sheet: Sheet) -> str:
@@ -127,9 +133,8 @@ def contact_sheet(sheet: Sheet) -> str:
         "<p>A few pictures and questions of each split. "
         '<a href="DATASHEET.md">DATASHEET.md</a> has the numbers, '
         '<a href="manifest.json">manifest.json</a> every file.</p>'
-        f'<div class="tiles">{tiles}</div>{rendered}<nav>{navigation}</nav></header>\n<main>\n'
-        + "\n".join(_hop(hop) for hop in sheet.hops)
-        + "\n</main>\n</body>\n</html>\n"
+        f'<div class="tiles">{tiles}</div>{rendered}{_published(sheet)}<nav>{navigation}</nav></header>\n'
+        "<main>\n" + "\n".join(_hop(hop) for hop in sheet.hops) + "\n</main>\n</body>\n</html>\n"
     )
 
 
@@ -140,17 +145,35 @@ def _style() -> str:
 def _title(sheet: Sheet) -> str:
     if len(sheet.hops) == 1:
         return sheet.hops[0].title
-    return "Held-out pairs" if any(hop.pair_words for hop in sheet.hops) else "Single values"
+    n_pairs = sum(bool(hop.pair_words) for hop in sheet.hops)
+    n_alone = sum(hop.alone for hop in sheet.hops)
+    parts = [
+        *["a held-out pair" if n_pairs == 1 else "held-out pairs"] * (n_pairs > 0),
+        *["a single value" if n_alone == 1 else "single values"] * (n_alone > 0),
+        *["nothing held out"] * (n_pairs + n_alone < len(sheet.hops)),
+    ]
+    return listed(parts).capitalize()
+
+
+def _published(sheet: Sheet) -> str:
+    """How many pictures are not our own, and whose they are."""
+    if not sheet.n_published:
+        return ""
+    what = "pictures" if sheet.n_rendered else "scenes"
+    return (
+        f"<p>{number(sheet.n_published)} of the {what} are CLEVR&#x27;s own, by Johnson et al. (CC BY 4.0); "
+        "those below say so.</p>"
+    )
 
 
 def _hop(hop: HopCards) -> str:
-    legend = (
-        f'<p class="legend"><i></i> an object with the pair, '
-        f"<mark>{escape(hop.words)}</mark> in other words too; "
-        f'<a href="hops/{escape(hop.name)}/DATASHEET.md">datasheet</a></p>'
+    marks = (
+        f"<i></i> an object with the pair, <mark>{escape(hop.words)}</mark> in other words too"
         if hop.pair_words
-        else ""
+        else escape(hop.title)
     )
+    datasheet = f'<a href="hops/{escape(hop.name)}/DATASHEET.md">datasheet</a>'
+    legend = f'<p class="legend">{marks}; {datasheet}</p>'
     splits = "\n".join(_split(hop, split) for split in hop.splits)
     return f'<section id="{escape(hop.name)}"><h2>{escape(hop.name)}</h2>{legend}\n{splits}\n</section>'
 
@@ -181,10 +204,11 @@ def _card(card: Card, marking: HopCards | None) -> str:
         f'<b class="a" title="{escape(asked.family)}">{escape(asked.answer)}</b></li>'
         for asked in card.questions
     )
+    source = f' <b title="{escape(card.source)}">CLEVR&#x27;s own</b>' if card.source else ""
     alternative = f"{'Sketch' if card.sketch else 'Picture'} {card.name}"
     return (
         f'<article><figure><img src="{escape(card.picture)}" alt="{escape(alternative)}" loading="lazy">'
-        f"{boxes}</figure><ul>{rows}</ul><footer>{escape(card.name)}</footer></article>"
+        f"{boxes}</figure><ul>{rows}</ul><footer>{escape(card.name)}{source}</footer></article>"
     )
 
 
