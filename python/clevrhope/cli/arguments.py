@@ -1,13 +1,15 @@
 """What several commands make of their options: names, numbers, how progress is shown."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from clevrhope.progress import Progress
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 PATH = click.Path(path_type=Path)
 """A file or folder; whoever opens it says what is wrong with it."""
@@ -67,6 +69,17 @@ rendering_options = (
     ),
 )
 """What makes pictures, and with how much effort; which values go together is looked at elsewhere."""
+
+
+def with_options(options: Sequence[Callable[[Any], Any]]) -> Callable[[_Command], _Command]:
+    """A decorator that gives a command several options, shown in their order."""
+
+    def add(command: _Command) -> _Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def read_names(options: Sequence[str]) -> list[str]:

@@ -1,8 +1,11 @@
 """The commands that need no dataset: hops, bench."""
 
 import json
+from pathlib import Path
 
 import click
+
+from clevrhope.cli.arguments import PATH
 
 
 @click.command()
@@ -24,12 +27,19 @@ def hops(as_json: bool) -> None:
         click.echo(f"{hop.name:<18} {types:<20} {hop.diversity:>9}")
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option("--full", is_flag=True, help="More repetitions, and all sixteen reference pictures.")
 @click.option("--no-pictures", is_flag=True, help="Leave rendering out.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
-def bench(full: bool, no_pictures: bool, as_json: bool) -> None:
+@click.pass_context
+def bench(context: click.Context, full: bool, no_pictures: bool, as_json: bool) -> None:
     """Measures questions, programs, scenes and pictures a second on this machine, in under a minute."""
+    if context.invoked_subcommand is not None:
+        if full or no_pictures or as_json:
+            raise click.UsageError(
+                f"options before {context.invoked_subcommand} are those of bench alone; put its own behind it"
+            )
+        return
     from clevrhope.bench import run, text_rows
 
     result = run(
@@ -45,3 +55,59 @@ def bench(full: bool, no_pictures: bool, as_json: bool) -> None:
         click.echo(f"{name:<38} {value:>14}")
     for note in result.notes:
         click.echo(note)
+
+
+@bench.command()
+@click.option(
+    "--pictures",
+    type=click.IntRange(1),
+    default=4,
+    show_default=True,
+    help="Reference scenes, spread over all; there are 16.",
+)
+@click.option(
+    "--scenes",
+    "folder",
+    type=PATH,
+    metavar="DIR",
+    help="Other reference scenes: scenes.json, and 00.png, 01.png, ... at 512 samples.",
+)
+@click.option("--no-cycles", is_flag=True, help="The native renderer alone.")
+@click.option(
+    "--curve",
+    type=PATH,
+    metavar="FILE.png",
+    help="Draw quality over time, with more efforts of Cycles; takes minutes.",
+)
+@click.option(
+    "--sheet",
+    type=PATH,
+    metavar="FILE.png",
+    help="Draw scenes by Cycles, natively, and their difference, times 8.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
+def render(
+    pictures: int, folder: Path | None, no_cycles: bool, curve: Path | None, sheet: Path | None, as_json: bool
+) -> None:
+    """Times Blender's Cycles and the native renderer on the same scenes, and how close they come."""
+    from clevrhope.bench_render import compare, text_lines
+
+    if curve is not None:
+        from clevrhope.statistics.plots import check_plots
+
+        check_plots()
+    compared = compare(
+        pictures,
+        folder=folder,
+        cycles=not no_cycles,
+        curve=curve is not None,
+        advance=lambda what: None if as_json else click.echo(f"rendering: {what} ...", err=True),
+    )
+    if curve is not None or sheet is not None:
+        from clevrhope.bench_render_drawn import write_curve, write_sheet
+
+        if curve is not None:
+            write_curve(compared, curve)
+        if sheet is not None:
+            write_sheet(compared, sheet)
+    click.echo(json.dumps(compared.as_json()) if as_json else "\n".join(text_lines(compared)))

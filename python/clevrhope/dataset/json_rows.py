@@ -43,6 +43,7 @@ class _Reader:
         self._text = file.read(_PIECE)
         self._at = 0
         self._n = 0
+        self._lines_read = 0
 
     def rows(self) -> Iterator[dict[str, Any]]:
         begin = re.search(rf'"{re.escape(self._key)}"\s*:\s*\[', self._text)
@@ -73,9 +74,10 @@ class _Reader:
             except json.JSONDecodeError as error:
                 # Cut by the window's end, or broken: more text tells.
                 if len(self._text) - self._at > _LONGEST_ROW:
-                    raise self._broken(error.msg) from error
+                    raise self._broken(error.msg, error.pos) from error
+                into = error.pos - self._at
                 if not self._read_on():
-                    raise self._broken(f"{error.msg}, or the file was cut off") from error
+                    raise self._broken(f"{error.msg}, or the file was cut off", self._at + into) from error
             else:
                 found: dict[str, Any] = row
                 return found
@@ -92,6 +94,7 @@ class _Reader:
 
     def _read_on(self) -> bool:
         more = self._file.read(_PIECE)
+        self._lines_read += self._text.count("\n", 0, self._at)
         self._text, self._at = self._text[self._at :] + more, 0
         return bool(more)
 
@@ -103,5 +106,7 @@ class _Reader:
         except json.JSONDecodeError as error:
             raise self._broken(f"after the list: {error.msg}, or the file was cut off") from error
 
-    def _broken(self, what: str) -> DatasetError:
-        return DatasetError(f"{self._path}: {self._key}[{self._n}]: broken JSON ({what})")
+    def _broken(self, what: str, place: int | None = None) -> DatasetError:
+        """The error for what is wrong at a place of the window; by default at the one that is read next."""
+        line = self._lines_read + self._text.count("\n", 0, self._at if place is None else place) + 1
+        return DatasetError(f"{self._path}: {self._key}[{self._n}]: broken JSON ({what}; line {line})")

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.assets import blender_assets
-from clevrhope.errors import RenderError
+from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.cycles import CyclesRenderer
 from clevrhope.images.png import read_png
 from clevrhope.images.renderer import Scene
@@ -49,6 +49,35 @@ def psnr(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
     return float("inf") if error == 0.0 else 10.0 * float(np.log10(255.0**2 / error))
 
 
+def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
+    """Structural similarity of two pictures of 8 bits, (height, width, 3); 1 if they are the same.
+
+    As Wang et al., "Image Quality Assessment" (2004), measure it: Gaussian windows of sigma 1.5, constants
+    0.01 and 0.03; the mean over the three channels.
+
+    Raises:
+        ConfigError: scikit-image is not installed.
+        ValueError: they differ in shape, or are smaller than a window of 11 x 11 pixels.
+    """
+    try:
+        from skimage.metrics import structural_similarity
+    except ImportError as error:
+        raise ConfigError(
+            f"SSIM needs scikit-image, which is not installed ({error}): pip install 'clevrhope[bench]'"
+        ) from error
+    return float(
+        structural_similarity(
+            a,
+            b,
+            channel_axis=2,
+            gaussian_weights=True,
+            sigma=1.5,
+            use_sample_covariance=False,
+            data_range=255,
+        )
+    )
+
+
 def reference_folder() -> Path:
     """Where a checkout keeps the reference scenes and pictures; they are not part of the wheel."""
     return blender_assets().resolve().parent / "tests" / "data" / "look"
@@ -75,6 +104,22 @@ def reference_picture(number: int, folder: Path | None = None) -> Path:
     return (folder or reference_folder()) / f"{number:02d}.png"
 
 
+def chosen_scenes(n_scenes: int, folder: Path | None = None) -> list[int]:
+    """Numbers of reference scenes, spread evenly over all that have a 512-sample picture.
+
+    Raises:
+        RenderError: none has.
+    """
+    there = [i for i in range(len(reference_scenes(folder))) if reference_picture(i, folder).exists()]
+    if not there:
+        raise RenderError(
+            f"{reference_picture(0, folder)}: missing, as all reference pictures are; "
+            "render them with: python -m clevrhope.images.reference"
+        )
+    n_scenes = min(n_scenes, len(there))
+    return [there[(2 * i + 1) * len(there) // (2 * n_scenes)] for i in range(n_scenes)]
+
+
 def measure_quality(
     n_scenes: int = 4,
     *,
@@ -96,14 +141,7 @@ def measure_quality(
         RenderError: no reference pictures here, or no Blender.
     """
     scenes = reference_scenes(folder)
-    there = [i for i in range(len(scenes)) if reference_picture(i, folder).exists()]
-    if not there:
-        raise RenderError(
-            f"{reference_picture(0, folder)}: missing, as all reference pictures are; "
-            "render them with: python -m clevrhope.images.reference"
-        )
-    n_scenes = min(n_scenes, len(there))
-    chosen = [there[(2 * i + 1) * len(there) // (2 * n_scenes)] for i in range(n_scenes)]
+    chosen = chosen_scenes(n_scenes, folder)
     with CyclesRenderer(settings=settings, workers=workers) as renderer:
         for _ in renderer.render((i, scenes[0]) for i in range(renderer.workers)):
             pass

@@ -1,0 +1,65 @@
+"""Placed objects in, the first one that is not in the world, and why, out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from clevrhope.images.look import Look
+from clevrhope.images.placement import Placement, Thing, Vector
+
+
+def outside(placement: Placement, look: Look, *, width_px: int, height_px: int) -> tuple[int, str] | None:
+    """Which object is outside the world, and how: off the ground sheet or in it, or nowhere in the picture.
+
+    The ground is flat below the objects of CLEVR and rises far behind them. Rendered all the same, such an
+    object would be missing from its picture, in part or whole, while the scene says that it is there.
+    """
+    for i, thing in enumerate(placement.things):
+        problem = _off_the_ground(thing, look.look["ground"]) or _out_of_sight(
+            thing, placement.camera, look.look["camera"], width_px, height_px
+        )
+        if problem:
+            return i, problem
+    return None
+
+
+def _off_the_ground(thing: Thing, ground: Mapping[str, Any]) -> str:
+    x, y, z = thing.location
+    angle, (x0, y0, z0) = ground["rotation_z_rad"], ground["translation"]
+    local_x = math.cos(angle) * (x - x0) + math.sin(angle) * (y - y0)
+    local_y = math.cos(angle) * (y - y0) - math.sin(angle) * (x - x0)
+    profile_x, profile_z = np.transpose(ground["profile_x_z"])
+    if not (profile_x[0] <= local_x <= profile_x[-1]):
+        return "beyond the ground"
+    if not (min(ground["local_y"]) <= local_y <= max(ground["local_y"])):
+        return "beyond the ground"
+    if z < z0 + float(np.interp(local_x, profile_x, profile_z)):
+        return "with its centre in the ground"
+    return ""
+
+
+def _out_of_sight(
+    thing: Thing, camera: Vector, lens: Mapping[str, Any], width_px: int, height_px: int
+) -> str:
+    """Of a ball around the object: whether any of it is in the picture."""
+    eye = np.asarray(camera)
+    forward = np.asarray(lens["target"]) - eye
+    forward /= np.linalg.norm(forward)
+    right = np.cross(forward, (0.0, 0.0, 1.0))
+    right /= np.linalg.norm(right)
+    up = np.cross(right, forward)
+    seen = np.asarray(thing.location) - eye
+    depth = float(seen @ forward)
+    # The farthest corner of a cube is so many times its half side from its centre.
+    reach = math.sqrt(3.0) * thing.radius
+    if depth <= reach:
+        return "behind the camera, or around it"
+    focal_px = lens["lens_mm"] / lens["sensor_width_mm"] * max(width_px, height_px)
+    for axis, half_px in ((right, width_px / 2), (up, height_px / 2)):
+        if abs(float(seen @ axis)) - reach > half_px / focal_px * (depth + reach):
+            return "out of the picture"
+    return ""

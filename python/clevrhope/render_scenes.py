@@ -1,0 +1,200 @@
+"""A scene file and settings in, a PNG file a scene out; what is there from an earlier run is kept.
+
+Any scene file in CLEVR's form will do. The folder says in render.json how its pictures were rendered and from
+which files, so that no two kinds of pictures get mixed.
+"""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clevrhope.atomic import record, sweep, write_whole
+from clevrhope.dataset.json_rows import read_list
+from clevrhope.dataset.lock import locked
+from clevrhope.errors import DatasetError, SceneError
+from clevrhope.images.choice import open_renderer
+from clevrhope.images.in_world import outside
+from clevrhope.images.look import Look, read_look
+from clevrhope.images.placement import place
+from clevrhope.images.renderer import Scene
+from clevrhope.images.settings import Rendering, rendering_as_json, rendering_in_words
+from clevrhope.images.stage import render_png_files
+from clevrhope.progress import Progress, Silent
+
+ACCOUNT = "render.json"
+"""What the folder's pictures are: written before the first of them."""
+
+
+@dataclass(frozen=True)
+class RenderedFile:
+    """What became of a scene file."""
+
+    folder: Path
+    n_scenes: int
+    n_rendered: int
+    """Pictures that this run made; the others were there."""
+    n_without_camera: int
+    """Scenes that do not say where the camera stood, as all published ones."""
+    n_without_lights: int
+
+
+def render_scene_file(
+    scenes: Path,
+    out: Path,
+    *,
+    rendering: Rendering,
+    properties: Path | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> RenderedFile:
+    """Renders what is missing in `out`: for each scene the file that its `image_filename` names.
+
+    A scene that names none gets its number in the file, 000000.png. All scenes are checked before any is
+    rendered. Several scene files can be rendered into one folder, in the same way.
+
+    Raises:
+        SceneError: a scene that names something unknown, lacks something, or has an object outside the world.
+        DatasetError: no scene file, or a broken one; pictures in the folder that are not of this kind.
+        RenderError: Blender is asked for, and missing.
+    """
+    progress = progress or Silent()
+    look = read_look(properties=properties)
+    names, without = _checked(scenes, look, rendering, progress)
+    with ExitStack() as stack:
+        renderer = stack.enter_context(open_renderer(rendering, look=look, workers=workers))
+        if out.exists() and not out.is_dir():
+            raise DatasetError(f"{out}: a file, not a folder; choose another --out")
+        stack.enter_context(locked(out))
+        sweep(out)
+        _bind(out, scenes, names, look, rendering)
+        n_there = sum((out / name).exists() for name in names)
+        n_rendered = 0
+        with progress.stage("Rendering pictures", total=len(names) - n_there, unit="pictures") as advance:
+            named = zip(names, read_list(scenes, "scenes"), strict=True)
+            tasks = ({**scene, "image_filename": name} for name, scene in named)
+            for _ in render_png_files(tasks, lambda scene: out / scene["image_filename"], renderer=renderer):
+                n_rendered += 1
+                advance(1)
+    return RenderedFile(out, len(names), n_rendered, without["camera"], without["lights"])
+
+
+def _checked(
+    scenes: Path, look: Look, rendering: Rendering, progress: Progress
+) -> tuple[list[str], Counter[str]]:
+    """The name of each scene's picture; and how many scenes lack camera and lights."""
+    names: dict[str, int] = {}
+    without: Counter[str] = Counter()
+    with progress.stage("Checking scenes", total=0, unit="scenes") as advance:
+        for i, scene in enumerate(read_list(scenes, "scenes")):
+            name = _name(scene, i, f"{scenes}: scenes[{i}]")
+            if name in names:
+                raise SceneError(
+                    f"{scenes}: scenes[{i}].image_filename: {name}, as that of scenes[{names[name]}]; each "
+                    "scene needs a name of its own"
+                )
+            names[name] = i
+            _check_scene(scene, look, rendering, f"{scenes}: scenes[{i}]")
+            without.update(key for key in ("camera", "lights") if key not in scene)
+            advance(1)
+    if not names:
+        raise SceneError(f'{scenes}: the list "scenes" is empty; there is nothing to render')
+    return list(names), without
+
+
+def _name(scene: Mapping[str, Any], number: int, place_in_file: str) -> str:
+    name = scene.get("image_filename", f"{number:06d}.png")
+    if not isinstance(name, str) or Path(name).name != name or not name.endswith(".png") or name[0] == ".":
+        raise SceneError(
+            f"{place_in_file}.image_filename: {name!r} should be a file's name alone that ends with .png"
+        )
+    return name
+
+
+def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: str) -> None:
+    for key in ("camera", "lights"):
+        if not isinstance(scene.get(key, {}), dict):
+            raise SceneError(f"{place_in_file}.{key}: {scene[key]!r:.60} should be an object")
+    for i, thing in enumerate(scene.get("objects") or ()):
+        if not isinstance(thing, dict):
+            raise SceneError(f"{place_in_file}.objects[{i}]: {thing!r:.60} should be an object")
+    try:
+        placement = place(scene, look)
+    except SceneError as error:
+        raise SceneError(f"{place_in_file}.{error}") from error
+    found = outside(placement, look, width_px=rendering.width, height_px=rendering.height)
+    if found is not None:
+        i, problem = found
+        at = ", ".join(f"{each:g}" for each in placement.things[i].location)
+        raise SceneError(
+            f"{place_in_file}.objects[{i}].3d_coords: ({at}) is outside the world, {problem}; objects of "
+            "CLEVR stand on the ground, x and y from -3 to 3"
+        )
+
+
+def _bind(out: Path, scenes: Path, names: list[str], look: Look, rendering: Rendering) -> None:
+    """Passes where the folder's pictures are of this kind, or there are none; writes down what they are.
+
+    Raises:
+        DatasetError: they are of another kind, or of other scenes under the same names.
+    """
+    path = out / ACCOUNT
+    seen = json.dumps([look.look, look.properties], sort_keys=True).encode()
+    how = {**rendering_as_json(rendering), "look": hashlib.sha256(seen).hexdigest()}
+    there = _read_account(path)
+    if there is None:
+        there = {"rendering": how, "scenes": {}}
+    before = there["rendering"]
+    if before != how:
+        a, b = rendering_in_words(before), rendering_in_words(how)
+        if a == b:
+            changed = [name for name in how if before.get(name) != how[name]]
+            a, b = (", ".join(f"{name} {each.get(name)}" for name in changed) for each in (before, how))
+        raise DatasetError(f"{out}: its pictures are made with {a}, not with {b}; choose another --out")
+    digest = record(scenes).sha256
+    known = there["scenes"].get(scenes.name)
+    if known not in (None, digest):
+        raise DatasetError(
+            f"{out}: made from another {scenes.name} than {scenes}, or that has changed; choose another --out"
+        )
+    stray = next((name for name in names if known is None and (out / name).exists()), None)
+    if stray is not None:
+        raise DatasetError(f"{out / stray}: there already, and not of {scenes}; choose another --out")
+    there["scenes"] = dict(sorted({**there["scenes"], scenes.name: digest}.items()))
+    write_whole(path, (json.dumps(there, indent=2) + "\n").encode())
+
+
+def _read_account(path: Path) -> dict[str, Any] | None:
+    try:
+        found = json.loads(path.read_text("utf-8"))
+        _ = dict(found["rendering"]), dict(found["scenes"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError) as error:
+        raise DatasetError(
+            f"{path}: not what clevrhope render wrote ({error}); choose another --out"
+        ) from error
+    kept: dict[str, Any] = found
+    return kept
+
+
+def text_lines(made: RenderedFile) -> Iterator[str]:
+    """What became of a scene file, in words."""
+    kept = made.n_scenes - made.n_rendered
+    yield f"{made.folder}: {made.n_scenes:,} pictures, {made.n_rendered:,} rendered, {kept:,} there before"
+    camera, lights = made.n_without_camera, made.n_without_lights
+    if camera or lights:
+        if camera == lights:
+            lacking = f"{camera:,} scenes do not say where camera and lights stood"
+        else:
+            lacking = (
+                f"{camera:,} scenes do not say where the camera stood, and {lights:,} where the lights did"
+            )
+        yield (
+            f"{lacking}, as none of CLEVR's published ones does: they are where they stand before jitter, so "
+            "such a picture is not quite the published one"
+        )

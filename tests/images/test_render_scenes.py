@@ -1,0 +1,208 @@
+"""`clevrhope render`: any CLEVR scene file into pictures, resumed; what is wrong with it in a sentence."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from copy import deepcopy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clevrhope.cli import run_command
+from clevrhope.dataset.json_rows import read_list
+from clevrhope.errors import ClevrhopeError, DatasetError, SceneError
+from clevrhope.images.in_world import outside
+from clevrhope.images.look import read_look
+from clevrhope.images.native import NativeRenderer
+from clevrhope.images.placement import place
+from clevrhope.images.png import read_png
+from clevrhope.images.quality import reference_scenes
+from clevrhope.images.settings import NativeSettings
+from clevrhope.render_scenes import RenderedFile, render_scene_file
+
+TINY = NativeSettings(width=96, height=64, quality="draft")
+
+
+def scene_file(path: Path, scenes: list[dict[str, Any]] | None = None, **more: Any) -> Path:
+    scenes = [dict(scene) for scene in reference_scenes()[:3]] if scenes is None else scenes
+    path.write_text(json.dumps({"info": {}, "scenes": scenes, **more}, indent=1))
+    return path
+
+
+def render(scenes: Path, out: Path, rendering: NativeSettings = TINY) -> RenderedFile:
+    return render_scene_file(scenes, out, rendering=rendering)
+
+
+def test_pictures_are_those_of_the_renderer_under_the_scenes_names(tmp_path: Path) -> None:
+    scenes = [dict(scene) for scene in reference_scenes()[:3]]
+    scenes[1]["image_filename"] = "second.png"
+    scenes[0].pop("image_filename", None)
+    scenes[2].pop("image_filename", None)
+    made = render(scene_file(tmp_path / "s.json", scenes), tmp_path / "out")
+    assert (made.n_scenes, made.n_rendered, made.n_without_camera) == (3, 3, 0)
+    names = ["000000.png", "second.png", "000002.png"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == sorted([*names, "render.json"])
+    with NativeRenderer(width=96, height=64, quality="draft") as renderer:
+        for i, pixels in renderer.render(enumerate(scenes)):
+            assert np.array_equal(read_png(tmp_path / "out" / names[i]), pixels)
+
+
+def test_published_scenes_have_camera_and_lights_at_their_places_before_jitter_and_this_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    published = deepcopy(dict(reference_scenes()[0]))
+    look = read_look().look
+    spelt_out = deepcopy(published)
+    del published["camera"], published["lights"]
+    spelt_out["camera"] = {"location": look["camera"]["location"]}
+    spelt_out["lights"] = {n: each["location"] for n, each in look["lights"].items() if "location" in each}
+    published["image_filename"], spelt_out["image_filename"] = "published.png", "spelt_out.png"
+    path = scene_file(tmp_path / "s.json", [published, spelt_out])
+    arguments = ["render", str(path), "--out", str(tmp_path / "out"), "--renderer", "native"]
+    assert run_command([*arguments, "--quality", "draft"]) == 0
+    assert "1 scenes do not say where camera and lights stood" in capsys.readouterr().out
+    first, second = (tmp_path / "out" / name for name in ("published.png", "spelt_out.png"))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_all_published_scenes_are_in_the_world(test_data: Path) -> None:
+    look = read_look()
+    n_scenes = 0
+    for split in ("train", "val"):
+        for scene in read_list(test_data / "real_clevr" / f"CLEVR_{split}_scenes.json", "scenes"):
+            assert outside(place(scene, look), look, width_px=480, height_px=320) is None
+            n_scenes += 1
+    assert n_scenes >= 100
+
+
+@pytest.mark.parametrize(
+    ("place_of_it", "how"),
+    [
+        ([40.0, 0.0, 0.7], "beyond the ground"),
+        ([0.0, 0.0, -0.2], "with its centre in the ground"),
+        ([-11.15, 6.87, 0.7], "with its centre in the ground"),
+        ([7.45, -6.3, 8.0], "behind the camera"),
+        ([-6.0, -9.0, 0.7], "out of the picture"),
+    ],
+)
+def test_an_object_outside_the_world_is_named(place_of_it: list[float], how: str, tmp_path: Path) -> None:
+    scenes = deepcopy([dict(scene) for scene in reference_scenes()[:2]])
+    scenes[1]["objects"][2]["3d_coords"] = place_of_it
+    with pytest.raises(SceneError, match=rf"s\.json: scenes\[1\]\.objects\[2\]\.3d_coords: .*({how})"):
+        render(scene_file(tmp_path / "s.json", scenes), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def spoilt(change: Callable[[dict[str, Any]], object]) -> list[dict[str, Any]]:
+    scenes = deepcopy([dict(scene) for scene in reference_scenes()[:3]])
+    change(scenes[2])
+    return scenes
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda scene: scene["objects"][0].update(shape="pyramid"),
+            r'scenes\[2\]\.objects\[0\]\.shape: unknown name "pyramid" \(known: ',
+        ),
+        (
+            lambda scene: scene["objects"][0].update(color="gray3"),
+            r'objects\[0\]\.color: unknown name "gray3" \(did you mean "gray"\?\)',
+        ),
+        (lambda scene: scene["objects"].append(7), r"objects\[\d+\]: 7 should be an object"),
+        (lambda scene: scene.pop("objects"), r"scenes\[2\]\.objects: missing; expected a list"),
+        (
+            lambda scene: scene.update(camera=[1, 2, 3]),
+            r"scenes\[2\]\.camera: \[1, 2, 3\] should be an object",
+        ),
+        (
+            lambda scene: scene["objects"][0].pop("rotation"),
+            r"objects\[0\]\.rotation: None should be an angle",
+        ),
+        (
+            lambda scene: scene.update(image_filename="../up.png"),
+            r"image_filename: '\.\./up\.png' should be a file's name alone",
+        ),
+        (
+            lambda scene: scene.update(image_filename="000001.png"),
+            r"scenes\[2\]\.image_filename: 000001\.png, as that of scenes\[1\]",
+        ),
+    ],
+)
+def test_bad_scenes_get_a_sentence_and_leave_nothing(
+    change: Callable[[dict[str, Any]], object], message: str, tmp_path: Path
+) -> None:
+    scenes = spoilt(change)
+    for scene in scenes[:2]:
+        scene.pop("image_filename", None)
+    with pytest.raises(SceneError, match=message):
+        render(scene_file(tmp_path / "s.json", scenes), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_broken_files_are_told_with_their_line(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    path.write_text('{"scenes": [\n{"objects": []},\n{"objects": [}\n]}')
+    with pytest.raises(DatasetError, match=r"s\.json: scenes\[1\]: broken JSON \(.*; line 3\)"):
+        render(path, tmp_path / "out")
+    path.write_text('{"questions": []}')
+    with pytest.raises(DatasetError, match='no list "scenes" in it'):
+        render(path, tmp_path / "out")
+    path.write_text('{"scenes": []}')
+    with pytest.raises(ClevrhopeError, match="is empty; there is nothing to render"):
+        render(path, tmp_path / "out")
+    with pytest.raises(DatasetError, match=r"none\.json: no such file"):
+        render(tmp_path / "none.json", tmp_path / "out")
+
+
+def test_a_folder_keeps_to_one_kind_of_picture_and_to_its_scenes(tmp_path: Path) -> None:
+    first = scene_file(tmp_path / "a.json")
+    render(first, tmp_path / "out")
+    with pytest.raises(
+        DatasetError, match=r"with --renderer native --quality draft, not with .* --quality high"
+    ):
+        render(first, tmp_path / "out", NativeSettings(width=96, height=64, quality="high"))
+    with pytest.raises(DatasetError, match="width 96, not with width 48"):
+        render(first, tmp_path / "out", NativeSettings(width=48, height=64, quality="draft"))
+    before = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()}
+    assert render(first, tmp_path / "out").n_rendered == 0
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "out").iterdir()} == before
+
+    # Other scenes under other names may come beside them; under the same names they may not.
+    second = scene_file(tmp_path / "b.json", [{**reference_scenes()[4], "image_filename": "other.png"}])
+    assert render(second, tmp_path / "out").n_rendered == 1
+    stray = scene_file(tmp_path / "c.json", [{**reference_scenes()[5], "image_filename": "other.png"}])
+    with pytest.raises(DatasetError, match=r"other\.png: there already, and not of .*c\.json"):
+        render(stray, tmp_path / "out")
+    scene_file(tmp_path / "a.json", [dict(reference_scenes()[7])])
+    with pytest.raises(DatasetError, match=r"made from another a\.json than"):
+        render(first, tmp_path / "out")
+
+
+def test_killed_and_run_again_equals_uninterrupted(tmp_path: Path) -> None:
+    scenes = [{**scene, "image_filename": f"{i}.png"} for i, scene in enumerate(reference_scenes() * 2)]
+    path = scene_file(tmp_path / "s.json", scenes)
+    arguments = ["render", str(path), "--renderer", "native", "--quality", "draft", "--quiet"]
+    program = [sys.executable, "-c", "from clevrhope.cli import main; main()", *arguments]
+    for n_pictures in (1, 9, 20):
+        running = subprocess.Popen([*program, "--out", str(tmp_path / "killed")], env=os.environ)
+        while running.poll() is None and len(list((tmp_path / "killed").glob("*.png"))) < n_pictures:
+            time.sleep(0.01)
+        running.send_signal(signal.SIGKILL)
+        assert running.wait() == -signal.SIGKILL
+    assert 20 <= len(list((tmp_path / "killed").glob("*.png"))) < 32
+    subprocess.run([*program, "--out", str(tmp_path / "killed")], check=True)
+    subprocess.run([*program, "--out", str(tmp_path / "whole")], check=True)
+    killed, whole = (
+        {each.name: each.read_bytes() for each in (tmp_path / folder).iterdir()}
+        for folder in ("killed", "whole")
+    )
+    assert killed == whole
+    assert len(whole) == 33
