@@ -40,6 +40,11 @@ COUNTED = 20_000
 SECONDS_OF_CHECK = 3.5e-5
 """Of the check for leaks, a question; measured on two cores, on a sub-dataset of 708,440."""
 
+SECONDS_TO_START, SECONDS_A_SPLIT = 1.0, 0.08
+"""Of any build: until it runs and its folder is closed; and to try, write, sync, check and describe a split,
+whatever its size. Processor time on two cores, of builds from one split to 145; it is most of a small build's
+time and nothing of a large one's."""
+
 SCENES_LOOKED_AT = 2_000
 QUESTIONS_LOOKED_AT = 2_250
 PICTURES_TIMED = {"blender": 1, "native": 8}
@@ -71,6 +76,8 @@ class Rates:
     scenes_per_second: float
     seconds_per_picture: float | None
     """With all workers; None where nothing is rendered, or could be."""
+    seconds_to_renderer: float
+    """Until all workers render: Blender's start, and its first look at the materials."""
     bytes_a_question: float
     bytes_a_scene: float
     bytes_a_picture: Mapping[str, float]
@@ -123,11 +130,12 @@ class Plan:
         """Time from nothing; None when pictures are wanted and could not be timed."""
         text = self.questions * (1 / self.rates.questions_per_second + SECONDS_OF_CHECK)
         text += sum(self.pictures.values()) / self.rates.scenes_per_second
+        text += SECONDS_TO_START + SECONDS_A_SPLIT * len(self.splits)
         if not self.resolved.request.render or not self.to_render:
             return text
         if self.rates.seconds_per_picture is None:
             return None
-        return text + self.to_render * self.rates.seconds_per_picture
+        return text + self.rates.seconds_to_renderer + self.to_render * self.rates.seconds_per_picture
 
 
 def make_plan(request: Request) -> Plan:
@@ -476,6 +484,7 @@ def _measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
     rows = [row for rows in resolved.engine.scene_rows(job.pool, indices) for row in rows]
     scenes_per_second = len(rows) / (perf_counter() - began)
     seconds: float | None = None
+    start = 0.0
     picture_bytes: dict[str, float] = {}
     problem = ""
     if pictures:
@@ -483,13 +492,14 @@ def _measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
             scenes = [json.loads(row) for row in rows]
             # CLEVR's are copied; they can only stand in for others where there are none.
             own = [scene for scene in scenes if "source" not in scene]
-            seconds, picture_bytes = _timed_pictures(own or scenes, resolved)
+            seconds, start, picture_bytes = _timed_pictures(own or scenes, resolved)
         except RenderError as error:
             problem = str(error)
     rates = Rates(
         questions_per_second=questions_per_second,
         scenes_per_second=scenes_per_second,
         seconds_per_picture=seconds,
+        seconds_to_renderer=start,
         bytes_a_question=sum(map(len, batch.rows)) / len(batch.arrays) + BYTES_OF_ARRAYS,
         bytes_a_scene=sum(map(len, rows)) / len(rows),
         bytes_a_picture=picture_bytes,
@@ -499,8 +509,8 @@ def _measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
 
 def _timed_pictures(
     scenes: Sequence[Mapping[str, Any]], resolved: Resolved
-) -> tuple[float, dict[str, float]]:
-    """Seconds a picture with all workers busy, and bytes a picture by kind of file."""
+) -> tuple[float, float, dict[str, float]]:
+    """Seconds a picture with all workers busy, seconds until they are, bytes a picture by kind of file."""
     rendering = resolved.config.rendering
     n_workers = (
         len(threads_of_workers(resolved.request.workers)) if renderer_of(rendering) == "blender" else 1
@@ -511,11 +521,13 @@ def _timed_pictures(
         repeated = [scenes[k % len(scenes)] for k in range(n_workers + n_timed)]
         pictures = []
         ends = []
+        began = perf_counter()
         for _, pixels in renderer.render(enumerate(repeated)):
             ends.append(perf_counter())
             pictures.append(pixels)
     # The first picture of each worker pays for Blender's start.
     seconds = (ends[-1] - ends[n_workers - 1]) / n_timed
+    start = max(0.0, ends[n_workers - 1] - began - n_workers * seconds)
     encoders = {
         "png": (resolved.config.png, encode_png),
         "h5": (resolved.config.h5, lambda pixels: zlib.compress(pixels.tobytes(), DEFLATE_LEVEL)),
@@ -527,7 +539,7 @@ def _timed_pictures(
             sizes[kind] = sum(len(encode(pixels)) for pixels in pictures) / len(pictures)
             # Threads do it beside the rendering, on cores that this could have used.
             seconds += (perf_counter() - began) / len(pictures) / available_cores()
-    return seconds, sizes
+    return seconds, start, sizes
 
 
 def _by_pool(used: Mapping[Job, Ints]) -> dict[str, Ints]:

@@ -168,7 +168,7 @@ def stats(
     """
     from clevrhope.statistics.as_json import as_json as sheets_as_json
     from clevrhope.statistics.compare import measure_folder
-    from clevrhope.statistics.plots import check_outside, check_plots, write_plots
+    from clevrhope.statistics.plots import check_outside, check_plots, kinds_of, write_plots
 
     if datasheet:
         _draw_into_datasheets(folder, hops, as_json, others=bool(splits or against or plots or full))
@@ -176,14 +176,20 @@ def stats(
     if plots is not None:
         check_plots()
         check_outside(plots, folder)
+    progress = shown_progress({"quiet": as_json})
     sheets = measure_folder(
         folder,
         hops=read_names(hops),
         splits=read_names(splits),
         against=against,
-        progress=shown_progress({"quiet": as_json}),
+        progress=progress,
     )
-    written = [] if plots is None else [p for each in sheets for p in write_plots(plots / each.group, each)]
+    written: list[Path] = []
+    if plots is not None:
+        n_plots = sum(len(kinds_of(each)) for each in sheets)
+        with progress.stage("Drawing", total=n_plots, unit="plots") as advance:
+            for each in sheets:
+                written += write_plots(plots / each.group, each, advance=advance)
     if as_json:
         click.echo(json.dumps(sheets_as_json(folder, against, sheets, written)))
         return

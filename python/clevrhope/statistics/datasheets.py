@@ -14,7 +14,7 @@ from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
 from clevrhope.errors import DatasetError
 from clevrhope.progress import Progress, Silent
 from clevrhope.statistics.compare import measure_folder
-from clevrhope.statistics.plots import check_plots, write_plots
+from clevrhope.statistics.plots import check_plots, kinds_of, write_plots
 
 
 def draw_into_datasheets(
@@ -39,16 +39,16 @@ def draw_into_datasheets(
         # Until the manifest has the new checksums the folder is not whole; a build would mend it.
         write_manifest(layout.manifest, replace(manifest, complete=False))
         written = []
-        with shown.stage("Drawing", total=len(sheets), unit="sub-datasets") as advance:
+        n_plots = sum(len(kinds_of(sheet)) for sheet in sheets)
+        with shown.stage("Drawing", total=n_plots, unit="plots") as advance:
             for sheet in sheets:
                 manifest = without_plots(layout, manifest, sheet.group)
-                plots = write_plots(layout.plots(sheet.group), sheet)
+                plots = write_plots(layout.plots(sheet.group), sheet, advance=advance)
                 path = layout.hop_datasheet(sheet.group)
                 text = with_plots(path.read_text("utf-8"), [plot.name for plot in plots])
                 write_whole(path, text.encode())
                 manifest = manifest.with_files({layout.relative(f): record(f) for f in (path, *plots)})
                 written += plots
-                advance(1)
         write_manifest(layout.manifest, manifest)
     return written
 

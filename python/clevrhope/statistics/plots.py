@@ -16,6 +16,7 @@ from clevrhope.atomic import write_whole
 from clevrhope.config import PRELIM_SPLITS
 from clevrhope.dataset.stats import SplitStats
 from clevrhope.errors import ConfigError
+from clevrhope.progress import Advance
 from clevrhope.statistics.compare import DISTRIBUTIONS, Column, Sheet, by_file, families
 from clevrhope.statistics.sources import CLEVR
 from clevrhope.statistics.tables import (
@@ -79,20 +80,29 @@ def check_outside(plots: Path, dataset: Path) -> None:
         )
 
 
-def write_plots(folder: Path, sheet: Sheet) -> list[Path]:
+def kinds_of(sheet: Sheet) -> list[str]:
+    """The kinds of plots that say something of a group."""
+    alone = all(each.measured.stats.split in PRELIM_SPLITS for each in sheet.columns)
+    return [kind for kind in PLOTS if not alone or kind in _OF_VALUES_ALONE]
+
+
+def write_plots(folder: Path, sheet: Sheet, *, advance: Advance | None = None) -> list[Path]:
     """Draws every kind of plot that says something of a group into a folder of its own; gives the files.
+
+    Each takes some tenths of a second, nearly all of it matplotlib's, so `advance` is told of each.
 
     Raises:
         DatasetError: no place or no permission.
     """
     written = []
-    alone = all(each.measured.stats.split in PRELIM_SPLITS for each in sheet.columns)
-    for kind, draw in PLOTS.items():
-        content = None if alone and kind not in _OF_VALUES_ALONE else draw(sheet)
+    for kind in kinds_of(sheet):
+        content = PLOTS[kind](sheet)
         if content is not None:
             path = folder / f"{kind}.png"
             write_whole(path, content)
             written.append(path)
+        if advance is not None:
+            advance(1)
     return written
 
 

@@ -1,4 +1,4 @@
-"""Commands without --preset take the sizes of the folder, or of the parts; whole numbers told from others."""
+"""What is taken from the folder or the parts without --preset; what plan counts; what is no whole number."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,7 @@ from building import tree
 from clevr_making import make_clevr
 
 from clevrhope.cli import run_command
+from clevrhope.plan import SECONDS_A_SPLIT, SECONDS_TO_START
 
 
 def build(out: Path, *arguments: str | Path, command: str = "build", code: int = 0) -> None:
@@ -66,6 +67,17 @@ def test_merge_takes_from_the_parts_what_binds_them(
     build(tmp_path / "other", *parts, *which, "--match", "none", command="merge", code=2)
     assert "match" in capsys.readouterr().err
     assert not (tmp_path / "other").exists()
+
+
+def test_a_plan_counts_what_each_split_costs_whatever_its_size(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The text of 30 splits of nine questions or so is made in no time; a build of them takes seconds."""
+    arguments = ["plan", "--prelim", "all", "--no-render", "--json", "--out", str(tmp_path / "out")]
+    assert run_command(arguments) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert len(planned["splits"]) == 30
+    assert planned["seconds"] >= SECONDS_TO_START + 30 * SECONDS_A_SPLIT > 3
 
 
 @pytest.mark.parametrize(
