@@ -21,6 +21,7 @@ from clevrhope.images.settings import (
     RenderSettings,
     default_settings,
     renderer_of,
+    rendering_from_json,
 )
 
 _Table = TypeVar("_Table", bound="Sizes | RenderSettings | NativeSettings")
@@ -226,7 +227,7 @@ def resolve_config(
 
     `before` is what the folder has already, or the parts that are to be joined: `preset`, `sizes` and
     `images`, which hold where no preset is named, and any of `match`, `strictness`, `question_json`,
-    `clevr_share`.
+    `clevr_share`, and `rendering` as a manifest has it.
 
     `test_questions` is the number of questions of each complex (or val and test) split, `prelim_sets` that of
     groups and of sets for each value that is asked for alone.
@@ -239,7 +240,9 @@ def resolve_config(
     config = _begun(named, before or {})
     if file:
         config = _overlaid(config, raw, file)
-    config = replace(config, rendering=_rendering(raw, file, renderer, quality, samples))
+    chosen = "rendering" in raw or any(each is not None for each in (renderer, quality, samples))
+    if chosen or "rendering" not in (before or {}):
+        config = replace(config, rendering=_rendering(raw, file, renderer, quality, samples))
     sizes = config.sizes
     if train_questions is not None:
         sizes = replace(sizes, train=_positive("--train-questions", train_questions))
@@ -305,6 +308,8 @@ def _begun(named: str | None, before: Mapping[str, Any]) -> Config:
             sizes=replace(config.sizes, **sizes),
             images=_image_kind("manifest.json: config.images", before.get("images", config.images)),
         )
+    if "rendering" in before:
+        config = replace(config, rendering=rendering_from_json(before["rendering"]))
     kept = ("match", "strictness", "question_json", "clevr_share")
     return replace(config, **{name: before[name] for name in kept if name in before})
 

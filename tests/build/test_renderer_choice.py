@@ -185,6 +185,25 @@ def test_parts_agree_on_the_renderer_and_joined_are_one_machines(tmp_path: Path)
         merge(parts, asked(tmp_path / "mixed", RenderSettings()))
 
 
+def test_merge_takes_the_renderer_from_the_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = tmp_path / "native.toml"
+    settings.write_text('[rendering]\nrenderer = "native"\nwidth = 96\nheight = 64\n')
+    few = ["--hop", "none", "--splits", "val,test", "--test-questions", "18", "--quiet"]
+    for part in ("1/2", "2/2"):
+        made = ["build", *few, "--seed", "3", "--config", str(settings), "--shard", part]
+        assert run_command([*made, "--out", str(tmp_path / part[0])]) == 0
+    parts = [str(tmp_path / "1"), str(tmp_path / "2")]
+    assert run_command(["merge", *parts, *few, "--out", str(tmp_path / "joined")]) == 0
+    assert (
+        run_command(["build", *few, "--seed", "3", "--config", str(settings), "--out", str(tmp_path / "w")])
+        == 0
+    )
+    assert tree(tmp_path / "joined") == tree(tmp_path / "w")
+    other = ["merge", *parts, *few, "--quality", "draft", "--out", str(tmp_path / "other")]
+    assert run_command(other) == 2
+    assert "made with --renderer native --quality standard, not with --renderer" in capsys.readouterr().err
+
+
 def test_pages_say_what_rendered_the_pictures_and_the_audit_finds_their_objects(tmp_path: Path) -> None:
     out = tmp_path / "whole"
     rendering = resolve_config(renderer="native", quality="draft").rendering

@@ -81,6 +81,7 @@ def choices_of(manifest: Manifest) -> dict[str, Any]:
         **{name: each for name, each in manifest.config.items() if name == "question_json"},
         **{name: each for name, each in manifest.questions.items() if name in ("match", "strictness")},
         **{f"clevr_{name}": each for name, each in clevr.items() if name == "share"},
+        **({"rendering": manifest.rendering} if manifest.rendering else {}),
     }
 
 

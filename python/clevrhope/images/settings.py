@@ -149,6 +149,19 @@ def rendering_as_json(rendering: Rendering) -> dict[str, Any]:
     return {"renderer": renderer_of(rendering), **asdict(rendering)}
 
 
+def rendering_from_json(found: Mapping[str, Any]) -> Rendering:
+    """The settings that a manifest tells of, as `rendering_as_json` wrote them.
+
+    Raises:
+        ConfigError: they are none of this version's.
+    """
+    settings = {name: value for name, value in found.items() if name != "renderer"}
+    try:
+        return replace(default_settings(found.get("renderer", "blender")), **settings)
+    except TypeError as error:
+        raise ConfigError(f"rendering settings of a manifest that are none: {error}") from error
+
+
 def rendering_in_words(rendering: Mapping[str, Any]) -> str:
     """The choices that lead to what a manifest says, as one writes them on the command line."""
     if rendering.get("renderer", "blender") == "native":
