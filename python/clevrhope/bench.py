@@ -7,6 +7,8 @@ The workloads are those for which the project states its numbers:
 - programs: those questions' programs on scenes of another pool, no pair of program and scene twice; parsed
   once, and from rows of tokens as HDF5 holds them.
 - scenes: with exact visibility at 480 x 320.
+- a build: the text of two pairs at preset small, into a folder on the disk for temporary files, every check
+  and datasheet included.
 - pictures: reference scenes against 512 samples without denoiser, at the default settings and at 8 samples.
 
 Rates are medians over repetitions, on all cores that this process may use.
@@ -15,9 +17,11 @@ Rates are medians over repetitions, on all cores that this process may use.
 import os
 import platform
 import statistics
+import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
 SEED = 0
 PAIR = (("material", "rubber"), ("shape", "cylinder"))
 WINDOW = 250
+BUILD_HOPS = ("cyan_cylinder", "large_rubber")
 
 Ints = npt.NDArray[np.uint32]
 
@@ -82,6 +87,8 @@ class BenchResult:
     token_programs_per_second: float
     """From rows of tokens."""
     scenes_per_second: float
+    seconds_per_small_build: float
+    """Of `BUILD_HOPS`, preset small, without pictures; Python's start is not in it."""
     seconds_per_picture: float | None
     """At the default settings, as the next."""
     psnr_db: float | None
@@ -126,6 +133,8 @@ def run(
     ood_rate, ood_work, _ = ood.measure(work)
     advance("programs")
     programs_per_second, token_programs_per_second = _programs_per_second(world, questions, work)
+    advance("a small build")
+    seconds_per_small_build = _seconds_per_small_build(work)
     notes: list[str] = []
     default = fewer = None
     if pictures and work.pictures:
@@ -146,6 +155,7 @@ def run(
         programs_per_second=programs_per_second,
         token_programs_per_second=token_programs_per_second,
         scenes_per_second=scenes_per_second,
+        seconds_per_small_build=seconds_per_small_build,
         seconds_per_picture=default.seconds_per_picture if default else None,
         psnr_db=default.psnr_db if default else None,
         seconds_at_8_samples=fewer.seconds_per_picture if fewer else None,
@@ -170,6 +180,7 @@ ROWS: Mapping[str, tuple[str, str]] = {
     "programs_per_second": ("programs a second, parsed once", "{:,.0f}"),
     "token_programs_per_second": ("programs a second, from tokens", "{:,.0f}"),
     "scenes_per_second": ("scenes a second", "{:,.0f}"),
+    "seconds_per_small_build": ("seconds for two pairs' text, small", "{:.1f}"),
     "seconds_per_picture": ("seconds a picture, 480 x 320", "{:.2f}"),
     "psnr_db": ("PSNR against 512 samples, dB", "{:.1f}"),
     "seconds_at_8_samples": ("seconds a picture, 8 samples", "{:.2f}"),
@@ -235,6 +246,19 @@ def _scenes_per_second(world: _core.World, work: Work) -> float:
         _core.sample_scenes(world, seed=SEED, pool="bench scenes", indices=indices)
         rates.append(work.scenes / (time.perf_counter() - began))
     return statistics.median(rates)
+
+
+def _seconds_per_small_build(work: Work) -> float:
+    """The text of two pairs, written, checked and described in a new folder."""
+    from clevrhope.build import Request, build
+    from clevrhope.config import PRESETS
+
+    seconds = []
+    for _ in range(work.repetitions):
+        with tempfile.TemporaryDirectory(prefix="clevrhope-bench-") as folder:
+            request = Request(Path(folder, "out"), BUILD_HOPS, PRESETS["small"], seed=SEED, render=False)
+            seconds.append(build(request).seconds)
+    return statistics.median(seconds)
 
 
 def _programs_per_second(

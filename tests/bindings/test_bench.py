@@ -15,6 +15,7 @@ PROMISED = {
     "states_per_question",
     "programs_per_second",
     "scenes_per_second",
+    "seconds_per_small_build",
     "seconds_per_picture",
     "psnr_db",
 }
@@ -31,6 +32,8 @@ def test_json_has_the_promised_names(
     # The bounds that do not depend on the machine.
     assert result["states_per_question"] <= 12
     assert result["ood_states_per_question"] <= 50
+    # 5 are wanted and 2.8 were measured; a machine that is busy with other work gets ten times as many.
+    assert result["seconds_per_small_build"] < 50
 
 
 def test_the_table_says_what_was_not_measured(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from building import Make, request, stamps, tree
 from clevr_making import MadeClevr, Row, make_clevr
+from painting import PaintedRenderer
 from PIL import Image
 
 from clevrhope.build import Request, Shard, build, build_part, merge, run
@@ -345,6 +346,39 @@ def test_pictures_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> No
         "DATASHEET.md",
         "hops/none/DATASHEET.md",
     }
+
+
+def test_parts_with_pictures_of_clevr_are_joined_into_those_of_one_machine(tmp_path: Path) -> None:
+    """A third of train is CLEVR's, the rest is painted; each part copies and paints its own."""
+    clevr = make_clevr(tmp_path / "CLEVR_v1.0", 300)
+    clevr.paint(clevr.sampled)
+    choices = asked(
+        clevr, render=True, images="png", hops=("none",), splits=("train",), sizes={"train": 1_300}
+    )
+
+    def painted(*_: object) -> PaintedRenderer:
+        return PaintedRenderer()
+
+    whole = build(request(tmp_path / "whole", **choices), make_renderer=painted)
+    assert 20 < whole.n_copied < whole.n_rendered
+    parts = [tmp_path / f"part{number}" for number in (1, 2, 3)]
+    copied = []
+    for number, part in enumerate(parts, 1):
+        build_part(request(part, **choices), Shard(number, 3), make_renderer=painted)
+        rows = {row["image_index"]: row for row in train_scenes(part)}
+        there = {int(path.stem.rpartition("_")[2]) for path in part.glob("images/train/*.png")}
+        assert there == set(rows)
+        copied.append({index for index in there if "source" in rows[index]})
+    assert all(copied), "some of CLEVR's pictures in each part"
+    assert not copied[0] & copied[1] | copied[0] & copied[2] | copied[1] & copied[2]
+    made = merge(parts, request(tmp_path / "joined", **choices), make_renderer=painted)
+    assert made.n_copied + made.n_rendered <= 3, "nearly all pictures were in the parts"
+    assert made.n_published == whole.n_copied
+    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
+    for row in train_scenes(tmp_path / "joined"):
+        if "source" in row:
+            picture = read_png(Layout(tmp_path / "joined").picture("train", row["image_index"]))
+            assert np.array_equal(picture, clevr.pixels(row["source"]))
 
 
 def test_real_train_scenes_go_in_and_real_val_scenes_do_not(

@@ -17,7 +17,11 @@ from clevrhope.errors import RenderError
 BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5", "--quiet")
 
 
-@pytest.mark.parametrize("rendering", [(), ("--no-render",)], ids=["rendered", "no-render"])
+@pytest.mark.parametrize(
+    "rendering",
+    [(), ("--no-render",), ("--no-render", "--strictness", "implied")],
+    ids=["rendered", "no-render", "implied"],
+)
 def test_killed_at_any_point_and_resumed_equals_uninterrupted(
     tmp_path: Path, rendering: tuple[str, ...]
 ) -> None:
