@@ -661,6 +661,23 @@ class AuditReader:
             IndexError: a scene that is not there, or arrays of different lengths.
         """
 
+    def relations_needed(
+        self,
+        programs: npt.NDArray[np.int32],
+        scenes: AuditScenes,
+        scene_idxs: npt.NDArray[np.int64],
+        width: int,
+    ) -> npt.NDArray[np.int8]:
+        """(N, width) for each relation of rows (N, P) 1 where the answer needs it and 0 where not; -1 behind.
+
+        A relation is needed when the program with the whole scene in its place has another answer, or none.
+        A row is -2 throughout where the program has no answer, its scene is -1, or its relations are more.
+        Uses all cores.
+
+        Raises:
+            IndexError: arrays of different lengths.
+        """
+
 @final
 class AuditScenes:
     """Scenes of finished files, read with code of its own: S of them, in the files' order."""
@@ -689,6 +706,18 @@ class AuditScenes:
     @property
     def places(self) -> npt.NDArray[np.uint64]:
         """(S,) digests of places (x and y) and rotations alone."""
+
+    @property
+    def cameras(self) -> npt.NDArray[np.float64]:
+        """(S, 3) where cameras stood; NaN where a scene does not say."""
+
+    @property
+    def behind(self) -> npt.NDArray[np.float64]:
+        """(S, 3) the direction that scenes call behind; NaN where a scene does not say."""
+
+    @property
+    def left(self) -> npt.NDArray[np.float64]:
+        """(S, 3) the one that they call left."""
 
     @property
     def misrelated(self) -> list[tuple[int, str]]:

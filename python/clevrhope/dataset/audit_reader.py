@@ -29,6 +29,8 @@ CLEVR_WORDS: Mapping[str, Sequence[str]] = {
 """CLEVR's words for values and for an object of any shape; a value without an entry is its own word."""
 
 NO_ANSWER, NO_PROGRAM, UNKNOWN_ANSWER = -1, -2, -3
+UNTOLD = -2
+"""In a row of needed relations: they cannot be told, as the program has no answer."""
 WHY: Mapping[int, str] = {
     NO_ANSWER: "a unique of not one object",
     NO_PROGRAM: "not a program of CLEVR's functions",
@@ -110,6 +112,15 @@ class QuestionReader:
     def read(self, questions: Ints, programs: Ints, scenes: AuditScenes, rows: Rows) -> Findings:
         """What rows (N, Q) and (N, P) say, and answer on the scenes at `rows` (N,); none where that is -1."""
         return Findings(*self._reader.read(questions, programs, scenes, rows))
+
+    def relations_needed(
+        self, programs: Ints, scenes: AuditScenes, rows: Rows, width: int
+    ) -> npt.NDArray[np.int8]:
+        """(N, width) of programs (N, P): 1 for a relation that the answer needs, 0 for another, -1 behind.
+
+        A row that cannot be told is `UNTOLD` throughout.
+        """
+        return self._reader.relations_needed(programs, scenes, rows, width)
 
 
 def vocabulary_of(vocab: Vocab) -> Vocabulary:

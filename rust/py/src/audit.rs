@@ -4,7 +4,9 @@ use crate::convert;
 use crate::errors::{SceneError, VocabularyError};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::Vocabulary;
-use clevrhope_core::audit::{FinishedScenes, ProgramReader, Rows, Spoken, SpokenReader, Word, WordReader, read_rows};
+use clevrhope_core::audit::{
+    FinishedScenes, ProgramReader, Rows, Spoken, SpokenReader, Word, WordReader, needed_rows, read_rows,
+};
 use clevrhope_core::vocab::N_TYPES;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyIndexError, PyValueError};
@@ -60,6 +62,21 @@ impl PyAuditScenes {
     #[getter]
     fn places<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         PyArray1::from_slice(py, &self.scenes.places)
+    }
+
+    #[getter]
+    fn cameras<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        convert::to_matrix(py, self.scenes.cameras.concat(), 3)
+    }
+
+    #[getter]
+    fn behind<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        convert::to_matrix(py, self.scenes.behind.concat(), 3)
+    }
+
+    #[getter]
+    fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        convert::to_matrix(py, self.scenes.left.concat(), 3)
     }
 
     #[getter]
@@ -176,5 +193,18 @@ impl PyAuditReader {
             PyArray1::from_iter(py, findings.iter().map(|finding| finding.implied)),
             PyArray1::from_iter(py, findings.iter().map(|finding| finding.answer)),
         ))
+    }
+
+    fn relations_needed<'py>(
+        &self,
+        py: Python<'py>,
+        programs: PyReadonlyArray2<'py, i32>,
+        scenes: &PyAuditScenes,
+        scene_idxs: PyReadonlyArray1<'py, i64>,
+        width: usize,
+    ) -> PyResult<Bound<'py, PyArray2<i8>>> {
+        let (rows, row_width, scene_of_row) = (programs.as_slice()?, programs.shape()[1], scene_idxs.as_slice()?);
+        let needed = py.detach(|| needed_rows(&self.programs, rows, row_width, scene_of_row, &scenes.scenes, width));
+        convert::to_matrix(py, needed.map_err(|error| PyIndexError::new_err(error.to_string()))?, width)
     }
 }

@@ -7,6 +7,7 @@
 mod absent;
 mod balance;
 mod implied;
+mod needed;
 mod parse;
 mod program;
 mod relations;
@@ -102,6 +103,37 @@ pub fn read_rows(
         })
     };
     (0..n).into_par_iter().with_min_len(256).map(look).collect()
+}
+
+/// What `relations_needed` has for a row without an answer.
+pub const UNTOLD: i8 = -2;
+
+/// For each relation of a row's program 1 where its answer needs it and 0 where not, -1 behind, `width` to a
+/// row; all `UNTOLD` for a program without an answer, or with more relations. Uses all cores.
+pub fn needed_rows(
+    reader: &ProgramReader,
+    programs: &[i32],
+    program_width: usize,
+    scene_of_row: &[i64],
+    scenes: &FinishedScenes,
+    width: usize,
+) -> Result<Vec<i8>, AuditError> {
+    let (n, n_programs) = (scene_of_row.len(), programs.len() / program_width.max(1));
+    if n_programs != n {
+        return Err(AuditError::Shape { questions: n, programs: n_programs, scenes: n });
+    }
+    let mut all = vec![-1; n * width];
+    let fill = |(row, needed): (usize, &mut [i8])| {
+        let program = between_marks(&programs[row * program_width..][..program_width]);
+        let view = usize::try_from(scene_of_row[row]).ok().and_then(|scene| scenes.view(scene));
+        let found = view.and_then(|view| reader.relations_needed(program, view));
+        match found.filter(|found| found.len() <= needed.len()) {
+            Some(found) => needed.iter_mut().zip(found).for_each(|(to, is_needed)| *to = i8::from(is_needed)),
+            None => needed.fill(UNTOLD),
+        }
+    };
+    all.par_chunks_exact_mut(width.max(1)).enumerate().with_min_len(256).for_each(fill);
+    Ok(all)
 }
 
 /// What stands between `<START>`, the first token, and `<END>`.

@@ -196,6 +196,11 @@ impl ProgramReader {
         if let Value::Number(number) = self.value(rest, scene)? { Ok(number) } else { Err(Fault::NoProgram) }
     }
 
+    /// The number of the token that stands for all objects.
+    pub(super) fn scene_token(&self) -> Option<i32> {
+        self.tokens.iter().position(|&token| token == Token::Scene).map(|i| i as i32)
+    }
+
     pub(super) fn next(&self, rest: &mut &[i32]) -> Option<Token> {
         let (&first, others) = rest.split_first()?;
         *rest = others;

@@ -18,10 +18,10 @@ const UNIT: f64 = 1e-4;
 /// The horizontal directions of a scene file.
 #[derive(Deserialize)]
 pub struct Towards {
-    left: [f64; 3],
-    right: [f64; 3],
-    front: [f64; 3],
-    behind: [f64; 3],
+    pub left: [f64; 3],
+    pub right: [f64; 3],
+    pub front: [f64; 3],
+    pub behind: [f64; 3],
 }
 
 impl Towards {

@@ -34,6 +34,11 @@ pub struct FinishedScenes {
     pub places: Vec<u64>,
     /// Scenes, by number here, whose relationships are not what places and directions say, and the first of those.
     pub misrelated: Vec<(usize, String)>,
+    /// Where cameras stood; not numbers where a scene does not say.
+    pub cameras: Vec<[f64; 3]>,
+    /// What scenes call behind, and left; not numbers where a scene does not say.
+    pub behind: Vec<[f64; 3]>,
+    pub left: Vec<[f64; 3]>,
     graphs: Vec<SceneGraph>,
 }
 
@@ -49,8 +54,14 @@ struct Row<'a> {
     image_filename: String,
     #[serde(borrow)]
     objects: Vec<Thing<'a>>,
+    camera: Option<Standing>,
     directions: Option<Towards>,
     relationships: Related,
+}
+
+#[derive(Deserialize)]
+struct Standing {
+    location: [f64; 3],
 }
 
 #[derive(Deserialize)]
@@ -86,6 +97,9 @@ impl FinishedScenes {
             all.filenames.append(&mut file.filenames);
             all.looks.append(&mut file.looks);
             all.places.append(&mut file.places);
+            all.cameras.append(&mut file.cameras);
+            all.behind.append(&mut file.behind);
+            all.left.append(&mut file.left);
             let before = all.graphs.len();
             all.misrelated.extend(file.misrelated.drain(..).map(|(scene, fault)| (before + scene, fault)));
             all.graphs.append(&mut file.graphs);
@@ -148,6 +162,10 @@ impl FinishedScenes {
         if let Some(fault) = misrelated(row.directions.as_ref(), &coords, &sets) {
             self.misrelated.push((self.graphs.len(), fault));
         }
+        self.cameras.push(row.camera.map_or([f64::NAN; 3], |camera| camera.location));
+        let towards = row.directions.as_ref();
+        self.behind.push(towards.map_or([f64::NAN; 3], |towards| towards.behind));
+        self.left.push(towards.map_or([f64::NAN; 3], |towards| towards.left));
         self.indices.push(row.image_index);
         self.filenames.push(row.image_filename);
         self.looks.push(looks);

@@ -1,0 +1,126 @@
+//! A program's tokens in prefix order in; which of its relations its answer needs, out.
+//!
+//! A relation is needed when the question with "anywhere" in its place has another answer, or none. Here that
+//! question is written down, the relation and all that it starts from replaced by the scene, and executed.
+
+use super::program::{ProgramReader, Token};
+use crate::scene::SceneView;
+use std::cmp::Reverse;
+
+impl ProgramReader {
+    /// For each relation, in the order in which they are followed, whether the answer needs it; nothing for a
+    /// program without an answer.
+    pub fn relations_needed(&self, program: &[i32], scene: SceneView<'_>) -> Option<Vec<bool>> {
+        let relates = self.relates(program)?;
+        if relates.is_empty() {
+            return Some(Vec::new());
+        }
+        let answer = self.answer(program, scene);
+        let anywhere = self.scene_token()?;
+        let without = |&(first, end): &(usize, usize)| {
+            let shorter = [&program[..first], &[anywhere], &program[end..]].concat();
+            self.answer(&shorter, scene) != answer
+        };
+        (answer >= 0).then(|| relates.iter().map(without).collect())
+    }
+
+    /// Where each relation begins, and where the tokens end that it starts from; none for what is no program.
+    fn relates(&self, program: &[i32]) -> Option<Vec<(usize, usize)>> {
+        let mut found = Vec::new();
+        let mut rest = program;
+        while let Some(first) = program.len().checked_sub(rest.len())
+            && let Some(token) = self.next(&mut rest)
+        {
+            if matches!(token, Token::Relate(_)) {
+                let mut behind = &program[first..];
+                self.skip(&mut behind)?;
+                found.push((first, program.len() - behind.len()));
+            }
+        }
+        // What a relation starts from is followed before it, and one input before the other.
+        found.sort_by_key(|&(first, end)| (end, Reverse(first)));
+        Some(found)
+    }
+
+    /// Takes the tokens of the step that comes next, its inputs among them.
+    fn skip(&self, rest: &mut &[i32]) -> Option<()> {
+        let mut steps = 1usize;
+        while steps > 0 {
+            steps = steps - 1
+                + match self.next(rest)? {
+                    Token::Scene => 0,
+                    Token::Union | Token::Intersect | Token::Equal | Token::EqualValues(_) => 2,
+                    Token::EqualObjects | Token::Less | Token::More => 2,
+                    Token::Unknown => return None,
+                    _ => 1,
+                };
+        }
+        Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::SceneGraph;
+    use crate::vocab::Vocabulary;
+
+    const PROPERTIES: &[u8] = br#"{
+        "shapes": {"cube": "c", "sphere": "s"}, "materials": {"rubber": "r"},
+        "colors": {"red": [255, 0, 0]}, "sizes": {"small": 0.35}
+    }"#;
+
+    const FUNCTIONS: [&str; 8] = [
+        "<NULL>",
+        "scene",
+        "unique",
+        "count",
+        "filter_shape[cube]",
+        "filter_shape[sphere]",
+        "relate[left]",
+        "equal_integer",
+    ];
+
+    /// A cube with a sphere at its left, at whose left there is nothing.
+    fn needed(program: &[&str]) -> Option<Vec<bool>> {
+        let vocab = Vocabulary::from_properties(PROPERTIES, "p.json", 10).unwrap();
+        let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let reader =
+            ProgramReader::new(&vocab, &names(&FUNCTIONS), &names(&["no", "yes", "0", "1", "2"]), &[]).unwrap();
+        let value = |name| vocab.value(3, name).unwrap() as u8;
+        let attributes = vec![[0, 0, 0, value("cube")], [0, 0, 0, value("sphere")]];
+        let sets = vec![0b10, 0b00, 0b00, 0b01, 0, 0, 0, 0];
+        let graph = SceneGraph::from_masks(&vocab, attributes, sets);
+        let number = |name: &&str| FUNCTIONS.iter().position(|each| each == name).unwrap() as i32;
+        reader.relations_needed(&program.iter().map(number).collect::<Vec<_>>(), graph.view())
+    }
+
+    const LEFT_OF_THE_CUBE: [&str; 4] = ["relate[left]", "unique", "filter_shape[cube]", "scene"];
+
+    #[test]
+    fn a_relation_that_changes_the_answer_is_needed_and_another_is_not() {
+        // How many things are left of the cube: one, of two anywhere.
+        assert_eq!(needed(&[&["count"], &LEFT_OF_THE_CUBE[..]].concat()), Some(vec![true]));
+        // How many spheres are left of the cube: one, as anywhere.
+        let spheres = [&["count", "filter_shape[sphere]"], &LEFT_OF_THE_CUBE[..]].concat();
+        assert_eq!(needed(&spheres), Some(vec![false]));
+        assert_eq!(needed(&["count", "scene"]), Some(vec![]));
+    }
+
+    #[test]
+    fn relations_are_told_in_the_order_in_which_they_are_followed() {
+        // Left of the sphere that is left of the cube: the first finds the only sphere, the second nothing.
+        let inner = [&["filter_shape[sphere]"], &LEFT_OF_THE_CUBE[..]].concat();
+        let chain = [&["count", "relate[left]", "unique"], &inner[..]].concat();
+        assert_eq!(needed(&chain), Some(vec![false, true]));
+        // As many things left of the cube as spheres left of it: the first of the two is needed.
+        let both = [&["equal_integer", "count"], &LEFT_OF_THE_CUBE[..], &["count"], &inner[..]].concat();
+        assert_eq!(needed(&both), Some(vec![true, false]));
+    }
+
+    #[test]
+    fn what_has_no_answer_needs_nothing() {
+        assert_eq!(needed(&["count", "relate[left]", "unique", "scene"]), None);
+        assert_eq!(needed(&["count", "relate[left]"]), None);
+    }
+}
