@@ -15,6 +15,7 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.dataset.hdf5_words import hdf5_words
 from clevrhope.errors import DatasetError
 
 Value: TypeAlias = tuple[str, str]
@@ -79,18 +80,21 @@ class SplitArrays:
         Raises:
             DatasetError: not such a file.
         """
+        remedy = "remove it and run its build again"
         try:
             self._file = h5py.File(path, "r")
             self.attributes: Mapping[str, Any] = dict(self._file.attrs)
+            lacks = [f"array {name}" for name in (*COLUMNS, *WIDE) if name not in self._file]
+            lacks += [] if "pool" in self.attributes else ["attribute pool"]
+            if lacks:
+                raise DatasetError(f"{path}: no question file of a dataset (it has no {lacks[0]}); {remedy}")
             self.pool = str(self.attributes["pool"])
             self.columns: Mapping[str, npt.NDArray[Any]] = {name: self._file[name][:] for name in COLUMNS}
             self._wide = {name: self._file[name] for name in WIDE}
             if RELATIONS in self._file:
                 self._wide[RELATIONS] = self._file[RELATIONS]
-        except (OSError, KeyError) as error:
-            raise DatasetError(
-                f"{path}: no question file of a dataset ({error}); remove it and run its build again"
-            ) from error
+        except OSError as error:
+            raise DatasetError(f"{path}: cannot be read ({hdf5_words(error)}); {remedy}") from error
         n_rows = {name: len(each) for name, each in (*self.columns.items(), *self._wide.items())}
         for name, n in n_rows.items():
             if n != n_rows["questions"]:
@@ -112,7 +116,7 @@ class SplitArrays:
         except KeyError as error:
             raise DatasetError(f"{self._file.filename}: no array {name}") from error
         except OSError as error:
-            raise DatasetError(f"{self._file.filename}: {name}: a damaged block ({error})") from error
+            raise DatasetError(f"{self._file.filename}: {name}: {hdf5_words(error)}") from error
         return rows
 
     def close(self) -> None:
@@ -121,7 +125,7 @@ class SplitArrays:
 
 
 def hdf5_fault(path: Path) -> str | None:
-    """Why a file cannot be opened as HDF5; None where it can.
+    """Why a file cannot be opened as HDF5, in a few words; None where it can.
 
     HDF5 files say how long they are, so one that was cut off is found without reading it.
 
@@ -134,7 +138,7 @@ def hdf5_fault(path: Path) -> str | None:
     except FileNotFoundError:
         raise
     except OSError as error:
-        return str(error).splitlines()[0]
+        return hdf5_words(error)
 
 
 def read_vocab(path: Path) -> Vocab:

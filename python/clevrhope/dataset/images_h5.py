@@ -26,6 +26,7 @@ import numpy.typing as npt
 from PIL import Image
 
 from clevrhope.atomic import whole_file
+from clevrhope.dataset.hdf5_words import hdf5_words
 from clevrhope.dataset.held_errors import writing_hdf5
 from clevrhope.errors import DatasetError
 
@@ -185,7 +186,7 @@ def _reading(path: Path) -> Iterator[h5py.File]:
     try:
         file = h5py.File(path, "r")
     except OSError as error:
-        raise DatasetError(f"{path}: no HDF5 file of pictures ({error})") from error
+        raise DatasetError(f"{path}: no HDF5 file of pictures ({hdf5_words(error)})") from error
     with file:
         if "images" not in file or "indices" not in file:
             raise DatasetError(f"{path}: no HDF5 file of pictures (no images, or no indices)")

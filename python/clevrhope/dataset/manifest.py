@@ -106,6 +106,11 @@ def read_manifest(path: Path) -> Manifest | None:
     try:
         raw = json.loads(text)
     except json.JSONDecodeError as error:
+        if not text.rstrip().endswith("}"):
+            n_lines = len(text.splitlines())
+            raise DatasetError(
+                f"{path}: cut off in line {n_lines}; put a whole copy there, or build into another folder"
+            ) from error
         raise DatasetError(f"{path}:{error.lineno}:{error.colno}: broken JSON ({error.msg})") from error
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         found = raw.get("format") if isinstance(raw, dict) else type(raw).__name__

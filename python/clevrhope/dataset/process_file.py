@@ -13,6 +13,7 @@ from typing import Any
 
 import h5py
 
+from clevrhope.dataset.hdf5_words import hdf5_words
 from clevrhope.errors import DatasetError
 
 
@@ -43,7 +44,8 @@ class ProcessFile:
         except (OSError, KeyError, RuntimeError) as error:
             if isinstance(error, DatasetError):
                 raise
-            reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+            said = str(error).splitlines()[0] if str(error) else type(error).__name__
+            reason = hdf5_words(error) if isinstance(error, OSError) else said
             raise DatasetError(
                 f"{self.path}: no whole {self._what} of clevrhope ({reason}); "
                 "remove it and run its build again"
