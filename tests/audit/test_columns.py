@@ -94,7 +94,8 @@ def test_a_file_without_relations_is_named(spoilt_textless: Spoilt) -> None:
     assert [str(each) for each in found["readable"].faults] == [
         f"{TRAIN}: cannot be read: no array relation_needed"
     ]
-    assert found["arrays"].result == "not done"
+    assert found["arrays"].result == "in part"
+    assert found["arrays"].n_checked > 100
 
 
 @pytest.mark.parametrize("name", ["orig_idxs", "relation_needed"])

@@ -1,17 +1,21 @@
 """Every kind of fault that the audit is for, planted in a dataset: found, by its own check, and named."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 import pytest
 from clevr_making import make_clevr
 from spoiling import Row, Spoilt, build_small
 
 from clevrhope._core import AuditScenes
-from clevrhope.audit import Check, Report, audit
+from clevrhope.audit import Check, Report, audit, visible
 from clevrhope.audit.run import LINES
+from clevrhope.build import Request, build
+from clevrhope.config import PRESETS
 from clevrhope.scenes import read_world
 
 Plant = Callable[[Spoilt], None]
@@ -117,6 +121,99 @@ def train_picture_in_a_test(data: Spoilt) -> None:
         raw["splits"]["rubber_cylinder"]["complex_iid"] |= {"pool": "train", "pictures": 1}
 
     data.manifest(change)
+    data.sign()
+
+
+def picture_in_both_complex_sets(data: Spoilt) -> None:
+    """complex_ood asks about a picture of complex_iid: the file says that its pool is test_iid."""
+    picture = data.column("complex_iid", "image_idxs")[0]
+    with h5py.File(data.h5("complex_ood"), "r+") as file:
+        file.attrs["pool"] = "test_iid"
+        file["image_idxs"][:] = picture
+
+    def change(raw: Row) -> None:
+        raw["splits"]["rubber_cylinder"]["complex_ood"] |= {"pool": "test_iid", "pictures": 1}
+
+    data.manifest(change)
+    data.sign()
+
+
+def used_scene(data: Spoilt, change: Callable[[Row], None]) -> None:
+    """Changes the first train scene that the pair asks about."""
+    index = int(data.column("train", "image_idxs")[0])
+    data.scenes("train", lambda rows: change(next(row for row in rows if row["image_index"] == index)))
+
+
+def two_objects(data: Spoilt) -> None:
+    def change(row: Row) -> None:
+        del row["objects"][2:]
+        for name, lists in row["relationships"].items():
+            row["relationships"][name] = [[other for other in each if other < 2] for each in lists[:2]]
+
+    used_scene(data, change)
+
+
+def eleven_objects(data: Spoilt) -> None:
+    """As many of them as are missing stand where the first does, and in the same relations."""
+
+    def change(row: Row) -> None:
+        n = len(row["objects"])
+        row["objects"] += [dict(row["objects"][0]) for _ in range(11 - n)]
+        for name, lists in row["relationships"].items():
+            new = range(n, 11)
+            more = [[*each, *(new if 0 in each else ())] for each in lists]
+            row["relationships"][name] = [*more, *(more[0] for _ in new)]
+
+    used_scene(data, change)
+
+
+def moved_camera(data: Spoilt) -> None:
+    def change(row: Row) -> None:
+        x, y, z = row["camera"]["location"]
+        row["camera"]["location"] = [x + (0.3 if x < 7.48113 else -0.3), y, z]
+
+    used_scene(data, change)
+
+
+def far_camera(data: Spoilt) -> None:
+    """Along its own line of view, so that directions and most of the picture stay."""
+
+    def change(row: Row) -> None:
+        row["camera"]["location"] = [2 * each for each in row["camera"]["location"]]
+
+    used_scene(data, change)
+
+
+def mirrored(data: Spoilt) -> None:
+    """Left and right are exchanged, in the directions and in who stands there."""
+
+    def change(row: Row) -> None:
+        for said in (row["directions"], row["relationships"]):
+            said["left"], said["right"] = said["right"], said["left"]
+
+    used_scene(data, change)
+
+
+def more_visible_pixels(data: Spoilt) -> None:
+    def change(row: Row) -> None:
+        row["objects"][1]["visible_pixels"] += 1
+
+    used_scene(data, change)
+
+
+def hidden_object(data: Spoilt) -> None:
+    """The second object lies under the ground, and its scene says nothing of its pixels."""
+
+    def change(row: Row) -> None:
+        row["objects"][1]["3d_coords"][2] = -20.0
+        del row["objects"][1]["visible_pixels"]
+
+    used_scene(data, change)
+
+
+def prefixes_that_are_none(data: Spoilt) -> None:
+    with h5py.File(data.h5("train"), "r+") as file:
+        file.attrs["prefixes"] = [100]
     data.sign()
 
 
@@ -343,6 +440,17 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (one_relation_more, "relationships", "scenes/train"),
     (moved_object, "relationships", "scenes/train"),
     (train_picture_in_a_test, "train and test", "scenes/train"),
+    (picture_in_both_complex_sets, "train and test", "scenes/test_iid"),
+    (two_objects, "numbers of objects", "scenes/train"),
+    (eleven_objects, "numbers of objects", "scenes/train"),
+    (moved_camera, "relationships", "scenes/train"),
+    (moved_camera, "visible objects", "scenes/train"),
+    (far_camera, "relationships", "scenes/train"),
+    (mirrored, "relationships", "scenes/train"),
+    (more_visible_pixels, "visible objects", "scenes/train"),
+    (hidden_object, "visible objects", "scenes/train"),
+    (prefixes_that_are_none, "arrays", TRAIN),
+    (other_relation_needed, "arrays", TRAIN),
     (other_color_in_a_group, "minimal groups", "scenes/minimal_material_shape"),
     (moved_object_in_a_group, "minimal groups", "hops/rubber_cylinder/minimal_iid.h5"),
     (two_answers_yes_in_a_group, "minimal groups", "hops/rubber_cylinder/minimal_iid.h5"),
@@ -409,6 +517,59 @@ def test_a_planted_fault_is_found_without_json(
     assert "HDF5 and JSON" not in found
 
 
+def test_one_pixel_more_or_less_is_named(spoilt_textless: Spoilt) -> None:
+    more_visible_pixels(spoilt_textless)
+    found = failed(audit(spoilt_textless.root))
+    assert list(found) == ["visible objects"]
+    (fault,) = found["visible objects"].faults
+    assert fault.index == spoilt_textless.column("train", "image_idxs")[0]
+    assert fault.problem.startswith("object 1, a ")
+    said = int(fault.problem.partition("shows other than ")[2].partition(" ")[0])
+    assert int(fault.value) == said - 1 >= 100
+
+
+def test_an_object_that_cannot_be_seen_is_named(spoilt_textless: Spoilt) -> None:
+    hidden_object(spoilt_textless)
+    (fault,) = failed(audit(spoilt_textless.root))["visible objects"].faults
+    assert fault.problem.endswith("shows less than 100 pixels")
+    assert fault.value == "0"
+
+
+def test_of_many_scenes_a_sample_is_drawn_by_the_seed(monkeypatch: pytest.MonkeyPatch, clean: Path) -> None:
+    pools = {"train": 40, "none": 0, "test_iid": 7, "test_ood": 60}
+    assert {pool: places.tolist() for pool, places in visible.sampled(pools, 3).items()} == {
+        pool: list(range(n)) for pool, n in pools.items()
+    }
+    monkeypatch.setattr(visible, "MOST_SCENES", 20)
+    drawn = visible.sampled(pools, 3)
+    assert sum(map(len, drawn.values())) == 20
+    assert all((np.diff(places) > 0).all() for places in drawn.values())
+    assert all(0 <= place < pools[pool] for pool, places in drawn.items() for place in places)
+    again, other = visible.sampled(pools, 3), visible.sampled(pools, 4)
+    assert all(np.array_equal(drawn[pool], again[pool]) for pool in pools)
+    assert any(not np.array_equal(drawn[pool], other[pool]) for pool in pools)
+    (line,) = (each for each in audit(clean).checks if each.name == "visible objects")
+    assert line.n_checked == 20
+    assert line.note.startswith("a sample of 20 of ")
+
+
+def test_a_train_set_names_the_smaller_ones_that_it_begins_with(tmp_path: Path) -> None:
+    config = replace(PRESETS["demo"], question_json=False)
+    config = replace(config, sizes=replace(config.sizes, train=25_010))
+    data = Spoilt(tmp_path / "out")
+    request = Request(out=data.root, hops=("rubber_cylinder",), splits=("train",), config=config, seed=3)
+    build(replace(request, render=False))
+    report = audit(data.root)
+    assert report.ok
+    # A folder with nothing but train has no line that passed on nothing.
+    assert all(each.n_checked for each in report.checks if each.result == "passed")
+    with h5py.File(data.h5("train"), "r+") as file:
+        del file.attrs["prefixes"]
+    data.sign()
+    (fault,) = failed(audit(data.root))["arrays"].faults
+    assert str(fault) == f"{TRAIN}: attribute prefixes is not 25000: []"
+
+
 def test_numbers_of_objects_that_differ_are_found(matched: Path, tmp_path: Path) -> None:
     report = audit(matched)
     assert report.ok
@@ -438,10 +599,15 @@ def test_every_line_of_the_report_has_a_stage(clean: Path, clevr: Path) -> None:
 
 def test_no_line_is_lost_where_a_file_cannot_be_read(spoilt: Spoilt, clevr: Path) -> None:
     names = [each.name for each in audit(spoilt.root, against=clevr).checks]
+    whole = {each.name: each.n_checked for each in audit(spoilt.root).checks}
     path = spoilt.path(TRAIN)
     path.write_bytes(path.read_bytes()[:1000])
     found = {each.name: each for each in audit(spoilt.root, against=clevr).checks}
     assert list(found) == names
+    for name in ("counts", "text", "arrays", "programs", "held-out pair", "HDF5 and JSON", "train and test"):
+        assert found[name].result == "in part"
+        assert found[name].note.endswith(f"without what needs {TRAIN}"), name
+        assert whole[name] / 2 < found[name].n_checked < whole[name]
     for name in LINES["Comparing with CLEVR"]:
         assert (found[name].result, found[name].note) == ("not done", f"{TRAIN} cannot be read")
 

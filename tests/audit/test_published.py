@@ -15,10 +15,11 @@ from PIL import Image
 from spoiling import Spoilt
 
 from clevrhope.audit import Check, audit
-from clevrhope.audit.published import CAMERA, JITTER, camera_of
+from clevrhope.audit.cameras import CAMERA, JITTER, camera_of
 from clevrhope.build import Request, build
 from clevrhope.config import PRESETS
 from clevrhope.dataset.clevr_json import read_rows
+from clevrhope.errors import DatasetError
 
 
 @pytest.fixture(scope="module")
@@ -201,6 +202,58 @@ def test_a_datasheet_that_counts_wrong_is_named(data: Spoilt) -> None:
     assert "are CLEVR's, but the datasheet says" in fault.problem
 
 
+@pytest.mark.parametrize("change", [{"share": 0.25}, {"share": 0.9}, {"scenes": 1}])
+def test_another_share_than_the_manifest_says_is_found(data: Spoilt, change: dict[str, float]) -> None:
+    data.manifest(lambda raw: raw["world"]["clevr"].update(change))
+    faults = checks(data.root)["scenes from CLEVR"].faults
+    assert faults
+    for fault in faults:
+        assert fault.file == "scenes/train"
+        assert "CLEVR's, as a share of" in fault.problem
+
+
+@pytest.mark.parametrize("share", [0, 1.5, "half"])
+def test_a_share_that_is_none_is_refused(data: Spoilt, share: object) -> None:
+    data.manifest(lambda raw: raw["world"]["clevr"].update(share=share))
+    with pytest.raises(DatasetError, match=r"world\.clevr\.share is .*; expected a number above 0, up to 1"):
+        audit(data.root)
+
+
+def test_beside_clevr_another_number_of_scenes_is_found(data: Spoilt, clevr: MadeClevr) -> None:
+    data.manifest(lambda raw: raw["world"]["clevr"].update(scenes=70_000))
+    (fault,) = checks(data.root, clevr.root)["copies of CLEVR"].faults
+    assert (fault.file, fault.value) == ("manifest.json", "70000")
+    assert "is not 300" in fault.problem
+
+
+def test_in_a_picture_of_clevr_another_colour_is_noted_and_no_fault(data: Spoilt) -> None:
+    """The thresholds were set on this project's renders."""
+    rows = json.loads(data.path("scenes/train/0000.json").read_text())["scenes"]
+
+    def repaint(row: Row) -> None:
+        path = data.path(f"images/train/{row['image_filename']}")
+        Image.fromarray(np.asarray(Image.open(path))[:, :, [1, 2, 0]]).save(path)
+
+    for path in data.path("images").glob("*.h5"):
+        path.unlink()
+    data.manifest(
+        lambda raw: [
+            raw["files"].pop(name)
+            for name in [*raw["files"]]
+            if name.endswith(".h5") and name.startswith("images/")
+        ]
+    )
+    repaint(first(rows))
+    data.sign()
+    found = checks(data.root)["objects in pictures"]
+    assert found.result == "passed"
+    n, n_all = (int(word) for word in found.note.split() if word.isdigit())
+    assert 0 < n <= n_all
+    repaint(next(row for row in rows if "source" not in row))
+    data.sign()
+    assert checks(data.root)["objects in pictures"].result == "failed"
+
+
 def recoloured(rows: list[Row]) -> None:
     first(rows)["objects"][0]["material"] = (
         "metal" if first(rows)["objects"][0]["material"] != "metal" else "rubber"
@@ -303,7 +356,7 @@ def flat(row: Row) -> None:
     row["objects"][0]["pixel_coords"] = row["objects"][0]["pixel_coords"][:2]
 
 
-@pytest.mark.parametrize("change", [without_pixels, without_objects, null_place, no_number, flat])
+@pytest.mark.parametrize("change", [without_pixels, without_objects, null_place, flat])
 def test_a_published_scene_of_no_form_is_a_fault_that_names_it(
     data: Spoilt, change: Callable[[Row], None]
 ) -> None:
@@ -313,6 +366,16 @@ def test_a_published_scene_of_no_form_is_a_fault_that_names_it(
     problem = "no scene of CLEVR's form"
     named = {name for name, fault in faults if (fault.index, fault.problem) == (index, problem)}
     assert named == {"scenes from CLEVR", "pictures"}
+
+
+def test_a_scene_with_what_is_no_json_is_a_file_that_cannot_be_read(data: Spoilt) -> None:
+    """Python reads and writes NaN, which JSON has not."""
+    data.scenes("train", lambda rows: no_number(first(rows)))
+    found = checks(data.root)
+    (fault,) = found["readable"].faults
+    assert (fault.file, fault.problem) == ("scenes/train/0000.json", "cannot be read")
+    assert "broken JSON" in fault.value
+    assert found["scenes from CLEVR"].result == found["text"].result == "in part"
 
 
 def test_the_camera_of_real_scenes_is_found_within_clevrs_jitter(test_data: Path) -> None:

@@ -1,7 +1,8 @@
 """Arrays of a split in, those that say nothing of a question but must fit the rest of the file out.
 
-Lengths, padding, the order of rows and the file's attributes are no part of what a question means, so no
-check that reads questions notices them. Question files in JSON would tell, but they may have been left out.
+Lengths, padding, the order of rows, needed relations and the file's attributes are no part of what a question
+means, so no check that reads questions notices them. Question files in JSON would tell, but they may have
+been left out.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,8 @@ import numpy.typing as npt
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Tally
-from clevrhope.dataset.audit_reader import Ints
+from clevrhope.dataset.audit_reader import UNTOLD, Ints, QuestionReader, vocabulary_of
+from clevrhope.dataset.audit_scenes import PoolScenes, Rows
 from clevrhope.dataset.finished import SplitArrays
 
 _LENGTHS = {"questions": "question_lengths", "programs": "program_lengths"}
@@ -19,6 +21,9 @@ _LENGTHS = {"questions": "question_lengths", "programs": "program_lengths"}
 
 START, END = 1, 2
 """Numbers of the marks around words and functions, in every vocabulary of CLEVR's kind; 0 is no token."""
+
+PREFIXES = (25_000, 200_000)
+"""Sizes of the smaller train sets of CLEVR-HOPE, each the first so many questions of a larger one."""
 
 RELATION = "relate["
 """Begins the functions that `relation_needed` tells of, one after the other."""
@@ -30,10 +35,13 @@ class ColumnCheck:
     def __init__(self, folder: AuditFolder) -> None:
         self.tally = Tally(
             "arrays",
-            "rows of tokens end where their lengths say, with nothing behind; `relation_needed` has an entry "
-            "a relation; rows are numbered in order; files name their own pair and split",
+            "rows of tokens end where their lengths say, with nothing behind; `relation_needed` says of each "
+            "relation whether the program without it has another answer; rows are numbered in order; files "
+            "name their own pair and split, and train sets their prefixes",
             "questions",
         )
+        # What is held out does not matter to which relations are needed.
+        self._reader = QuestionReader(folder.vocab, (), {}, vocabulary_of(folder.vocab))
         functions = folder.vocab.functions
         relates = [number for name, number in functions.items() if name.startswith(RELATION)]
         self._is_relation = np.zeros(1 + max(functions.values(), default=0), dtype=np.bool_)
@@ -45,14 +53,32 @@ class ColumnCheck:
             there = arrays.attributes.get(name)
             if there != wanted:
                 self.tally.fault(split.file, None, f"attribute {name} is not {wanted}", there)
+        self._prefixes(split, arrays)
         numbers = arrays.columns["orig_idxs"]
         for k in np.flatnonzero(numbers != np.arange(len(numbers))).tolist():
             self.tally.fault(split.file, k, "orig_idxs is not the row's number", numbers[k])
 
+    def _prefixes(self, split: SplitPlace, arrays: SplitArrays) -> None:
+        """A train set names the smaller ones that it begins with, and no other split any."""
+        wanted = [n for n in PREFIXES if n < len(arrays)] if split.name == "train" else []
+        there = np.asarray(arrays.attributes.get("prefixes", [])).tolist()
+        if there != wanted:
+            named = ", ".join(map(str, wanted)) or "nothing"
+            self.tally.fault(split.file, None, f"attribute prefixes is not {named}", there)
+
     def look_at_rows(
-        self, split: SplitPlace, arrays: SplitArrays, first: int, wide: Mapping[str, Ints]
+        self,
+        split: SplitPlace,
+        arrays: SplitArrays,
+        first: int,
+        wide: Mapping[str, Ints],
+        pool: PoolScenes,
+        scenes: Rows,
     ) -> None:
-        """Some rows' `questions` (N, Q) and `programs` (N, P), from number `first` on."""
+        """Some rows' `questions` (N, Q) and `programs` (N, P), from number `first` on.
+
+        `scenes` (N,) are their scenes' places in `pool`.
+        """
         n = len(wide["programs"])
         self.tally.n_checked += n
         for name, rows in wide.items():
@@ -67,12 +93,20 @@ class ColumnCheck:
             for k in np.flatnonzero(~broken & (lengths != ends + 1)).tolist():
                 problem = f"{_LENGTHS[name]} is not {ends[k] + 1}, as <END> has it"
                 self.tally.fault(split.file, first + k, problem, lengths[k])
-        self._relations(split, first, wide["programs"], arrays.tokens("relation_needed", first, n))
+        needed = arrays.tokens("relation_needed", first, n)
+        formed = self._relations(split, first, wide["programs"], needed)
+        found = self._reader.relations_needed(wide["programs"], pool.native, scenes, needed.shape[1])
+        wrong = formed & (found != UNTOLD).all(axis=1) & (found != needed).any(axis=1)
+        for k in np.flatnonzero(wrong).tolist():
+            problem = (
+                f"relation_needed is not {found[k].tolist()}, as the program without each relation has it"
+            )
+            self.tally.fault(split.file, first + k, problem, needed[k].tolist())
 
     def _relations(
         self, split: SplitPlace, first: int, programs: Ints, needed: npt.NDArray[np.int32]
-    ) -> None:
-        """`needed` (N, R) is 0 or 1 for each relation of a program (N, P), and -1 behind."""
+    ) -> npt.NDArray[np.bool_]:
+        """(N,) whether `needed` (N, R) is 0 or 1 for each relation of a program (N, P), and -1 behind."""
         # A number that no function has is told of where programs are executed.
         n_relations = np.count_nonzero(np.take(self._is_relation, programs, mode="clip"), axis=1)
         has = np.arange(needed.shape[1]) < n_relations[:, None]  # (N, R)
@@ -80,6 +114,8 @@ class ColumnCheck:
         for k in np.flatnonzero(wrong).tolist():
             problem = f"relation_needed is not 0 or 1 for each of {n_relations[k]} relations and -1 behind"
             self.tally.fault(split.file, first + k, problem, needed[k].tolist())
+        formed: npt.NDArray[np.bool_] = ~wrong
+        return formed
 
 
 def ends_of(

@@ -74,7 +74,7 @@ def _unnamed(tally: Tally, folder: AuditFolder, sheets: Mapping[str, Mapping[str
 
     Every check goes by `splits`, so of these nothing else would be looked at.
     """
-    known = {split.file for split in folder.splits}
+    known = {split.file for split in folder.all_splits}
     for name in folder.manifest.files:
         if name.startswith("hops/") and name.endswith(".h5"):
             tally.n_checked += 1

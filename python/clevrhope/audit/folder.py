@@ -11,9 +11,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
+
 from clevrhope import assets
-from clevrhope.audit.form import check_form, check_groups
+from clevrhope.audit.form import check_form, check_groups, shard_of
 from clevrhope.dataset.finished import SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.hdf5_words import hdf5_words
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
 from clevrhope.errors import ConfigError, DatasetError
@@ -65,7 +69,7 @@ class AuditFolder:
         if manifest is None:
             raise DatasetError(f"{root}: no dataset of clevrhope (no manifest.json)")
         if manifest.shard is not None:
-            part = f"{manifest.shard['number']}/{manifest.shard['of']}"
+            part = shard_of(manifest, self.layout.manifest)
             raise DatasetError(f"{root}: part {part} of a dataset; join the parts with clevrhope merge first")
         if not manifest.splits:
             raise DatasetError(f"{self.layout.manifest}: no split is in it yet; build the dataset first")
@@ -86,7 +90,10 @@ class AuditFolder:
             ) from error
         self.hops = tuple(self._hop(name) for name in manifest.splits)
         check_groups(manifest, self.layout.manifest, self.hops)
-        self.splits = tuple(self._splits())
+        self.all_splits = tuple(self._splits())
+        """Those of the manifest."""
+        self.left_out: list[str] = []
+        """Files that cannot be read, and that checks do without."""
 
     def _hop(self, name: str) -> Hop:
         try:
@@ -102,6 +109,31 @@ class AuditFolder:
             for name, entry in self.manifest.splits[hop.name].items():
                 path = self.layout.questions_h5(hop.name, name)
                 yield SplitPlace(hop, name, str(entry["pool"]), path, self.layout.relative(path))
+
+    @property
+    def splits(self) -> tuple[SplitPlace, ...]:
+        """Those whose arrays and scenes can be read, as far as is known."""
+        return tuple(
+            split
+            for split in self.all_splits
+            if self.is_readable(split.h5)
+            and not any(file.startswith(f"scenes/{split.pool}/") for file in self.left_out)
+        )
+
+    def leave_out(self, file: str) -> bool:
+        """Takes a file that cannot be read out of what checks look at, and what has no meaning without it.
+
+        False where checks cannot do without it, or do so already.
+        """
+        known = file.startswith(("hops/", "scenes/", "images/")) and file.endswith((".h5", ".json"))
+        if not known or file in self.left_out:
+            return False
+        self.left_out.append(file)
+        return True
+
+    def is_readable(self, path: Path) -> bool:
+        """Whether a file is among those to be looked at."""
+        return self.layout.relative(path) not in self.left_out
 
     def seen(self, hop: Hop) -> frozenset[tuple[str, ...]] | None:
         """The combinations of a pair's types that were seen, in its order; None for all but the pair.
@@ -145,9 +177,16 @@ class AuditFolder:
             with closing(SplitArrays(split.h5)) as arrays:
                 yield arrays
         except OSError as error:
-            raise DatasetError(
-                f"{split.h5}: cannot be read, as if cut off or damaged ({str(error).splitlines()[0]})"
-            ) from error
+            raise DatasetError(f"{split.h5}: cannot be read ({hdf5_words(error)})") from error
+
+    def used(self, split: SplitPlace) -> npt.NDArray[np.int32]:
+        """Indices of the scenes that a split asks about, each once, sorted.
+
+        Raises:
+            DatasetError: as `open`.
+        """
+        with self.open(split) as arrays:
+            return arrays.used
 
     @cached_property
     def world(self) -> World:

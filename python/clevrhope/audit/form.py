@@ -8,10 +8,11 @@ from clevrhope.dataset.manifest import Manifest
 from clevrhope.errors import DatasetError
 from clevrhope.hops import Hop
 
+_SHARE = "a number above 0, up to 1"
 _OBJECT, _TEXT, _COUNT = "a JSON object", "a text", "a whole number, 0 or more"
 _TEXTS = "a list of texts"
 
-_CONSTRAINTS = ("min_objects", "max_objects", "height", "width")
+_CONSTRAINTS = ("min_objects", "max_objects", "height", "width", "min_pixels")
 
 Wanted = tuple[tuple[str, ...], str]
 
@@ -40,6 +41,20 @@ def check_groups(manifest: Manifest, path: Path, hops: Iterable[Hop]) -> None:
             _check(manifest, path, [(("splits", hop.name, split, name), _COUNT) for name in names])
 
 
+def shard_of(manifest: Manifest, path: Path) -> str:
+    """Which part of a dataset a manifest's `shard` says the folder is: "3/16".
+
+    Raises:
+        DatasetError: it does not say so.
+    """
+    shard: Any = manifest.shard
+    _check(manifest, path, [(("shard",), _OBJECT), (("shard", "number"), _COUNT), (("shard", "of"), _COUNT)])
+    if not 1 <= shard["number"] <= shard["of"]:
+        said = f"{shard['number']} of {shard['of']}"
+        raise DatasetError(f"{path}: shard is {said}; expected a part's number and how many there are")
+    return f"{shard['number']}/{shard['of']}"
+
+
 def _check(manifest: Manifest, path: Path, wanted: Iterable[Wanted]) -> None:
     for keys, kind in wanted:
         there: Any = getattr(manifest, keys[0])
@@ -58,6 +73,10 @@ def _wanted(manifest: Manifest) -> Iterator[Wanted]:
     yield ("world", "constraints"), _OBJECT
     for name in _CONSTRAINTS:
         yield ("world", "constraints", name), _COUNT
+    if "clevr" in manifest.world:
+        yield ("world", "clevr"), _OBJECT
+        yield ("world", "clevr", "scenes"), _COUNT
+        yield ("world", "clevr", "share"), _SHARE
     yield ("questions", "window"), _COUNT
     yield ("templates", "files"), _TEXTS
     for pool in manifest.pools:
@@ -80,4 +99,6 @@ def _is(kind: str, value: object) -> bool:
         return isinstance(value, str)
     if kind == _TEXTS:
         return isinstance(value, list) and all(isinstance(each, str) for each in value)
+    if kind == _SHARE:
+        return isinstance(value, int | float) and not isinstance(value, bool) and 1e-6 <= value <= 1
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0

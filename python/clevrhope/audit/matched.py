@@ -1,6 +1,7 @@
-"""Splits and the numbers of objects in their pictures in, whether --match objects kept its promise out.
+"""Splits and the numbers of objects in their pictures in, whether they are as the dataset promises out.
 
-Scenes are thinned in blocks of their pool, until each number of objects is as frequent as the rarest one. So
+Every number is one that scenes were made with, from 3 to 10. With --match objects each is equally frequent:
+scenes are thinned in blocks of their pool, until each number of objects is as frequent as the rarest one. So
 in a block that a split has gone through every number is there equally often, but for the few scenes that gave
 no question. Of a split's last block it took the first scenes, and chance says how many of each.
 """
@@ -24,21 +25,22 @@ LARGEST_CHI_SQUARE = 60.0
 
 
 def check_matched(folder: AuditFolder, pools: Pools, advance: Advance) -> Tally:
-    """Every split of every pair has each number of objects equally often; `pools` are the folder's scenes.
+    """Every split has numbers of objects within the scenes' limits; `pools` are the folder's scenes.
+
+    With --match objects, each equally often.
 
     Raises:
         DatasetError: a file that is missing or cannot be read.
     """
+    constraints = folder.manifest.world["constraints"]
+    least, most = int(constraints["min_objects"]), int(constraints["max_objects"])
+    is_matched = folder.manifest.questions.get("match") == "objects"
     tally = Tally(
         "numbers of objects",
-        "as --match objects promises, every split has each number of objects equally often",
+        f"every picture but those of groups has {least} to {most} objects"
+        + ("; as --match objects promises, every split has each number equally often" if is_matched else ""),
         "pictures",
     )
-    if folder.manifest.questions.get("match") != "objects":
-        tally.skip("made without --match objects: numbers of objects may differ between splits")
-        return tally
-    constraints = folder.manifest.world.get("constraints", {})
-    least, most = int(constraints["min_objects"]), int(constraints["max_objects"])
     for split in folder.splits:
         if not split.is_grouped:
             with folder.open(split) as arrays:
@@ -47,9 +49,18 @@ def check_matched(folder: AuditFolder, pools: Pools, advance: Advance) -> Tally:
             there = rows >= 0  # that a scene is missing is said elsewhere
             n_objects = pool.native.n_objects[rows[there]].astype(np.int64)
             tally.n_checked += len(n_objects)
-            for fault in uneven(used[there], n_objects, least, most):
-                tally.fault(split.file, None, *fault)
+            strange = (n_objects < least) | (n_objects > most)
+            for index, n in zip(used[there][strange].tolist(), n_objects[strange].tolist(), strict=True):
+                problem = f"a picture of {split.hop.name} {split.name} has not {least} to {most} objects"
+                tally.fault(f"scenes/{arrays.pool}", index, problem, n)
+            if is_matched and not strange.any():
+                for fault in uneven(used[there], n_objects, least, most):
+                    tally.fault(split.file, None, *fault)
         advance(1)
+    if not is_matched:
+        tally.notes.append(
+            "made without --match objects: some may be more frequent, and not in all splits alike"
+        )
     return tally
 
 
@@ -59,9 +70,6 @@ def uneven(
     """What is wrong with pictures (N,) of these scenes, sorted, with so many objects: problem and numbers."""
     if not len(indices):
         return []
-    strange = (n_objects < least) | (n_objects > most)
-    if strange.any():
-        return [(f"a picture has not {least} to {most} objects", str(int(n_objects[strange][0])))]
     blocks = indices // SCENES_A_BLOCK
     found = []
     for block in np.unique(blocks).tolist():

@@ -33,7 +33,7 @@ def check_question_rows(folder: AuditFolder, hop: Hop, tally: Tally) -> None:
     ]
     for split in folder.splits:
         path = folder.layout.questions_json(hop.name, split.name)
-        if split.hop == hop and path.is_file():
+        if split.hop == hop and path.is_file() and folder.is_readable(path):
             with folder.open(split) as arrays:
                 _Rows(split, path, folder.layout.relative(path), templates, tally).check(arrays)
 

@@ -1,7 +1,7 @@
 """The manifest's files in, those that are missing, cut off or damaged out, each with its name.
 
 What a file's end and index tell is looked at first, of all files; a block that is damaged within shows when a
-check reads it. Checks that need a file which cannot be read are not done.
+check reads it. Checks go on without questions, scenes and pictures that cannot be read.
 """
 
 from pathlib import Path
@@ -27,6 +27,7 @@ def check_readable(folder: AuditFolder, advance: Advance) -> Tally:
         fault = _fault(folder.layout.root / name)
         if fault:
             tally.fault(name, None, *fault)
+            folder.leave_out(name)
         advance(1)
     return tally
 
@@ -51,7 +52,7 @@ def _fault(path: Path) -> tuple[str, str] | None:
     try:
         if path.suffix == ".h5":
             fault = hdf5_fault(path)
-            return None if fault is None else ("cut off or damaged", fault)
+            return None if fault is None else ("cannot be read", fault)
         size = path.stat().st_size
         if path.suffix == ".json":
             with path.open("rb") as file:

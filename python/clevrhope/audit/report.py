@@ -9,7 +9,10 @@ from clevrhope.dataset.leak_report import Violation
 MAX_LISTED = 20
 """Faults that a check lists; it counts them all."""
 
-Result = Literal["passed", "failed", "not done"]
+MAX_NAMED = 3
+"""Files that a note names."""
+
+Result = Literal["passed", "failed", "in part", "not done"]
 
 
 @dataclass(frozen=True)
@@ -27,13 +30,17 @@ class Check:
     note: str
     """What else was found, or why it was not done."""
     done: bool
+    is_whole: bool = True
+    """Nothing was left out because it cannot be read."""
 
     @property
     def result(self) -> Result:
-        """How it went."""
+        """How it went; "in part" where what could be read is right."""
         if not self.done:
             return "not done"
-        return "failed" if self.n_faults else "passed"
+        if self.n_faults:
+            return "failed"
+        return "passed" if self.is_whole else "in part"
 
 
 @dataclass
@@ -48,6 +55,7 @@ class Tally:
     faults: list[Violation] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     done: bool = True
+    is_whole: bool = True
 
     def fault(self, file: str, index: int | None, problem: str, value: object) -> None:
         """Notes something that is wrong."""
@@ -60,8 +68,19 @@ class Tally:
         self.done = False
         self.notes.append(why)
 
+    def leave_out(self, files: Sequence[str]) -> None:
+        """Notes files that cannot be read, whose content was not looked at."""
+        if self.done and files:
+            self.is_whole = False
+            named = ", ".join(files[:MAX_NAMED]) + (
+                f" and {len(files) - MAX_NAMED} more" * (len(files) > MAX_NAMED)
+            )
+            self.notes.append(f"without what needs {named}")
+
     def check(self) -> Check:
-        """The line."""
+        """The line; not done where there was nothing to look at."""
+        if self.done and not self.n_checked and not self.n_faults:
+            self.skip("there is nothing of the kind to look at")
         return Check(
             self.name,
             self.proves,
@@ -71,6 +90,7 @@ class Tally:
             tuple(self.faults),
             "; ".join(self.notes),
             self.done,
+            self.is_whole,
         )
 
 

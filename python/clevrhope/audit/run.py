@@ -6,25 +6,30 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.audit.against import beside_clevr, check_against, check_clevr_folder
+from clevrhope.audit.cameras import Cameras
+from clevrhope.audit.copies import check_copies
 from clevrhope.audit.counts import check_counts
 from clevrhope.audit.files import check_files
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks import check_pairs
 from clevrhope.audit.matched import check_matched
 from clevrhope.audit.pictures import check_pictures
-from clevrhope.audit.published import check_published, check_published_against
+from clevrhope.audit.published import check_published
 from clevrhope.audit.readable import check_readable, unreadable
 from clevrhope.audit.report import Report, Tally
 from clevrhope.audit.scenes import check_scenes, n_grouped_scenes
 from clevrhope.audit.text import check_templates, check_text
+from clevrhope.audit.visible import MOST_SCENES, check_visible
 from clevrhope.dataset.leaks import LeakCheck
 from clevrhope.errors import DatasetError, SceneError
 from clevrhope.progress import Advance, Progress, Silent
 
 _Check = Callable[[Advance], Tally | Iterable[Tally]]
 
+CHECKSUMS = "Comparing checksums"
+
 LINES: Mapping[str, Sequence[str]] = {
-    "Comparing checksums": ("files",),
+    CHECKSUMS: ("files",),
     "Counting": ("counts",),
     "Comparing scenes": (
         "twin scenes",
@@ -35,10 +40,12 @@ LINES: Mapping[str, Sequence[str]] = {
     ),
     "Comparing splits": ("numbers of objects",),
     "Looking at CLEVR's scenes": ("scenes from CLEVR",),
+    "Looking at objects": ("visible objects",),
     "Reading texts backwards": ("text", "duplicates", "balance", "arrays"),
     "Executing programs, looking for leaks": (
         "programs",
         "held-out pair",
+        "palette",
         "apart",
         "HDF5 and JSON",
         "minimal answers",
@@ -85,25 +92,41 @@ def audit(
 
     def stage(title: str, total: int, unit: str, check: _Check) -> None:
         nonlocal readable
-        try:
-            with shown.stage(title, total=total, unit=unit) as advance:
-                found = check(advance)
-        except (DatasetError, SceneError) as error:
-            file = unreadable(readable, opened, error)
-            tallies.extend(_not_done(name, file) for name in LINES[title])
-            return
-        tallies.extend([found] if isinstance(found, Tally) else found)
+        lines = LINES[title]
+        while True:
+            if opened.left_out and not opened.splits and title != CHECKSUMS:
+                tallies.extend(_not_done(name, opened.left_out[0]) for name in lines)
+                return
+            try:
+                with shown.stage(title, total=total, unit=unit) as advance:
+                    found = check(advance)
+                break
+            except (DatasetError, SceneError) as error:
+                file = unreadable(readable, opened, error)
+                if not opened.leave_out(file):
+                    tallies.extend(_not_done(name, file) for name in lines)
+                    return
+        for tally in [found] if isinstance(found, Tally) else found:
+            tally.leave_out([file for file in opened.left_out if _needs(tally.name, file)])
+            tallies.append(tally)
 
     n_files = len(opened.manifest.files)
     with shown.stage("Opening files", total=n_files, unit="files") as advance:
         readable = check_readable(opened, advance)
     tallies.append(readable)
-    stage("Comparing checksums", n_files, "files", partial(check_files, opened))
+    stage(CHECKSUMS, n_files, "files", partial(check_files, opened))
     stage("Counting", len(opened.splits), "splits", partial(check_counts, opened))
     stage("Comparing scenes", n_grouped_scenes(opened), "scenes", partial(check_scenes, opened, leaks.pools))
     stage("Comparing splits", len(opened.splits), "splits", partial(check_matched, opened, leaks.pools))
     # How many there are is in the scenes alone.
-    stage("Looking at CLEVR's scenes", 0, "scenes", partial(check_published, opened))
+    cameras = Cameras()
+    stage("Looking at CLEVR's scenes", 0, "scenes", partial(check_published, opened, cameras))
+    stage(
+        "Looking at objects",
+        MOST_SCENES,
+        "scenes",
+        partial(check_visible, opened, leaks.pools, cameras),
+    )
     stage("Reading texts backwards", n_questions, "questions", partial(check_text, opened, leaks.pools))
     stage(
         "Executing programs, looking for leaks",
@@ -112,7 +135,7 @@ def audit(
         partial(check_pairs, opened, leaks),
     )
     n_pictures = sum(int(pool["pictures"]) for pool in opened.manifest.pools.values())
-    stage("Looking at pictures", n_pictures, "pictures", partial(check_pictures, opened))
+    stage("Looking at pictures", n_pictures, "pictures", partial(check_pictures, opened, cameras))
     beside: Sequence[Mapping[str, Any]] = ()
     if against is not None:
         title = "Comparing with CLEVR"
@@ -124,10 +147,19 @@ def audit(
                 tallies += check_against(opened, against, advance)
             # How many there are is in the scenes alone.
             with shown.stage("Comparing copies of CLEVR", total=0, unit="scenes") as advance:
-                tallies += check_published_against(opened, against, advance)
+                tallies += check_copies(opened, against, advance)
             beside = beside_clevr(opened, against, shown)
     checks = tuple(each.check() for each in tallies)
     return Report(str(folder), tuple(hop.name for hop in opened.hops), checks, beside)
+
+
+def _needs(line: str, file: str) -> bool:
+    """Whether a line looks at what is in a kind of file."""
+    if line == "files":
+        return False
+    if file.startswith("images/"):
+        return line in LINES["Looking at pictures"]
+    return line == "HDF5 and JSON" or not file.endswith("_questions.json")
 
 
 def _not_done(name: str, file: str) -> Tally:

@@ -1,14 +1,16 @@
 """Scene files in, whether a scene is there twice, and in pools that must have none in common, out."""
 
+from collections.abc import Iterator
 from itertools import combinations
 
 import numpy as np
 
+from clevrhope.audit.cameras import CAMERA, JITTER
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.minimal import MinimalSets
 from clevrhope.audit.prelim import PrelimSets
 from clevrhope.audit.report import Tally
-from clevrhope.dataset.audit_scenes import Pools
+from clevrhope.dataset.audit_scenes import Pools, PoolScenes
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import DatasetError
 from clevrhope.progress import Advance
@@ -17,6 +19,9 @@ TRAINED_ON = ("train", "val")
 """Splits that models learn or are tuned on; all others are tests."""
 
 COMPLEX = ("complex_iid", "complex_ood")
+
+NEAR = 1e-4
+"""Places and directions that differ by less are the same: files have some six decimals."""
 
 
 def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Tally]:
@@ -50,18 +55,42 @@ def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Ta
 
 
 def _related(folder: AuditFolder, pools: Pools) -> Tally:
-    """Which scenes' relationships are not those that places and directions give."""
+    """Which scenes' relationships are not those that places, directions and the camera give."""
     tally = Tally(
         "relationships",
-        "who stands left, right, behind and in front of whom follows from places and directions",
+        "who stands left, right, behind and in front of whom follows from places and directions, and these "
+        "from where the camera stood",
         "scenes",
     )
+    jittered = folder.manifest.world["constraints"].get("directions", "camera") == "camera"
     for name in folder.pools:
         pool = pools[name]
         tally.n_checked += len(pool.indices)
         for row, fault in pool.native.misrelated:
             tally.fault(f"scenes/{name}", int(pool.indices[row]), "relationships", fault)
+        for row, fault in _misdirected(pool, jittered=jittered):
+            tally.fault(f"scenes/{name}", int(pool.indices[row]), "directions", fault)
     return tally
+
+
+def _misdirected(pool: PoolScenes, *, jittered: bool) -> Iterator[tuple[int, str]]:
+    """Rows of scenes whose directions are not their camera's, or whose camera is none of CLEVR's; and how.
+
+    Behind is where the camera looks, along the ground, and left what is left there. CLEVR's own scenes do not
+    say where their camera stood, and have the directions of the one before its jitter, as all scenes of a
+    dataset with `directions = "clevr"`.
+    """
+    cameras, behind, left = pool.native.cameras, pool.native.behind, pool.native.left  # (S, 3) each
+    told = ~np.isnan(cameras).any(axis=1)
+    for row in np.flatnonzero((np.abs(cameras - CAMERA) > JITTER + NEAR).any(axis=1)).tolist():
+        yield row, f"the camera is further than {JITTER} from CLEVR's, at {cameras[row].tolist()}"
+    looks_from = np.where((told & jittered)[:, None], cameras, CAMERA)[:, :2]
+    looks_from /= np.sqrt((looks_from**2).sum(axis=1, keepdims=True))
+    wanted_left = np.stack([looks_from[:, 1], -looks_from[:, 0]], axis=1)
+    for what, there, wanted in (("behind", behind, -looks_from), ("left", left, wanted_left)):
+        for row in np.flatnonzero((np.abs(there[:, :2] - wanted) > NEAR).any(axis=1)).tolist():
+            x, y = wanted[row].tolist()
+            yield row, f"{what} is {there[row].tolist()}, but ({x:.6f}, {y:.6f}) from where its camera stood"
 
 
 def _twins(folder: AuditFolder, pools: Pools) -> Tally:

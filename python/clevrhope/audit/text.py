@@ -121,6 +121,7 @@ class _Pass:
         digests = np.zeros(len(arrays), np.uint64)
         for first in range(0, len(arrays), ROWS_A_BATCH):
             rows = _Rows.read(arrays, first)
+            scenes = pool.rows(rows.image_idxs)
             flags, digests[first : first + len(rows)] = self._reader.read(
                 rows.questions,
                 rows.programs,
@@ -128,11 +129,11 @@ class _Pass:
                 rows.answers,
                 pool.native,
                 # A row without a scene is read without answers; that its scene is missing is said elsewhere.
-                pool.rows(rows.image_idxs),
+                scenes,
             )
             self._agree(split, rows, flags)
             wide = {"questions": rows.questions, "programs": rows.programs}
-            self._columns.look_at_rows(split, arrays, first, wide)
+            self._columns.look_at_rows(split, arrays, first, wide, pool, scenes)
             advance(len(rows))
         self._duplicates(split, arrays, digests)
         if not split.is_grouped:

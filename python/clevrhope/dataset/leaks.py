@@ -4,7 +4,7 @@ Reads the files alone, with code that shares nothing with what made them (`finis
 What it proves is listed at `LeakCheck`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import combinations
 from pathlib import Path
@@ -101,13 +101,21 @@ class LeakCheck:
         self.pools = Pools(self._layout, self._vocabulary)
         """The folder's scenes, read when they are asked for."""
 
-    def check(self, hop: Hop, *, splits: Sequence[str] | None = None, pictures: bool = False) -> LeakReport:
+    def check(
+        self,
+        hop: Hop,
+        *,
+        splits: Sequence[str] | None = None,
+        pictures: bool = False,
+        without_json: Collection[str] = (),
+    ) -> LeakReport:
         """Checks one sub-dataset.
 
         Args:
             hop: The pair.
             splits: Splits that must be there; those whose files are there when None.
             pictures: Whether the picture of every question must be there too, as PNG, in HDF5, or both.
+            without_json: Splits whose question files are not to be looked at.
 
         Raises:
             DatasetError: a file is missing or cannot be read at all. All else is a violation in the report.
@@ -118,6 +126,7 @@ class LeakCheck:
             raise DatasetError(f"{self._layout.vocab}: {error}") from error
         absent = AbsentCheck(self._layout, hop, self._vocab, self._words, self._vocabulary)
         check = _Check(self._layout, hop, self._vocab, reader, absent, self.pools, may_imply=self.may_imply)
+        check.without_json = without_json
         return check.run(splits, pictures=pictures)
 
 
@@ -136,6 +145,7 @@ class _Check:
         may_imply: bool,
     ) -> None:
         self.may_imply = may_imply
+        self.without_json: Collection[str] = ()
         self.layout = layout
         self.absent = absent
         self.hop = hop
@@ -207,7 +217,7 @@ class _Check:
 
     def _check_split(self, name: str, arrays: SplitArrays, used: Rows) -> SplitCounts:
         path = self.layout.questions_json(self.hop.name, name)
-        has_json = path.exists()
+        has_json = path.exists() and name not in self.without_json
         file = self.layout.relative(path if has_json else self.layout.questions_h5(self.hop.name, name))
         pool = self.pools[arrays.pool]
         n_mentioning = n_implying = 0
