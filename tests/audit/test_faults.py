@@ -414,6 +414,14 @@ def no_template_in_json(data: Spoilt) -> None:
     data.questions("train", lambda rows: rows[5].pop("template_index"))
 
 
+def other_prefixes_in_json(data: Spoilt) -> None:
+    path = data.path("hops/rubber_cylinder/train_questions.json")
+    text = path.read_text()
+    assert text.startswith('{"info": {"')
+    path.write_text(text.replace('{"info": {', '{"info": {"prefixes": [100], ', 1))
+    data.sign()
+
+
 def other_relation_needed(data: Spoilt) -> None:
     """In HDF5 alone, and such as a program of two relations may have."""
 
@@ -479,6 +487,7 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (no_template_in_json, "HDF5 and JSON", "hops/rubber_cylinder/train_questions.json"),
     (in_json("relation_needed", [True]), "HDF5 and JSON", TRAIN),
     (other_relation_needed, "HDF5 and JSON", TRAIN),
+    (other_prefixes_in_json, "HDF5 and JSON", "hops/rubber_cylinder/train_questions.json"),
 ]
 
 

@@ -1,7 +1,7 @@
 """Question files in JSON in, rows whose keys beside the question itself are not as they must be out.
 
 The check for leaks holds question, program, answer, picture and family against HDF5. Left are the split and
-the row's number, the family's template, and which relations are needed.
+the row's number, the family's template, which relations are needed, and the names of smaller sets.
 """
 
 import json
@@ -10,6 +10,8 @@ from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Tally
@@ -52,6 +54,7 @@ class _Rows:
         self._written = cache(self._as_written)
 
     def check(self, arrays: SplitArrays) -> None:
+        self._check_prefixes(np.asarray(arrays.attributes.get("prefixes", [])).tolist())
         # Only rows with other bytes than are written here are parsed: there may be 20 million.
         wanted = zip(count(), self._wanted(arrays), read_question_rows(self._path), strict=False)
         for k, (family, needed), (line, row) in wanted:
@@ -60,6 +63,18 @@ class _Rows:
                     self._compare(k, needed, json.loads(row))
                 except ValueError as error:
                     raise DatasetError(f"{self._path}:{line}: broken JSON ({error})") from error
+
+    def _check_prefixes(self, wanted: Sequence[int]) -> None:
+        """The file's `info` names the same smaller train sets as the arrays do."""
+        with self._path.open("rb") as file:
+            head = file.readline().rstrip()
+        if head.endswith(b"["):  # a row a line follows, as this package writes them
+            try:
+                there = json.loads(head + b"]}").get("info", {}).get("prefixes", [])
+            except ValueError as error:
+                raise DatasetError(f"{self._path}:1: broken JSON ({error})") from error
+            if there != wanted:
+                self._tally.fault(self._file, None, f"info.prefixes is not {wanted}, as HDF5 has it", there)
 
     def _wanted(self, arrays: SplitArrays) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Family and `relation_needed` of each row in HDF5."""
