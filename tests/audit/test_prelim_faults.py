@@ -151,12 +151,21 @@ def lost_question(data: Spoilt) -> None:
 
 
 FAULTS: dict[str, tuple[Plant, set[str]]] = {
-    "object moved": (in_scene("counting_color", 3, moved), {"preliminary sets", "minimal answers"}),
-    "object moved in a set": (moved_in_a_whole_set, {"preliminary sets"}),
+    "object moved": (
+        in_scene("counting_color", 3, moved),
+        {"preliminary sets", "minimal answers", "visible objects"},
+    ),
+    "object moved in a set": (moved_in_a_whole_set, {"preliminary sets", "visible objects"}),
     "another attribute changed": (in_scene("counting_color", 3, other_material), {"preliminary sets"}),
     "distractor changed": (in_scene("counting_color", 2, other_distractor), {"preliminary sets"}),
-    "camera moved": (in_scene("counting_color", 2, other_camera), {"preliminary sets"}),
-    "camera moved in a group": (in_scene("minimal_color", 0, other_camera), {"preliminary sets"}),
+    "camera moved": (
+        in_scene("counting_color", 2, other_camera),
+        {"preliminary sets", "relationships", "visible objects"},
+    ),
+    "camera moved in a group": (
+        in_scene("minimal_color", 0, other_camera),
+        {"preliminary sets", "relationships", "visible objects"},
+    ),
     "material in a group": (in_scene("minimal_color", 0, other_material), {"preliminary sets"}),
     "one more": (
         in_scene("counting_color", 2, one_more),

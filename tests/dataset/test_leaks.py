@@ -575,7 +575,7 @@ def test_without_a_pair_all_else_is_checked(tmp_path: Path) -> None:
             r"0000\.json:1:\d+: no scene file of CLEVR's kind",
         ),
         ("scenes/train/0000.json", '{"scenes": [', r"0000\.json:1:\d+: broken JSON"),
-        ("hops/rubber_cylinder/train.h5", "none", "no question file"),
+        ("hops/rubber_cylinder/train.h5", "none", "no whole question file"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(name: str, content: str, message: str, tmp_path: Path) -> None:

@@ -94,7 +94,8 @@ class SplitArrays:
             if RELATIONS in self._file:
                 self._wide[RELATIONS] = self._file[RELATIONS]
         except OSError as error:
-            raise DatasetError(f"{path}: cannot be read ({hdf5_words(error)}); {remedy}") from error
+            what = f"no whole question file of a dataset ({hdf5_words(error)})"
+            raise DatasetError(f"{path}: {what}; {remedy}") from error
         n_rows = {name: len(each) for name, each in (*self.columns.items(), *self._wide.items())}
         for name, n in n_rows.items():
             if n != n_rows["questions"]:

@@ -83,7 +83,7 @@ mod tests {
 
     /// A cube with a sphere at its left, at whose left there is nothing.
     fn needed(program: &[&str]) -> Option<Vec<bool>> {
-        let vocab = Vocabulary::from_properties(PROPERTIES, "p.json", 10).unwrap();
+        let vocab = Vocabulary::from_properties_json(PROPERTIES, "p.json", 10).unwrap();
         let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
         let reader =
             ProgramReader::new(&vocab, &names(&FUNCTIONS), &names(&["no", "yes", "0", "1", "2"]), &[]).unwrap();
