@@ -99,25 +99,37 @@ impl Light {
         }
     }
 
-    /// Light that reaches a place where nothing stands in the way, from two places on the light for an area.
-    ///
-    /// The two lie on a diagonal, at the places of Gauss's rule.
+    /// Light that reaches a place where nothing stands in the way (irradiance).
     #[inline]
     pub fn irradiance(&self, point: V3, normal: V3) -> V3 {
+        self.color() * normal.dot(self.flux(point)).max(0.0)
+    }
+
+    /// Radiance of each of its places.
+    #[inline(always)]
+    pub fn color(&self) -> V3 {
         match *self {
-            Self::Area { center, half_u, half_v, ahead, area, radiance } => {
+            Self::Area { radiance, .. } | Self::Sun { radiance, .. } => radiance,
+        }
+    }
+
+    /// The vector whose product with a surface's normal gives the irradiance, in units of the radiance, where
+    /// nothing stands in the way and all of the light is above the surface.
+    ///
+    /// For an area from two places on it: those of Gauss's rule, on a diagonal.
+    #[inline]
+    pub fn flux(&self, point: V3) -> V3 {
+        match *self {
+            Self::Area { center, half_u, half_v, ahead, area, .. } => {
                 let diagonal = (half_u + half_v) * 0.577_350_26;
                 let part = |place: V3| {
                     let offset = place - point;
                     let distance2 = offset.dot(offset);
-                    let cosines = normal.dot(offset).max(0.0) * (-ahead.dot(offset)).max(0.0);
-                    cosines / (distance2 * distance2)
+                    offset * ((-ahead.dot(offset)).max(0.0) / (distance2 * distance2))
                 };
-                radiance * (0.5 * area * (part(center - diagonal) + part(center + diagonal)))
+                (part(center - diagonal) + part(center + diagonal)) * (0.5 * area)
             }
-            Self::Sun { toward, radius, radiance, .. } => {
-                radiance * (PI * radius * radius * normal.dot(toward).max(0.0))
-            }
+            Self::Sun { toward, radius, .. } => toward * (PI * radius * radius),
         }
     }
 

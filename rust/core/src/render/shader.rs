@@ -89,6 +89,15 @@ impl Shader {
         }
     }
 
+    /// Whether it mirrors: some lobe is a metal's.
+    pub fn is_metal(&self) -> bool {
+        match self {
+            Self::Mix { first, second, .. } => first.is_metal() || second.is_metal(),
+            Self::Glossy { distribution, .. } => matches!(distribution, Microfacets::Ggx),
+            _ => false,
+        }
+    }
+
     fn weighted(&self, surface: &Surface, cos_v: f32, weight: f32, lobes: &mut Lobes) {
         let mut add = |color: &Color, kind| {
             let color = match color {

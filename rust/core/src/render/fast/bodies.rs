@@ -1,7 +1,7 @@
 //! Rays in, the bodies that they meet out: bounding spheres of all bodies at once, then shapes one by one.
 
 use crate::render::stage::{Body, Stage};
-use crate::render::vector::V3;
+use crate::render::vector::{Ray, V3};
 
 const LANES: usize = 8;
 
@@ -97,6 +97,22 @@ impl<'a> Bodies<'a> {
             bits |= u64::from(met) << (chunk * LANES);
         }
         bits
+    }
+
+    /// As `nearest`, of these bodies alone.
+    #[inline(always)]
+    pub fn nearest_of(&self, mut bits: u64, ray: Ray, distance: f32) -> Option<(f32, usize)> {
+        let mut best = (distance, NOBODY);
+        while bits != 0 {
+            let number = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            if let Some(t) = self.list[number].hit(ray.origin, ray.direction)
+                && t < best.0
+            {
+                best = (t, number);
+            }
+        }
+        (best.1 != NOBODY).then_some(best)
     }
 
     /// As `blocked`, by these bodies alone.

@@ -3,39 +3,57 @@
 //! `far` is the empty ground, `near` a map of the ground around the bodies; `shade` follows rays
 //! that leave bodies, `picture` shoots those of the camera.
 
+mod average;
 pub mod bodies;
 pub mod far;
+pub mod ground;
 pub mod near;
 pub mod numbers;
 pub mod picture;
+pub mod pixel;
 pub mod shade;
+mod view;
 
 use super::stage::Stage;
 use bodies::Bodies;
 use far::Patches;
+use ground::GroundEffort;
 use near::{Near, NearEffort};
-use picture::PixelEffort;
+use picture::PictureEffort;
+use pixel::PixelEffort;
 use shade::Room;
 
 /// How much is spent on a picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub near: NearEffort,
-    pub pixels: PixelEffort,
+    pub picture: PictureEffort,
 }
 
 impl Effort {
     pub const DRAFT: Self = Self {
         near: NearEffort { side: 96, rays: 16, shadow_rays: 2 },
-        pixels: PixelEffort { samples: 2, shadow_rays: [2, 4], window: 3 },
+        picture: PictureEffort {
+            ground: GroundEffort { corner_rays: 16, shadow_rays: [2, 4], difference: 0.1 },
+            pixels: PixelEffort { outline: 2, metal: 2, matte: 1 },
+            window: 3,
+        },
     };
     pub const STANDARD: Self = Self {
         near: NearEffort { side: 128, rays: 32, shadow_rays: 4 },
-        pixels: PixelEffort { samples: 4, shadow_rays: [4, 16], window: 3 },
+        picture: PictureEffort {
+            ground: GroundEffort { corner_rays: 16, shadow_rays: [4, 16], difference: 0.05 },
+            pixels: PixelEffort { outline: 4, metal: 4, matte: 2 },
+            window: 3,
+        },
     };
     pub const HIGH: Self = Self {
         near: NearEffort { side: 192, rays: 64, shadow_rays: 8 },
-        pixels: PixelEffort { samples: 32, shadow_rays: [8, 64], window: 2 },
+        picture: PictureEffort {
+            ground: GroundEffort { corner_rays: 64, shadow_rays: [8, 64], difference: 0.02 },
+            pixels: PixelEffort { outline: 16, metal: 16, matte: 8 },
+            window: 2,
+        },
     };
 
     /// By name: draft, standard or high.
@@ -60,5 +78,5 @@ pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
         blur_glossy: stage.blur_glossy,
     };
     room.near = Near::new(&room, effort.near);
-    picture::picture(&room, &stage.camera, effort.pixels)
+    picture::picture(&room, &stage.camera, effort.picture)
 }

@@ -7,7 +7,6 @@ use super::numbers::Numbers;
 use crate::render::light::{Light, power};
 use crate::render::material::{Lobes, widened};
 use crate::render::sheet::Sheet;
-use crate::render::stage::MOST_LIGHTS;
 use crate::render::vector::{Ray, V3, v3};
 use std::f32::consts::FRAC_1_PI;
 
@@ -59,55 +58,39 @@ impl Room<'_> {
     /// Starts with `few` shadow rays to each light that a body may hide, and goes on to `most` where they disagree.
     #[inline]
     pub fn ground_direct(&self, point: V3, normal: V3, numbers: &Numbers, few: u32, most: u32) -> V3 {
-        self.ground_direct_of(&[u64::MAX; MOST_LIGHTS], point, normal, numbers, few, most)
-    }
-
-    /// Bodies that may stand between each light and the ground within `reach` of a point.
-    #[inline]
-    pub fn suspects(&self, point: V3, reach: f32) -> [u64; MOST_LIGHTS] {
-        let mut suspects = [0; MOST_LIGHTS];
-        for (light, bits) in self.lights.iter().zip(&mut suspects) {
-            let (toward, distance, spread) = light.middle(point);
-            *bits = self.bodies.in_shaft(point, toward, distance, spread, reach);
-        }
-        suspects
-    }
-
-    /// As `ground_direct`, when only these bodies may stand in the way.
-    #[inline]
-    pub fn ground_direct_of(
-        &self,
-        suspects: &[u64; MOST_LIGHTS],
-        point: V3,
-        normal: V3,
-        numbers: &Numbers,
-        few: u32,
-        most: u32,
-    ) -> V3 {
-        let mut sum = V3::ZERO;
         let origin = point + normal * OFFSET;
+        let mut sum = V3::ZERO;
         for (number, light) in self.lights.iter().enumerate() {
             let full = light.irradiance(point, normal);
-            let mut suspects = suspects[number];
-            if suspects != 0 {
-                let (toward, distance, spread) = light.middle(point);
-                suspects &= self.bodies.in_shaft(origin, toward, distance, spread, 0.0);
-            }
-            if suspects == 0 {
-                sum += full;
-                continue;
-            }
-            let (mut clear, mut cast) = (0, 0);
-            while cast < most && (cast < few || (clear != 0 && clear != cast)) {
-                let u = numbers.later(cast).pair(100 + number as u32);
-                if let Some(sample) = light.sample(origin, u) {
-                    clear += u32::from(!self.bodies.blocked_by(suspects, origin, sample.direction, sample.distance));
-                }
-                cast += 1;
-            }
-            sum += full * (clear as f32 / cast as f32);
+            sum += full * self.clear(number, origin, numbers, few, most);
         }
         sum
+    }
+
+    /// Light that reaches a place of the ground by way of bodies and of the rest of the ground (irradiance).
+    #[inline]
+    pub fn indirect(&self, point: V3) -> V3 {
+        self.near.indirect(point.x, point.y).unwrap_or_else(|| self.far.indirect(self.sheet.to_local(point)))
+    }
+
+    /// Which share of a light reaches a point just above the ground; rays as in `ground_direct`.
+    #[inline]
+    pub fn clear(&self, light: usize, origin: V3, numbers: &Numbers, few: u32, most: u32) -> f32 {
+        let lamp = &self.lights[light];
+        let (toward, distance, spread) = lamp.middle(origin);
+        let suspects = self.bodies.in_shaft(origin, toward, distance, spread, 0.0);
+        if suspects == 0 {
+            return 1.0;
+        }
+        let (mut clear, mut cast) = (0, 0);
+        while cast < most && (cast < few || (clear != 0 && clear != cast)) {
+            let u = numbers.later(cast).pair(100 + light as u32);
+            if let Some(sample) = lamp.sample(origin, u) {
+                clear += u32::from(!self.bodies.blocked_by(suspects, origin, sample.direction, sample.distance));
+            }
+            cast += 1;
+        }
+        clear as f32 / cast as f32
     }
 
     /// Light along a ray that left a body, and how far away it comes from.

@@ -1,0 +1,216 @@
+//! Pixels that show nothing but ground in, their light out.
+//!
+//! Light on the ground changes slowly, but for its shadows' edges and its foldings. It is found
+//! at every fourth pixel and blended between; only where a light is hidden from some of the four
+//! corners about a pixel and not from others, shadow rays leave the pixel itself.
+
+use super::bodies::NOBODY;
+use super::numbers::Numbers;
+use super::shade::{OFFSET, Room};
+use super::view::View;
+use crate::render::stage::MOST_LIGHTS;
+use crate::render::vector::V3;
+use rayon::prelude::*;
+use std::f32::consts::FRAC_1_PI;
+
+/// Pixels from one corner to the next; a tile has a whole number of such steps.
+pub const STEP: usize = 4;
+
+/// How much is spent on the ground.
+#[derive(Clone, Copy, Debug)]
+pub struct GroundEffort {
+    /// Shadow rays of a corner to a light that a body may hide; a power of two.
+    pub corner_rays: u32,
+    /// Shadow rays of a pixel to a light: to begin with, and where they disagree.
+    pub shadow_rays: [u32; 2],
+    /// How far corners may differ in what they see of a light, as a share of all light that could be there, for
+    /// the pixels between them to be blended.
+    pub difference: f32,
+}
+
+/// Ground at a corner.
+#[derive(Clone, Copy)]
+struct Corner {
+    /// Ground shows here, not a body.
+    usable: bool,
+    local_x: f32,
+    normal: V3,
+    /// Of each light: the direction that light flows from, as long as the light is strong.
+    flux: [V3; MOST_LIGHTS],
+    /// Which share of each light is seen.
+    clear: [f32; MOST_LIGHTS],
+    indirect: V3,
+    /// All of it, thrown back.
+    radiance: V3,
+}
+
+/// The ground, as far as it has been found.
+pub struct Ground<'a> {
+    view: &'a View<'a>,
+    effort: GroundEffort,
+    corners: Vec<Corner>,
+    across: usize,
+}
+
+/// What a cell of `STEP` x `STEP` pixels shows.
+pub struct Cell<'g> {
+    ground: &'g Ground<'g>,
+    corners: [&'g Corner; 4],
+    first: [usize; 2],
+    /// Bits of the lights that need shadow rays.
+    unsure: u32,
+    kind: Kind,
+}
+
+enum Kind {
+    /// Nothing but a blend of the corners' radiance.
+    Even,
+    /// As that, with a fold: by corner, light's flow along x, y and z, one colour in each vector.
+    Folded([[V3; 3]; 4]),
+    /// Pixel by pixel.
+    Uneven,
+}
+
+impl<'a> Ground<'a> {
+    pub fn new(view: &'a View<'a>, effort: GroundEffort) -> Self {
+        let across = view.width.div_ceil(STEP) + 1;
+        let down = view.height.div_ceil(STEP) + 1;
+        let corners = (0..across * down)
+            .into_par_iter()
+            .with_min_len(2 * across)
+            .map(|i| corner(view, effort, i % across * STEP, i / across * STEP))
+            .collect();
+        Self { view, effort, corners, across }
+    }
+
+    /// The cell that holds a pixel.
+    pub fn cell(&self, column: usize, row: usize) -> Cell<'_> {
+        let (x, y) = (column / STEP, row / STEP);
+        let at = |x: usize, y: usize| &self.corners[y * self.across + x];
+        let corners = [at(x, y), at(x + 1, y), at(x, y + 1), at(x + 1, y + 1)];
+        let mut cell = Cell { ground: self, corners, first: [x * STEP, y * STEP], unsure: 0, kind: Kind::Even };
+        if !corners.iter().all(|corner| corner.usable) {
+            cell.unsure = u32::MAX;
+            cell.kind = Kind::Uneven;
+            return cell;
+        }
+        let room = self.view.room;
+        let strength = |light: usize| {
+            let flux = corners[0].flux[light];
+            room.lights[light].color().mean() * corners[0].normal.dot(flux)
+        };
+        let total: f32 = (0..room.lights.len()).map(strength).sum();
+        for light in 0..room.lights.len() {
+            let seen = corners.map(|corner| corner.clear[light]);
+            let differ = seen.iter().fold(0.0, |a: f32, &b| a.max(b)) - seen.iter().fold(1.0, |a: f32, &b| a.min(b));
+            if differ * strength(light) > self.effort.difference * total {
+                cell.unsure |= 1 << light;
+            }
+        }
+        if cell.unsure != 0 {
+            cell.kind = Kind::Uneven;
+        } else if !corners.iter().all(|corner| corner.normal == corners[0].normal) {
+            cell.kind = Kind::Folded(corners.map(|corner| flow(room, corner)));
+        }
+        cell
+    }
+}
+
+impl Cell<'_> {
+    /// Radiance of a pixel of the cell.
+    #[inline(always)]
+    pub fn radiance(&self, column: usize, row: usize) -> V3 {
+        let u = (column - self.first[0]) as f32 * (1.0 / STEP as f32);
+        let v = (row - self.first[1]) as f32 * (1.0 / STEP as f32);
+        let weights = [(1.0 - u) * (1.0 - v), u * (1.0 - v), (1.0 - u) * v, u * v];
+        match &self.kind {
+            Kind::Even => blend(weights, self.corners.map(|corner| corner.radiance)),
+            Kind::Folded(flows) => {
+                let sheet = self.ground.view.room.sheet;
+                let x: f32 = (0..4).map(|i| weights[i] * self.corners[i].local_x).sum();
+                let normal = sheet.at(x).1;
+                let along = |axis: usize| blend(weights, std::array::from_fn(|i| flows[i][axis]));
+                let light = along(0) * normal.x + along(1) * normal.y + along(2) * normal.z;
+                let indirect = blend(weights, self.corners.map(|corner| corner.indirect));
+                (light + indirect).times(sheet.color) * FRAC_1_PI
+            }
+            Kind::Uneven => self.by_itself(column, row, weights),
+        }
+    }
+
+    /// With rays of the pixel's own.
+    fn by_itself(&self, column: usize, row: usize, weights: [f32; 4]) -> V3 {
+        let view = self.ground.view;
+        let room = view.room;
+        let ray = view.ray(column as f32 + 0.5, row as f32 + 0.5);
+        let Some((t, normal)) = room.sheet.hit(ray.origin, ray.direction) else { return V3::ZERO };
+        let point = ray.at(t);
+        let numbers = Numbers::new(column as u32, row as u32, 0, 1);
+        let [few, most] = self.ground.effort.shadow_rays;
+        let mut light = room.indirect(point);
+        for (number, lamp) in room.lights.iter().enumerate() {
+            let clear = if self.unsure >> number & 1 == 1 {
+                room.clear(number, point + normal * OFFSET, &numbers, few, most)
+            } else {
+                (0..4).map(|i| weights[i] * self.corners[i].clear[number]).sum()
+            };
+            if clear > 0.0 {
+                light += lamp.irradiance(point, normal) * clear;
+            }
+        }
+        light.times(room.sheet.color) * FRAC_1_PI
+    }
+}
+
+fn corner(view: &View<'_>, effort: GroundEffort, column: usize, row: usize) -> Corner {
+    let room = view.room;
+    let mut corner = Corner {
+        usable: false,
+        local_x: 0.0,
+        normal: V3::ZERO,
+        flux: [V3::ZERO; MOST_LIGHTS],
+        clear: [0.0; MOST_LIGHTS],
+        indirect: V3::ZERO,
+        radiance: V3::ZERO,
+    };
+    if view.shown(column, row) != NOBODY {
+        return corner;
+    }
+    let ray = view.ray(column as f32 + 0.5, row as f32 + 0.5);
+    let Some((t, normal)) = room.sheet.hit(ray.origin, ray.direction) else { return corner };
+    let point = ray.at(t);
+    corner.usable = true;
+    corner.local_x = room.sheet.to_local(point).x;
+    corner.normal = normal;
+    corner.indirect = room.indirect(point);
+    let numbers = Numbers::new((column / STEP) as u32, (row / STEP) as u32, 0, effort.corner_rays);
+    let rays = effort.corner_rays;
+    for (number, lamp) in room.lights.iter().enumerate() {
+        let flux = lamp.flux(point);
+        if normal.dot(flux) > 0.0 {
+            corner.flux[number] = flux;
+            corner.clear[number] = room.clear(number, point + normal * OFFSET, &numbers, rays.min(4), rays);
+        }
+    }
+    let [x, y, z] = flow(room, &corner);
+    let light = x * normal.x + y * normal.y + z * normal.z;
+    corner.radiance = (light + corner.indirect).times(room.sheet.color) * FRAC_1_PI;
+    corner
+}
+
+/// Light that is seen, as it flows along x, y and z.
+fn flow(room: &Room<'_>, corner: &Corner) -> [V3; 3] {
+    let mut flow = [V3::ZERO; 3];
+    for (number, lamp) in room.lights.iter().enumerate() {
+        let color = lamp.color() * corner.clear[number];
+        for (axis, sum) in flow.iter_mut().enumerate() {
+            *sum += color * corner.flux[number][axis];
+        }
+    }
+    flow
+}
+
+#[inline(always)]
+fn blend(weights: [f32; 4], values: [V3; 4]) -> V3 {
+    values[0] * weights[0] + values[1] * weights[1] + values[2] * weights[2] + values[3] * weights[3]
+}

@@ -1,0 +1,148 @@
+//! A pixel that shows a body in, samples of its light out.
+//!
+//! A pixel that a body fills gets rays by its material, one across an outline gets more. What
+//! broad lobes see of the room is noisy, and kept apart from the rest to be averaged later.
+
+use super::bodies::NOBODY;
+use super::numbers::Numbers;
+use super::shade::{OFFSET, Room, SHARP_ALPHA, Trail, facing};
+use super::view::View;
+use crate::render::film::FilterWeights;
+use crate::render::light::power;
+use crate::render::material::{Kind, Lobes};
+use crate::render::vector::{Ray, V3};
+use std::f32::consts::FRAC_1_PI;
+
+/// How much is spent on pixels that show bodies. Numbers of rays are powers of two.
+#[derive(Clone, Copy, Debug)]
+pub struct PixelEffort {
+    /// Rays of a pixel that an outline crosses.
+    pub outline: u32,
+    /// Rays of a pixel of a metal, which mirrors edges, and of another material.
+    pub metal: u32,
+    pub matte: u32,
+}
+
+/// A ray through a pixel.
+#[derive(Clone, Copy)]
+pub struct Sample {
+    /// Weights of the pixel filter in the column before, its own, and the one after; rows likewise.
+    pub columns: [f32; 3],
+    pub rows: [f32; 3],
+    /// The body, or NOBODY.
+    pub body: usize,
+    pub clean: V3,
+    pub noisy: V3,
+}
+
+/// The noisy light of a pixel's foremost body.
+#[derive(Clone, Copy)]
+pub struct Mean {
+    pub body: usize,
+    pub normal: V3,
+    pub sum: V3,
+    pub count: f32,
+}
+
+/// A pixel's place, which of the samples are its own, and their mean.
+pub struct Pixel {
+    pub column: usize,
+    pub row: usize,
+    pub samples: std::ops::Range<usize>,
+    pub mean: Mean,
+}
+
+/// Shoots a pixel's `count` rays.
+pub fn sample(
+    view: &View<'_>,
+    filter: &FilterWeights,
+    [column, row]: [usize; 2],
+    count: u32,
+    samples: &mut Vec<Sample>,
+) -> Pixel {
+    let room = view.room;
+    let first = samples.len();
+    let bodies = view.bodies(column, row);
+    let mut mean = Mean { body: NOBODY, normal: V3::ZERO, sum: V3::ZERO, count: 0.0 };
+    for number in 0..count {
+        let numbers = Numbers::new(column as u32, row as u32, number, count);
+        let [u, v] = if count == 1 { [0.0; 2] } else { numbers.pair(60).map(|x| x - 0.5) };
+        let ray = view.ray(column as f32 + 0.5 + u, row as f32 + 0.5 + v);
+        let (columns, rows) = (filter.around(u), filter.around(v));
+        let mut sample = Sample { columns, rows, body: NOBODY, clean: V3::ZERO, noisy: V3::ZERO };
+        if let Some((t, body)) = room.bodies.nearest_of(bodies, ray, f32::INFINITY) {
+            sample.body = body;
+            let normal = shade(room, ray.at(t), ray.direction, body, &numbers, &mut sample);
+            if mean.body == NOBODY {
+                mean.body = body;
+            }
+            if mean.body == body {
+                mean.normal += normal;
+                mean.sum += sample.noisy;
+                mean.count += 1.0;
+            }
+        } else if let Some((t, normal)) = room.sheet.hit(ray.origin, ray.direction) {
+            let point = ray.at(t);
+            let direct = room.ground_direct(point, normal, &numbers, 1, 1);
+            sample.clean = (direct + room.indirect(point)).times(room.sheet.color) * FRAC_1_PI;
+        }
+        samples.push(sample);
+    }
+    if mean.count > 0.0 {
+        mean.normal = mean.normal.unit();
+    }
+    Pixel { column, row, samples: first..samples.len(), mean }
+}
+
+/// What the camera sees of a body; gives the normal.
+#[inline]
+fn shade(room: &Room<'_>, point: V3, direction: V3, number: usize, numbers: &Numbers, sample: &mut Sample) -> V3 {
+    let body = &room.bodies.list[number];
+    let v = -direction;
+    let normal = facing(body.normal(point), v);
+    let lobes = body.shader.lobes(&body.surface(point, normal, 0.0), normal.dot(v));
+    let start = point + normal * OFFSET;
+    let away = |direction| Ray { origin: start, direction };
+    let trail = |density| Trail { leaving: number, density, bounce: 1 };
+    let (mut sharp, mut broad) = (Lobes::default(), Lobes::default());
+    for lobe in lobes.iter() {
+        match lobe.kind {
+            Kind::Glossy { alpha_x, alpha_y, .. } if alpha_x.min(alpha_y) < SHARP_ALPHA => sharp.push(*lobe),
+            _ => broad.push(*lobe),
+        }
+    }
+    // Broad lobes: lamps by a place on each, and one ray for what else there is.
+    for (i, lamp) in room.lights.iter().enumerate() {
+        let Some(place) = lamp.sample(start, numbers.pair(i as u32)) else { continue };
+        if normal.dot(place.direction) <= 0.0 {
+            continue;
+        }
+        let mut value = broad.evaluate(normal, v, place.direction).0;
+        if !sharp.is_empty() {
+            let (narrow, own) = sharp.evaluate(normal, v, place.direction);
+            value += narrow * power(place.density, own);
+        }
+        if value.largest() > 1e-5 && !room.bodies.blocked(start, place.direction, place.distance, number) {
+            sample.clean += value.times(place.radiance) / place.density;
+        }
+    }
+    if !broad.is_empty() {
+        let [u, again] = numbers.pair(5);
+        let chosen = broad.choose(u);
+        let next = broad[chosen].sample(normal, v, [again, numbers.one(6)]);
+        let (value, own) = broad.evaluate_sampled(normal, v, next);
+        if own > 0.0 {
+            let (seen, _) = room.radiance(away(next), trail(own), false, numbers);
+            sample.noisy = value.times(seen) / own;
+        }
+    }
+    if !sharp.is_empty() {
+        let next = sharp[0].sample(normal, v, numbers.pair(7));
+        let (value, own) = sharp.evaluate(normal, v, next);
+        if own > 0.0 {
+            let (seen, distance) = room.radiance(away(next), trail(own), true, numbers);
+            sample.clean += value.times(seen + room.lamps_met(start, next, distance, own)) / own;
+        }
+    }
+    normal
+}
