@@ -42,15 +42,26 @@ impl Lobes {
 }
 
 impl Lobes {
-    /// All lobes together: what they throw back, cosine included, and how densely `choose` and then
-    /// `Lobe::sample` give the direction.
+    /// All lobes together: what they throw back, cosine included.
+    #[inline]
+    pub fn value(&self, n: V3, v: V3, l: V3) -> V3 {
+        let Some(pass) = Pass::new(n, v, l) else { return V3::ZERO };
+        let mut value = V3::ZERO;
+        for lobe in self.iter() {
+            value += lobe.weight * lobe.evaluate(&pass).0;
+        }
+        value
+    }
+
+    /// As `value`, and how densely `choose` and then `Lobe::sample` give the direction.
     #[inline]
     pub fn evaluate(&self, n: V3, v: V3, l: V3) -> (V3, f32) {
+        let Some(pass) = Pass::new(n, v, l) else { return (V3::ZERO, 0.0) };
         let mut value = V3::ZERO;
         let (mut density, mut total) = (0.0, 0.0);
         for lobe in self.iter() {
             let share = lobe.weight.mean();
-            let (part, dense) = lobe.evaluate(n, v, l);
+            let (part, dense) = lobe.evaluate(&pass);
             value += lobe.weight * part;
             density += share * dense;
             total += share;
@@ -61,12 +72,14 @@ impl Lobes {
     /// As `evaluate`, with the density of `Lobe::sample` where that differs from Cycles'.
     #[inline]
     pub fn evaluate_sampled(&self, n: V3, v: V3, l: V3) -> (V3, f32) {
+        let Some(pass) = Pass::new(n, v, l) else { return (V3::ZERO, 0.0) };
         let mut value = V3::ZERO;
         let (mut density, mut total) = (0.0, 0.0);
         for lobe in self.iter() {
             let share = lobe.weight.mean();
-            value += lobe.weight * lobe.evaluate(n, v, l).0;
-            density += share * lobe.sampling_density(n, v, l);
+            let (part, dense) = lobe.evaluate(&pass);
+            value += lobe.weight * part;
+            density += share * lobe.sampling_density(&pass, dense);
             total += share;
         }
         (value, density / total)
@@ -144,22 +157,18 @@ impl Lobe {
         matches!(self.kind, Kind::Glossy { distribution: Distribution::Ggx, .. })
     }
 
-    /// What comes back towards `v` of light from `l`, cosine included, and how densely `l` is sampled.
-    pub fn evaluate(&self, n: V3, v: V3, l: V3) -> (f32, f32) {
-        let (cos_v, cos_l) = (n.dot(v), n.dot(l));
-        if cos_l <= 0.0 || cos_v <= 0.0 {
-            return (0.0, 0.0);
-        }
+    /// What comes back of light, cosine included, and how densely its direction is sampled.
+    #[inline(always)]
+    fn evaluate(&self, pass: &Pass) -> (f32, f32) {
         match self.kind {
-            Kind::Diffuse => (cos_l * FRAC_1_PI, cos_l * FRAC_1_PI),
-            Kind::Sheen { sigma } => (sheen(sigma, n, v, l, cos_v, cos_l), 0.5 * FRAC_1_PI),
+            Kind::Diffuse => (pass.cos_l * FRAC_1_PI, pass.cos_l * FRAC_1_PI),
+            Kind::Sheen { sigma } => (sheen(sigma, pass), 0.5 * FRAC_1_PI),
             Kind::Glossy { distribution, alpha_x, alpha_y, x, y } => {
-                let h = (v + l).unit();
-                let local = |d: V3| v3(x.dot(d), y.dot(d), n.dot(d));
-                let density = distribution.density(local(h), alpha_x, alpha_y);
-                let (shadow_v, shadow_l) =
-                    (distribution.lambda(local(v), alpha_x, alpha_y), distribution.lambda(local(l), alpha_x, alpha_y));
-                let common = density / (4.0 * cos_v);
+                let local = |d: V3, cos: f32| v3(x.dot(d), y.dot(d), cos);
+                let density = distribution.density(local(pass.h, pass.cos_h), alpha_x, alpha_y);
+                let shadow_v = distribution.lambda(local(pass.v, pass.cos_v), alpha_x, alpha_y);
+                let shadow_l = distribution.lambda(local(pass.l, pass.cos_l), alpha_x, alpha_y);
+                let common = density / (4.0 * pass.cos_v);
                 (common / (1.0 + shadow_v + shadow_l), common / (1.0 + shadow_v))
             }
         }
@@ -201,20 +210,43 @@ impl Lobe {
         }
     }
 
-    /// How densely `sample` gives `l`.
-    pub fn sampling_density(&self, n: V3, v: V3, l: V3) -> f32 {
+    /// How densely `sample` gives the direction to the light; `by_cycles` is what `evaluate` says.
+    #[inline(always)]
+    fn sampling_density(&self, pass: &Pass, by_cycles: f32) -> f32 {
         match self.kind {
             Kind::Glossy { distribution: Distribution::Beckmann, alpha_x, alpha_y, x, y } => {
-                let h = (v + l).unit();
-                let local = v3(x.dot(h), y.dot(h), n.dot(h));
-                let along = v.dot(h);
+                let local = v3(x.dot(pass.h), y.dot(pass.h), pass.cos_h);
+                let along = pass.v.dot(pass.h);
                 if along <= 0.0 || local.z <= 0.0 {
                     return 0.0;
                 }
                 Distribution::Beckmann.density(local, alpha_x, alpha_y) * local.z / (4.0 * along)
             }
-            _ => self.evaluate(n, v, l).1,
+            _ => by_cycles,
         }
+    }
+}
+
+/// Light's way over a surface: from `l` to `v`, and the direction midway between them.
+struct Pass {
+    v: V3,
+    l: V3,
+    h: V3,
+    cos_v: f32,
+    cos_l: f32,
+    cos_h: f32,
+}
+
+impl Pass {
+    /// None from or to behind the surface.
+    #[inline(always)]
+    fn new(n: V3, v: V3, l: V3) -> Option<Self> {
+        let (cos_v, cos_l) = (n.dot(v), n.dot(l));
+        if cos_l <= 0.0 || cos_v <= 0.0 {
+            return None;
+        }
+        let h = (v + l).unit();
+        Some(Self { v, l, h, cos_v, cos_l, cos_h: n.dot(h) })
     }
 }
 
@@ -250,9 +282,9 @@ impl Distribution {
 }
 
 #[inline(always)]
-fn sheen(sigma: f32, n: V3, v: V3, l: V3, cos_v: f32, cos_l: f32) -> f32 {
-    let h = (v + l).unit();
-    let (cos_h, along) = (n.dot(h), v.dot(h).abs());
+fn sheen(sigma: f32, pass: &Pass) -> f32 {
+    let Pass { cos_v, cos_l, cos_h, .. } = *pass;
+    let along = pass.v.dot(pass.h).abs();
     if cos_v <= 1e-5 || cos_h.abs() >= 1.0 - 1e-5 || along <= 1e-5 {
         return 0.0;
     }

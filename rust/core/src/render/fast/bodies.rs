@@ -1,6 +1,7 @@
 //! Rays in, the bodies that they meet out: bounding spheres of all bodies at once, then shapes one by one.
 
-use crate::render::stage::{Body, Stage};
+use crate::render::light::Light;
+use crate::render::stage::{Body, MOST_LIGHTS, Stage};
 use crate::render::vector::{Ray, V3};
 
 const LANES: usize = 8;
@@ -60,22 +61,6 @@ impl<'a> Bodies<'a> {
         (best.1 != NOBODY).then_some(best)
     }
 
-    /// Whether a body stands between a point and what is `distance` away.
-    #[inline(always)]
-    pub fn blocked(&self, origin: V3, direction: V3, distance: f32, leaving: usize) -> bool {
-        for (chunk, spheres) in self.spheres.iter().enumerate() {
-            let mut met = spheres.met(origin, direction, distance);
-            while met != 0 {
-                let number = chunk * LANES + met.trailing_zeros() as usize;
-                met &= met - 1;
-                if number != leaving && self.list[number].hit_within(origin, direction).is_some_and(|t| t < distance) {
-                    return true;
-                }
-            }
-        }
-        false
-    }
-
     /// Bodies that may stand in a shaft to a disc from the surroundings of a point: bits by number, for up to 64.
     #[inline(always)]
     pub fn in_shaft(&self, origin: V3, toward: V3, distance: f32, spread: f32, reach: f32) -> u64 {
@@ -99,6 +84,17 @@ impl<'a> Bodies<'a> {
         bits
     }
 
+    /// Bodies that may stand between a body and each light: bits by number.
+    pub fn between(&self, number: usize, lights: &[Light]) -> [u64; MOST_LIGHTS] {
+        let body = &self.list[number];
+        let mut between = [0; MOST_LIGHTS];
+        for (light, bits) in lights.iter().zip(&mut between) {
+            let (toward, distance, spread) = light.middle(body.location);
+            *bits = self.in_shaft(body.location, toward, distance, spread, body.bound) & !(1 << number);
+        }
+        between
+    }
+
     /// As `nearest`, of these bodies alone.
     #[inline(always)]
     pub fn nearest_of(&self, mut bits: u64, ray: Ray, distance: f32) -> Option<(f32, usize)> {
@@ -115,7 +111,7 @@ impl<'a> Bodies<'a> {
         (best.1 != NOBODY).then_some(best)
     }
 
-    /// As `blocked`, by these bodies alone.
+    /// Whether one of these bodies stands between a point and what is `distance` away.
     #[inline(always)]
     pub fn blocked_by(&self, mut bits: u64, origin: V3, direction: V3, distance: f32) -> bool {
         while bits != 0 {

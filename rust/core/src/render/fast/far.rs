@@ -10,11 +10,11 @@ use crate::render::vector::V3;
 use std::f32::consts::{FRAC_1_PI, PI};
 
 /// Longest side of a patch along the profile, and strips along y.
-const PATCH_LENGTH: f32 = 1.5;
-const STRIPS: usize = 20;
+const PATCH_LENGTH: f32 = 2.0;
+const STRIPS: usize = 16;
 const BOUNCES: usize = 3;
 /// Points of the table in one unit of length.
-const PER_UNIT: f32 = 4.0;
+const PER_UNIT: f32 = 2.0;
 
 /// Patches of the sheet and what passes between them.
 #[derive(Clone, Debug)]

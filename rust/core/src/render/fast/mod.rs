@@ -32,26 +32,26 @@ pub struct Effort {
 
 impl Effort {
     pub const DRAFT: Self = Self {
-        near: NearEffort { side: 96, rays: 16, shadow_rays: 2 },
+        near: NearEffort { side: 64, rays: 8, shadow_rays: 2 },
         picture: PictureEffort {
-            ground: GroundEffort { corner_rays: 16, shadow_rays: [2, 4], difference: 0.1 },
-            pixels: PixelEffort { outline: 2, metal: 2, matte: 1 },
-            window: 3,
+            ground: GroundEffort { corner_rays: 8, shadow_rays: [2, 4], difference: 0.1 },
+            pixels: PixelEffort { outline: [2, 2], metal: [1, 2], matte: [1, 1], difference: 0.2 },
+            window: 2,
         },
     };
     pub const STANDARD: Self = Self {
-        near: NearEffort { side: 128, rays: 32, shadow_rays: 4 },
+        near: NearEffort { side: 96, rays: 16, shadow_rays: 4 },
         picture: PictureEffort {
-            ground: GroundEffort { corner_rays: 16, shadow_rays: [4, 16], difference: 0.05 },
-            pixels: PixelEffort { outline: 4, metal: 4, matte: 2 },
+            ground: GroundEffort { corner_rays: 16, shadow_rays: [4, 8], difference: 0.1 },
+            pixels: PixelEffort { outline: [2, 4], metal: [2, 4], matte: [2, 2], difference: 0.15 },
             window: 3,
         },
     };
     pub const HIGH: Self = Self {
-        near: NearEffort { side: 192, rays: 64, shadow_rays: 8 },
+        near: NearEffort { side: 128, rays: 32, shadow_rays: 8 },
         picture: PictureEffort {
             ground: GroundEffort { corner_rays: 64, shadow_rays: [8, 64], difference: 0.02 },
-            pixels: PixelEffort { outline: 16, metal: 16, matte: 8 },
+            pixels: PixelEffort { outline: [4, 16], metal: [4, 16], matte: [4, 4], difference: 0.1 },
             window: 2,
         },
     };
@@ -69,8 +69,11 @@ impl Effort {
 
 /// A picture as bytes, rows from the top, RGB.
 pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
+    let bodies = Bodies::new(stage);
+    let between = (0..bodies.list.len()).map(|number| bodies.between(number, &stage.lights)).collect();
     let mut room = Room {
-        bodies: Bodies::new(stage),
+        bodies,
+        between,
         sheet: stage.ground,
         lights: &stage.lights,
         far: patches.lit(stage.ground, &stage.lights),

@@ -6,17 +6,19 @@ use super::shade::{Room, Trail};
 use crate::render::material::frame;
 use crate::render::vector::{Ray, V3, v3};
 use rayon::prelude::*;
-use std::f32::consts::PI;
+use std::f32::consts::{PI, TAU};
 
 /// How far the map reaches beyond the bodies' bounding spheres.
 const MARGIN: f32 = 2.2;
+/// Bodies that could throw no more than this share of all light on a place are passed over there.
+const LEAST_SHARE: f32 = 0.002;
 
 /// How finely the map is made.
 #[derive(Clone, Copy, Debug)]
 pub struct NearEffort {
     /// Points along each side; the indirect light has half as many.
     pub side: usize,
-    /// Rays of a point for light by way of bodies; a power of two.
+    /// Rays of a point to a body that fills its sky; a power of two.
     pub rays: u32,
     /// Shadow rays of a point to each light; a power of two.
     pub shadow_rays: u32,
@@ -138,28 +140,52 @@ impl Near {
 }
 
 /// Light at a place of the ground by way of bodies, and of the sheet where no body hides it.
+///
+/// Rays go to the bodies alone, more to those that fill more of the sky.
 fn gather(room: &Room<'_>, point: V3, normal: V3, column: usize, row: usize, rays: u32) -> V3 {
-    let own = room.far.indirect(room.sheet.to_local(point));
-    let (t, b) = frame(normal);
     let mut sum = V3::ZERO;
-    for ray in 0..rays {
-        let numbers = Numbers::new(column as u32, row as u32, ray, rays);
-        let u = numbers.pair(0);
-        let r = u[0].sqrt();
-        let (sin, cos) = (std::f32::consts::TAU * u[1]).sin_cos();
-        let up = (1.0 - u[0]).max(0.0).sqrt();
-        let direction = t * (r * cos) + b * (r * sin) + normal * up;
-        let origin = point + v3(0.0, 0.0, 1e-4);
-        if let Some((distance, number)) = room.bodies.nearest(origin, direction, f32::INFINITY, NOBODY) {
-            // What the body shows, instead of the sheet behind it.
-            let trail = Trail { leaving: NOBODY, density: up / PI, bounce: 1 };
-            let shown = room.body_radiance(Ray { origin, direction }, distance, number, trail, &numbers);
-            let hidden = room
-                .sheet
-                .hit(origin, direction)
-                .map_or(V3::ZERO, |(t, _)| room.far.radiance(room.sheet.to_local(origin + direction * t)));
-            sum += shown - hidden;
+    let origin = point + v3(0.0, 0.0, 1e-4);
+    for (number, body) in room.bodies.list.iter().enumerate() {
+        let offset = body.location - origin;
+        let distance2 = offset.dot(offset);
+        let sin2 = (body.bound * body.bound / distance2).min(1.0);
+        // The share of the light that it could throw here at most.
+        let share = sin2 * (normal.dot(offset) / distance2.sqrt() + sin2.sqrt()).clamp(0.0, 1.0);
+        if share < LEAST_SHARE {
+            continue;
+        }
+        let count = ((share * rays as f32) as u32).clamp(2, rays).next_power_of_two();
+        // Evenly over the cone that holds the body.
+        let axis = offset / distance2.sqrt();
+        let (t, b) = frame(axis);
+        let least_cos = if sin2 < 1.0 { (1.0 - sin2).sqrt() } else { 0.0 };
+        let density = 1.0 / (TAU * (1.0 - least_cos));
+        let weight = 1.0 / (PI * density * count as f32);
+        for ray in 0..count {
+            let numbers = Numbers::new(column as u32, row as u32, ray, count).deeper(number as u32 + 1);
+            let u = numbers.pair(0);
+            let cos = 1.0 - u[0] * (1.0 - least_cos);
+            let r = (1.0 - cos * cos).max(0.0).sqrt();
+            let (sin_turn, cos_turn) = (TAU * u[1]).sin_cos();
+            let direction = t * (r * cos_turn) + b * (r * sin_turn) + axis * cos;
+            let up = normal.dot(direction);
+            if up <= 0.0 {
+                continue;
+            }
+            // Each body looks at its own cone; what stands before it is the other's to count.
+            if let Some((distance, met)) = room.bodies.nearest(origin, direction, f32::INFINITY, NOBODY)
+                && met == number
+            {
+                // What the body shows, instead of the sheet behind it.
+                let trail = Trail { leaving: NOBODY, density: up / PI, bounce: 1 };
+                let shown = room.body_radiance(Ray { origin, direction }, distance, number, trail, &numbers);
+                let hidden = room
+                    .sheet
+                    .hit(origin, direction)
+                    .map_or(V3::ZERO, |(t, _)| room.far.radiance(room.sheet.to_local(origin + direction * t)));
+                sum += (shown - hidden) * (up * weight);
+            }
         }
     }
-    own + sum * (PI / rays as f32)
+    room.far.indirect(room.sheet.to_local(point)) + sum * PI
 }

@@ -91,7 +91,10 @@ pub fn picture(room: &Room<'_>, camera: &Camera, effort: PictureEffort) -> Vec<u
         .collect();
 
     let developer = Developer { srgb: SrgbTable::new(), filter: filter.around(0.0), bands: &bands, sums: &sums, width };
-    (0..height).into_par_iter().with_min_len(TILE).flat_map_iter(|row| developer.row(row, height)).collect()
+    let mut bytes = vec![0; 3 * width * height];
+    let rows = bytes.par_chunks_mut(3 * width).with_min_len(TILE).enumerate();
+    rows.for_each(|(row, bytes)| developer.row(row, height, bytes));
+    bytes
 }
 
 /// The rays of some rows.
@@ -120,12 +123,14 @@ fn band(
     for top in rows.clone().step_by(STEP) {
         for left in (0..width).step_by(STEP) {
             let cell = ground.cell(left, top);
+            // A tile's bodies are those of the pixels beside it, too.
+            let empty = view.bodies(left, top) == 0;
             for row in top..(top + STEP).min(rows.end) {
                 for column in left..(left + STEP).min(width) {
                     let place = (row - rows.start) * width + column;
                     let own = shown[row * width + column];
-                    let count = match view.room.bodies.list.get(own) {
-                        _ if !even(column, row) => effort.outline,
+                    let rays = match view.room.bodies.list.get(own) {
+                        _ if !empty && !even(column, row) => effort.outline,
                         Some(body) if body.shader.is_metal() => effort.metal,
                         Some(_) => effort.matte,
                         None => {
@@ -135,7 +140,14 @@ fn band(
                         }
                     };
                     band.numbers[place] = band.pixels.len() as u32;
-                    band.pixels.push(pixel::sample(view, filter, [column, row], count, &mut band.samples));
+                    band.pixels.push(pixel::sample(
+                        view,
+                        filter,
+                        [column, row],
+                        rays,
+                        effort.difference,
+                        &mut band.samples,
+                    ));
                 }
             }
         }
@@ -155,7 +167,7 @@ struct Developer<'a> {
 
 impl Developer<'_> {
     /// The bytes of a row of `height`.
-    fn row(&self, row: usize, height: usize) -> Vec<u8> {
+    fn row(&self, row: usize, height: usize, bytes: &mut [u8]) {
         let width = self.width;
         let [side, middle, _] = self.filter;
         // One more at either end, of no weight.
@@ -177,8 +189,7 @@ impl Developer<'_> {
         if within == TILE - 1 && band + 1 < self.sums.len() {
             sampled[2] = of(band + 1, 0);
         }
-        let mut bytes = Vec::with_capacity(3 * width);
-        for (column, around) in plain.windows(3).enumerate() {
+        for (column, (around, bytes)) in plain.windows(3).zip(bytes.chunks_mut(3)).enumerate() {
             let mut sum = weighed_sum(&weighed_sum(&[0.0; 4], &around[1], middle), &around[0], side);
             sum = weighed_sum(&sum, &around[2], side);
             for line in sampled {
@@ -187,9 +198,8 @@ impl Developer<'_> {
                 }
             }
             let [r, g, b, weight] = sum;
-            bytes.extend(self.srgb.bytes(v3(r, g, b) / weight));
+            bytes.copy_from_slice(&self.srgb.bytes(v3(r, g, b) / weight));
         }
-        bytes
     }
 }
 

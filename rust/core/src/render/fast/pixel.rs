@@ -13,14 +13,17 @@ use crate::render::material::{Kind, Lobes};
 use crate::render::vector::{Ray, V3};
 use std::f32::consts::FRAC_1_PI;
 
-/// How much is spent on pixels that show bodies. Numbers of rays are powers of two.
+/// How much is spent on pixels that show bodies. Numbers of rays are powers of two: to begin with, and where
+/// the first ones differ.
 #[derive(Clone, Copy, Debug)]
 pub struct PixelEffort {
     /// Rays of a pixel that an outline crosses.
-    pub outline: u32,
+    pub outline: [u32; 2],
     /// Rays of a pixel of a metal, which mirrors edges, and of another material.
-    pub metal: u32,
-    pub matte: u32,
+    pub metal: [u32; 2],
+    pub matte: [u32; 2],
+    /// How far the first rays may differ, as a share of their mean.
+    pub difference: f32,
 }
 
 /// A ray through a pixel.
@@ -32,6 +35,7 @@ pub struct Sample {
     /// The body, or NOBODY.
     pub body: usize,
     pub clean: V3,
+    /// What the broad lobes see of the room.
     pub noisy: V3,
 }
 
@@ -52,27 +56,31 @@ pub struct Pixel {
     pub mean: Mean,
 }
 
-/// Shoots a pixel's `count` rays.
+/// Shoots a pixel's rays, `few` or `most`.
 pub fn sample(
     view: &View<'_>,
     filter: &FilterWeights,
     [column, row]: [usize; 2],
-    count: u32,
+    [few, most]: [u32; 2],
+    difference: f32,
     samples: &mut Vec<Sample>,
 ) -> Pixel {
     let room = view.room;
     let first = samples.len();
     let bodies = view.bodies(column, row);
     let mut mean = Mean { body: NOBODY, normal: V3::ZERO, sum: V3::ZERO, count: 0.0 };
-    for number in 0..count {
-        let numbers = Numbers::new(column as u32, row as u32, number, count);
-        let [u, v] = if count == 1 { [0.0; 2] } else { numbers.pair(60).map(|x| x - 0.5) };
+    for number in 0..most {
+        if number == few && alike(&samples[first..], difference) {
+            break;
+        }
+        let numbers = Numbers::growing(column as u32, row as u32, number, [few, most]);
+        let [u, v] = if most == 1 { [0.0; 2] } else { numbers.pair(60).map(|x| x - 0.5) };
         let ray = view.ray(column as f32 + 0.5 + u, row as f32 + 0.5 + v);
         let (columns, rows) = (filter.around(u), filter.around(v));
         let mut sample = Sample { columns, rows, body: NOBODY, clean: V3::ZERO, noisy: V3::ZERO };
         if let Some((t, body)) = room.bodies.nearest_of(bodies, ray, f32::INFINITY) {
             sample.body = body;
-            let normal = shade(room, ray.at(t), ray.direction, body, &numbers, &mut sample);
+            let normal = shade(room, ray, t, body, &numbers, &mut sample);
             if mean.body == NOBODY {
                 mean.body = body;
             }
@@ -94,9 +102,25 @@ pub fn sample(
     Pixel { column, row, samples: first..samples.len(), mean }
 }
 
+/// Whether samples show the same body in much the same light.
+fn alike(samples: &[Sample], difference: f32) -> bool {
+    let light = |sample: &Sample| sample.clean.mean();
+    let (mut least, mut most, mut sum) = (f32::MAX, 0.0_f32, 0.0);
+    for sample in samples {
+        if sample.body != samples[0].body {
+            return false;
+        }
+        least = least.min(light(sample));
+        most = most.max(light(sample));
+        sum += light(sample);
+    }
+    most - least <= difference * (sum / samples.len() as f32 + 0.02)
+}
+
 /// What the camera sees of a body; gives the normal.
 #[inline]
-fn shade(room: &Room<'_>, point: V3, direction: V3, number: usize, numbers: &Numbers, sample: &mut Sample) -> V3 {
+fn shade(room: &Room<'_>, ray: Ray, t: f32, number: usize, numbers: &Numbers, sample: &mut Sample) -> V3 {
+    let (point, direction) = (ray.at(t), ray.direction);
     let body = &room.bodies.list[number];
     let v = -direction;
     let normal = facing(body.normal(point), v);
@@ -117,12 +141,12 @@ fn shade(room: &Room<'_>, point: V3, direction: V3, number: usize, numbers: &Num
         if normal.dot(place.direction) <= 0.0 {
             continue;
         }
-        let mut value = broad.evaluate(normal, v, place.direction).0;
+        let mut value = broad.value(normal, v, place.direction);
         if !sharp.is_empty() {
             let (narrow, own) = sharp.evaluate(normal, v, place.direction);
             value += narrow * power(place.density, own);
         }
-        if value.largest() > 1e-5 && !room.bodies.blocked(start, place.direction, place.distance, number) {
+        if value.largest() > 1e-5 && !room.hidden(number, i, start, &place) {
             sample.clean += value.times(place.radiance) / place.density;
         }
     }

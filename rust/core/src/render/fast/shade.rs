@@ -4,9 +4,10 @@ use super::bodies::Bodies;
 use super::far::Far;
 use super::near::Near;
 use super::numbers::Numbers;
-use crate::render::light::{Light, power};
+use crate::render::light::{Light, Sample, power};
 use crate::render::material::{Lobes, widened};
 use crate::render::sheet::Sheet;
+use crate::render::stage::MOST_LIGHTS;
 use crate::render::vector::{Ray, V3, v3};
 use std::f32::consts::FRAC_1_PI;
 
@@ -36,6 +37,8 @@ pub struct Room<'a> {
     pub bodies: Bodies<'a>,
     pub sheet: &'a Sheet,
     pub lights: &'a [Light],
+    /// Of each body, bits of the bodies that may stand between it and each light.
+    pub between: Vec<[u64; MOST_LIGHTS]>,
     pub far: Far,
     pub near: Near,
     pub blur_glossy: f32,
@@ -65,6 +68,12 @@ impl Room<'_> {
             sum += full * self.clear(number, origin, numbers, few, most);
         }
         sum
+    }
+
+    /// Whether a body stands between a place on the body `number` and a place on a light.
+    #[inline(always)]
+    pub fn hidden(&self, number: usize, light: usize, start: V3, place: &Sample) -> bool {
+        self.bodies.blocked_by(self.between[number][light], start, place.direction, place.distance)
     }
 
     /// Light that reaches a place of the ground by way of bodies and of the rest of the ground (irradiance).
@@ -166,9 +175,13 @@ impl Room<'_> {
             if normal.dot(sample.direction) <= 0.0 {
                 continue;
             }
-            let (value, own) = lobes.evaluate(normal, v, sample.direction);
-            let share = if metal { power(sample.density, own) } else { 1.0 };
-            if value.largest() > 0.0 && !self.bodies.blocked(start, sample.direction, sample.distance, leaving) {
+            let (value, share) = if metal {
+                let (value, own) = lobes.evaluate(normal, v, sample.direction);
+                (value, power(sample.density, own))
+            } else {
+                (lobes.value(normal, v, sample.direction), 1.0)
+            };
+            if value.largest() > 0.0 && !self.hidden(leaving, i, start, &sample) {
                 sum += value.times(sample.radiance) * (share / sample.density);
             }
         }
