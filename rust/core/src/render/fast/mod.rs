@@ -43,7 +43,7 @@ impl Effort {
         near: NearEffort { side: 96, rays: 16, shadow_rays: 4 },
         picture: PictureEffort {
             ground: GroundEffort { corner_rays: 16, shadow_rays: [4, 8], difference: 0.1 },
-            pixels: PixelEffort { outline: [2, 4], metal: [2, 4], matte: [2, 2], difference: 0.15 },
+            pixels: PixelEffort { outline: [2, 4], metal: [4, 8], matte: [2, 2], difference: 0.15 },
             window: 3,
         },
     };
