@@ -222,7 +222,11 @@ def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
     (val.root / "scenes" / "CLEVR_val_scenes.json").rename(val.scenes)
     refused(SceneError, r'info.split: "val"; only scenes of CLEVR\'s train split may be', clevr=val.root)
     refused(DatasetError, "images/train is missing; with --no-render", render=True)
-    refused(ConfigError, "its pools have a palette", hops=("cyan_cylinder-d8",))
+    refused(
+        ConfigError,
+        r"its pools have a palette \(--palette, --diversity\), and CLEVR's .*; leave --clevr out",
+        hops=("cyan_cylinder-d8",),
+    )
     copied = make_clevr(tmp_path / "copied", 3)
     copied.change(lambda rows: rows[2]["objects"][1].update(shape="cone"))
     refused(

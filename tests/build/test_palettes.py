@@ -328,6 +328,8 @@ def test_cogents_conditions_are_a_build_of_their_own(tmp_path: Path) -> None:
     sheet = (out / "hops" / "none-CoGenT_A" / "DATASHEET.md").read_text()
     assert "## What was seen?" in sheet
     assert "`val_b` and `test_b` show those of `CoGenT_B`" in sheet
+    for a, b in (("train", "val"), ("train", "test"), ("val", "val_b"), ("test", "test_b")):
+        assert f"Total variation distance between `{a}` and `{b}`" in sheet
     assert not re.search("minimal|complex|the pair|same pair|systematicity gap", sheet), "there is no pair"
     (beside,) = measure_folder(out, progress=Silent())
     compared = [(each.a, each.b) for each in beside.comparisons]

@@ -316,7 +316,7 @@ def test_the_command_line_takes_values(tmp_path: Path, capsys: pytest.CaptureFix
         assert run_command(made) == 0
         assert (told in capsys.readouterr().out) == is_told
     assert run_command(["plan", "--prelim", "cyan", "--prelim-sets", "0"]) == 2
-    assert "--prelim-sets is 0; expected a whole number above 0" in capsys.readouterr().err
+    assert '--prelim-sets: "0" should be a whole number from 1' in capsys.readouterr().err
 
 
 def test_positions_that_constraints_forbid_are_told(tmp_path: Path) -> None:

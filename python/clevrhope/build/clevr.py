@@ -66,7 +66,10 @@ def check_palettes(config: Config, existing: Manifest | None, hops: Sequence[Hop
     limited = next((hop.name for hop in hops if hop.palette), None)
     if limited is None or not (there or config.clevr):
         return
-    reason = f'HOP "{limited}": its pools have a palette, and CLEVR\'s scenes have all combinations of values'
+    reason = (
+        f'HOP "{limited}": its pools have a palette (--palette, --diversity), and CLEVR\'s scenes have all '
+        "combinations of values"
+    )
     if there:
         raise ConfigError(f"{reason}; {out} has some of them: choose another --out, without --clevr")
     raise ConfigError(
