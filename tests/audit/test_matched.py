@@ -39,9 +39,3 @@ def test_the_last_block_may_be_what_chance_gives() -> None:
     assert found(block(0), block(1, of_three=A_NUMBER - WITHOUT_QUESTIONS - 1)) == []
     ((problem, _),) = found(block(0), block(1, of_three=5 * A_NUMBER))
     assert "scenes 2000 to 3999, the last, have numbers of objects that chance does not give" in problem
-
-
-def test_a_number_that_no_scene_can_have_is_named() -> None:
-    indices, n_objects = block(0)
-    n_objects[7] = MOST + 1
-    assert uneven(indices, n_objects, LEAST, MOST) == [("a picture has not 3 to 10 objects", "11")]
