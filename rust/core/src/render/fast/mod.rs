@@ -1,7 +1,8 @@
 //! The same pictures quickly: what Cycles makes of this world, with each kind of light found in its own way.
 //!
-//! `far` is the empty ground, `near` a map of the ground around the bodies; `shade` follows rays
-//! that leave bodies, `picture` shoots those of the camera.
+//! `far` is the empty ground, `near` a map of the ground around the bodies, which rays that leave
+//! bodies see (`shade`). Of what the camera sees (`view`), `ground` finds pixels without bodies,
+//! `pixel` samples the others, `average` evens out what is noisy in them, and `picture` joins all.
 
 mod average;
 pub mod bodies;

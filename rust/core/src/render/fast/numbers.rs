@@ -15,7 +15,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// Of sample `sample` of `samples`, a power of two.
+    /// Of sample `sample` of `samples`; evenest for a power of two.
     #[inline(always)]
     pub fn new(column: u32, row: u32, sample: u32, samples: u32) -> Self {
         let mask = (1 << BLOCK) - 1;
