@@ -38,7 +38,6 @@ from clevrhope.dataset.manifest import (
     write_manifest,
 )
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.images.settings import rendering_as_json
 from clevrhope.progress import Progress, Silent
 
 
@@ -172,7 +171,7 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
     of = found[0][1].shard["of"] if found[0][1].shard else 0
     for folder, part in found:
         shard = part.shard or {}
-        check_binding(part, replace(resolved.manifest, rendering=_rendering(resolved)), folder)
+        check_binding(part, replace(resolved.manifest, rendering=resolved.request.rendering), folder)
         if shard["of"] != of:
             raise DatasetError(f"{folder}: one of {shard['of']} parts, but {found[0][0]} is one of {of}")
         for key, value in wanted.items():
@@ -194,10 +193,6 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
             f"{which} {', '.join(missing[:10])} of {of} missing; name them too, or make them: "
             f"build --shard {missing[0]}/{of}"
         )
-
-
-def _rendering(resolved: Resolved) -> Mapping[str, Any] | None:
-    return rendering_as_json(resolved.config.rendering) if resolved.request.render else None
 
 
 def _pictures(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:

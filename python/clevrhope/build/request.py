@@ -49,6 +49,11 @@ class Request:
     prelim: tuple[str, ...] = ()
     """Values that are asked for alone, or "all"."""
 
+    @property
+    def rendering(self) -> Mapping[str, Any] | None:
+        """What makes the pictures, as a manifest has it; None where none are asked for."""
+        return rendering_as_json(self.config.rendering) if self.render else None
+
 
 @dataclass(frozen=True)
 class Job:
@@ -274,7 +279,7 @@ def _bound(
                 else {"strictness": request.config.strictness}
             ),
         },
-        rendering=rendering_as_json(request.config.rendering) if request.render else None,
+        rendering=request.rendering,
     )
     if existing is None:
         return replace(wanted, rendering=None)

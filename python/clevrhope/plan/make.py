@@ -1,0 +1,60 @@
+"""A request in, its plan out."""
+
+import numpy as np
+
+from clevrhope.build.request import Request, resolve
+from clevrhope.plan.pictures import (
+    NONE,
+    by_pool_of,
+    counted,
+    estimated,
+    estimated_copies,
+    n_published,
+    of_each_hop,
+    pictures_there,
+    split_plan,
+)
+from clevrhope.plan.rates import measured
+from clevrhope.plan.result import Plan
+
+COUNTED = 20_000
+"""Questions up to which a request is made in memory and counted rather than estimated."""
+
+
+def make_plan(request: Request) -> Plan:
+    """Looks at the first scenes and questions of what a request asks for.
+
+    Raises:
+        ClevrhopeError: as `build` would.
+    """
+    resolved = resolve(request)
+    streamed = [job for job in resolved.jobs if job.unit == "questions"]
+    exact = sum(job.goal for job in streamed) <= COUNTED
+    used = counted(resolved) if exact else None
+    splits = [split_plan(job, resolved, used) for job in resolved.jobs]
+    there = pictures_there(resolved)
+    if used is not None:
+        by_pool = by_pool_of(used)
+        missing = {pool: np.setdiff1d(each, there.get(pool, NONE)) for pool, each in by_pool.items()}
+        to_render = sum(map(len, missing.values()))
+        to_copy = sum(n_published(pool, each, resolved) for pool, each in missing.items())
+        pictures = {pool: len(indices) for pool, indices in by_pool.items()}
+        scanned = resolved.engine.scanned()
+    else:
+        pictures, scanned = estimated(resolved)
+        to_render = sum(max(0, n - len(there.get(pool, NONE))) for pool, n in pictures.items())
+        to_copy = estimated_copies(resolved, pictures, scanned, there)
+    to_render -= to_copy
+    rates, problem = measured(resolved, pictures=resolved.request.render and to_render > 0)
+    return Plan(
+        resolved=resolved,
+        splits=splits,
+        hop_pictures=of_each_hop(resolved, splits, used),
+        pictures=pictures,
+        scanned=scanned,
+        to_render=to_render,
+        to_copy=to_copy,
+        exact=exact,
+        rates=rates,
+        no_pictures_because=problem,
+    )
