@@ -16,7 +16,7 @@ from building import request, tree
 from clevrhope.audit import audit
 from clevrhope.build import Request, Summary, build, build_part, merge, parse_shard
 from clevrhope.cli import run_command
-from clevrhope.config import resolve_config
+from clevrhope.config_sources import resolve_config
 from clevrhope.dataset.manifest import read_manifest, write_manifest
 from clevrhope.errors import DatasetError
 from clevrhope.images.settings import NativeSettings, RenderSettings

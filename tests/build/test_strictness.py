@@ -11,7 +11,7 @@ from building import Make, request, tree
 
 from clevrhope.audit import audit
 from clevrhope.build import Shard, build, build_part, merge
-from clevrhope.config import resolve_config
+from clevrhope.config_sources import resolve_config
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.leak_report import LeakReport
 from clevrhope.dataset.leaks import check_leaks

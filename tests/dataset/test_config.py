@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from clevrhope.config import PRESETS, check_splits, resolve_config
+from clevrhope.config import PRESETS, check_splits
+from clevrhope.config_sources import resolve_config
 from clevrhope.errors import ConfigError
 from clevrhope.images.settings import NativeSettings, RenderSettings
 

@@ -19,7 +19,7 @@ from clevrhope.cli.arguments import PATH, rendering_options, shown_progress, wit
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 def render(scenes: Path, out: Path, **choices: Any) -> None:
     """Renders the scenes of a CLEVR scene file, published ones too; run it again after any stop to go on."""
-    from clevrhope.config import resolve_config
+    from clevrhope.config_sources import resolve_config
     from clevrhope.render_scenes import render_scene_file, text_lines
 
     names = ("renderer", "quality", "samples")

@@ -216,7 +216,7 @@ def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Req
     Without a preset the sizes are those that the folder was made with, or the parts that are to be joined.
     """
     from clevrhope.build import Limits, Request
-    from clevrhope.config import resolve_config
+    from clevrhope.config_sources import resolve_config
     from clevrhope.dataset.layout import Layout
     from clevrhope.hops import HOP_GROUPS, PRELIM
 
