@@ -48,7 +48,7 @@ def test_paths_in_a_file_are_meant_from_where_it_lies(tmp_path: Path) -> None:
         ("sizes = 3", r"mine\.toml: sizes is 3; expected a table \[sizes\]"),
         ("[sizes]\ntrain = 0", "sizes.train is 0; expected a whole number from 1"),
         ("[sizes]\ntrain = true", "sizes.train is True; expected a whole number"),
-        ("images = 'jpg'", 'images: unknown kind "jpg" (did you mean "png"?); known: png, h5, both'),
+        ("images = 'jpg'", r'images: unknown kind "jpg" \(did you mean "png"\?\); known: png, h5, both'),
         ("[rendering]\nsamples = 0", r"mine\.toml: render setting samples: 0 should be"),
         ("[rendering]\nsample = 1", r'unknown setting "rendering\.sample" \(did you mean "samples"\?\)'),
         (
