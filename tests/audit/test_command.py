@@ -13,6 +13,8 @@ from spoiling import Row, Spoilt
 from clevrhope.build import Request, build
 from clevrhope.cli import run_command
 from clevrhope.config import PRESETS
+from clevrhope.dataset.manifest import read_manifest
+from clevrhope.errors import DatasetError
 
 
 def test_a_table_says_what_was_looked_at(clean: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -164,6 +166,40 @@ def test_a_manifest_that_was_cut_off_is_told_in_plain_words(
     said = refused(spoilt.root, capsys)
     assert f"{path}: cut off in line {len(path.read_text().splitlines())}; " in said
     assert "JSON" not in said
+
+
+def test_an_empty_manifest_is_told_as_that(spoilt: Spoilt, capsys: pytest.CaptureFixture[str]) -> None:
+    path = spoilt.path("manifest.json")
+    for text in ("", "\n \n"):
+        path.write_text(text)
+        assert f"{path}: empty; put a whole copy there" in refused(spoilt.root, capsys)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "problem"),
+    [
+        (lambda text: text + ",", "Extra data"),
+        (lambda text: text.replace(":", ";", 1).rstrip("}\n"), "Expecting ':' delimiter"),
+        (lambda text: text + "t", "Extra data"),
+    ],
+)
+def test_a_manifest_that_is_broken_elsewhere_is_not_called_cut_off(
+    spoilt: Spoilt, spoil: Callable[[str], str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = spoilt.path("manifest.json")
+    path.write_text(spoil(path.read_text()))
+    said = refused(spoilt.root, capsys)
+    assert f"broken JSON ({problem})" in said
+    assert "cut off" not in said
+
+
+def test_a_manifest_is_cut_off_wherever_its_text_ends(tmp_path: Path) -> None:
+    whole = json.dumps({"a": {"b": [1, -2.5e-3, True, False, None, 'é\n"']}, "files": {}}, indent=1)
+    path = tmp_path / "manifest.json"
+    for n in range(1, len(whole)):
+        path.write_text(whole[:n])
+        with pytest.raises(DatasetError, match="cut off in line"):
+            read_manifest(path)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ the folder was made.
 """
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -106,11 +107,12 @@ def read_manifest(path: Path) -> Manifest | None:
     try:
         raw = json.loads(text)
     except json.JSONDecodeError as error:
-        if not text.rstrip().endswith("}"):
+        remedy = "put a whole copy there, or build into another folder"
+        if not text.strip():
+            raise DatasetError(f"{path}: empty; {remedy}") from error
+        if _ends_too_soon(text, error):
             n_lines = len(text.splitlines())
-            raise DatasetError(
-                f"{path}: cut off in line {n_lines}; put a whole copy there, or build into another folder"
-            ) from error
+            raise DatasetError(f"{path}: cut off in line {n_lines}; {remedy}") from error
         raise DatasetError(f"{path}:{error.lineno}:{error.colno}: broken JSON ({error.msg})") from error
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
         found = raw.get("format") if isinstance(raw, dict) else type(raw).__name__
@@ -136,6 +138,19 @@ def read_manifest(path: Path) -> Manifest | None:
         )
     except (KeyError, TypeError, AttributeError) as error:
         raise DatasetError(f"{path}: not a manifest of clevrhope (at {error})") from error
+
+
+_BEGUN = re.compile(r"|-|\.|[eE][+-]?|tr?u?|fa?l?s?|nu?l?|u[0-9a-fA-F]{0,4}\"?")
+"""What a parser stumbles over where the text ends within a value: of a number its sign, point or exponent, of
+true, false and null their first letters, of a character's number its digits; otherwise nothing at all."""
+
+
+def _ends_too_soon(text: str, error: json.JSONDecodeError) -> bool:
+    """Whether all that is wrong is that the text ends where it does."""
+    if error.msg.startswith("Extra data"):
+        return False
+    # A string without an end is told by where it begins; a line break within it would be told as that.
+    return error.msg.startswith("Unterminated") or _BEGUN.fullmatch(text[error.pos :].strip()) is not None
 
 
 def read_shard(path: Path) -> str | None:
