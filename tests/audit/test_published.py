@@ -310,6 +310,33 @@ def test_a_val_scene_under_a_train_name_is_found_beside_clevr(tmp_path: Path, cl
     assert found["copies of CLEVR"].n_faults >= len(taken)
 
 
+def test_any_other_number_is_found_beside_clevr_and_another_spelling_is_none(
+    tmp_path: Path, clevr: MadeClevr
+) -> None:
+    """-1 and -2 are two numbers with one Python hash, within lists too; 2 and 2.0 are one number."""
+    shutil.copytree(clevr.root, tmp_path / "other")
+    other = MadeClevr(tmp_path / "other", {})
+
+    def put(value: float) -> None:
+        def change(rows: list[Row]) -> None:
+            for row in rows:
+                row["directions"]["above"] = [0.25, value, 1]
+
+        other.change(change)
+
+    put(-1)
+    out = tmp_path / "out"
+    config = replace(PRESETS["demo"], clevr=other.root, clevr_share=1.0)
+    build(Request(out=out, hops=("none",), splits=("train",), config=config, seed=1, render=False))
+    assert checks(out, other.root)["copies of CLEVR"].result == "passed"
+    put(-1.0)
+    assert checks(out, other.root)["copies of CLEVR"].result == "passed"
+    put(-2)
+    copies = checks(out, other.root)["copies of CLEVR"]
+    assert copies.n_faults == copies.n_checked > 10
+    assert "directions are not as CLEVR has them" in copies.faults[0].problem
+
+
 def test_what_clevr_does_not_say_of_objects_is_not_compared(tmp_path: Path, clevr: MadeClevr) -> None:
     """A folder in CLEVR's form that another tool wrote, `clevrhope export` say, has more keys."""
     shutil.copytree(clevr.root, tmp_path / "wordy")

@@ -1,6 +1,8 @@
 """Scenes and pictures that say they are CLEVR's, and CLEVR, in; whether they are as it has them out."""
 
-from collections.abc import Hashable, Mapping, Sequence
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,19 +80,22 @@ def _as_clevr_has(scene: Mapping[str, Any], key: str) -> object:
     ]
 
 
-def _mark(scene: Mapping[str, Any], key: str) -> int:
-    """A number that is the same where scenes say the same under a key."""
-    return hash(_frozen(_as_clevr_has(scene, key)))
+def _mark(scene: Mapping[str, Any], key: str) -> bytes:
+    """32 bytes that are the same where scenes say the same under a key: SHA-256 of it as JSON, keys in order.
+
+    2 and 2.0 are one number, as some writers leave out the point.
+    """
+    said = json.dumps(_plain(_as_clevr_has(scene, key)), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(said.encode()).digest()
 
 
-def _frozen(said: Any) -> Hashable:
-    """JSON as tuples, equal where it is."""
+def _plain(said: Any) -> Any:
+    """JSON whose whole numbers have no point."""
     if isinstance(said, dict):
-        return tuple(sorted((name, _frozen(value)) for name, value in said.items()))
+        return {name: _plain(value) for name, value in said.items()}
     if isinstance(said, list):
-        return tuple(map(_frozen, said))
-    number_text_or_nothing: Hashable = said
-    return number_text_or_nothing
+        return [_plain(each) for each in said]
+    return int(said) if isinstance(said, float) and said.is_integer() else said
 
 
 def _compare_pictures(folder: AuditFolder, clevr: Path, names: Mapping[int, str], tally: Tally) -> None:
