@@ -312,7 +312,6 @@ class _Check:
             self.found.add(f"scenes/{pool.name}", index, f"a picture of {split} {what}", self.hop.words)
         return int(holds.sum())
 
-    # JSON beside HDF5
     # Between splits
 
     def _check_shared(self, splits: Mapping[str, SplitArrays], used: Mapping[str, Rows]) -> None:
