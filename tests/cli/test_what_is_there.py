@@ -40,6 +40,36 @@ def test_a_pair_that_is_added_gets_the_sizes_of_the_folder(
     assert sizes(out)["none"]["train"] == 162, "a preset that is named counts"
 
 
+def test_the_folder_of_a_preset_keeps_its_sizes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    less = ["--train-questions", "54", "--test-questions", "9", "--seed", "1"]
+    for line in (["--hop", "rubber_cylinder", *less], ["--hop", "cyan_cylinder"]):
+        assert run_command(["build", "--no-render", *line]) == 0
+    made = sizes(tmp_path / "out/demo")
+    assert made["cyan_cylinder"]["train"] == made["rubber_cylinder"]["train"] == 54
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("sizes", "x", "config.sizes is 'x'; expected a JSON object"),
+        ("sizes", {"train": "9"}, "config.sizes.train is '9'; expected a whole number"),
+        ("preset", 7, "config.preset is 7; expected a text"),
+    ],
+)
+def test_an_edited_manifest_is_told_in_a_sentence(
+    name: str, value: object, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    build(out, "--hop", "none", "--seed", "1", "--train-questions", "9", "--test-questions", "9")
+    manifest = json.loads((out / "manifest.json").read_text())
+    manifest["config"][name] = value
+    (out / "manifest.json").write_text(json.dumps(manifest))
+    capsys.readouterr()
+    build(out, "--hop", "none", code=1)
+    assert capsys.readouterr().err == f"clevrhope: {out}/manifest.json: {told}\n"
+
+
 def test_a_file_lies_over_the_sizes_of_the_folder(tmp_path: Path) -> None:
     out, file = tmp_path / "out", tmp_path / "file.toml"
     build(out, "--hop", "none", "--seed", "3", "--train-questions", "300", "--test-questions", "30")
@@ -63,6 +93,9 @@ def test_merge_takes_from_the_parts_what_binds_them(
     build(tmp_path / "whole", *asked)
     build(tmp_path / "joined", *parts, *which, command="merge")
     assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
+    (tmp_path / "joined/hops/rubber_cylinder/train.h5").unlink()  # as if it had been stopped before the end
+    build(tmp_path / "joined", *parts, *which, command="merge")
+    assert tree(tmp_path / "joined") == tree(tmp_path / "whole"), "the parts' choices hold there too"
     capsys.readouterr()
     build(tmp_path / "other", *parts, *which, "--match", "none", command="merge", code=2)
     assert "match" in capsys.readouterr().err

@@ -198,16 +198,26 @@ def _check_sizes(choices: Mapping[str, Any], names: Sequence[str]) -> None:
             )
 
 
-def _before(choices: Mapping[str, Any], parts: Sequence[Path]) -> dict[str, Any]:
-    """What the folder, or for a new one the parts to be joined, decide where no option does."""
+def _before(out: Path, parts: Sequence[Path]) -> dict[str, Any]:
+    """What the parts to be joined, and over them the folder that is there, decide where no option does."""
     from clevrhope.dataset.layout import Layout
     from clevrhope.dataset.manifest import choices_of, read_manifest, sizes_of
 
-    there = read_manifest(Layout(choices["out"]).manifest) if choices["out"] else None
-    if there is None and parts:
-        part = read_manifest(Layout(parts[0]).manifest)
-        return choices_of(part) if part else {}
-    return sizes_of(there) if there else {}
+    part = read_manifest(Layout(parts[0]).manifest) if parts else None
+    there = read_manifest(Layout(out).manifest)
+    return {
+        **(choices_of(part, parts[0]) if part else {}),
+        **(sizes_of(there, out) if there else {}),
+    }
+
+
+def _out(choices: Mapping[str, Any]) -> Path:
+    """The folder to write; without `--out`, one named by the preset."""
+    from clevrhope.config_sources import resolve_config
+
+    if choices["out"]:
+        return Path(choices["out"])
+    return Path("out") / resolve_config(preset=choices["preset"], file=choices["config_file"]).preset
 
 
 def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Request":
@@ -233,7 +243,8 @@ def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Req
             "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
         )
     _check_sizes(choices, [*names, *(f"{PRELIM}_{value}" for value in prelim)])
-    before = _before(choices, parts)
+    out = _out(choices)
+    before = _before(out, parts)
     config = resolve_config(
         preset=choices["preset"],
         file=choices["config_file"],
@@ -253,7 +264,6 @@ def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Req
         clevr_share=choices["clevr_share"],
         before=before,
     )
-    out = choices["out"] or Path("out") / config.preset
     if before and not (choices["preset"] or choices["config_file"] or choices["quiet"]):
         click.echo(f"preset {config.preset}, with the sizes that are there already", err=True)
     seed = choices["seed"]

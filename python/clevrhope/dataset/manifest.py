@@ -69,16 +69,36 @@ class Manifest:
         return replace(self, files={**self.files, **files})
 
 
-def sizes_of(manifest: Manifest) -> dict[str, Any]:
-    """What a request that names no preset takes from its folder: preset, sizes, kinds of picture files."""
-    return {name: manifest.config[name] for name in ("preset", "sizes", "images") if name in manifest.config}
+def sizes_of(manifest: Manifest, folder: Path) -> dict[str, Any]:
+    """What a request that names no preset takes from its folder: preset, sizes, kinds of picture files.
+
+    Raises:
+        DatasetError: one of them is of another kind; an edited manifest.
+    """
+    kinds: Mapping[str, tuple[type, str]] = {
+        "preset": (str, "a text"),
+        "sizes": (dict, "a JSON object"),
+        "images": (str, "a text"),
+    }
+    found = {name: manifest.config[name] for name in kinds if name in manifest.config}
+    wanted: list[tuple[str, Any, type, str]] = [(name, each, *kinds[name]) for name, each in found.items()]
+    if isinstance(found.get("sizes"), dict):
+        wanted += [(f"sizes.{name}", n, int, "a whole number") for name, n in found["sizes"].items()]
+    for name, each, kind, words in wanted:
+        if type(each) is not kind:
+            raise DatasetError(f"{folder / 'manifest.json'}: config.{name} is {each!r:.60}; expected {words}")
+    return found
 
 
-def choices_of(manifest: Manifest) -> dict[str, Any]:
-    """What joining parts takes from one of them: its sizes, and what options say that binds it."""
+def choices_of(manifest: Manifest, folder: Path) -> dict[str, Any]:
+    """What joining parts takes from one of them: its sizes, and what options say that binds it.
+
+    Raises:
+        DatasetError: as `sizes_of` does.
+    """
     clevr = manifest.world.get("clevr", {})
     return {
-        **sizes_of(manifest),
+        **sizes_of(manifest, folder),
         **{name: each for name, each in manifest.config.items() if name == "question_json"},
         **{name: each for name, each in manifest.questions.items() if name in ("match", "strictness")},
         **{f"clevr_{name}": each for name, each in clevr.items() if name == "share"},
