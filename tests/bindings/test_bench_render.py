@@ -69,6 +69,12 @@ def test_bench_alone_keeps_its_options(capsys: pytest.CaptureFixture[str]) -> No
     assert "put its own behind it" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("number", ["0", "-1", "four"])
+def test_a_number_of_pictures_that_is_none_is_told(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["bench", "render", f"--pictures={number}"]) == 2
+    assert f'--pictures: "{number}" should be a whole number from 1' in capsys.readouterr().err
+
+
 def test_ssim_is_one_for_the_same_and_falls_with_noise() -> None:
     picture = read_png(reference_picture(0))
     noise = np.random.default_rng(1).integers(-20, 21, picture.shape)

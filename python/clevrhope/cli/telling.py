@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from clevrhope.cli.arguments import PATH
+from clevrhope.cli.arguments import PATH, Whole
 
 
 @click.command()
@@ -60,7 +60,7 @@ def bench(context: click.Context, full: bool, no_pictures: bool, as_json: bool) 
 @bench.command()
 @click.option(
     "--pictures",
-    type=click.IntRange(1),
+    type=Whole(1),
     default=4,
     show_default=True,
     help="Reference scenes, spread over all; there are 16.",
