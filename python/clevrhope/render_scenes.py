@@ -119,14 +119,17 @@ def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: 
     for key in ("camera", "lights"):
         if not isinstance(scene.get(key, {}), dict):
             raise SceneError(f"{place_in_file}.{key}: {scene[key]!r:.60} should be an object")
-    for i, thing in enumerate(scene.get("objects") or ()):
+    objects = scene.get("objects")
+    if "objects" in scene and not isinstance(objects, list):
+        raise SceneError(f"{place_in_file}.objects: {objects!r:.60} should be a list")
+    for i, thing in enumerate(objects or ()):
         if not isinstance(thing, dict):
             raise SceneError(f"{place_in_file}.objects[{i}]: {thing!r:.60} should be an object")
     try:
         placement = place(scene, look)
+        found = outside(placement, look, width_px=rendering.width, height_px=rendering.height)
     except SceneError as error:
         raise SceneError(f"{place_in_file}.{error}") from error
-    found = outside(placement, look, width_px=rendering.width, height_px=rendering.height)
     if found is not None:
         i, problem = found
         at = ", ".join(f"{each:g}" for each in placement.things[i].location)

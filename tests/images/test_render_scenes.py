@@ -89,6 +89,7 @@ def test_all_published_scenes_are_in_the_world(test_data: Path) -> None:
         ([-11.15, 6.87, 0.7], "with its centre in the ground"),
         ([7.45, -6.3, 8.0], "behind the camera"),
         ([-6.0, -9.0, 0.7], "out of the picture"),
+        ([0.0, 0.0, 1e308], "behind the camera|out of the picture"),
     ],
 )
 def test_an_object_outside_the_world_is_named(place_of_it: list[float], how: str, tmp_path: Path) -> None:
@@ -97,6 +98,31 @@ def test_an_object_outside_the_world_is_named(place_of_it: list[float], how: str
     with pytest.raises(SceneError, match=rf"s\.json: scenes\[1\]\.objects\[2\]\.3d_coords: .*({how})"):
         render(scene_file(tmp_path / "s.json", scenes), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("camera", "how"),
+    [
+        ([0, 0, 0], "at the place"),
+        ([0, 0, 10], "straight above or below"),
+        ([0, 0, -10], "straight above or below"),
+        ([1e-9, 0, 10], "straight above or below"),
+        ([1e308, 1e308, 1e308], "too far from"),
+    ],
+)
+def test_a_camera_that_sees_nothing_is_named(camera: list[float], how: str, tmp_path: Path) -> None:
+    for objects in (reference_scenes()[0]["objects"], []):
+        scene = {**reference_scenes()[0], "objects": objects, "camera": {"location": camera}}
+        with pytest.raises(SceneError, match=rf"s\.json: scenes\[0\]\.camera\.location: \(.*\) is {how}"):
+            render(scene_file(tmp_path / "s.json", [scene]), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("camera", [[float("nan"), 0, 1], [float("inf"), 0, 1], [10**400, 0, 1]])
+def test_a_camera_at_no_number_is_named(camera: list[float], tmp_path: Path) -> None:
+    scene = {**reference_scenes()[0], "camera": {"location": camera}}
+    with pytest.raises(SceneError, match=r"scenes\[0\]\.camera\.location: .* should be three numbers"):
+        render(scene_file(tmp_path / "s.json", [scene]), tmp_path / "out")
 
 
 def spoilt(change: Callable[[dict[str, Any]], object]) -> list[dict[str, Any]]:
@@ -117,6 +143,11 @@ def spoilt(change: Callable[[dict[str, Any]], object]) -> list[dict[str, Any]]:
             r'objects\[0\]\.color: unknown name "gray3" \(did you mean "gray"\?\)',
         ),
         (lambda scene: scene["objects"].append(7), r"objects\[\d+\]: 7 should be an object"),
+        (lambda scene: scene.update(objects=5), r"scenes\[2\]\.objects: 5 should be a list"),
+        (
+            lambda scene: scene["objects"][0].update(shape=["cube"]),
+            r"objects\[0\]\.shape: unknown name \"\['cube'\]\"",
+        ),
         (lambda scene: scene.pop("objects"), r"scenes\[2\]\.objects: missing; expected a list"),
         (
             lambda scene: scene.update(camera=[1, 2, 3]),

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from clevrhope.errors import SceneError
 from clevrhope.images.look import Look
 from clevrhope.images.placement import Placement, Thing, Vector
+
+Axes = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
+
+LEAST_LENGTH = 1e-6
+"""A direction that is shorter, of the world's units or of 1, is none: a picture seen along it is black."""
+
+FARTHEST = 1e6
+"""From which the camera sees nothing of a world whose objects stand within a few units."""
 
 
 def outside(placement: Placement, look: Look, *, width_px: int, height_px: int) -> tuple[int, str] | None:
@@ -17,10 +27,14 @@ def outside(placement: Placement, look: Look, *, width_px: int, height_px: int) 
 
     The ground is flat below the objects of CLEVR and rises far behind them. Rendered all the same, such an
     object would be missing from its picture, in part or whole, while the scene says that it is there.
+
+    Raises:
+        SceneError: the camera stands where it looks, or straight above or below, or out of all reach.
     """
+    axes = _axes(placement.camera, look.look["camera"]["target"])
     for i, thing in enumerate(placement.things):
         problem = _off_the_ground(thing, look.look["ground"]) or _out_of_sight(
-            thing, placement.camera, look.look["camera"], width_px, height_px
+            thing, placement.camera, axes, look.look["camera"], width_px, height_px
         )
         if problem:
             return i, problem
@@ -42,24 +56,42 @@ def _off_the_ground(thing: Thing, ground: Mapping[str, Any]) -> str:
     return ""
 
 
+def _axes(camera: Vector, target: Sequence[float]) -> Axes:
+    """Right, up and forward in the picture, each of length 1."""
+
+    def problem(what: str) -> SceneError:
+        here, there = (", ".join(f"{each:g}" for each in place) for place in (camera, target))
+        return SceneError(f"camera.location: ({here}) is {what} ({there}), which it looks at; move it")
+
+    way = [b - a for a, b in zip(camera, target, strict=True)]
+    distance = math.hypot(*way)
+    if not distance <= FARTHEST:
+        raise problem("too far from")
+    if distance < LEAST_LENGTH:
+        raise problem("at the place")
+    forward = np.asarray(way) / distance
+    right = np.cross(forward, (0.0, 0.0, 1.0))
+    aside = float(np.linalg.norm(right))
+    if aside < LEAST_LENGTH:
+        raise problem("straight above or below")
+    right /= aside
+    return right, np.cross(right, forward), forward
+
+
 def _out_of_sight(
-    thing: Thing, camera: Vector, lens: Mapping[str, Any], width_px: int, height_px: int
+    thing: Thing, camera: Vector, axes: Axes, lens: Mapping[str, Any], width_px: int, height_px: int
 ) -> str:
     """Of a ball around the object: whether any of it is in the picture."""
-    eye = np.asarray(camera)
-    forward = np.asarray(lens["target"]) - eye
-    forward /= np.linalg.norm(forward)
-    right = np.cross(forward, (0.0, 0.0, 1.0))
-    right /= np.linalg.norm(right)
-    up = np.cross(right, forward)
-    seen = np.asarray(thing.location) - eye
+    right, up, forward = axes
+    seen = np.asarray(thing.location) - np.asarray(camera)
     depth = float(seen @ forward)
     # The farthest corner of a cube is so many times its half side from its centre.
     reach = math.sqrt(3.0) * thing.radius
-    if depth <= reach:
+    # Asked so that what is no number, of objects farther than numbers reach, is not in the picture.
+    if not depth > reach:
         return "behind the camera, or around it"
     focal_px = lens["lens_mm"] / lens["sensor_width_mm"] * max(width_px, height_px)
     for axis, half_px in ((right, width_px / 2), (up, height_px / 2)):
-        if abs(float(seen @ axis)) - reach > half_px / focal_px * (depth + reach):
+        if not abs(float(seen @ axis)) - reach <= half_px / focal_px * (depth + reach) < math.inf:
             return "out of the picture"
     return ""

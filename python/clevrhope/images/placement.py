@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, TypeGuard
 
 from clevrhope.errors import SceneError
 from clevrhope.images.look import Look
@@ -73,13 +73,13 @@ def _thing(entry: Mapping[str, Any], look: Look, place: str) -> Thing:
     def named(key: str, section: str) -> Any:
         values = look.properties[section]
         name = entry.get(key)
-        if name not in values:
+        if not isinstance(name, str) or name not in values:
             raise SceneError(f"{place}.{key}: {_unknown(name, values)}")
         return values[name]
 
     rotation_deg = entry.get("rotation")
-    if not isinstance(rotation_deg, int | float) or not math.isfinite(rotation_deg):
-        raise SceneError(f"{place}.rotation: {rotation_deg!r} should be an angle in degrees")
+    if not _is_number(rotation_deg):
+        raise SceneError(f"{place}.rotation: {rotation_deg!r:.60} should be an angle in degrees")
     red, green, blue = named("color", "colors")
     return Thing(
         shape=named("shape", "shapes"),
@@ -94,9 +94,19 @@ def _thing(entry: Mapping[str, Any], look: Look, place: str) -> Thing:
 def _vector(value: Any, place: str) -> Vector:
     if isinstance(value, list | tuple) and len(value) == 3:
         x, y, z = value
-        if all(isinstance(c, int | float) and math.isfinite(c) for c in (x, y, z)):
+        if all(map(_is_number, (x, y, z))):
             return float(x), float(y), float(z)
-    raise SceneError(f"{place}: {value!r} should be three numbers")
+    raise SceneError(f"{place}: {value!r:.60} should be three numbers")
+
+
+def _is_number(value: Any) -> TypeGuard[float]:
+    """Of a finite size; a whole number of JSON may have more digits than a float can hold."""
+    if not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
 
 
 def _unknown(name: Any, known: Mapping[str, Any]) -> str:
