@@ -16,18 +16,18 @@ from typing import Any
 from clevrhope.atomic import record, sweep, write_whole
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.lock import locked
-from clevrhope.errors import DatasetError, SceneError
+from clevrhope.errors import ConfigError, DatasetError, SceneError
 from clevrhope.images.choice import open_renderer
 from clevrhope.images.in_world import outside
 from clevrhope.images.look import Look, read_look
 from clevrhope.images.placement import place
 from clevrhope.images.renderer import Scene
-from clevrhope.images.settings import Rendering, rendering_as_json, rendering_in_words
+from clevrhope.images.settings import Rendering, rendering_as_json, rendering_from_json, rendering_in_words
 from clevrhope.images.stage import render_png_files
 from clevrhope.progress import Progress, Silent
 
 ACCOUNT = "render.json"
-"""What the folder's pictures are: written before the first of them."""
+"""What the folder's pictures are, and of which files: written before the first of them."""
 
 
 @dataclass(frozen=True)
@@ -142,6 +142,8 @@ def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: 
 def _bind(out: Path, scenes: Path, names: list[str], look: Look, rendering: Rendering) -> None:
     """Passes where the folder's pictures are of this kind, or there are none; writes down what they are.
 
+    A file's names are its own from here on, whether or not their pictures have been rendered yet.
+
     Raises:
         DatasetError: they are of another kind, or of other scenes under the same names.
     """
@@ -151,38 +153,65 @@ def _bind(out: Path, scenes: Path, names: list[str], look: Look, rendering: Rend
     there = _read_account(path)
     if there is None:
         there = {"rendering": how, "scenes": {}}
-    before = there["rendering"]
+    before, files = there["rendering"], there["scenes"]
     if before != how:
         a, b = rendering_in_words(before), rendering_in_words(how)
         if a == b:
             changed = [name for name in how if before.get(name) != how[name]]
             a, b = (", ".join(f"{name} {each.get(name)}" for name in changed) for each in (before, how))
         raise DatasetError(f"{out}: its pictures are made with {a}, not with {b}; choose another --out")
-    digest = record(scenes).sha256
-    known = there["scenes"].get(scenes.name)
-    if known not in (None, digest):
+    own = {"sha256": record(scenes).sha256, "pictures": names}
+    if files.get(scenes.name, own)["sha256"] != own["sha256"]:
         raise DatasetError(
-            f"{out}: made from another {scenes.name} than {scenes}, or that has changed; choose another --out"
+            f"{scenes}: has changed since pictures were made of it in {out}, or is another file of "
+            "that name; choose another --out"
         )
-    stray = next((name for name in names if known is None and (out / name).exists()), None)
-    if stray is not None:
-        raise DatasetError(f"{out / stray}: there already, and not of {scenes}; choose another --out")
-    there["scenes"] = dict(sorted({**there["scenes"], scenes.name: digest}.items()))
+    owners = {name: file for file, each in files.items() for name in each["pictures"]}
+    for name in names:
+        owner = owners.get(name)
+        if owner is None and (out / name).exists():
+            raise DatasetError(f"{out / name}: there already, and not of {scenes}; choose another --out")
+        if owner not in (None, scenes.name):
+            raise DatasetError(f"{out / name}: a picture of {owner}, not of {scenes}; choose another --out")
+    there["scenes"] = dict(sorted({**files, scenes.name: own}.items()))
     write_whole(path, (json.dumps(there, indent=2) + "\n").encode())
 
 
 def _read_account(path: Path) -> dict[str, Any] | None:
+    """What `_bind` wrote, checked; none where nothing is there.
+
+    Raises:
+        DatasetError: it is something else; says where.
+    """
     try:
         found = json.loads(path.read_text("utf-8"))
-        _ = dict(found["rendering"]), dict(found["scenes"])
+        problem = _problem_of_account(found)
     except FileNotFoundError:
         return None
-    except (ValueError, KeyError, TypeError) as error:
-        raise DatasetError(
-            f"{path}: not what clevrhope render wrote ({error}); choose another --out"
-        ) from error
+    except (ValueError, ConfigError) as error:
+        problem = str(error)
+    if problem:
+        raise DatasetError(f"{path}: not what clevrhope render wrote ({problem}); choose another --out")
     kept: dict[str, Any] = found
     return kept
+
+
+def _problem_of_account(found: Any) -> str:
+    for key in ("rendering", "scenes"):
+        if not isinstance(found, dict) or not isinstance(found.get(key), dict):
+            return f"{key}: missing; expected an object"
+    settings = {key: value for key, value in found["rendering"].items() if key != "look"}
+    # What is not said would be taken for the default, although nobody knows what it was.
+    for key in ("renderer", *rendering_as_json(rendering_from_json(settings)), "look"):
+        if key not in found["rendering"]:
+            return f"rendering.{key}: missing"
+    for file, each in found["scenes"].items():
+        if not isinstance(each, dict) or not isinstance(each.get("sha256"), str):
+            return f"scenes.{file}.sha256: missing; expected a text"
+        names = each.get("pictures")
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            return f"scenes.{file}.pictures: missing; expected a list of names"
+    return ""
 
 
 def text_lines(made: RenderedFile) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -23,7 +24,7 @@ from clevrhope.images.native import NativeRenderer
 from clevrhope.images.placement import place
 from clevrhope.images.png import read_png
 from clevrhope.images.quality import reference_scenes
-from clevrhope.images.settings import NativeSettings
+from clevrhope.images.settings import NativeSettings, rendering_as_json
 from clevrhope.render_scenes import RenderedFile, render_scene_file
 
 TINY = NativeSettings(width=96, height=64, quality="draft")
@@ -210,11 +211,62 @@ def test_a_folder_keeps_to_one_kind_of_picture_and_to_its_scenes(tmp_path: Path)
     second = scene_file(tmp_path / "b.json", [{**reference_scenes()[4], "image_filename": "other.png"}])
     assert render(second, tmp_path / "out").n_rendered == 1
     stray = scene_file(tmp_path / "c.json", [{**reference_scenes()[5], "image_filename": "other.png"}])
-    with pytest.raises(DatasetError, match=r"other\.png: there already, and not of .*c\.json"):
+    with pytest.raises(DatasetError, match=r"other\.png: a picture of b\.json, not of .*c\.json"):
         render(stray, tmp_path / "out")
+    (tmp_path / "out" / "000000.png").write_bytes(b"nobody's")
+    scenes = [{k: v for k, v in reference_scenes()[5].items() if k != "image_filename"}]
+    with pytest.raises(DatasetError, match=r"000000\.png: there already, and not of .*d\.json"):
+        render(scene_file(tmp_path / "d.json", scenes), tmp_path / "out")
     scene_file(tmp_path / "a.json", [dict(reference_scenes()[7])])
-    with pytest.raises(DatasetError, match=r"made from another a\.json than"):
+    with pytest.raises(DatasetError, match=r"a\.json: has changed since .*, or is another file of"):
         render(first, tmp_path / "out")
+
+
+def test_a_files_names_are_its_own_before_its_pictures_are_there(tmp_path: Path) -> None:
+    first = scene_file(tmp_path / "a.json", [{**reference_scenes()[0], "image_filename": "000000.png"}])
+    render(first, tmp_path / "out")
+    picture = tmp_path / "out" / "000000.png"
+    whole = picture.read_bytes()
+    # As a run leaves it that is killed before its first picture.
+    picture.unlink()
+    second = scene_file(tmp_path / "b.json", [{**reference_scenes()[1], "image_filename": "000000.png"}])
+    with pytest.raises(DatasetError, match=r"000000\.png: a picture of a\.json, not of .*b\.json; choose"):
+        render(second, tmp_path / "out")
+    assert not picture.exists()
+    assert render(first, tmp_path / "out").n_rendered == 1
+    assert picture.read_bytes() == whole
+
+
+WHOLE = {**rendering_as_json(TINY), "look": "0"}
+
+
+@pytest.mark.parametrize(
+    ("account", "problem"),
+    [
+        ([], "rendering: missing"),
+        ({"rendering": WHOLE, "scenes": []}, "scenes: missing; expected an object"),
+        ({"rendering": {}, "scenes": {}}, "rendering.renderer: missing"),
+        ({"rendering": {"renderer": "native"}, "scenes": {}}, "rendering.width: missing"),
+        ({"rendering": {**WHOLE, "renderer": "povray"}, "scenes": {}}, 'unknown renderer "povray"'),
+        ({"rendering": {**WHOLE, "quality": "worst"}, "scenes": {}}, 'has no quality "worst"'),
+        ({"rendering": {**WHOLE, "rays": 3}, "scenes": {}}, "rays"),
+        ({"rendering": rendering_as_json(TINY), "scenes": {}}, "rendering.look: missing"),
+        ({"rendering": WHOLE, "scenes": {"a.json": "0"}}, "scenes.a.json.sha256: missing"),
+        (
+            {"rendering": WHOLE, "scenes": {"a.json": {"sha256": "0", "pictures": 3}}},
+            "scenes.a.json.pictures",
+        ),
+    ],
+)
+def test_an_account_that_is_none_is_told_with_its_key(account: Any, problem: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "render.json").write_text(json.dumps(account))
+    with pytest.raises(
+        DatasetError, match=rf"render\.json: not what .*{re.escape(problem)}.*; choose another"
+    ):
+        render(scene_file(tmp_path / "a.json"), out)
+    assert [path.name for path in out.iterdir()] == ["render.json"]
 
 
 def test_killed_and_run_again_equals_uninterrupted(tmp_path: Path) -> None:
