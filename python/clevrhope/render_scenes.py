@@ -20,9 +20,16 @@ from clevrhope.errors import ConfigError, DatasetError, SceneError
 from clevrhope.images.choice import open_renderer
 from clevrhope.images.in_world import outside
 from clevrhope.images.look import Look, read_look
+from clevrhope.images.native import MOST_OBJECTS
 from clevrhope.images.placement import place
 from clevrhope.images.renderer import Scene
-from clevrhope.images.settings import Rendering, rendering_as_json, rendering_from_json, rendering_in_words
+from clevrhope.images.settings import (
+    NativeSettings,
+    Rendering,
+    rendering_as_json,
+    rendering_from_json,
+    rendering_in_words,
+)
 from clevrhope.images.stage import render_png_files
 from clevrhope.progress import Progress, Silent
 
@@ -122,6 +129,12 @@ def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: 
     objects = scene.get("objects")
     if "objects" in scene and not isinstance(objects, list):
         raise SceneError(f"{place_in_file}.objects: {objects!r:.60} should be a list")
+    n_objects = len(objects or ())
+    if isinstance(rendering, NativeSettings) and n_objects > MOST_OBJECTS:
+        raise SceneError(
+            f"{place_in_file}.objects: {n_objects}; the native renderer knows up to {MOST_OBJECTS}, "
+            "--renderer blender any number"
+        )
     for i, thing in enumerate(objects or ()):
         if not isinstance(thing, dict):
             raise SceneError(f"{place_in_file}.objects[{i}]: {thing!r:.60} should be an object")

@@ -20,7 +20,7 @@ from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import ClevrhopeError, DatasetError, SceneError
 from clevrhope.images.in_world import outside
 from clevrhope.images.look import read_look
-from clevrhope.images.native import NativeRenderer
+from clevrhope.images.native import MOST_OBJECTS, NativeRenderer
 from clevrhope.images.placement import place
 from clevrhope.images.png import read_png
 from clevrhope.images.quality import reference_scenes
@@ -177,6 +177,23 @@ def test_bad_scenes_get_a_sentence_and_leave_nothing(
     with pytest.raises(SceneError, match=message):
         render(scene_file(tmp_path / "s.json", scenes), tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_more_objects_than_the_native_renderer_knows_are_told_before_rendering(tmp_path: Path) -> None:
+    scenes = deepcopy([dict(scene) for scene in reference_scenes()[:2]])
+    crowd = scenes[1]
+    crowd["objects"] = [crowd["objects"][0]] * (MOST_OBJECTS + 1)
+    with pytest.raises(
+        SceneError, match=r"s\.json: scenes\[1\]\.objects: 65; the native .* --renderer blender"
+    ):
+        render(scene_file(tmp_path / "s.json", scenes), tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    # The native module's own bound is the same.
+    with NativeRenderer(width=12, height=8, quality="draft") as renderer:
+        with pytest.raises(SceneError, match="65 objects"):
+            list(renderer.render([(0, crowd)]))
+        crowd["objects"].pop()
+        assert len(list(renderer.render([(0, crowd)]))) == 1
 
 
 def test_broken_files_are_told_with_their_line(tmp_path: Path) -> None:

@@ -23,6 +23,9 @@ K = TypeVar("K", bound=Hashable)
 #: Of so many, one picture keeps nearly all busy.
 CORES_OF_A_PICTURE = 8
 
+#: Of one scene; the native module refuses more.
+MOST_OBJECTS = 64
+
 
 class NativeRenderer:
     """Renders CLEVR's look on all cores of this process; the same bytes for any number of threads.
