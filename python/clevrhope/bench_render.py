@@ -5,9 +5,10 @@ both. Pictures are compared with those of 512 samples without denoiser that come
 picture of each renderer is not counted: it loads the look, and Cycles' kernels.
 """
 
+import math
 import platform
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -25,7 +26,9 @@ from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import BLENDER_QUALITIES, QUALITIES, NativeSettings, RenderSettings
 
 QUICK_PICTURES = 4
-ALL_PICTURES = 16
+
+ENCODINGS = 32
+"""Of PNG files that are timed, at least: the first ones of a process take up to twice as long."""
 
 CYCLES = tuple(name for name in BLENDER_QUALITIES if name != "original")
 """Qualities of Blender that are measured: the original's settings are what all are held against."""
@@ -105,7 +108,7 @@ class Compared:
 
     def png_share(self, quality: str) -> float:
         """What a native picture's encoding takes, as a part of the processor time for rendering it."""
-        return self.png_seconds / statistics.mean(self.native[quality].processor_seconds)
+        return self.png_seconds / statistics.median(self.native[quality].processor_seconds)
 
     def as_json(self) -> dict[str, Any]:
         """Each renderer with its standard quality's numbers, and all of its qualities below."""
@@ -263,12 +266,14 @@ def _has_ssim() -> bool:
     return find_spec("skimage") is not None
 
 
-def _png_seconds(pictures: Iterable[Pixels]) -> float:
+def _png_seconds(pictures: Collection[Pixels]) -> float:
+    """The median over the pictures, each as often as makes `ENCODINGS`."""
     seconds = []
-    for pixels in pictures:
-        began = thread_time()
-        encode_png(pixels)
-        seconds.append(thread_time() - began)
+    for _ in range(math.ceil(ENCODINGS / len(pictures))):
+        for pixels in pictures:
+            began = thread_time()
+            encode_png(pixels)
+            seconds.append(thread_time() - began)
     return statistics.median(seconds)
 
 
