@@ -79,8 +79,7 @@ def _copy_published(
                 path = _png_folder(each.pool, resolved) / name
                 wanted.append((index, picture_name(number), path))
     if wanted and resolved.config.clevr is not None:
-        constraints = resolved.manifest.world["constraints"]
-        size = (int(constraints["height"]), int(constraints["width"]))
+        size = (resolved.config.rendering.height, resolved.config.rendering.width)
         with progress.stage("Copying CLEVR's pictures", total=len(wanted), unit="pictures") as advance:
             copy_pictures(resolved.config.clevr, wanted, size=size, on_picture=lambda: advance(1))
     return rendered
