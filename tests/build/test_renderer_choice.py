@@ -227,6 +227,22 @@ def test_pages_say_what_rendered_the_pictures_and_the_audit_finds_their_objects(
     assert checks["objects in pictures"].n_faults > 0
 
 
+def test_the_audit_finds_objects_in_pictures_of_another_size(tmp_path: Path) -> None:
+    rendering = NativeSettings(width=300, height=200, quality="draft")
+    make(
+        tmp_path / "a",
+        rendering,
+        sizes={"train": 18, "complex_iid": 9, "complex_ood": 1, "minimal_places": 1},
+    )
+    checks = {check.name: check for check in audit(tmp_path / "a").checks}
+    assert all(check.n_faults == 0 for check in checks.values())
+    assert checks["objects in pictures"].n_checked >= 10
+    first, second = sorted(path for path in (tmp_path / "a" / "images" / "train").glob("*.png"))[:2]
+    first.write_bytes(second.read_bytes())
+    checks = {check.name: check for check in audit(tmp_path / "a").checks}
+    assert checks["objects in pictures"].n_faults > 0
+
+
 def test_plan_measures_with_the_renderer_that_was_chosen(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

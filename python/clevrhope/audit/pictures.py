@@ -141,8 +141,9 @@ class _PoolCheck:
         self._pictures, self._objects = pictures, objects
         self._cameras, self._of_clevr, self._in_doubt = cameras, of_clevr, in_doubt
         self._colours = Colours(folder.properties or assets.blender_assets() / "properties.json")
-        constraints = folder.manifest.world["constraints"]
-        self._size = (int(constraints["height"]), int(constraints["width"]))
+        # Larger or smaller than the frame in which visible pixels were counted, if the user wants it.
+        size = {**folder.manifest.world["constraints"], **(folder.manifest.rendering or {})}
+        self._size = (int(size["height"]), int(size["width"]))
         self._second_look = SecondLook(self._size, folder.properties)
         layout = folder.layout
         self._png = layout.pictures(pool) if layout.pictures(pool).is_dir() else None
@@ -194,6 +195,8 @@ class _PoolCheck:
         data = b'{"scenes": [' + b",".join(line for _, line in batch) + b"]}"
         world = self._folder.world
         ids = object_ids(world, SceneBatch.from_json(world.vocabulary, data, file=f"scenes/{self._pool}"))
+        rows, columns = (np.arange(n) * old // n for n, old in zip(self._size, ids.shape[1:], strict=True))
+        ids = ids[:, rows[:, None], columns]
         for scene, picture, raster in zip(scenes, shown, ids, strict=True):
             self._pictures.n_checked += 1
             if picture is not None and self._is_picture(scene, picture):
