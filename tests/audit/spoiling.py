@@ -14,10 +14,17 @@ from typing import Any
 import h5py
 import numpy as np
 
+from clevrhope.audit import Check, Report
 from clevrhope.build import Request, build
 from clevrhope.config import PRESETS
 
 Row = dict[str, Any]
+
+TRAIN = "hops/rubber_cylinder/train.h5"
+
+
+def failed(report: Report) -> dict[str, Check]:
+    return {each.name: each for each in report.checks if each.result == "failed"}
 
 
 def build_small(out: Path, *, match: str) -> None:

@@ -7,12 +7,11 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from spoiling import Spoilt
+from spoiling import TRAIN, Spoilt
 
 from clevrhope.audit import audit
 from clevrhope.audit.columns import ends_of
 
-TRAIN = "hops/rubber_cylinder/train.h5"
 ROW = 3
 """Its program has two relations, of three that there is place for."""
 Arrays = dict[str, Any]

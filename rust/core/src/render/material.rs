@@ -53,36 +53,33 @@ impl Lobes {
         value
     }
 
-    /// As `value`, and how densely `choose` and then `Lobe::sample` give the direction.
+    /// As `value`, and how densely `choose` and then `Lobe::sample` give the direction, as Cycles
+    /// counts it.
     #[inline]
     pub fn evaluate(&self, n: V3, v: V3, l: V3) -> (V3, f32) {
-        let Some(pass) = Pass::new(n, v, l) else { return (V3::ZERO, 0.0) };
-        let mut value = V3::ZERO;
-        let (mut density, mut total) = (0.0, 0.0);
-        for lobe in self.iter() {
-            let share = lobe.weight.mean();
-            let (part, dense) = lobe.evaluate(&pass);
-            value += lobe.weight * part;
-            density += share * dense;
-            total += share;
-        }
-        (value, density / total)
+        self.weigh(n, v, l, |_, _, density| density)
     }
 
     /// As `evaluate`, with the density of `Lobe::sample` where that differs from Cycles'.
     #[inline]
     pub fn evaluate_sampled(&self, n: V3, v: V3, l: V3) -> (V3, f32) {
+        self.weigh(n, v, l, Lobe::sampling_density)
+    }
+
+    /// What all lobes throw back, and the mean of their `density`, each by its weight.
+    #[inline(always)]
+    fn weigh(&self, n: V3, v: V3, l: V3, density: impl Fn(&Lobe, &Pass, f32) -> f32) -> (V3, f32) {
         let Some(pass) = Pass::new(n, v, l) else { return (V3::ZERO, 0.0) };
         let mut value = V3::ZERO;
-        let (mut density, mut total) = (0.0, 0.0);
+        let (mut dense, mut total) = (0.0, 0.0);
         for lobe in self.iter() {
             let share = lobe.weight.mean();
-            let (part, dense) = lobe.evaluate(&pass);
+            let (part, evaluated) = lobe.evaluate(&pass);
             value += lobe.weight * part;
-            density += share * lobe.sampling_density(&pass, dense);
+            dense += share * density(lobe, &pass, evaluated);
             total += share;
         }
-        (value, density / total)
+        (value, dense / total)
     }
 
     /// A lobe by a uniform number, each as often as it weighs.

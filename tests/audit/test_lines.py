@@ -1,0 +1,99 @@
+"""The audit's report beside single faults: its lines, samples, prefixes, published scenes."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from clevr_making import make_clevr
+from spoiling import TRAIN, Spoilt, failed
+
+from clevrhope._core import AuditScenes
+from clevrhope.audit import audit, visible
+from clevrhope.audit.run import LINES
+from clevrhope.build import Request, build
+from clevrhope.config import PRESETS
+from clevrhope.scenes import read_world
+
+
+def test_nothing_is_wrong_with_a_dataset_as_it_was_built(clean: Path) -> None:
+    report = audit(clean)
+    assert report.ok
+    assert failed(report) == {}
+    looked_at = {each.name: each.n_checked for each in report.checks if each.done}
+    assert min(looked_at.values()) > 0
+    n_questions = looked_at["text"]
+    assert looked_at["programs"] == looked_at["duplicates"] == looked_at["HDF5 and JSON"] == n_questions
+
+
+@pytest.fixture(scope="module")
+def clevr(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A CLEVR folder with scenes of val, which is all that is asked of one."""
+    return make_clevr(tmp_path_factory.mktemp("clevr") / "CLEVR_v1.0", 3, split="val").root
+
+
+def test_every_line_of_the_report_has_a_stage(clean: Path, clevr: Path) -> None:
+    named = {stage: [*lines] for stage, lines in LINES.items()}
+    everything = ["readable", *(name for lines in named.values() for name in lines)]
+    assert [each.name for each in audit(clean, against=clevr).checks] == everything
+    of_clevr = named.pop("Comparing with CLEVR")
+    assert [each.name for each in audit(clean).checks] == everything[: -len(of_clevr)]
+
+
+def test_no_line_is_lost_where_a_file_cannot_be_read(spoilt: Spoilt, clevr: Path) -> None:
+    names = [each.name for each in audit(spoilt.root, against=clevr).checks]
+    whole = {each.name: each.n_checked for each in audit(spoilt.root).checks}
+    path = spoilt.path(TRAIN)
+    path.write_bytes(path.read_bytes()[:1000])
+    found = {each.name: each for each in audit(spoilt.root, against=clevr).checks}
+    assert list(found) == names
+    for name in ("counts", "text", "arrays", "programs", "held-out pair", "HDF5 and JSON", "train and test"):
+        assert found[name].result == "in part"
+        assert found[name].note.endswith(f"without what needs {TRAIN}"), name
+        assert whole[name] / 2 < found[name].n_checked < whole[name]
+    for name in LINES["Comparing with CLEVR"]:
+        assert (found[name].result, found[name].note) == ("not done", f"{TRAIN} cannot be read")
+
+
+def test_of_many_scenes_a_sample_is_drawn_by_the_seed(monkeypatch: pytest.MonkeyPatch, clean: Path) -> None:
+    pools = {"train": 40, "none": 0, "test_iid": 7, "test_ood": 60}
+    assert {pool: places.tolist() for pool, places in visible.sampled(pools, 3).items()} == {
+        pool: list(range(n)) for pool, n in pools.items()
+    }
+    monkeypatch.setattr(visible, "MOST_SCENES", 20)
+    drawn = visible.sampled(pools, 3)
+    assert sum(map(len, drawn.values())) == 20
+    assert all((np.diff(places) > 0).all() for places in drawn.values())
+    assert all(0 <= place < pools[pool] for pool, places in drawn.items() for place in places)
+    again, other = visible.sampled(pools, 3), visible.sampled(pools, 4)
+    assert all(np.array_equal(drawn[pool], again[pool]) for pool in pools)
+    assert any(not np.array_equal(drawn[pool], other[pool]) for pool in pools)
+    (line,) = (each for each in audit(clean).checks if each.name == "visible objects")
+    assert line.n_checked == 20
+    assert line.note.startswith("a sample of 20 of ")
+
+
+def test_a_train_set_names_the_smaller_ones_that_it_begins_with(tmp_path: Path) -> None:
+    config = replace(PRESETS["demo"], question_json=False)
+    config = replace(config, sizes=replace(config.sizes, train=25_010))
+    data = Spoilt(tmp_path / "out")
+    request = Request(out=data.root, hops=("rubber_cylinder",), splits=("train",), config=config, seed=3)
+    build(replace(request, render=False))
+    report = audit(data.root)
+    assert report.ok
+    # A folder with nothing but train has no line that passed on nothing.
+    assert all(each.n_checked for each in report.checks if each.result == "passed")
+    with h5py.File(data.h5("train"), "r+") as file:
+        del file.attrs["prefixes"]
+    data.sign()
+    (fault,) = failed(audit(data.root))["arrays"].faults
+    assert str(fault) == f"{TRAIN}: attribute prefixes is not 25000: []"
+
+
+@pytest.mark.parametrize("split", ["train", "val"])
+def test_published_scenes_relationships_follow_from_places(test_data: Path, split: str) -> None:
+    path = test_data / "real_clevr" / f"CLEVR_{split}_scenes.json"
+    scenes = AuditScenes.read(read_world().vocabulary, [path])
+    assert len(scenes) >= 20
+    assert scenes.misrelated == []
