@@ -56,8 +56,11 @@ $(VENV)/python.stamp:
 	$(BIN)/python -m pip install --quiet 'maturin>=1.9.4,<2'
 	@touch $@
 
+# The engine compiles while Blender is downloaded; maturin then finds it compiled.
 $(VENV)/render.stamp: $(VENV)/python.stamp pyproject.toml $(RUST_SOURCES)
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras render
+	cargo build --locked --release --package clevrhope-py & \
+	  VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras render; \
+	  status=$$?; wait; exit $$status
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/render.stamp
