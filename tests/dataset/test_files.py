@@ -1,7 +1,12 @@
 """Whole files, the folder's lock, the manifest: what a kill, a full disk and a second run meet."""
 
+import errno
+import fcntl
 import json
+import os
 import signal
+import socket
+import stat
 import subprocess
 import sys
 import textwrap
@@ -11,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from clevrhope.atomic import FileRecord, record, sweep, whole_file, write_whole
-from clevrhope.dataset.lock import locked
+from clevrhope.dataset.lock import LOCK_FILE, locked
 from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest, write_manifest
 from clevrhope.errors import DatasetError
 
@@ -113,12 +118,54 @@ def test_a_second_run_is_told_so_and_the_lock_goes_with_a_killed_process(tmp_pat
     assert process.stdout is not None
     with process:
         assert process.stdout.readline() == "locked\n"
-        with pytest.raises(DatasetError, match="another run is writing here"), locked(tmp_path):
+        with (
+            pytest.raises(
+                DatasetError, match=rf"{tmp_path}: another run is writing here \(process (\d+): "
+            ) as told,
+            locked(tmp_path),
+        ):
             pass
+        assert f"(process {process.pid}: {sys.executable} -c" in str(told.value)
         process.send_signal(signal.SIGKILL)
         process.wait()
     with locked(tmp_path):
         assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_locks_files_alone_has_a_lock_file_for_as_long(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As NFS: a folder cannot be opened for writing, which a lock needs there."""
+    real = fcntl.flock
+
+    def of_nfs(descriptor: int, how: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EBADF, "Bad file descriptor")
+        real(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", of_nfs)
+    (tmp_path / LOCK_FILE).write_text("process 1 on a machine that was switched off")
+    with locked(tmp_path):
+        own = (tmp_path / LOCK_FILE).read_text()
+        assert own == f"process {os.getpid()} on {socket.gethostname()}"
+        with (
+            pytest.raises(DatasetError, match=rf"another run is writing here \({own}\); wait for it"),
+            locked(tmp_path),
+        ):
+            pass
+        assert (tmp_path / LOCK_FILE).exists()
+    assert list(tmp_path.iterdir()) == []
+    with locked(tmp_path):
+        pass
+
+
+def test_a_disk_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(descriptor: int, how: int) -> None:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(fcntl, "flock", refuse)
+    with pytest.raises(DatasetError, match="its disk has no locks, without which two runs"), locked(tmp_path):
+        pass
 
 
 def test_a_manifest_comes_back_as_it_was_written_and_lists_a_file_a_line(tmp_path: Path) -> None:

@@ -1,4 +1,7 @@
-"""A worker that renders nothing and behaves as its scenes ask: {"do": ok, die, die_once, hang, problem}."""
+"""A worker that renders nothing and behaves as its scenes ask: {"do": ok, die, swell, exhausted, hang, ...}.
+
+With a "marker", a file that it makes, a worker behaves so once; the next one does what is asked of it.
+"""
 
 import os
 import sys
@@ -24,10 +27,18 @@ def main(folder: Path) -> None:
     while True:
         scene = tasks.get()["scene"]
         do = scene["do"]
-        if do == "die" or (do == "die_once" and not Path(scene["marker"]).exists()):
-            if do == "die_once":
-                Path(scene["marker"]).touch()
+        if "marker" in scene:
+            if Path(scene["marker"]).exists():
+                do = "ok"
+            Path(scene["marker"]).touch()
+        if do == "die":
             os._exit(7)
+        if do == "swell":
+            _held = b"x" * scene["bytes"]
+            time.sleep(600)
+        if do == "exhausted":
+            write_frame(replies, {"exhausted": "ran out of memory; take fewer workers"})
+            continue
         if do == "hang":
             time.sleep(600)
         if do == "problem":

@@ -13,21 +13,29 @@ import pytest
 
 from clevrhope.errors import RenderError
 from clevrhope.images.cycles import CyclesRenderer, threads_of_workers
+from clevrhope.images.memory import available_bytes
 from clevrhope.images.pool import GROWTH_BYTES, ScenesFailedError
 from clevrhope.images.protocol import read_frame, write_frame
 from clevrhope.images.settings import RenderSettings
+from clevrhope.images.worker import _exhausted
 
 FAKE_WORKER = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
 
 
 def renderer(
-    *, workers: int = 2, timeout_s: float = 60.0, samples: int = 1, pictures: int = 1000
+    *,
+    workers: int = 2,
+    timeout_s: float = 60.0,
+    samples: int = 1,
+    pictures: int = 1000,
+    memory_limit_bytes: int | None = None,
 ) -> CyclesRenderer:
     return CyclesRenderer(
         settings=RenderSettings(samples=samples),
         workers=workers,
         timeout_s=timeout_s,
         pictures_per_worker=pictures,
+        memory_limit_bytes=memory_limit_bytes,
         command=FAKE_WORKER,
     )
 
@@ -92,7 +100,7 @@ def test_scenes_are_taken_only_as_workers_get_free() -> None:
 
 def test_a_worker_that_dies_is_replaced_and_its_scene_done_again(tmp_path: Path) -> None:
     tasks = scenes(8)
-    tasks[3] = (3, {"do": "die_once", "value": 3, "marker": str(tmp_path / "died")})
+    tasks[3] = (3, {"do": "die", "value": 3, "marker": str(tmp_path / "died")})
     with renderer() as made:
         found = dict(made.render(tasks))
     assert (tmp_path / "died").exists()
@@ -117,6 +125,73 @@ def test_a_worker_that_hangs_is_replaced() -> None:
         found, failure = outcome(made, tasks)
     assert sorted(found) == [0, 2, 3, 4, 5]
     assert "gave no answer within 0.5 s" in failure.reasons[1]
+
+
+def test_a_worker_that_holds_too_much_in_the_middle_of_a_scene_is_replaced(tmp_path: Path) -> None:
+    tasks = scenes(6)
+    tasks[1] = (1, {"do": "swell", "bytes": 1 << 28, "value": 1, "marker": str(tmp_path / "swelled")})
+    tasks[4] = (4, {"do": "swell", "bytes": 1 << 28})
+    with renderer(memory_limit_bytes=1 << 28) as made:
+        found, failure = outcome(made, tasks)
+    assert sorted(found) == [0, 1, 2, 3, 5]
+    assert "because it held more than its share of the memory, 0.25 GiB" in failure.reasons[4]
+
+
+def test_a_worker_without_memory_left_is_replaced(tmp_path: Path) -> None:
+    tasks = scenes(4)
+    tasks[1] = (1, {"do": "exhausted", "value": 1, "marker": str(tmp_path / "exhausted")})
+    with renderer(workers=1) as made:
+        before = {i: made.worker_pids for i, _ in made.render(tasks)}
+    assert sorted(before) == [0, 1, 2, 3]
+    assert before[0] != before[1] == before[3]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (MemoryError(), "ran out of memory; take fewer workers"),
+        (RuntimeError("Error: System is out of GPU memory\n"), "ran out of the GPU's memory"),
+        (RuntimeError("Out of memory in cuMemAlloc_v2(&device_pointer, size)"), "ran out of memory"),
+        (ValueError("not an uncompressed colour TGA"), ""),
+    ],
+)
+def test_what_counts_as_no_memory_left(error: Exception, said: str) -> None:
+    assert _exhausted(error).startswith(said)
+    assert bool(_exhausted(error)) == bool(said)
+
+
+def test_scenes_that_all_end_their_workers_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clevrhope.images.pool.FAILURES_IN_A_ROW", 3)
+    tasks: list[tuple[int, dict[str, object]]] = [(i, {"do": "die"}) for i in range(100)]
+    with renderer() as made, pytest.raises(RenderError, match="3 scenes in a row gave no picture: 3 workers"):
+        list(made.render(tasks))
+    # A picture in between, and it is the scenes.
+    tasks = [(i, {"do": "die"} if i % 2 else {"do": "ok", "value": 0}) for i in range(8)]
+    with renderer(workers=1) as made:
+        found, failure = outcome(made, tasks)
+    assert sorted(found) == [0, 2, 4, 6]
+    assert sorted(failure.reasons) == [1, 3, 5, 7]
+
+
+def test_the_memory_of_a_job_is_its_own_and_not_the_machines(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Limits as Linux writes them, of both versions; what is around a group limits it too."""
+    monkeypatch.setattr("clevrhope.images.memory.CGROUPS", tmp_path)
+    monkeypatch.setattr("clevrhope.images.memory.CGROUPS_OF_THIS_PROCESS", tmp_path / "own")
+    (tmp_path / "own").write_text("4:memory:/absent\n0::/slurm/job_7/step_0\n")
+    step = tmp_path / "slurm" / "job_7" / "step_0"
+    step.mkdir(parents=True)
+    (step / "memory.max").write_text("max\n")
+    whole = available_bytes()
+    assert whole > 1 << 28
+    (step.parent / "memory.max").write_text(f"{1 << 28}\n")
+    assert available_bytes() == 1 << 28
+    (tmp_path / "own").write_text("4:cpu,memory:/job\n")
+    (tmp_path / "memory" / "job").mkdir(parents=True)
+    assert available_bytes() == whole
+    (tmp_path / "memory" / "memory.limit_in_bytes").write_text(f"{1 << 27}\n")
+    assert available_bytes() == 1 << 27
 
 
 def test_a_scene_that_a_worker_refuses_is_not_tried_again() -> None:

@@ -19,8 +19,9 @@ from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.images.png import encode_png
+from clevrhope.images.pool import ScenesFailedError
 from clevrhope.images.renderer import Renderer, Scene
-from clevrhope.images.stage import render_png_files
+from clevrhope.images.stage import TRY_AGAIN, render_png_files
 from clevrhope.progress import Advance, Progress
 
 
@@ -50,18 +51,27 @@ def render_missing(
     """Renders what is missing, pool by pool, into PNG files; each appears when it is whole.
 
     CLEVR's own pictures are copied, before any is rendered.
+
+    Raises:
+        ScenesFailedError: after all others are written, of all pools, if some scenes gave no picture.
     """
     layout = resolved.layout
     rendered = _copy_published(work, resolved, progress)
     n_missing = sum(map(len, rendered.values()))
     if not n_missing:
         return
+    failed: dict[Path, str] = {}
     with progress.stage("Rendering pictures", total=n_missing, unit="pictures") as advance:
         for pool, missing in rendered.items():
             folder = _png_folder(pool, resolved)
             scenes = scenes_of(layout, pool, missing)
-            for _ in render_png_files(scenes, partial(_path_in, folder), renderer=renderer):
-                advance(1)
+            try:
+                for _ in render_png_files(scenes, partial(_path_in, folder), renderer=renderer):
+                    advance(1)
+            except ScenesFailedError as error:
+                failed.update(error.reasons)
+    if failed:
+        raise ScenesFailedError(failed, remedy=TRY_AGAIN)
 
 
 def _copy_published(

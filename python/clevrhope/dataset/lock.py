@@ -1,34 +1,107 @@
 """A dataset's folder in, the sole right to write to it out."""
 
+import errno
 import fcntl
 import os
+import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from clevrhope.atomic import disk_errors
 from clevrhope.errors import DatasetError
+
+LOCK_FILE = ".clevrhope.lock"
+"""In the folder while a run is at work, on disks that lock files alone, as those of NFS."""
+
+LOCKS_OF_LINUX = Path("/proc/locks")
+LETTERS_OF_A_COMMAND = 100
+
+_FILES_ALONE = {errno.EBADF, errno.EINVAL, errno.EISDIR}
+_NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
 
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
     """Makes the folder if need be and holds it; the lock goes with the process, however it ends.
 
-    The folder itself is locked, so no lock file is left in the dataset.
+    The folder itself is locked, so no lock file is left in the dataset. Where a disk locks files alone, a
+    file in it is, on all machines that share it; one that a killed run left there holds nobody up.
 
     Raises:
-        DatasetError: another run is at work in the folder, or it cannot be made.
+        DatasetError: another run is at work in the folder, named if the system tells which; the folder
+            cannot be made; or its disk has no locks at all.
     """
-    with disk_errors(root):
-        root.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-    try:
+    with ExitStack() as stack:
+        with disk_errors(root):
+            root.mkdir(parents=True, exist_ok=True)
+            folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+        stack.callback(os.close, folder)
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise DatasetError(
-                f"{root}: another run is writing here; wait for it, or choose another --out"
-            ) from error
+            _lock(folder, root)
+        except OSError as error:
+            if error.errno not in _FILES_ALONE:
+                raise
+            stack.enter_context(_locked_file(root / LOCK_FILE))
         yield
-    finally:
-        os.close(descriptor)
+
+
+@contextmanager
+def _locked_file(path: Path) -> Iterator[None]:
+    """Holds a file, which is there for that long and says who does."""
+    held = False
+    while not held:
+        with ExitStack() as stack:
+            with disk_errors(path):
+                file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+            stack.callback(os.close, file)
+            _lock(file, path.parent, words=os.pread(file, LETTERS_OF_A_COMMAND, 0).decode(errors="replace"))
+            # Whoever had it may have removed it since it was opened: such a file keeps nobody out.
+            held = path.exists() and os.path.samestat(os.fstat(file), path.stat())
+            if held:
+                stack.callback(path.unlink, missing_ok=True)
+                os.truncate(file, 0)
+                os.pwrite(file, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
+                yield
+
+
+def _lock(descriptor: int, root: Path, *, words: str = "") -> None:
+    """Locks an open folder or file, which is of the dataset's folder `root`, at once or not at all.
+
+    Raises:
+        DatasetError: another run holds it; or the disk has no locks.
+        OSError: this kind of thing cannot be locked.
+    """
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        holder = words or _holder(descriptor)
+        who = f" ({holder})" if holder else ""
+        raise DatasetError(
+            f"{root}: another run is writing here{who}; wait for it, or choose another --out"
+        ) from error
+    except OSError as error:
+        if error.errno not in _NO_LOCKS:
+            raise
+        raise DatasetError(
+            f"{root}: its disk has no locks, without which two runs could mix their files there; "
+            "choose a folder of another disk with --out"
+        ) from error
+
+
+def _holder(descriptor: int) -> str:
+    """The process that holds a lock on what is open, and its command line; nothing where nobody tells."""
+    inode = str(os.fstat(descriptor).st_ino)
+    try:
+        for line in LOCKS_OF_LINUX.read_text().splitlines():
+            # "1: FLOCK  ADVISORY  WRITE 3180 fe:01:1835008 0 EOF": number, kind, process, device and inode
+            _, kind, _, _, pid, place, *_ = line.split()
+            if kind == "FLOCK" and place.rpartition(":")[2] == inode and int(pid) > 0:
+                words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+                command = b" ".join(words).decode(errors="replace")
+                if len(command) > LETTERS_OF_A_COMMAND:
+                    command = f"{command[:LETTERS_OF_A_COMMAND]} ..."
+                return f"process {pid}: {command}"
+    except (OSError, ValueError):
+        pass
+    return ""

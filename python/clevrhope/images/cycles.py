@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict
@@ -13,7 +12,8 @@ from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.cores import available_cores
 from clevrhope.images.libraries import check_blender, explain_start
 from clevrhope.images.look import Look, read_look
-from clevrhope.images.pool import PICTURES_PER_WORKER, WorkerPool
+from clevrhope.images.memory import available_bytes
+from clevrhope.images.pool import GROWTH_BYTES, PICTURES_PER_WORKER, WorkerPool
 from clevrhope.images.process import StartError
 from clevrhope.images.renderer import Pixels, Scene
 from clevrhope.images.settings import RenderSettings
@@ -28,6 +28,8 @@ PATIENCE = 10.0
 LEAST_TIMEOUT_S = 120.0
 #: By default. With one thread, another of its worker's spins beside it and takes up to half a core.
 THREADS_OF_A_WORKER = 2
+#: Of the memory, what all workers together may hold; one that goes beyond its share is killed.
+SHARE_OF_WORKERS = 0.8
 #: What a worker holds, 385 MiB at 120 x 80 pixels, with room for larger pictures.
 BYTES_OF_A_WORKER = 512 << 20
 
@@ -42,6 +44,9 @@ class CyclesRenderer:
             more threads each. On a GPU no more than two stay.
         timeout_s: how long a picture may take; by default what its samples would take on a very slow core.
         pictures_per_worker: after so many a worker is replaced by a fresh one.
+        growth_bytes: and when it holds so much more than after its first picture.
+        memory_limit_bytes: it is killed, and its picture begun again, when it holds more than that; by
+            default its share of four fifths of the memory that this process may use.
         command: the command line of a worker, for tests.
 
     Raises:
@@ -57,6 +62,8 @@ class CyclesRenderer:
         workers: int | None = None,
         timeout_s: float | None = None,
         pictures_per_worker: int = PICTURES_PER_WORKER,
+        growth_bytes: int = GROWTH_BYTES,
+        memory_limit_bytes: int | None = None,
         command: Sequence[str] = WORKER_COMMAND,
     ) -> None:
         self._settings = settings or RenderSettings()
@@ -73,6 +80,9 @@ class CyclesRenderer:
             timeout_s=timeout_s,
             command=command,
             pictures_per_worker=pictures_per_worker,
+            growth_bytes=growth_bytes,
+            memory_limit_bytes=memory_limit_bytes
+            or int(SHARE_OF_WORKERS * available_bytes()) // len(threads),
         )
 
     @property
@@ -133,15 +143,10 @@ def threads_of_workers(workers: int | None = None) -> list[int]:
         workers: processes; by default one for every two cores, or as many as fit into half of the memory.
     """
     cores = available_cores()
-    workers = workers or max(1, min(cores // THREADS_OF_A_WORKER, _memory_bytes() // 2 // BYTES_OF_A_WORKER))
+    workers = workers or max(
+        1, min(cores // THREADS_OF_A_WORKER, available_bytes() // 2 // BYTES_OF_A_WORKER)
+    )
     return [max(1, cores // workers + (i < cores % workers)) for i in range(workers)]
-
-
-def _memory_bytes() -> int:
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (AttributeError, ValueError):
-        return 1 << 40  # a system that does not tell: the cores decide
 
 
 def timeout_of(settings: RenderSettings, *, threads: int) -> float:

@@ -1,7 +1,8 @@
 """Tasks in one by one, pixels out in any order: worker processes that may die, hang or grow.
 
 A worker that dies or hangs is replaced and its task done again; a task that ends three workers is set aside
-and reported when all others are done. Each worker is driven by a thread here that mostly waits.
+and reported when all others are done. Many of those in a row end the run: then it is not the tasks. Each
+worker is driven by a thread here that mostly waits.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.errors import RenderError
+from clevrhope.images.memory import UNKNOWN_BYTES
 from clevrhope.images.process import TaskError, WorkerEndedError, WorkerProcess
 
 Pixels = npt.NDArray[np.uint8]
@@ -23,6 +25,8 @@ K = TypeVar("K", bound=Hashable)
 
 #: A task that ended so many workers is not given to another.
 ATTEMPTS = 3
+#: So many in a row, and no picture in between: it is not the tasks.
+FAILURES_IN_A_ROW = 12
 #: A worker is replaced after so many pictures, or when it holds so much more than after its first.
 PICTURES_PER_WORKER = 2000
 GROWTH_BYTES = 1 << 30
@@ -37,13 +41,13 @@ class ScenesFailedError(RenderError):
         reasons: what happened, by the key of the scene.
     """
 
-    def __init__(self, reasons: Mapping[Any, str]) -> None:
+    def __init__(self, reasons: Mapping[Any, str], *, remedy: str = "") -> None:
         self.reasons = dict(reasons)
         keys = [str(key) for key in self.reasons]
         listed = ", ".join(keys[:10]) + (f" and {len(keys) - 10} more" if len(keys) > 10 else "")
         first = next(iter(self.reasons.values()))
         noun = "scene" if len(keys) == 1 else "scenes"
-        super().__init__(f"{noun} {listed} could not be rendered: {first}")
+        super().__init__(f"{noun} {listed} could not be rendered: {first}{remedy}")
 
 
 @dataclass(frozen=True)
@@ -53,6 +57,8 @@ class _Done(Generic[K]):
     key: K
     pixels: Pixels | None = None
     reason: str = ""
+    ended_workers: bool = False
+    """The reason is not the worker's own word."""
 
 
 class WorkerPool:
@@ -63,6 +69,8 @@ class WorkerPool:
         timeout_s: how long a task may take before its worker counts as hung.
         command: the worker's command line, to which its folder is added.
         pictures_per_worker: after so many a worker is replaced.
+        growth_bytes: it is replaced too when it holds so much more than after its first picture.
+        memory_limit_bytes: it is killed, and its task done again, when it holds more than that.
     """
 
     def __init__(
@@ -72,7 +80,11 @@ class WorkerPool:
         timeout_s: float,
         command: Sequence[str],
         pictures_per_worker: int = PICTURES_PER_WORKER,
+        growth_bytes: int = GROWTH_BYTES,
+        memory_limit_bytes: int = UNKNOWN_BYTES,
     ) -> None:
+        self._growth_bytes = growth_bytes
+        self._memory_limit_bytes = memory_limit_bytes
         self._start = start
         self._timeout_s = timeout_s
         self._command = command
@@ -100,13 +112,14 @@ class WorkerPool:
         Tasks are taken from the iterable as workers get free, two to a worker ahead.
 
         Raises:
-            RenderError: no worker can be started.
+            RenderError: no worker can be started, or one task after another ends those that are.
             ScenesFailedError: after all other tasks are done, if some gave no pixels.
         """
         self._ensure_started()
         source = iter(tasks)
         failed: dict[K, str] = {}
         in_flight = 0
+        in_a_row = 0
         finished = False
         try:
             while True:
@@ -125,7 +138,11 @@ class WorkerPool:
                 in_flight -= 1
                 if done.pixels is None:
                     failed[done.key] = done.reason
+                    in_a_row += done.ended_workers
+                    if in_a_row == FAILURES_IN_A_ROW:
+                        raise RenderError(f"{in_a_row} scenes in a row gave no picture: {done.reason}")
                 else:
+                    in_a_row = 0
                     yield done.key, done.pixels
         finally:
             if not finished:
@@ -187,23 +204,24 @@ class _Driver:
             self._drop()
 
     def _do(self, key: Any, task: Mapping[str, Any]) -> _Done[Any]:
+        pool = self._pool
         reason = ""
         for _ in range(ATTEMPTS):
             process = self._started()
             if process is None:
                 break
             try:
-                pixels = process.ask(task, timeout_s=self._pool._timeout_s)
+                pixels = process.ask(task, timeout_s=pool._timeout_s)
             except TaskError as error:
                 return _Done(key, reason=str(error))
             except WorkerEndedError as error:
                 reason = f"{ATTEMPTS} workers in turn ended over it, the last one because it {error}"
                 self._drop()
                 continue
-            if process.pictures >= self._pool._pictures_per_worker or process.growth_bytes > GROWTH_BYTES:
+            if process.pictures >= pool._pictures_per_worker or process.growth_bytes > pool._growth_bytes:
                 self._drop()
             return _Done(key, pixels)
-        return _Done(key, reason=reason)
+        return _Done(key, reason=reason, ended_workers=True)
 
     def _started(self) -> WorkerProcess | None:
         """The live process, a new one if need be; None once the pool is closing.
@@ -217,7 +235,8 @@ class _Driver:
                 if self._stopped:
                     return None
                 if self.process is None:
-                    self.process = WorkerProcess(self._pool._command)
+                    limit = self._pool._memory_limit_bytes
+                    self.process = WorkerProcess(self._pool._command, memory_limit_bytes=limit)
                 process = self.process
             try:
                 process.wait_until_ready(self._pool._start[self._number])

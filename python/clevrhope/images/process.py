@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy.typing as npt
 
 import clevrhope
 from clevrhope.errors import RenderError
+from clevrhope.images.memory import UNKNOWN_BYTES, resident_bytes
 from clevrhope.images.protocol import read_frame, write_frame
 
 Pixels = npt.NDArray[np.uint8]
@@ -26,6 +28,8 @@ Pixels = npt.NDArray[np.uint8]
 MEMORY_FOLDER = Path("/dev/shm")
 #: Time to read Blender from a cold disk and build the look.
 START_TIMEOUT_S = 300.0
+#: How often one looks whether a worker hangs, or holds too much.
+LOOK_EVERY_S = 0.5
 #: What would change pictures, or keep a worker from starting, if it were inherited.
 UNWANTED_ENVIRONMENT = ("BLENDER_", "CYCLES_", "OCIO", "PYTHONWARNINGS", "PYTHONSTARTUP", "PYTHONINSPECT")
 
@@ -45,13 +49,17 @@ class WorkerEndedError(RenderError):
 class WorkerProcess:
     """A worker from its start to its end.
 
+    Args:
+        command: its command line, to which its folder is added.
+        memory_limit_bytes: it is killed when it holds more.
+
     Attributes:
         device: CPU or the name of a GPU interface, once it is ready.
         pictures: how many it has made.
         growth_bytes: by how much its memory has grown since its first picture.
     """
 
-    def __init__(self, command: Sequence[str]) -> None:
+    def __init__(self, command: Sequence[str], *, memory_limit_bytes: int = UNKNOWN_BYTES) -> None:
         place = str(MEMORY_FOLDER) if os.access(MEMORY_FOLDER, os.W_OK) else None
         self._folder = Path(tempfile.mkdtemp(prefix="clevrhope-", dir=place))
         self._log = self._folder / "stderr.txt"
@@ -66,7 +74,8 @@ class WorkerProcess:
             )
         self._process = process
         self._requests, self._replies = cast(BinaryIO, process.stdin), cast(BinaryIO, process.stdout)
-        self._hung = False
+        self._memory_limit_bytes = memory_limit_bytes
+        self._killed_because = ""
         self._ready = False
         self._first_bytes = 0
         self.device = "CPU"
@@ -98,9 +107,11 @@ class WorkerProcess:
 
         Raises:
             TaskError: the worker says why this task cannot be done.
-            WorkerEndedError: it died, or was killed after `timeout_s`.
+            WorkerEndedError: it died, ran out of memory, or was killed after `timeout_s`.
         """
         header, payload = self._exchange(task, timeout_s)
+        if "exhausted" in header:
+            raise WorkerEndedError(header["exhausted"])
         if "problem" in header:
             raise TaskError(header["problem"])
         self.pictures += 1
@@ -124,34 +135,45 @@ class WorkerProcess:
         shutil.rmtree(self._folder, ignore_errors=True)
 
     def _exchange(self, message: Mapping[str, Any], timeout_s: float) -> tuple[dict[str, Any], bytes]:
-        timer = threading.Timer(timeout_s, self._give_up)
-        timer.daemon = True
-        timer.start()
+        answered = threading.Event()
+        threading.Thread(target=self._watch, args=(answered, timeout_s), daemon=True).start()
         try:
             write_frame(self._requests, message)
             answer = read_frame(self._replies)
         except OSError:
             answer = None
         finally:
-            timer.cancel()
+            answered.set()
         if answer is None:
-            raise WorkerEndedError(self._ending(timeout_s))
+            raise WorkerEndedError(self._ending())
         return answer
 
-    def _give_up(self) -> None:
-        self._hung = True
-        self.kill()
+    def _watch(self, answered: threading.Event, timeout_s: float) -> None:
+        """Kills the process if it takes too long over its answer, or holds too much."""
+        end = time.monotonic() + timeout_s
+        while not answered.wait(min(LOOK_EVERY_S, max(0.0, end - time.monotonic()))):
+            if time.monotonic() >= end:
+                self._killed_because = f"gave no answer within {timeout_s:g} s"
+            elif resident_bytes(self.pid) > self._memory_limit_bytes:
+                limit = f"{self._memory_limit_bytes / (1 << 30):.3g} GiB"
+                self._killed_because = f"held more than its share of the memory, {limit}; take fewer workers"
+            else:
+                continue
+            self.kill()
+            return
 
-    def _ending(self, timeout_s: float) -> str:
+    def _ending(self) -> str:
         """Why there is no answer, to follow "it"."""
-        if self._hung:
-            return f"gave no answer within {timeout_s:g} s"
+        if self._killed_because:
+            return self._killed_because
         try:
             code = self._process.wait(timeout=5.0)  # the pipe closes a moment before the process ends
         except subprocess.TimeoutExpired:
             self.kill()
             code = self._process.wait()
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+        if code == -signal.SIGKILL:
+            how += ", as the system does when memory runs out"
         lines = [line for line in self._log.read_text(errors="replace").splitlines() if line.strip()]
         return f"{how} ({lines[-1].strip()[:200]})" if lines else how
 

@@ -5,7 +5,7 @@ travel as payload, so they are neither quoted nor copied more than once.
 
 To a worker: {"task": "picture" or "ids", "scene"}. From a worker: first {"ready": true, "device", "bpy"} or
 {"ready": false, "problem"}; then for each task {"height", "width", "channels", "memory_bytes"} with the
-pixels, or {"problem"}.
+pixels, or {"problem"}, or {"exhausted"} from a worker that has no memory left and is to be replaced.
 """
 
 from __future__ import annotations

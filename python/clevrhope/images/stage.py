@@ -12,9 +12,12 @@ from clevrhope.atomic import write_whole
 from clevrhope.images.cycles import CyclesRenderer
 from clevrhope.images.look import Look
 from clevrhope.images.png import encode_png
+from clevrhope.images.pool import ScenesFailedError
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import RenderSettings
 
+#: What helps when some scenes gave no picture: their files are missing, so a later run begins with them.
+TRY_AGAIN = "; all others are done, and the same command tries again"
 #: Threads that encode and write: a disk that is slow to sync holds up neither the renderer nor the other.
 WRITERS = 2
 #: Pictures that wait for them at most.
@@ -75,12 +78,18 @@ def _written(pictures: Iterator[tuple[Path, Pixels]]) -> Iterator[Path]:
     """Each picture's path when its file is whole; threads encode and write while others are rendered."""
     with ThreadPoolExecutor(WRITERS) as threads:
         under_way: deque[Future[Path]] = deque()
-        for path, pixels in pictures:
-            under_way.append(threads.submit(_write, path, pixels))
-            while under_way and (under_way[0].done() or len(under_way) > WRITTEN_AHEAD):
-                yield under_way.popleft().result()
+        failed: ScenesFailedError | None = None
+        try:
+            for path, pixels in pictures:
+                under_way.append(threads.submit(_write, path, pixels))
+                while under_way and (under_way[0].done() or len(under_way) > WRITTEN_AHEAD):
+                    yield under_way.popleft().result()
+        except ScenesFailedError as error:
+            failed = error  # all others are rendered; they are to be written first
         while under_way:
             yield under_way.popleft().result()
+        if failed is not None:
+            raise ScenesFailedError(failed.reasons, remedy=TRY_AGAIN)
 
 
 def _write(path: Path, pixels: Pixels) -> Path:

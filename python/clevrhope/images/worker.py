@@ -13,19 +13,25 @@ import queue
 import shutil
 import sys
 import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from clevrhope.errors import ClevrhopeError
+from clevrhope.images.memory import resident_bytes
 from clevrhope.images.protocol import read_frame, write_frame
 
 Tasks = queue.SimpleQueue[dict[str, Any]]
+
+#: Of 1000 at most: where memory runs out, Linux ends this process before the run that would replace it.
+OUT_OF_MEMORY_SCORE = 1000
 
 
 def main(folder: Path) -> int:
     """Serves the pool until the pipe closes."""
     # Blender's settings, add-ons and caches of this user stay out of the pictures.
     os.environ["BLENDER_USER_RESOURCES"] = str(folder)
+    _be_ended_first()
     tasks, replies = open_pipes(folder)
     start = tasks.get()
     try:
@@ -74,7 +80,9 @@ def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO) -> None:
         write_frame(replies, {"problem": str(error)})
         return
     except Exception as error:
-        write_frame(replies, {"problem": f"{type(error).__name__}: {error}"})
+        exhausted = _exhausted(error)
+        problem = {"problem": f"{type(error).__name__}: {error}"}
+        write_frame(replies, {"exhausted": exhausted} if exhausted else problem)
         return
     height, width = pixels.shape[:2]
     header = {"height": height, "width": width, "channels": pixels.size // (height * width)}
@@ -89,13 +97,19 @@ def _read_until_closed(requests: BinaryIO, tasks: Tasks, folder: Path) -> None:
     os._exit(0)
 
 
-def resident_bytes() -> int:
-    """Memory that this process holds now; 0 where the system does not tell."""
-    try:
-        pages = int(Path("/proc/self/statm").read_text().split()[1])
-    except OSError:
-        return 0
-    return pages * os.sysconf("SC_PAGE_SIZE")
+def _be_ended_first() -> None:
+    with suppress(OSError):  # another system, or one that forbids it: then it decides
+        Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
+
+
+def _exhausted(error: Exception) -> str:
+    """That memory ran out, to follow "it"; nothing for another error."""
+    text = str(error).lower()
+    if "memory" in text and any(each in text for each in ("gpu", "cuda", "optix", "hip", "metal", "oneapi")):
+        return f"ran out of the GPU's memory ({error}); take fewer workers for each GPU, or a larger GPU"
+    if isinstance(error, MemoryError) or "out of memory" in text:
+        return "ran out of memory; take fewer workers"
+    return ""
 
 
 if __name__ == "__main__":
