@@ -8,7 +8,7 @@ use super::execute::Facts;
 use super::{Argument, Function, Program, Step, Type};
 use crate::scene::SceneView;
 use crate::vocab::{N_TYPES, Vocabulary};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 /// Scenes side by side in one block of words, each at the same distance from the one before.
 #[derive(Clone, Debug)]
@@ -123,7 +123,7 @@ impl Facts for PackedScene<'_> {
 #[derive(Clone, Debug, Default)]
 pub struct ProgramTable {
     shapes: Vec<Shape>,
-    numbers: HashMap<Vec<Instruction>, u32>,
+    numbers: FxHashMap<Vec<Instruction>, u32>,
     entries: Vec<Entry>,
     arguments: Vec<u8>,
 }

@@ -4,14 +4,14 @@
 
 use super::wording::tokenize;
 use crate::program::encode::{END, NULL, SPECIAL_NAMES, START};
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use thiserror::Error;
 
 /// The words that a row can hold, and their numbers.
 #[derive(Clone, Debug)]
 pub struct QuestionVocabulary {
     // Only ever asked, never walked through, so its order does not matter.
-    numbers: HashMap<String, i32>,
+    numbers: FxHashMap<String, i32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
