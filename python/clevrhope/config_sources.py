@@ -58,7 +58,7 @@ def resolve_config(
 
     `before` is what the folder has already, or the parts that are to be joined: `preset`, `sizes` and
     `images`, which hold where no preset is named, and any of `match`, `strictness`, `question_json`,
-    `clevr_share`, and `rendering` as a manifest has it.
+    `clevr_share`, and `rendering` as a manifest has it, which hold where they are not chosen.
 
     `test_questions` is the number of questions of each complex (or val and test) split, `prelim_sets` that of
     groups and of sets for each value that is asked for alone.
@@ -122,7 +122,10 @@ def _begun(named: str | None, before: Mapping[str, Any]) -> Config:
     if "rendering" in before:
         config = replace(config, rendering=rendering_from_json(before["rendering"]))
     kept = ("match", "strictness", "question_json", "clevr_share")
-    return replace(config, **{name: before[name] for name in kept if name in before})
+    config = replace(config, **{name: before[name] for name in kept if name in before})
+    _one_of(MATCH_KINDS, "manifest.json: questions.match", config.match)
+    _one_of(STRICTNESS_KINDS, "manifest.json: questions.strictness", config.strictness)
+    return config
 
 
 def _read_toml(file: Path) -> dict[str, Any]:

@@ -38,6 +38,38 @@ def test_a_pair_that_is_added_gets_the_sizes_of_the_folder(
     assert (config["preset"], config["images"]) == ("small", "png")
     build(out, "--hop", "none", "--preset", "demo", "--quiet")
     assert sizes(out)["none"]["train"] == 162, "a preset that is named counts"
+    config = json.loads((out / "manifest.json").read_text())["config"]
+    assert (config["preset"], config["sizes"]["train"]) == ("small", 900), "and takes nothing away"
+
+
+def test_what_binds_a_folder_need_not_be_said_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Pairs one after the other, or both at once: the same bytes."""
+    chosen = ["--match", "objects", "--strictness", "implied", "--train-questions", "90", "--seed", "5"]
+    chosen += ["--test-questions", "9"]
+    build(tmp_path / "twice", "--hop", "rubber_cylinder", *chosen)
+    build(tmp_path / "twice", "--hop", "red_cube")
+    build(tmp_path / "once", "--hop", "rubber_cylinder,red_cube", *chosen)
+    assert tree(tmp_path / "twice") == tree(tmp_path / "once")
+    capsys.readouterr()
+    build(tmp_path / "twice", "--hop", "red_cube", "--match", "none", code=2)
+    assert 'match is "objects" there, "none" asked for' in capsys.readouterr().err
+
+
+def test_a_folder_keeps_its_renderer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "out")
+    few = ["--train-questions", "9", "--test-questions", "1", "--splits", "train,complex_ood", "--seed", "1"]
+    native = ["--renderer", "native", "--quality", "draft"]
+    assert run_command(["build", "--hop", "rubber_cylinder", *few, *native, "--out", out]) == 0
+    before = json.loads((tmp_path / "out/manifest.json").read_text())["rendering"]
+    again = ["build", "--hop", "red_cube", "--splits", "train", "--out", out]
+    assert run_command(again) == 0
+    assert json.loads((tmp_path / "out/manifest.json").read_text())["rendering"] == before
+    assert before["quality"] == "draft"
+    capsys.readouterr()
+    assert run_command([*again, "--samples", "4"]) == 2
+    assert "made with --renderer native --quality draft" in capsys.readouterr().err
 
 
 def test_the_folder_of_a_preset_keeps_its_sizes_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from clevrhope.build.prelim import n_sets
 from clevrhope.config import (
     PAIR_STREAMS,
     PLAIN_STREAMS,
+    PRESETS,
     SECOND_STREAMS,
     WINDOW,
     ZERO_IS_ALL,
@@ -192,8 +193,10 @@ def resolved_config(resolved: Resolved) -> dict[str, Any]:
     config = resolved.config
     before = resolved.manifest.config.get("sizes", {})
     sizes = {name: _larger(name, size, before.get(name)) for name, size in asdict(config.sizes).items()}
+    # A smaller preset that is asked for later takes nothing away.
+    presets = (config.preset, resolved.manifest.config.get("preset"))
     return {
-        "preset": config.preset,
+        "preset": [name for name in PRESETS if name in presets][-1],
         "sizes": sizes,
         "images": config.images,
         "question_json": config.question_json or bool(resolved.manifest.config.get("question_json")),

@@ -99,13 +99,14 @@ def dataset_options(command: _Command) -> _Command:
         click.option(
             "--match",
             type=click.Choice(["none", "objects"]),
-            help="objects: thin scenes until all splits have the same numbers of objects.  [default: none]",
+            help="objects: thin scenes until all splits have the same numbers of objects.  "
+            "[default: the folder's own; of a new one none]",
         ),
         click.option(
             "--strictness",
             type=click.Choice(["description", "implied"]),
             help="implied: train and IID questions ask for the pair by no likeness either.  "
-            "[default: description]",
+            "[default: the folder's own; of a new one description]",
         ),
         click.option(
             "--no-json",
@@ -201,13 +202,16 @@ def _check_sizes(choices: Mapping[str, Any], names: Sequence[str]) -> None:
 def _before(out: Path, parts: Sequence[Path]) -> dict[str, Any]:
     """What the parts to be joined, and over them the folder that is there, decide where no option does."""
     from clevrhope.dataset.layout import Layout
-    from clevrhope.dataset.manifest import choices_of, read_manifest, sizes_of
+    from clevrhope.dataset.manifest import choices_of, read_manifest
 
     part = read_manifest(Layout(parts[0]).manifest) if parts else None
     there = read_manifest(Layout(out).manifest)
+    # A folder without question files may get them later; what parts are joined to is like them.
+    files = {name: each for name, each in part.config.items() if name == "question_json"} if part else {}
     return {
         **(choices_of(part, parts[0]) if part else {}),
-        **(sizes_of(there, out) if there else {}),
+        **files,
+        **(choices_of(there, out) if there else {}),
     }
 
 

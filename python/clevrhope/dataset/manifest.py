@@ -69,7 +69,7 @@ class Manifest:
         return replace(self, files={**self.files, **files})
 
 
-def sizes_of(manifest: Manifest, folder: Path) -> dict[str, Any]:
+def _sizes_of(manifest: Manifest, folder: Path) -> dict[str, Any]:
     """What a request that names no preset takes from its folder: preset, sizes, kinds of picture files.
 
     Raises:
@@ -91,15 +91,14 @@ def sizes_of(manifest: Manifest, folder: Path) -> dict[str, Any]:
 
 
 def choices_of(manifest: Manifest, folder: Path) -> dict[str, Any]:
-    """What joining parts takes from one of them: its sizes, and what options say that binds it.
+    """What a request that does not say takes from its folder: its sizes, and what options say that binds it.
 
     Raises:
-        DatasetError: as `sizes_of` does.
+        DatasetError: one of the sizes is of another kind; an edited manifest.
     """
     clevr = manifest.world.get("clevr", {})
     return {
-        **sizes_of(manifest, folder),
-        **{name: each for name, each in manifest.config.items() if name == "question_json"},
+        **_sizes_of(manifest, folder),
         **{name: each for name, each in manifest.questions.items() if name in ("match", "strictness")},
         **{f"clevr_{name}": each for name, each in clevr.items() if name == "share"},
         **({"rendering": manifest.rendering} if manifest.rendering else {}),
