@@ -417,7 +417,8 @@ def total_variation(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> float:
     n_a, n_b = sum(a.values()), sum(b.values())
     if not n_a or not n_b:
         return float("nan")
-    return sum(abs(a.get(key, 0) / n_a - b.get(key, 0) / n_b) for key in {*a, *b}) / 2
+    # In whole numbers, since a sum of floats in a set's order would end otherwise from run to run.
+    return sum(abs(a.get(key, 0) * n_b - b.get(key, 0) * n_a) for key in {*a, *b}) / (2 * n_a * n_b)
 
 
 def total_variation_by_chance(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> float:
