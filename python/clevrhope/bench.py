@@ -29,6 +29,7 @@ import numpy.typing as npt
 
 from clevrhope import _core
 from clevrhope.errors import RenderError
+from clevrhope.images.device_choice import parse_device
 from clevrhope.questions import read_templates
 from clevrhope.scenes import read_world
 from clevrhope.splits import PoolScan, Rule, SplitStream
@@ -109,15 +110,24 @@ class BenchResult:
 
 
 def run(
-    *, full: bool = False, pictures: bool = True, advance: Callable[[str], None] = lambda _: None
+    *,
+    full: bool = False,
+    pictures: bool = True,
+    device: str = "auto",
+    advance: Callable[[str], None] = lambda _: None,
 ) -> BenchResult:
     """Measures everything; under a minute on two cores unless `full`.
 
     Args:
         full: more repetitions, and all sixteen reference pictures.
         pictures: whether to render; needs Blender and a checkout, without which `notes` says so.
+        device: where Blender renders, see `parse_device`.
         advance: is told what is measured next.
+
+    Raises:
+        ConfigError: there is no such device here.
     """
+    parse_device(device)
     began = time.perf_counter()
     work = FULL if full else QUICK
     world = read_world()
@@ -140,7 +150,7 @@ def run(
     if pictures and work.pictures:
         advance("pictures")
         try:
-            default, fewer = _pictures(work.pictures)
+            default, fewer = _pictures(work.pictures, device)
         except RenderError as error:
             notes.append(f"no pictures: {error}")
     return BenchResult(
@@ -298,12 +308,13 @@ def distinct_pairs(n_programs: int, n_scenes: int, n_pairs: int) -> tuple[Ints, 
     return program.astype(np.uint32), scene.astype(np.uint32)
 
 
-def _pictures(n_pictures: int) -> tuple["Quality", "Quality"]:
+def _pictures(n_pictures: int, device: str) -> tuple["Quality", "Quality"]:
     """At the default settings, and at 8 samples."""
     from clevrhope.images.quality import measure_quality
     from clevrhope.images.settings import RenderSettings
 
-    return measure_quality(n_pictures), measure_quality(n_pictures, settings=RenderSettings(samples=8))
+    default, fewer = RenderSettings(device=device), RenderSettings(device=device, samples=8)
+    return measure_quality(n_pictures, settings=default), measure_quality(n_pictures, settings=fewer)
 
 
 def _cores() -> int:

@@ -18,7 +18,8 @@ from typing import Any
 
 from clevrhope.errors import RenderError
 from clevrhope.images.cores import available_cores
-from clevrhope.images.cycles import CyclesRenderer, threads_of_workers
+from clevrhope.images.cycles import CyclesRenderer
+from clevrhope.images.memory import resident_bytes
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.quality import chosen_scenes, psnr, reference_picture, reference_scenes, ssim
@@ -95,6 +96,10 @@ class Compared:
     """Cycles' pictures at 512 samples, by number of the scene."""
     device: str | None
     """What Cycles rendered on."""
+    workers: int | None
+    """Its processes."""
+    worker_bytes: int | None
+    """The memory of the largest of them, after the last picture at `MAIN` quality; 0 where nobody tells."""
     machine: str
     cores: int
     notes: Sequence[str]
@@ -113,7 +118,14 @@ class Compared:
     def as_json(self) -> dict[str, Any]:
         """Each renderer with its standard quality's numbers, and all of its qualities below."""
         return {
-            "cycles": {**_as_json(self.cycles), "device": self.device} if self.cycles else None,
+            "cycles": {
+                **_as_json(self.cycles),
+                "device": self.device,
+                "workers": self.workers,
+                "worker_bytes": self.worker_bytes,
+            }
+            if self.cycles
+            else None,
             "native": {**_as_json(self.native), "png_share": self.png_share(MAIN)},
             "ratio": self.ratio,
             "png_seconds": self.png_seconds,
@@ -128,6 +140,8 @@ def compare(
     *,
     folder: Path | None = None,
     cycles: bool = True,
+    device: str = "auto",
+    workers: int | None = None,
     curve: bool = False,
     advance: Callable[[str], None] = lambda _: None,
 ) -> Compared:
@@ -137,10 +151,13 @@ def compare(
         n_pictures: reference scenes, spread over all that there are.
         folder: of the scenes and their 512-sample pictures; by default the checkout's.
         cycles: whether Blender renders too; without it `notes` says why not.
+        device: where Blender renders, see `parse_device`.
+        workers: Blender's processes, of each GPU where it renders on some; see `CyclesRenderer`.
         curve: measure Cycles at more numbers of samples.
         advance: is told what is done next.
 
     Raises:
+        ConfigError: there is no such device here.
         RenderError: no reference pictures here.
     """
     scenes, chosen = reference_scenes(folder), chosen_scenes(n_pictures, folder)
@@ -148,17 +165,21 @@ def compare(
     notes: list[str] = []
     if not _has_ssim():
         notes.append("no SSIM: scikit-image is not installed, pip install 'clevrhope[bench]'")
-    studio = _Studio(scenes, references, measures_ssim=not notes, advance=advance)
+    studio = _Studio(
+        scenes, references, device=device, workers=workers, measures_ssim=not notes, advance=advance
+    )
     native = {name: Effort("native", name) for name in QUALITIES["native"]}
     made_of_cycles: dict[str, Effort] = {}
-    device = None
+    rendered_on = n_workers = worker_bytes = None
     with ExitStack() as stack:
         taking_turns = [(each, stack.enter_context(studio.native(name))) for name, each in native.items()]
         try:
             if cycles:
                 effort, renderer = Effort("cycles", MAIN), stack.enter_context(studio.cycles(MAIN))
                 studio.measure([(effort, renderer), *taking_turns])
-                device = ", ".join(sorted(renderer.devices))
+                rendered_on = ", ".join(sorted(renderer.devices))
+                n_workers = renderer.workers
+                worker_bytes = max(map(resident_bytes, renderer.worker_pids), default=0)
                 made_of_cycles[MAIN] = effort
         except RenderError as error:
             notes.append(f"no Cycles: {error}")
@@ -175,7 +196,9 @@ def compare(
         native=native,
         png_seconds=_png_seconds(native[MAIN].pictures.values()),
         references=references,
-        device=device,
+        device=rendered_on,
+        workers=n_workers,
+        worker_bytes=worker_bytes,
         machine=f"{platform.system()} {platform.machine()}",
         cores=available_cores(),
         notes=notes,
@@ -206,6 +229,11 @@ def text_lines(compared: Compared) -> list[str]:
             f"{compared.ratio:.1f} native pictures in the time of one of Cycles ({compared.device}), "
             f"both at quality {MAIN}"
         )
+    if compared.workers is not None and compared.worker_bytes is not None:
+        lines.append(
+            f"{compared.workers} of Blender's processes; the largest held "
+            f"{compared.worker_bytes / (1 << 20):,.0f} MiB of memory"
+        )
     lines.append(
         f"a PNG file takes {1000 * compared.png_seconds:.1f} ms of one core, "
         f"{100 * compared.png_share(MAIN):.1f}% of a native picture of quality {MAIN}"
@@ -221,6 +249,8 @@ class _Studio:
         scenes: Sequence[Scene],
         references: Mapping[int, Pixels],
         *,
+        device: str,
+        workers: int | None,
         measures_ssim: bool,
         advance: Callable[[str], None],
     ) -> None:
@@ -229,12 +259,12 @@ class _Studio:
         self._measures_ssim = measures_ssim
         self._advance = advance
         self._height, self._width = next(iter(references.values())).shape[:2]
-        self._turn = len(threads_of_workers())
+        self._device, self._workers = device, workers
 
     def cycles(self, name: str) -> CyclesRenderer:
         """Blender at a quality or number of samples."""
-        settings = RenderSettings(width=self._width, height=self._height)
-        return CyclesRenderer(settings=settings.with_samples(samples_of(name)))
+        settings = RenderSettings(width=self._width, height=self._height, device=self._device)
+        return CyclesRenderer(settings=settings.with_samples(samples_of(name)), workers=self._workers)
 
     def native(self, quality: str) -> NativeRenderer:
         """The native renderer at a quality."""
@@ -242,19 +272,21 @@ class _Studio:
         return NativeRenderer(width=self._width, height=self._height, quality=settings.quality)
 
     def measure(self, renderers: Sequence[tuple[Effort, Renderer]]) -> None:
-        """Lets renderers take turns at all scenes, as many in a row as Blender has workers."""
+        """Lets renderers take turns at all scenes, as many in a row as the one with most workers has."""
         chosen = list(self._references)
+        turn = max(renderer.workers for _, renderer in renderers)
         for effort, renderer in renderers:
             self._advance(f"{effort.renderer} {effort.name}, warming up")
-            list(renderer.render((i, self._scenes[chosen[0]]) for i in range(self._turn)))
-        for begin in range(0, len(chosen), self._turn):
-            turn = chosen[begin : begin + self._turn]
+            list(renderer.render((i, self._scenes[chosen[0]]) for i in range(turn)))
+        for begin in range(0, len(chosen), turn):
+            numbers = chosen[begin : begin + turn]
             for effort, renderer in renderers:
-                self._advance(f"{effort.renderer} {effort.name}, {begin + len(turn)} of {len(chosen)}")
+                self._advance(f"{effort.renderer} {effort.name}, {begin + len(numbers)} of {len(chosen)}")
                 began, worked = perf_counter(), process_time()
-                made = dict(renderer.render((i, self._scenes[i]) for i in turn))
-                effort.seconds += [(perf_counter() - began) / len(turn)] * len(turn)
-                effort.processor_seconds += [(process_time() - worked) / len(turn)] * len(turn)
+                made = dict(renderer.render((i, self._scenes[i]) for i in numbers))
+                n = len(numbers)
+                effort.seconds += [(perf_counter() - began) / n] * n
+                effort.processor_seconds += [(process_time() - worked) / n] * n
                 for i, pixels in made.items():
                     effort.pictures[i] = pixels
                     effort.psnr_db[i] = psnr(pixels, self._references[i])

@@ -27,6 +27,7 @@ from clevrhope.images.settings import (
     Rendering,
     RenderSettings,
     default_settings,
+    on_device,
     renderer_of,
     rendering_from_json,
 )
@@ -44,6 +45,7 @@ def resolve_config(
     renderer: str | None = None,
     quality: str | None = None,
     samples: int | None = None,
+    device: str | None = None,
     images: str | None = None,
     question_json: bool | None = None,
     match: str | None = None,
@@ -74,6 +76,9 @@ def resolve_config(
     chosen = "rendering" in raw or any(each is not None for each in (renderer, quality, samples))
     if chosen or "rendering" not in (before or {}):
         config = replace(config, rendering=_rendering(raw, file, renderer, quality, samples))
+    if device is not None:
+        with _naming("--device"):
+            config = replace(config, rendering=on_device(config.rendering, device))
     sizes = config.sizes
     if train_questions is not None:
         sizes = replace(sizes, train=_positive("--train-questions", train_questions))

@@ -29,6 +29,7 @@ from clevrhope.images.settings import (
     rendering_as_json,
     rendering_from_json,
     rendering_in_words,
+    rendering_of_folder,
 )
 from clevrhope.images.stage import render_png_files
 from clevrhope.progress import Progress, Silent
@@ -167,6 +168,7 @@ def _bind(out: Path, scenes: Path, names: list[str], look: Look, rendering: Rend
     if there is None:
         there = {"rendering": how, "scenes": {}}
     before, files = there["rendering"], there["scenes"]
+    how = {**rendering_of_folder(before, how)}
     if before != how:
         a, b = rendering_in_words(before), rendering_in_words(how)
         if a == b:

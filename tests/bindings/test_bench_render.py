@@ -1,6 +1,7 @@
 """`clevrhope bench render` with few pictures: what it says, not how fast this machine is."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ class _InBlendersPlace(NativeRenderer):
     """Pictures without Blender, where only what is said of them matters."""
 
     devices = frozenset({"CPU"})
+    worker_pids = (os.getpid(),)
 
 
 @pytest.fixture
@@ -44,6 +46,8 @@ def test_json_has_both_renderers_and_each_quality(tmp_path: Path, capsys: pytest
         assert all(found[renderer][name] == standard[name] for name in standard)
         assert all(each["seconds_per_picture"] > 0 for each in found[renderer]["qualities"].values())
     assert list(found["cycles"]["qualities"]) == ["1", "2", "draft", "8", "standard", "32"]
+    assert found["cycles"]["workers"] >= 1
+    assert found["cycles"]["worker_bytes"] > 1 << 20
     assert found["native"]["psnr_db_min"] >= 38
     assert found["native"]["ssim_mean"] >= 0.98
     seconds = [found[renderer]["seconds_per_picture"] for renderer in ("cycles", "native")]

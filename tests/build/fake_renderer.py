@@ -37,6 +37,10 @@ class FakeRenderer:
         self._workers = workers or 1
         self._fails_on = fails_on
 
+    @property
+    def workers(self) -> int:
+        return self._workers
+
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         held: list[tuple[K, Pixels]] = []
         for number, (key, scene) in enumerate(scenes):

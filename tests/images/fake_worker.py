@@ -23,7 +23,8 @@ def main(folder: Path) -> None:
         return
     if start["settings"]["samples"] == 14:
         os._exit(3)
-    write_frame(replies, {"ready": True, "device": "CPU", "bpy": "4.5.0"})
+    device = start["gpu"]["name"] if start["gpu"] else "CPU"
+    write_frame(replies, {"ready": True, "device": device, "bpy": "4.5.0"})
     while True:
         scene = tasks.get()["scene"]
         do = scene["do"]

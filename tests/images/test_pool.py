@@ -31,7 +31,7 @@ def renderer(
     memory_limit_bytes: int | None = None,
 ) -> CyclesRenderer:
     return CyclesRenderer(
-        settings=RenderSettings(samples=samples),
+        settings=RenderSettings(samples=samples, device="cpu"),
         workers=workers,
         timeout_s=timeout_s,
         pictures_per_worker=pictures,

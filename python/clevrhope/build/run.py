@@ -22,7 +22,7 @@ from clevrhope.errors import DatasetError
 from clevrhope.images import choice
 from clevrhope.images.look import read_look
 from clevrhope.images.renderer import Renderer
-from clevrhope.images.settings import Rendering
+from clevrhope.images.settings import Rendering, rendering_of_folder
 from clevrhope.progress import Progress, Silent
 
 
@@ -162,9 +162,10 @@ def try_each_split(resolved: Resolved) -> None:
 
 def begun(resolved: Resolved) -> Manifest:
     """The manifest at the start of the run: bound, not complete; on disk before anything else is."""
+    there, asked = resolved.manifest.rendering, resolved.request.rendering
     manifest = replace(
         resolved.manifest,
-        rendering=resolved.request.rendering or resolved.manifest.rendering,
+        rendering=rendering_of_folder(there, asked) if asked else there,
         config=resolved_config(resolved),
         palettes={name: palette.as_json() for name, palette in resolved.engine.palettes.items()},
         complete=False,

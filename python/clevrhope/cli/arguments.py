@@ -63,12 +63,19 @@ rendering_options = (
         "original.  [default: 16]",
     ),
     click.option(
+        "--device",
+        metavar="NAME",
+        help="Where Blender renders: auto (GPUs if there are some), cpu, cuda, optix:0,1 or the like; "
+        "clevrhope devices lists them.  [default: auto]",
+    ),
+    click.option(
         "--workers",
         type=Whole(1),
-        help="Blender's processes, one for two cores by default; or pictures that native has under way.",
+        help="Blender's processes: one for two cores by default, on GPUs two for each; or pictures that "
+        "native has under way.",
     ),
 )
-"""What makes pictures, and with how much effort; which values go together is looked at elsewhere."""
+"""What makes pictures, where, and with how much effort; what goes together is looked at elsewhere."""
 
 
 def with_options(options: Sequence[Callable[[Any], Any]]) -> Callable[[_Command], _Command]:

@@ -22,7 +22,7 @@ def render(scenes: Path, out: Path, **choices: Any) -> None:
     from clevrhope.config_sources import resolve_config
     from clevrhope.render_scenes import render_scene_file, text_lines
 
-    names = ("renderer", "quality", "samples")
+    names = ("renderer", "quality", "samples", "device")
     made = render_scene_file(
         scenes,
         out,

@@ -258,6 +258,7 @@ def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Req
         renderer=choices["renderer"],
         quality=choices["quality"],
         samples=choices["samples"],
+        device=choices["device"],
         images=choices["images"],
         question_json=False if choices["no_json"] else None,
         match=choices["match"],

@@ -1,4 +1,4 @@
-"""The commands that need no dataset: hops, bench."""
+"""The commands that need no dataset: hops, devices, bench."""
 
 import json
 from pathlib import Path
@@ -27,15 +27,26 @@ def hops(as_json: bool) -> None:
         click.echo(f"{hop.name:<18} {types:<20} {hop.diversity:>9}")
 
 
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
+def devices(as_json: bool) -> None:
+    """Lists what Blender can render on here, GPUs and CPU, as --device takes it; and the native renderer."""
+    from clevrhope.what_renders import text_lines, what_renders
+
+    there = what_renders()
+    click.echo(json.dumps(there.as_json()) if as_json else "\n".join(text_lines(there)))
+
+
 @click.group(invoke_without_command=True)
 @click.option("--full", is_flag=True, help="More repetitions, and all sixteen reference pictures.")
 @click.option("--no-pictures", is_flag=True, help="Leave rendering out.")
+@click.option("--device", metavar="NAME", help="Where Blender renders, as for build.  [default: auto]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 @click.pass_context
-def bench(context: click.Context, full: bool, no_pictures: bool, as_json: bool) -> None:
+def bench(context: click.Context, full: bool, no_pictures: bool, device: str | None, as_json: bool) -> None:
     """Measures questions, programs, scenes and pictures a second on this machine, in under a minute."""
     if context.invoked_subcommand is not None:
-        if full or no_pictures or as_json:
+        if full or no_pictures or device or as_json:
             raise click.UsageError(
                 f"options before {context.invoked_subcommand} are those of bench alone; put its own behind it"
             )
@@ -45,6 +56,7 @@ def bench(context: click.Context, full: bool, no_pictures: bool, as_json: bool) 
     result = run(
         full=full,
         pictures=not no_pictures,
+        device=device or "auto",
         advance=lambda what: None if as_json else click.echo(f"measuring {what} ...", err=True),
     )
     if as_json:
@@ -73,6 +85,8 @@ def bench(context: click.Context, full: bool, no_pictures: bool, as_json: bool) 
     help="Other reference scenes: scenes.json, and 00.png, 01.png, ... at 512 samples.",
 )
 @click.option("--no-cycles", is_flag=True, help="The native renderer alone.")
+@click.option("--device", metavar="NAME", help="Where Blender renders, as for build.  [default: auto]")
+@click.option("--workers", type=Whole(1), help="Blender's processes, as for build.")
 @click.option(
     "--curve",
     type=PATH,
@@ -87,7 +101,14 @@ def bench(context: click.Context, full: bool, no_pictures: bool, as_json: bool) 
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 def render(
-    pictures: int, folder: Path | None, no_cycles: bool, curve: Path | None, sheet: Path | None, as_json: bool
+    pictures: int,
+    folder: Path | None,
+    no_cycles: bool,
+    device: str | None,
+    workers: int | None,
+    curve: Path | None,
+    sheet: Path | None,
+    as_json: bool,
 ) -> None:
     """Times Blender's Cycles and the native renderer on the same scenes, and how close they come."""
     from clevrhope.bench_render import compare, text_lines
@@ -100,6 +121,8 @@ def render(
         pictures,
         folder=folder,
         cycles=not no_cycles,
+        device=device or "auto",
+        workers=workers,
         curve=curve is not None,
         advance=lambda what: None if as_json else click.echo(f"rendering: {what} ...", err=True),
     )

@@ -14,7 +14,7 @@ from typing import Any
 
 from clevrhope.atomic import FileRecord, write_whole
 from clevrhope.errors import DatasetError
-from clevrhope.images.settings import rendering_in_words
+from clevrhope.images.settings import rendering_in_words, rendering_of_folder
 
 FORMAT = 1
 """Version of the folder's layout and streams; other numbers are other datasets."""
@@ -234,6 +234,7 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
     if existing.rendering is not None and wanted.rendering is not None:
         keys.append("rendering")
         existing, wanted = _naming_renderer(existing), _naming_renderer(wanted)
+        wanted = replace(wanted, rendering=rendering_of_folder(existing.rendering, wanted.rendering or {}))
     for key in keys:
         there, here = getattr(existing, key), getattr(wanted, key)
         if key == "rendering" and there["renderer"] != here["renderer"]:

@@ -16,6 +16,7 @@ import mathutils
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.images.blender_devices import use_device
 from clevrhope.images.look import Look
 from clevrhope.images.meshes import Mesh, build_mesh
 from clevrhope.images.placement import Placement, place
@@ -23,8 +24,6 @@ from clevrhope.images.settings import RenderSettings
 
 Pixels = npt.NDArray[np.uint8]
 
-#: GPU interfaces in the order in which they are tried; Blender refuses those it was built without.
-GPU_INTERFACES = ("OPTIX", "CUDA", "HIP", "ONEAPI", "METAL")
 #: Materials read the object's colour here, so that a mesh with its material is shared by all colours.
 OBJECT_COLOR = "object"
 
@@ -36,6 +35,7 @@ class BlenderScene:
         look: camera, lights, ground, shapes and materials, and what the names in a scene mean.
         settings: size, samples, denoiser, device.
         threads: how many threads Cycles may use.
+        gpu: the one to render on, {"interface", "identity", "name"}; without it the CPU.
         folder: where a picture lies for the moment between Blender and the reader; memory is best.
     """
 
@@ -46,6 +46,7 @@ class BlenderScene:
         *,
         threads: int,
         folder: Path,
+        gpu: Mapping[str, str] | None = None,
     ) -> None:
         bpy.ops.wm.read_factory_settings(use_empty=True)
         self._scene = bpy.context.scene
@@ -60,7 +61,8 @@ class BlenderScene:
         self._lights = {name: _build_light(name, entry) for name, entry in data["lights"].items()}
         _configure_output(self._scene, data["render"], settings, threads)
         self._scene.render.filepath = str(self._picture)
-        self.device = _configure_cycles(self._scene, data["render"], settings)
+        _configure_cycles(self._scene, data["render"], settings)
+        self.device = _bind(self._scene, gpu)
         self._keep_loaded()
 
     def render(self, scene: Mapping[str, Any]) -> Pixels:
@@ -292,8 +294,7 @@ def _configure_output(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     scene.view_settings.gamma = 1.0
 
 
-def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: RenderSettings) -> str:
-    """Sets Cycles up; returns the device: CPU, or the name of the GPU interface."""
+def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: RenderSettings) -> None:
     cycles = scene.cycles
     cycles.seed = 0
     cycles.samples = settings.samples
@@ -319,26 +320,22 @@ def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     cycles.pixel_filter_type = entry["pixel_filter"]["kind"].upper()
     cycles.filter_width = entry["pixel_filter"]["width_px"]
     cycles.film_exposure = entry["film_exposure"]
-    interface = _enable_gpu() if settings.device == "auto" else None
-    cycles.device = "GPU" if interface else "CPU"
-    return interface or "CPU"
 
 
-def _enable_gpu() -> str | None:
-    """Switches every GPU of the first interface that has one on; None if there is none."""
-    preferences = bpy.context.preferences.addons["cycles"].preferences
-    for interface in GPU_INTERFACES:
-        try:
-            preferences.compute_device_type = interface
-            devices = preferences.get_devices_for_type(interface)
-        except (TypeError, ValueError):
-            continue  # this build of Blender does not know it
-        gpus = [device for device in devices if device.type == interface]
-        for device in devices:
-            device.use = device in gpus
-        if gpus:
-            return interface
-    return None
+def _bind(scene: Any, gpu: Mapping[str, str] | None) -> str:
+    """Has Cycles render on one GPU, denoiser included where it can, or on the CPU; the device's name."""
+    scene.cycles.device = "GPU" if gpu else "CPU"
+    if gpu is None:
+        scene.cycles.denoising_use_gpu = False
+        return "CPU"
+    denoises = use_device(cycles_preferences(), gpu["interface"], gpu["identity"])
+    scene.cycles.denoising_use_gpu = denoises
+    return gpu["name"]
+
+
+def cycles_preferences() -> Any:
+    """Where Cycles says which devices there are, and is told which to use."""
+    return bpy.context.preferences.addons["cycles"].preferences
 
 
 class _IndexPass:

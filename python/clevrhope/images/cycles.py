@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from types import TracebackType
@@ -10,6 +9,8 @@ from typing import Self, TypeVar
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.cores import available_cores
+from clevrhope.images.device_choice import INTERFACES, parse_device
+from clevrhope.images.devices import WORKER_COMMAND, Device, gpus_of
 from clevrhope.images.libraries import check_blender, explain_start
 from clevrhope.images.look import Look, read_look
 from clevrhope.images.memory import available_bytes
@@ -20,14 +21,14 @@ from clevrhope.images.settings import RenderSettings
 
 K = TypeVar("K", bound=Hashable)
 
-#: `-P` keeps modules that happen to lie in the current folder out of the worker.
-WORKER_COMMAND = (sys.executable, "-P", "-m", "clevrhope.images.worker")
 #: Core seconds for a sample of a pixel on a slow core; a worker that takes ten times as long is hung.
 SECONDS_PER_SAMPLE = 5e-6
 PATIENCE = 10.0
 LEAST_TIMEOUT_S = 120.0
 #: By default. With one thread, another of its worker's spins beside it and takes up to half a core.
 THREADS_OF_A_WORKER = 2
+#: By default, processes that share a GPU: while one computes on it, the other prepares and reads back.
+WORKERS_OF_A_GPU = 2
 #: Of the memory, what all workers together may hold; one that goes beyond its share is killed.
 SHARE_OF_WORKERS = 0.8
 #: What a worker holds, 385 MiB at 120 x 80 pixels, with room for larger pictures.
@@ -41,7 +42,9 @@ class CyclesRenderer:
         look: shapes, materials, lights, camera and properties; by default the package's.
         settings: size, samples, denoiser, device.
         workers: processes; by default one for every two cores. They share the cores, so fewer workers have
-            more threads each. On a GPU no more than two stay.
+            more threads each. On GPUs, processes for each of them, by default two; each uses that GPU and
+            no other.
+        cores: that the workers share; by default all that this process may use.
         timeout_s: how long a picture may take; by default what its samples would take on a very slow core.
         pictures_per_worker: after so many a worker is replaced by a fresh one.
         growth_bytes: and when it holds so much more than after its first picture.
@@ -50,7 +53,7 @@ class CyclesRenderer:
         command: the command line of a worker, for tests.
 
     Raises:
-        ConfigError: no workers, or a look that is none.
+        ConfigError: no workers, a device that is not here, or a look that is none.
         RenderError: Blender is missing, of another release, or lacks libraries.
     """
 
@@ -60,6 +63,7 @@ class CyclesRenderer:
         look: Look | None = None,
         settings: RenderSettings | None = None,
         workers: int | None = None,
+        cores: int | None = None,
         timeout_s: float | None = None,
         pictures_per_worker: int = PICTURES_PER_WORKER,
         growth_bytes: int = GROWTH_BYTES,
@@ -72,11 +76,17 @@ class CyclesRenderer:
         if command is WORKER_COMMAND:
             check_blender()
         look = look or read_look()
-        threads = threads_of_workers(workers)
+        gpus = gpus_of(parse_device(self._settings.device))
+        bound: list[Device | None] = [gpu for gpu in gpus for _ in range(workers or WORKERS_OF_A_GPU)]
+        threads = threads_of_workers(len(bound) or workers, cores=cores)
+        bound = bound or [None] * len(threads)
         timeout_s = timeout_s or timeout_of(self._settings, threads=min(threads))
         start = {"look": look.look, "properties": look.properties, "settings": asdict(self._settings)}
         self._pool = WorkerPool(
-            [{**start, "threads": n, "timeout_s": timeout_s} for n in threads],
+            [
+                {**start, "threads": n, "gpu": _as_json(gpu), "timeout_s": timeout_s}
+                for n, gpu in zip(threads, bound, strict=True)
+            ],
             timeout_s=timeout_s,
             command=command,
             pictures_per_worker=pictures_per_worker,
@@ -92,7 +102,7 @@ class CyclesRenderer:
 
     @property
     def workers(self) -> int:
-        """How many processes, at most."""
+        """How many processes there are when all are at work."""
         return len(self._pool)
 
     @property
@@ -102,7 +112,7 @@ class CyclesRenderer:
 
     @property
     def devices(self) -> set[str]:
-        """What is rendered on: CPU, or the names of GPU interfaces; empty before the first picture."""
+        """What is rendered on: CPU, or the names of GPUs; empty before the first picture."""
         return self._pool.devices
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
@@ -136,13 +146,25 @@ class CyclesRenderer:
             raise RenderError(explain_start(str(error))) from error
 
 
-def threads_of_workers(workers: int | None = None) -> list[int]:
+def _as_json(gpu: Device | None) -> dict[str, str] | None:
+    """What a worker is told of the GPU that it is bound to."""
+    if gpu is None:
+        return None
+    return {
+        "interface": INTERFACES[gpu.kind],
+        "identity": gpu.identity,
+        "name": f"{gpu.name} ({gpu.title})",
+    }
+
+
+def threads_of_workers(workers: int | None = None, *, cores: int | None = None) -> list[int]:
     """How many threads each worker has, so that all together use each core of this process once.
 
     Args:
         workers: processes; by default one for every two cores, or as many as fit into half of the memory.
+        cores: by default those that this process may use.
     """
-    cores = available_cores()
+    cores = cores or available_cores()
     workers = workers or max(
         1, min(cores // THREADS_OF_A_WORKER, available_bytes() // 2 // BYTES_OF_A_WORKER)
     )

@@ -67,6 +67,11 @@ class NativeRenderer:
         self._quality = quality
         self._studio = NativeStudio(json.dumps(self._look.look).encode(), file="look.json")
 
+    @property
+    def workers(self) -> int:
+        """How many pictures are under way at once."""
+        return self._workers
+
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         """Yields (key, (height, width, 3) uint8 sRGB) for each (key, scene), in their order.
 

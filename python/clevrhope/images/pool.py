@@ -30,8 +30,6 @@ FAILURES_IN_A_ROW = 12
 #: A worker is replaced after so many pictures, or when it holds so much more than after its first.
 PICTURES_PER_WORKER = 2000
 GROWTH_BYTES = 1 << 30
-#: Processes that share a GPU: while one computes on it, the other prepares and reads back.
-WORKERS_ON_A_GPU = 2
 
 
 class ScenesFailedError(RenderError):
@@ -104,7 +102,8 @@ class WorkerPool:
     @property
     def devices(self) -> set[str]:
         """What the workers render on, as far as they have started."""
-        return {driver.process.device for driver in self._drivers if driver.process is not None}
+        processes = (driver.process for driver in self._drivers)
+        return {process.device for process in processes if process is not None and process.device}
 
     def run(self, tasks: Iterable[tuple[K, Mapping[str, Any]]]) -> Iterator[tuple[K, Pixels]]:
         """Yields each task's key and pixels, in the order in which they are done.
@@ -189,8 +188,7 @@ class _Driver:
 
     def _run(self) -> None:
         try:
-            process = self._started()
-            if process is None or (process.device != "CPU" and self._number >= WORKERS_ON_A_GPU):
+            if self._started() is None:
                 return
             while (task := self._tasks.get()) is not None and not self._stopped:
                 done = self._do(*task)

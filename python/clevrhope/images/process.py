@@ -54,7 +54,7 @@ class WorkerProcess:
         memory_limit_bytes: it is killed when it holds more.
 
     Attributes:
-        device: CPU or the name of a GPU interface, once it is ready.
+        device: CPU or the name of a GPU, once it is ready; empty before.
         pictures: how many it has made.
         growth_bytes: by how much its memory has grown since its first picture.
     """
@@ -78,7 +78,7 @@ class WorkerProcess:
         self._killed_because = ""
         self._ready = False
         self._first_bytes = 0
-        self.device = "CPU"
+        self.device = ""
         self.pictures = 0
         self.growth_bytes = 0
 
@@ -120,6 +120,18 @@ class WorkerProcess:
         shape = (header["height"], header["width"], header["channels"])
         pixels = np.frombuffer(payload, dtype=np.uint8).reshape(shape)
         return pixels[:, :, 0] if header["channels"] == 1 else pixels
+
+    def tell(self, message: Mapping[str, Any], *, timeout_s: float) -> dict[str, Any]:
+        """What a worker answers without pixels.
+
+        Raises:
+            TaskError: it says why it cannot.
+            WorkerEndedError: it died, or was killed after `timeout_s`.
+        """
+        header, _ = self._exchange(message, timeout_s)
+        if "problem" in header:
+            raise TaskError(header["problem"])
+        return header
 
     def kill(self) -> None:
         """Ends the process at once; whoever waits for its answer gets WorkerEndedError."""

@@ -19,6 +19,11 @@ Pixels = npt.NDArray[np.uint8]
 class Renderer(Protocol):
     """Something that turns scenes into pictures; it may hold processes or devices until it is closed."""
 
+    @property
+    def workers(self) -> int:
+        """How many pictures are under way at once when all are at work."""
+        ...
+
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         """Yields (key, (height, width, 3) uint8 sRGB) for each (key, scene), in any order.
 

@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, cast, get_args
 
 from clevrhope.errors import ConfigError
+from clevrhope.images.device_choice import ANY, CPU, parse_device
 
 Prefilter = Literal["none", "fast", "accurate"]
 Quality = Literal["high", "balanced", "fast"]
-Device = Literal["auto", "cpu"]
 NativeQuality = Literal["draft", "standard", "high"]
 
 #: Samples from which a picture is clean enough to need no denoiser: the original's setting.
@@ -45,7 +45,8 @@ class RenderSettings:
         prefilter: how the denoiser's guides are cleaned first. None is both fastest and closest to 512
             samples.
         denoise_quality: which of the denoiser's networks is used.
-        device: "auto" takes a GPU where there is one, "cpu" never.
+        device: "auto" takes all GPUs of one kind where there are some; "cpu"; or "cuda", "optix:0,1" and the
+            like, see `parse_device`.
 
     Raises:
         ConfigError: a value that Blender would not take.
@@ -59,7 +60,7 @@ class RenderSettings:
     adaptive_min_samples: int = 4
     prefilter: Prefilter = "none"
     denoise_quality: Quality = "high"
-    device: Device = "auto"
+    device: str = "auto"
 
     def __post_init__(self) -> None:
         checks = {
@@ -69,12 +70,16 @@ class RenderSettings:
             "adaptive_threshold": (0.0 <= self.adaptive_threshold < 1.0, "from 0 (off) to below 1"),
             "adaptive_min_samples": (0 <= self.adaptive_min_samples <= 4096, "from 0 to 4096"),
         }
-        for name, choices in (("prefilter", Prefilter), ("denoise_quality", Quality), ("device", Device)):
+        for name, choices in (("prefilter", Prefilter), ("denoise_quality", Quality)):
             known = get_args(choices)
             checks[name] = (getattr(self, name) in known, f"one of {', '.join(known)}")
         for name, (good, right) in checks.items():
             if not good:
                 raise ConfigError(f"render setting {name}: {getattr(self, name)!r} should be {right}")
+        try:
+            parse_device(self.device)
+        except ConfigError as error:
+            raise ConfigError(f"render setting device: {error}") from error
 
     def with_samples(self, samples: int) -> RenderSettings:
         """The same with other samples; from 512 on as in the original: all of them, not denoised."""
@@ -145,8 +150,38 @@ def renderer_of(rendering: Rendering) -> str:
 
 
 def rendering_as_json(rendering: Rendering) -> dict[str, Any]:
-    """What a manifest says of how pictures were made: the renderer, and all of its settings."""
-    return {"renderer": renderer_of(rendering), **asdict(rendering)}
+    """What a manifest says of how pictures were made: the renderer, and all of its settings.
+
+    Of the device its kind alone: which of several GPUs of a machine made a picture tells nothing.
+    """
+    found = {"renderer": renderer_of(rendering), **asdict(rendering)}
+    if isinstance(rendering, RenderSettings):
+        found["device"] = parse_device(rendering.device).kind
+    return found
+
+
+def rendering_of_folder(there: Mapping[str, Any] | None, asked: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a folder's manifest says after pictures are added to it: what was asked for.
+
+    But a folder of any device, "auto", stays one when it goes on on a certain one.
+    """
+    if there is not None and there.get("device") == ANY and "device" in asked:
+        return {**asked, "device": ANY}
+    return asked
+
+
+def on_device(rendering: Rendering, device: str) -> Rendering:
+    """The same on another device.
+
+    Raises:
+        ConfigError: a text that stands for no device, or a GPU for the native renderer.
+    """
+    choice = parse_device(device)
+    if isinstance(rendering, RenderSettings):
+        return replace(rendering, device=device)
+    if choice.kind not in (ANY, CPU):
+        raise ConfigError(f"{device}: the native renderer runs on the CPU alone; take --renderer blender")
+    return rendering
 
 
 def rendering_from_json(found: Mapping[str, Any]) -> Rendering:

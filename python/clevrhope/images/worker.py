@@ -1,8 +1,10 @@
 """The process that Blender runs in: a look on its standard input, then scenes; pixels on its standard output.
 
 Started by the pool as `python -m clevrhope.images.worker FOLDER`, where the folder is for its own use and
-goes with it; the first frame is {"look", "properties", "settings", "threads", "timeout_s"}. It ends when its
-input does, so it does not outlive its parent, however that died.
+goes with it; the first frame is {"look", "properties", "settings", "threads", "gpu", "timeout_s"}, where
+"gpu" is the one that it is bound to, {"interface", "identity", "name"}, or null. It ends when its input does,
+so it does not outlive its parent, however that died. With {"list": a kind of device} in place of the look, it
+tells which there are, and goes on so.
 """
 
 from __future__ import annotations
@@ -34,6 +36,8 @@ def main(folder: Path) -> int:
     _be_ended_first()
     tasks, replies = open_pipes(folder)
     start = tasks.get()
+    if "list" in start:
+        return _list_devices(start, tasks, replies)
     try:
         scene = _load(start, folder)
     except Exception as error:
@@ -70,7 +74,20 @@ def _load(start: dict[str, Any], folder: Path) -> Any:
     from clevrhope.images.settings import RenderSettings
 
     look = Look(start["look"], start["properties"])
-    return BlenderScene(look, RenderSettings(**start["settings"]), threads=start["threads"], folder=folder)
+    settings = RenderSettings(**start["settings"])
+    return BlenderScene(look, settings, threads=start["threads"], folder=folder, gpu=start["gpu"])
+
+
+def _list_devices(start: dict[str, Any], tasks: Tasks, replies: BinaryIO) -> int:
+    try:
+        from clevrhope.images.blender_devices import list_devices
+        from clevrhope.images.blender_scene import cycles_preferences
+    except Exception as error:
+        write_frame(replies, {"problem": f"{type(error).__name__}: {error}"})
+        return 1
+    while True:
+        write_frame(replies, list_devices(cycles_preferences(), start["list"]))
+        start = tasks.get()
 
 
 def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO) -> None:

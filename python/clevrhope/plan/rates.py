@@ -16,7 +16,6 @@ from clevrhope.build.text import questions_of
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.errors import RenderError
 from clevrhope.images.cores import available_cores
-from clevrhope.images.cycles import threads_of_workers
 from clevrhope.images.png import encode_png
 from clevrhope.images.settings import renderer_of
 from clevrhope.plan.result import Rates
@@ -67,13 +66,10 @@ def _timed_pictures(
     scenes: Sequence[Mapping[str, Any]], resolved: Resolved
 ) -> tuple[float, float, dict[str, float]]:
     """Seconds a picture with all workers busy, seconds until they are, bytes a picture by kind of file."""
-    rendering = resolved.config.rendering
-    n_workers = (
-        len(threads_of_workers(resolved.request.workers)) if renderer_of(rendering) == "blender" else 1
-    )
-    n_timed = n_workers * PICTURES_TIMED[renderer_of(rendering)]
     with ExitStack() as stack:
         renderer = open_renderer(stack, resolved)
+        n_workers = renderer.workers
+        n_timed = n_workers * PICTURES_TIMED[renderer_of(resolved.config.rendering)]
         repeated = [scenes[k % len(scenes)] for k in range(n_workers + n_timed)]
         pictures = []
         ends = []

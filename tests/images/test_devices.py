@@ -1,0 +1,248 @@
+"""Which devices there are, which are taken, and that each worker has one and no other.
+
+GPUs are made up here (fake_preferences.py): what Blender does on real ones, no test of the project shows.
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import request
+from fake_preferences import FakePreferences
+from fake_renderer import FakeRenderer
+from test_pool import FAKE_WORKER, scenes
+
+from clevrhope.build import build
+from clevrhope.cli import run_command
+from clevrhope.dataset.manifest import read_manifest
+from clevrhope.errors import ConfigError, DatasetError, RenderError
+from clevrhope.images import CyclesRenderer, RenderSettings
+from clevrhope.images.blender_devices import use_device
+from clevrhope.images.device_choice import CPU, INTERFACES, DeviceChoice, parse_device
+from clevrhope.images.devices import WORKER_COMMAND, find_devices, gpus_are_possible, gpus_of
+from clevrhope.images.quality import reference_scenes
+from clevrhope.images.settings import rendering_as_json
+
+LISTING = (sys.executable, str(Path(__file__).with_name("fake_preferences.py")))
+
+# Blender's worker on made-up GPUs, which writes down what it was set to; Cycles itself then takes the CPU.
+BOUND_WORKER = """
+import json, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[1])
+from fake_preferences import FakePreferences
+from clevrhope.images import blender_scene, worker
+
+preferences = FakePreferences()
+blender_scene.cycles_preferences = lambda: preferences
+real = worker._load
+
+def load(start, folder):
+    made = real(start, folder)
+    cycles = made._scene.cycles
+    used = [each.id for each in preferences.devices if each.use]
+    told = {"device": cycles.device, "denoises": cycles.denoising_use_gpu, "used": used}
+    with open(sys.argv[2], "a") as log:
+        log.write(json.dumps(told) + chr(10))
+    return made
+
+worker._load = load
+sys.exit(worker.main(Path(sys.argv[3])))
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("auto", DeviceChoice("auto")),
+        ("cpu", DeviceChoice("cpu")),
+        ("metal", DeviceChoice("metal")),
+        ("cuda:0,1", DeviceChoice("cuda", (0, 1))),
+        ("optix:3", DeviceChoice("optix", (3,))),
+    ],
+)
+def test_a_choice_is_a_kind_and_numbers(text: str, choice: DeviceChoice) -> None:
+    assert parse_device(text) == choice
+
+
+@pytest.mark.parametrize(
+    "text", ["", "gpu", "CUDA", "cuda:", "cuda:a", "cuda:-1", "cpu:0", "auto:1", "cuda:0,"]
+)
+def test_what_is_no_choice_gets_a_sentence(text: str) -> None:
+    with pytest.raises(ConfigError, match=f"{text!r} should be auto, cpu, or one of optix, cuda, hip"):
+        parse_device(text)
+    with pytest.raises(ConfigError, match="render setting device: "):
+        RenderSettings(device=text)
+
+
+def test_a_gpu_twice_gets_a_sentence() -> None:
+    with pytest.raises(ConfigError, match="'cuda:0,1,0' names a GPU twice; --workers says"):
+        parse_device("cuda:0,1,0")
+
+
+def test_a_crash_over_one_kind_hides_no_other() -> None:
+    found = find_devices(command=LISTING)
+    assert [device.name for device in found.devices] == [
+        *("optix:0", "optix:1", "cuda:0", "cuda:1", "oneapi:0", "cpu"),
+    ]
+    assert found.devices[2].title == "Card 3"
+    assert [device.denoises for device in found.of("oneapi")] == [False]
+    assert found.missing == ("metal",)
+    assert found.problems == {
+        "hip": "asking for HIP devices failed: the process ended with status 11 (a driver crashed)"
+    }
+
+
+def test_what_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def names(text: str) -> list[str]:
+        return [device.name for device in gpus_of(parse_device(text), command=LISTING)]
+
+    monkeypatch.setattr("clevrhope.images.devices.gpus_are_possible", lambda: True)
+    assert names("auto") == ["optix:0", "optix:1"]
+    assert names("cuda") == ["cuda:0", "cuda:1"]
+    assert names("cuda:1,0") == ["cuda:1", "cuda:0"]
+    with pytest.raises(
+        ConfigError, match=r"device cuda:2: not here; found: optix:0 \(Card 3\), .*, cpu \(A proc"
+    ):
+        names("cuda:0,2")
+    with pytest.raises(ConfigError, match=r"device metal: not here; .*; this build of Blender has no Metal"):
+        names("metal")
+    with pytest.raises(ConfigError, match=r"device hip:0: not here; .*; asking for HIP devices failed: "):
+        names("hip:0")
+    # Nobody is asked where it makes no difference.
+    nobody = (sys.executable, "-c", "raise SystemExit(9)")
+    assert gpus_of(parse_device("cpu"), command=nobody) == []
+    monkeypatch.setattr("clevrhope.images.devices.gpus_are_possible", lambda: False)
+    assert gpus_of(parse_device("auto"), command=nobody) == []
+
+
+def test_where_linux_shows_no_gpu_blender_is_not_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clevrhope.images.devices.sys.platform", "linux")
+    monkeypatch.setattr("clevrhope.images.devices.DEVICES_OF_LINUX", tmp_path)
+    (tmp_path / "null").touch()
+    assert not gpus_are_possible()
+    (tmp_path / "dri").mkdir()
+    (tmp_path / "dri" / "renderD128").touch()
+    assert gpus_are_possible()
+
+
+@pytest.mark.parametrize("identity", ["CUDA_Card_0000:3a:00", "CUDA_Card_0000:1a:00"])
+def test_exactly_one_device_is_switched_on(identity: str) -> None:
+    preferences = FakePreferences()
+    for interface in ("OPTIX", "ONEAPI"):  # found before, and on, as in Blender's own preferences
+        preferences.get_device_list(interface)
+    assert use_device(preferences, "CUDA", identity)
+    assert [each.id for each in preferences.devices if each.use] == [identity]
+    assert len(preferences.devices) == 6
+
+
+def test_a_gpu_without_a_denoiser_and_one_that_went_away() -> None:
+    assert not use_device(FakePreferences(), "ONEAPI", "ONEAPI_Arc_0000:07:00")
+    with pytest.raises(RenderError, match="the CUDA device CUDA_Card_0000:99:00 is not there any more"):
+        use_device(FakePreferences(), "CUDA", "CUDA_Card_0000:99:00")
+
+
+@pytest.mark.parametrize(("workers", "of_each"), [(None, 2), (1, 1), (3, 3)])
+def test_each_gpu_has_its_own_workers(
+    workers: int | None, of_each: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = find_devices(("cuda",), command=LISTING)
+    monkeypatch.setattr("clevrhope.images.cycles.gpus_of", lambda choice: there.of(choice.kind))
+    with CyclesRenderer(settings=RenderSettings(device="cuda"), workers=workers, command=FAKE_WORKER) as made:
+        assert made.workers == 2 * of_each
+        starts = [start["gpu"] for start in made._pool._start]
+        assert len(dict(made.render(scenes(12)))) == 12
+        assert made.devices <= {"cuda:0 (Card 3)", "cuda:1 (Card 1)"}
+    assert [start["identity"] for start in starts].count("CUDA_Card_0000:3a:00") == of_each
+    assert [start["identity"] for start in starts].count("CUDA_Card_0000:1a:00") == of_each
+
+
+def test_a_worker_sets_blender_to_its_gpu_denoiser_included(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    there = find_devices(("oneapi", "optix"), command=LISTING)
+    command = (sys.executable, "-P", "-c", BOUND_WORKER, str(Path(__file__).parent), str(tmp_path / "log"))
+    told = {}
+    for kind in ("optix", "oneapi"):
+        monkeypatch.setattr("clevrhope.images.cycles.gpus_of", lambda choice: there.of(choice.kind)[-1:])
+        settings = RenderSettings(width=48, height=32, samples=1, device=kind)
+        with CyclesRenderer(settings=settings, workers=1, command=command) as made:
+            assert len(dict(made.render(enumerate(reference_scenes()[:1])))) == 1
+            (name,) = made.devices
+        told[name] = json.loads((tmp_path / "log").read_text().splitlines()[-1])
+    assert told == {
+        "optix:1 (Card 1)": {"device": "GPU", "denoises": True, "used": ["OPTIX_Card_0000:1a:00"]},
+        "oneapi:0 (Arc)": {"device": "GPU", "denoises": False, "used": ["ONEAPI_Arc_0000:07:00"]},
+    }
+
+
+def test_blender_itself_answers(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whatever there is: each kind is found, or not there, or not in this build; and there is a CPU."""
+    found = find_devices(command=WORKER_COMMAND)
+    assert [device.kind for device in found.devices].count(CPU) == 1
+    assert set(found.missing) <= set(INTERFACES)
+    assert not found.problems
+    assert run_command(["devices", "--json"]) == 0
+    told: dict[str, Any] = json.loads(capsys.readouterr().out)
+    listed = told["blender"]["devices"]
+    assert [each["name"] for each in listed] == [device.name for device in found.devices]
+    assert any(each["auto"] for each in listed)
+    assert told["native"]["cores"] >= 1
+
+
+def test_devices_without_blender_are_the_native_renderers(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing() -> None:
+        raise RenderError("rendering needs Blender's module bpy, which is not installed")
+
+    monkeypatch.setattr("clevrhope.what_renders.check_blender", missing)
+    assert run_command(["devices"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[1:-1]] == [["native", "cpu"]]
+    assert lines[-1] == "rendering needs Blender's module bpy, which is not installed"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--device", "tpu"], "--device: 'tpu' should be auto, cpu, or one of"),
+        (
+            ["--renderer", "native", "--device", "cuda:0"],
+            "--device: cuda:0: the native renderer runs on the CPU",
+        ),
+    ],
+)
+def test_bad_devices_on_the_command_line(
+    arguments: list[str], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["build", "--hop", "none", "--out", str(tmp_path / "out"), *arguments]) == 2
+    assert capsys.readouterr().err.startswith(f"clevrhope: {sentence}")
+    assert not (tmp_path / "out").exists()
+
+
+def made_on(device: str, out: Path) -> None:
+    asked = request(out, hops=("none",), splits=("test",), sizes={"test": 9})
+    settings = RenderSettings(device=device)
+    object.__setattr__(asked.config, "rendering", settings)
+    build(asked, make_renderer=lambda rendering, workers: FakeRenderer(settings=settings, workers=workers))
+
+
+def test_a_folder_is_bound_to_the_kind_of_device_that_it_was_told(tmp_path: Path) -> None:
+    assert rendering_as_json(RenderSettings(device="cuda:0,1"))["device"] == "cuda"
+    made_on("auto", tmp_path / "any")
+    before = (tmp_path / "any" / "manifest.json").read_bytes()
+    made_on("cuda:1", tmp_path / "any")  # one of any
+    assert (tmp_path / "any" / "manifest.json").read_bytes() == before
+    made_on("cuda:0", tmp_path / "one")
+    made_on("cuda:2,3", tmp_path / "one")
+    manifest = read_manifest(tmp_path / "one" / "manifest.json")
+    assert manifest is not None
+    assert manifest.rendering is not None
+    assert manifest.rendering["device"] == "cuda"
+    with pytest.raises(DatasetError, match=r'device is "cuda" there, "cpu" asked for'):
+        made_on("cpu", tmp_path / "one")
