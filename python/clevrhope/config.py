@@ -25,6 +25,9 @@ IMAGE_KINDS = ("png", "h5", "both")
 MATCH_KINDS = ("none", "objects")
 """objects: scenes are thinned until 3, 4, ... 10 objects are equally frequent in every split."""
 
+DIRECTIONS = ("camera", "clevr")
+"""What left, right, front and behind are seen from: the picture's own camera, or CLEVR's before jitter."""
+
 STRICTNESS_KINDS = ("description", "implied")
 """description: no description in a train or IID question holds all of the pair's values; implied: nor does
 such a question ask for the pair by way of likenesses (docs/configuration.md says what that means)."""

@@ -3,6 +3,7 @@
 Later sources win: preset, then what is there before, then file, then command line.
 """
 
+import json
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any, TypeVar
 
 from clevrhope.config import (
     CLEVR_SHARE,
+    DIRECTIONS,
     IMAGE_KINDS,
     MATCH_KINDS,
     PRESETS,
@@ -171,7 +173,7 @@ def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
         strictness=_one_of(
             STRICTNESS_KINDS, f"{file}: strictness", _typed(raw, "strictness", str, config.strictness, file)
         ),
-        world={**config.world, **raw.get("world", {})},
+        world={**config.world, **_world(raw.get("world", {}), file)},
         clevr_share=_share(
             f"{file}: clevr_share", _typed(raw, "clevr_share", (float, int), CLEVR_SHARE, file)
         )
@@ -256,16 +258,33 @@ def _naming(place: str) -> Iterator[None]:
 
 def _replaced(settings: _Table, table: Mapping[str, Any], file: Path, name: str) -> _Table:
     """Settings with a table's values over them, each checked against the type of what it replaces."""
-    old = asdict(settings)
+    _check_table(table, asdict(settings), file, name)
+    try:
+        return replace(settings, **table)
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from error
+
+
+def _check_table(table: Mapping[str, Any], old: Mapping[str, Any], file: Path, name: str) -> None:
+    """Passes for a table whose keys are those of `old`, and its values of the same types."""
     _check_keys(table, old.keys(), file, f"{name}.")
     for key, value in table.items():
         expected = type(old[key])
         if type(value) is not expected and not (expected is float and type(value) is int):
             raise ConfigError(f"{file}: {name}.{key} is {value!r}; expected {_TYPE_WORDS[expected]}")
-    try:
-        return replace(settings, **table)
-    except ConfigError as error:
-        raise ConfigError(f"{file}: {error}") from error
+
+
+def _world(table: Mapping[str, Any], file: Path) -> Mapping[str, Any]:
+    """A file's [world], checked against what the engine knows, so that errors are in the file's words."""
+    from clevrhope.scenes import read_world
+
+    _check_table(table, json.loads(read_world().config_json), file, "world")
+    for key, value in table.items():
+        if type(value) is int and value < 0:
+            raise ConfigError(f"{file}: world.{key} is {value}; expected a number that is not negative")
+    if "directions" in table:
+        _one_of(DIRECTIONS, f"{file}: world.directions", table["directions"])
+    return table
 
 
 _TYPE_WORDS: Mapping[type, str] = {

@@ -380,3 +380,13 @@ def test_a_folder_whose_constraints_are_not_said_cannot_be_matched(
     data = Spoilt.copy(matched, tmp_path / "data")
     data.manifest(without("world", "constraints", "max_objects"))
     assert "world.constraints.max_objects is missing" in refused(data.root, capsys)
+
+
+def test_a_file_that_another_program_wrote_is_not_said_to_be_cut_off_for_sure(
+    spoilt: Spoilt, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = spoilt.path("hops/rubber_cylinder/train_questions.json")
+    path.write_text(json.dumps(json.loads(path.read_text())))
+    assert run_command(["audit", str(spoilt.root), "--quiet"]) == 1
+    said = "/train_questions.json: cut off, or written anew by another program: ends with "
+    assert said in capsys.readouterr().out

@@ -171,6 +171,9 @@ def test_no_pair(capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_unknown_split_and_one_of_another_kind(fail: Fail) -> None:
     assert 'did you mean "complex_ood"?' in fail("--splits", "train,complex_odd")
     assert "val is no split of rubber_cylinder" in fail("--splits", "val")
+    # Nor is one passed over because others are there.
+    assert "val is no split of rubber_cylinder; known: train, comp" in fail("--splits", "train,val")
+    assert "val and test are no splits of rubber_cylinder" in fail("--splits", "val,train,test")
 
 
 def test_an_unknown_option_and_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -225,7 +228,20 @@ def test_pixels_that_nothing_has(fail: Fail, tmp_path: Path) -> None:
 
 
 def test_an_unknown_setting(fail: Fail, tmp_path: Path) -> None:
-    assert "minimum_pixels" in fail("--config", toml(tmp_path, "[world]\nminimum_pixels = 3"), "--no-render")
+    sentence = fail("--config", toml(tmp_path, "[world]\nminimum_pixels = 3"), "--no-render")
+    assert 'unknown setting "world.minimum_pixels" (did you mean "min_pixels"?)' in sentence
+
+
+def test_constraints_of_the_wrong_kind_are_told_in_the_files_words(fail: Fail, tmp_path: Path) -> None:
+    for line, message in (
+        ('margin = "wide"', ": world.margin is 'wide'; expected a number"),
+        ("min_pixels = 1.5", ": world.min_pixels is 1.5; expected a whole number"),
+        ("min_objects = true", ": world.min_objects is True; expected a whole number"),
+        ("max_objects = -3", ": world.max_objects is -3; expected a number that is not negative"),
+        ('directions = "clever"', ': world.directions: unknown kind "clever" (did you mean "clevr"?)'),
+    ):
+        path = toml(tmp_path, f"[world]\n{line}")
+        assert f"{path}{message}" in fail("--config", path, "--no-render")
 
 
 def test_a_split_that_nothing_can_fill(fail: Fail, tmp_path: Path) -> None:

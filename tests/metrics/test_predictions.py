@@ -376,4 +376,4 @@ def test_folders_that_cannot_be_scored(
     write_lines(given, rows[1:])
     assert "1 question missing" in told(folder, given, "--by", "none", code=2)
     assert run_command(["score", str(folder), str(given), "--by", "none", "--partial", "--quiet"]) == 0
-    assert "1 questions have no prediction" in capsys.readouterr().out
+    assert "1 question has no prediction and is left out." in capsys.readouterr().out

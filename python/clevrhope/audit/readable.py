@@ -60,7 +60,9 @@ def _fault(path: Path) -> tuple[str, str] | None:
                 end = file.read().rstrip()
             of_rows = path.name.endswith("_questions.json") or path.parent.parent.name == "scenes"
             if not end.endswith(_END_OF_ROWS if of_rows else b"}"):
-                return "cut off", f"ends with {end[-20:].decode('utf-8', 'replace')!r}"
+                # A row ends as a file does that another program wrote on one line.
+                problem = "cut off, or written anew by another program" if end.endswith(b"}]}") else "cut off"
+                return problem, f"ends with {end[-20:].decode('utf-8', 'replace')!r}"
     except FileNotFoundError:
         return "is not there", "the manifest lists it"
     except OSError as error:

@@ -176,7 +176,9 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
             raise DatasetError(f"{folder}: one of {shard['of']} parts, but {found[0][0]} is one of {of}")
         for key, value in wanted.items():
             if shard["asked"][key] != value:
-                differs = difference({key: shard["asked"][key]}, {key: value})
+                differs = _other_pairs(shard["asked"], wanted) or difference(
+                    {key: shard["asked"][key]}, {key: value}
+                )
                 raise DatasetError(
                     f"{folder}: made for something else ({differs}); give merge the options of its build"
                 )
@@ -193,6 +195,18 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
             f"{which} {', '.join(missing[:10])} of {of} missing; name them too, or make them: "
             f"build --shard {missing[0]}/{of}"
         )
+
+
+def _other_pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """Which pairs a part has and which are asked for, where these are not the same; else nothing."""
+    has, asks = (sorted({split.partition("/")[0] for split in each["splits"]}) for each in (there, here))
+    if has == asks:
+        return ""
+    return f"{_listed(has)} there, {_listed(asks)} asked for"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
 def _pictures(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:

@@ -172,10 +172,13 @@ def resolve(request: Request, *, clevr: World | None = None) -> Resolved:
         for hop in hops
         for split in _splits(hop, request.splits, second)
     )
-    if not jobs:
+    made_of = {job.split for job in jobs}
+    strays = [name for name in request.splits or () if name not in made_of]
+    if strays:
+        known = dict.fromkeys(name for hop in hops for name in _splits(hop, None, second))
         raise ConfigError(
-            f"--splits: {', '.join(request.splits or ())} is no split of "
-            f"{', '.join(hop.name for hop in hops[:12])}; known: {', '.join(splits_of(hops[0]))}"
+            f"--splits: {' and '.join(strays)} {'is no split' if len(strays) == 1 else 'are no splits'} of "
+            f"{', '.join(hop.name for hop in hops[:12])}; known: {', '.join(known)}"
         )
     return Resolved(
         request=replace(request, config=config),

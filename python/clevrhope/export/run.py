@@ -97,9 +97,9 @@ def export(
     names = choose(layout, hops, splits)
     found = tuple(dict.fromkeys(hop for hop, _ in names))
     if chosen.one_hop and len(found) > 1:
+        listed = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
         raise ConfigError(
-            f"--format {format} holds one HOP, but {len(found)} were chosen ({', '.join(found[:3])} ...); "
-            "name one with --hop"
+            f"--format {format} holds one HOP, but {len(found)} were chosen ({listed}); name one with --hop"
         )
     source = _source(layout, names, chosen, train_questions, pictures)
     n_questions = sum(len(each.reader) for each in source.splits)

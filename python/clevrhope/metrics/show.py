@@ -89,7 +89,9 @@ def _notes(scores: Scores) -> Iterator[str]:
             f"(of values alone, of whole groups and sets); seed {scores.seed}."
         )
     if scores.n_missing:
-        yield f"{scores.n_missing:,} questions have no prediction and are left out."
+        they = "question has" if scores.n_missing == 1 else "questions have"
+        are = "is" if scores.n_missing == 1 else "are"
+        yield f"{scores.n_missing:,} {they} no prediction and {are} left out."
     if scores.hops_missing:
         yield f"No prediction about {', '.join(scores.hops_missing)}."
     if scores.n_left_aside:
