@@ -98,6 +98,11 @@ class Hop:
         return " ".join(value for _, value in self.asked) or "nothing"
 
     @property
+    def noun(self) -> str:
+        """An object with the pair, after an article: "rubber cylinder", "large red thing"."""
+        return self.words if any(kind == "shape" for kind, _ in self.asked) else f"{self.words} thing"
+
+    @property
     def title(self) -> str:
         """What it is, in two words or three: "rubber cylinder held out", "cyan alone"."""
         return f"{self.words} held out" if self.value is None else f"{self.words} alone"

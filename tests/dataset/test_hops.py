@@ -85,3 +85,9 @@ def test_wider_conjunctions_have_one_name_however_they_are_given() -> None:
 def test_other_names_get_a_sentence(name: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         parse_hop(name, CLEVR)
+
+
+def test_a_pair_without_a_shape_is_a_thing_after_an_article() -> None:
+    """For "no rubber cylinder in any picture", and not "no large rubber in any picture"."""
+    nouns = [parse_hop(name, CLEVR).noun for name in ("rubber_cylinder", "large_rubber", "cyan_cylinder")]
+    assert nouns == ["rubber cylinder", "large rubber thing", "cyan cylinder"]

@@ -116,15 +116,15 @@ def _sentence(counts: SplitCounts, hop: Hop) -> str:
         )
     if counts.split in WITHOUT_PAIR:
         return (
-            f"{about}; no {hop.words} in any picture, nor in any question, be it in its program or its words."
+            f"{about}; no {hop.noun} in any picture, nor in any question, be it in its program or its words."
         )
     if counts.split in ONE_SHOWS_IT:
-        what = f"a {hop.words}" if hop.pair else f'the value "{hop.words}"'
+        what = f"a {hop.noun}" if hop.pair else f'the value "{hop.words}"'
         return (
             f"{about}; exactly one in {hop.corners} shows {what}, every question asks for it, in its "
             f"program and its words, and exactly {100 - 100 / hop.corners:g}% of the answers are no."
         )
-    return f"{about}; a {hop.words} in every picture and in every question, in its program and its words."
+    return f"{about}; a {hop.noun} in every picture and in every question, in its program and its words."
 
 
 def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
@@ -135,12 +135,12 @@ def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
     if hop.pair and counted and not splits[0].may_imply:
         yield (
             "Held out by --strictness implied: by way of likenesses alone (something of one value that is "
-            f"or may be like something of the other), {' and '.join(counted)} ask for a {hop.words}."
+            f"or may be like something of the other), {' and '.join(counted)} ask for a {hop.noun}."
         )
     elif hop.pair and counted:
         yield (
             "By way of a relation alone (something of one value that is to be like something of the other), "
-            f"{' and '.join(counted)} ask for a {hop.words}."
+            f"{' and '.join(counted)} ask for a {hop.noun}."
         )
 
 
