@@ -95,6 +95,22 @@ class NativeStudio:
             ValueError: another quality.
         """
 
+    def passes(
+        self, placement: bytes, *, width: int, height: int
+    ) -> tuple[
+        npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.uint32]
+    ]:
+        """What each pixel of a placement's picture shows at its centre: mask, depth, normal, pixels alone.
+
+        The mask, (height, width), has the number of the pixel's thing, from 0 on, or 255. The depth,
+        (height, width), is along the camera's axis in Blender units, the ground's too, and 0 for nothing. The
+        normal, (height, width, 3), is the thing's in the world, of length 1, and 0 where none is. Last is, of
+        each thing, how many pixels it would have alone on the ground.
+
+        Raises:
+            SceneError: as `render`.
+        """
+
 @final
 class World:
     """Everything that decides a scene but seed, pool and index: vocabulary, look and constraints."""

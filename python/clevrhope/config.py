@@ -121,6 +121,8 @@ class Config:
     sizes: Sizes
     images: str = "both"
     """How pictures are stored: one of `IMAGE_KINDS`."""
+    passes: tuple[str, ...] = ()
+    """What is told of each pixel beside its colour: some of `PASSES`, in their order."""
     question_json: bool = True
     """Whether each HDF5 file of questions has a question file of CLEVR's kind beside it."""
     match: str = "none"

@@ -23,6 +23,7 @@ from clevrhope.config import (
     suggestion,
 )
 from clevrhope.errors import ConfigError
+from clevrhope.images.passes import parse_passes
 from clevrhope.images.settings import (
     QUALITIES,
     NativeSettings,
@@ -49,6 +50,7 @@ def resolve_config(
     samples: int | None = None,
     device: str | None = None,
     images: str | None = None,
+    passes: Sequence[str] | None = None,
     question_json: bool | None = None,
     match: str | None = None,
     strictness: str | None = None,
@@ -62,7 +64,7 @@ def resolve_config(
 
     `before` is what the folder has already, or the parts that are to be joined: `preset`, `sizes` and
     `images`, which hold where no preset is named, and any of `match`, `strictness`, `question_json`,
-    `clevr_share`, and `rendering` as a manifest has it, which hold where they are not chosen.
+    `clevr_share`, `passes`, and `rendering` as a manifest has it, which hold where they are not chosen.
 
     `test_questions` is the number of questions of each complex (or val and test) split, `prelim_sets` that of
     groups and of sets for each value that is asked for alone.
@@ -99,6 +101,7 @@ def resolve_config(
         clevr=clevr,
         clevr_share=config.clevr_share if clevr_share is None else _share("--clevr-share", clevr_share),
         images=config.images if images is None else _one_of(IMAGE_KINDS, "--images", images),
+        passes=parse_passes(passes, "--passes") if passes else config.passes,
         question_json=config.question_json if question_json is None else question_json,
         match=config.match if match is None else _one_of(MATCH_KINDS, "--match", match),
         strictness=config.strictness
@@ -128,6 +131,8 @@ def _begun(named: str | None, before: Mapping[str, Any]) -> Config:
         )
     if "rendering" in before:
         config = replace(config, rendering=rendering_from_json(before["rendering"]))
+    if "passes" in before:
+        config = replace(config, passes=parse_passes(before["passes"], "manifest.json: config.passes"))
     kept = ("match", "strictness", "question_json", "clevr_share")
     config = replace(config, **{name: before[name] for name in kept if name in before})
     _one_of(MATCH_KINDS, "manifest.json: questions.match", config.match)
@@ -152,6 +157,7 @@ def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     plain = {
         "preset",
         "images",
+        "passes",
         "question_json",
         "match",
         "strictness",
@@ -168,6 +174,9 @@ def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
         config,
         sizes=_replaced(config.sizes, raw.get("sizes", {}), file, "sizes"),
         images=_one_of(IMAGE_KINDS, f"{file}: images", _typed(raw, "images", str, config.images, file)),
+        passes=parse_passes(_typed(raw, "passes", list, [], file), f"{file}: passes")
+        if "passes" in raw
+        else config.passes,
         question_json=_typed(raw, "question_json", bool, config.question_json, file),
         match=_one_of(MATCH_KINDS, f"{file}: match", _typed(raw, "match", str, config.match, file)),
         strictness=_one_of(
@@ -292,6 +301,7 @@ _TYPE_WORDS: Mapping[type, str] = {
     float: "a number",
     bool: "true or false",
     str: "a text",
+    list: "a list",
 }
 
 

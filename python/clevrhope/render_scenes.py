@@ -6,8 +6,9 @@ which files, so that no two kinds of pictures get mixed.
 
 import hashlib
 import json
+import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +17,14 @@ from typing import Any
 from clevrhope.atomic import record, sweep, write_whole
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.lock import locked
+from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
 from clevrhope.errors import ConfigError, DatasetError, SceneError
+from clevrhope.images.annotate import annotate, annotator_of
 from clevrhope.images.choice import open_renderer
 from clevrhope.images.in_world import outside
 from clevrhope.images.look import Look, read_look
 from clevrhope.images.native import MOST_OBJECTS
+from clevrhope.images.passes import Annotator, parse_passes
 from clevrhope.images.placement import place
 from clevrhope.images.renderer import Scene
 from clevrhope.images.settings import (
@@ -46,6 +50,8 @@ class RenderedFile:
     n_scenes: int
     n_rendered: int
     """Pictures that this run made; the others were there."""
+    n_annotated: int
+    """Pictures of which this run made masks, depths or normals."""
     n_without_camera: int
     """Scenes that do not say where the camera stood, as all published ones."""
     n_without_lights: int
@@ -58,12 +64,15 @@ def render_scene_file(
     rendering: Rendering,
     properties: Path | None = None,
     workers: int | None = None,
+    passes: Sequence[str] = (),
     progress: Progress | None = None,
 ) -> RenderedFile:
     """Renders what is missing in `out`: for each scene the file that its `image_filename` names.
 
     A scene that names none gets its number in the file, 000000.png. All scenes are checked before any is
-    rendered. Several scene files can be rendered into one folder, in the same way.
+    rendered. Several scene files can be rendered into one folder, in the same way. With `passes`, some of
+    mask, depth and normal, there is an HDF5 file beside the pictures too, named as the scene file with
+    _passes.h5, whose rows are the scenes in the file's order; kinds that were made before stay.
 
     Raises:
         SceneError: a scene that names something unknown, lacks something, or has an object outside the world.
@@ -72,6 +81,7 @@ def render_scene_file(
     """
     progress = progress or Silent()
     look = read_look(properties=properties)
+    kinds = parse_passes(passes, "--passes")
     names, without = _checked(scenes, look, rendering, progress)
     with ExitStack() as stack:
         renderer = stack.enter_context(open_renderer(rendering, look=look, workers=workers))
@@ -79,7 +89,8 @@ def render_scene_file(
             raise DatasetError(f"{out}: a file, not a folder; choose another --out")
         stack.enter_context(locked(out))
         sweep(out)
-        _bind(out, scenes, names, look, rendering)
+        annotator = annotator_of(renderer) if kinds else None
+        kinds = _bind(out, scenes, names, look, rendering, kinds)
         n_there = sum((out / name).exists() for name in names)
         n_rendered = 0
         with progress.stage("Rendering pictures", total=len(names) - n_there, unit="pictures") as advance:
@@ -88,7 +99,47 @@ def render_scene_file(
             for _ in render_png_files(tasks, lambda scene: out / scene["image_filename"], renderer=renderer):
                 n_rendered += 1
                 advance(1)
-    return RenderedFile(out, len(names), n_rendered, without["camera"], without["lights"])
+        n_annotated = 0
+        if kinds:
+            annotator = annotator or annotator_of(renderer)
+            n_annotated = _annotate(scenes, out, names, kinds, annotator, progress)
+    return RenderedFile(out, len(names), n_rendered, n_annotated, without["camera"], without["lights"])
+
+
+def _annotate(
+    scenes: Path,
+    out: Path,
+    names: Sequence[str],
+    kinds: Sequence[str],
+    annotator: Annotator,
+    progress: Progress,
+) -> int:
+    """Makes what is missing of a file's masks, depths and normals; gives of how many scenes that was."""
+    path, store = passes_file(out, scenes), out / f"{scenes.stem}_passes"
+    records = [store / f"{Path(name).stem}.passes" for name in names]
+    there = set(annotated_in(path, kinds).tolist())
+    missing = [
+        row
+        for row, each in enumerate(records)
+        if row not in there and not set(kinds) <= kinds_in_record(each)
+    ]
+    if missing:
+        with progress.stage("Annotating pictures", total=len(missing), unit="pictures") as advance:
+            wanted = frozenset(missing)
+            rows = enumerate(read_list(scenes, "scenes"))
+            tasks = ((records[row], scene) for row, scene in rows if row in wanted)
+            for _ in annotate(tasks, annotator, lambda path, passes: write_record(path, pack(passes, kinds))):
+                advance(1)
+    about = {"scenes": scenes.name}
+    aggregate_passes(path, range(len(names)), records.__getitem__, kinds=kinds, about=about)
+    if store.is_dir():
+        shutil.rmtree(store)
+    return len(missing)
+
+
+def passes_file(out: Path, scenes: Path) -> Path:
+    """Where the masks, depths and normals of a scene file's pictures are."""
+    return out / f"{scenes.stem}_passes.h5"
 
 
 def _checked(
@@ -153,10 +204,13 @@ def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: 
         )
 
 
-def _bind(out: Path, scenes: Path, names: list[str], look: Look, rendering: Rendering) -> None:
+def _bind(
+    out: Path, scenes: Path, names: list[str], look: Look, rendering: Rendering, passes: tuple[str, ...]
+) -> tuple[str, ...]:
     """Passes where the folder's pictures are of this kind, or there are none; writes down what they are.
 
-    A file's names are its own from here on, whether or not their pictures have been rendered yet.
+    A file's names are its own from here on, whether or not their pictures have been rendered yet. Gives the
+    kinds of passes that its pictures have then, those of earlier runs included.
 
     Raises:
         DatasetError: they are of another kind, or of other scenes under the same names.
@@ -176,6 +230,9 @@ def _bind(out: Path, scenes: Path, names: list[str], look: Look, rendering: Rend
             a, b = (", ".join(f"{name} {each.get(name)}" for name in changed) for each in (before, how))
         raise DatasetError(f"{out}: its pictures are made with {a}, not with {b}; choose another --out")
     own = {"sha256": record(scenes).sha256, "pictures": names}
+    kinds = parse_passes([*passes, *files.get(scenes.name, {}).get("passes", ())], f"{path}: passes")
+    if kinds:
+        own["passes"] = list(kinds)
     if files.get(scenes.name, own)["sha256"] != own["sha256"]:
         raise DatasetError(
             f"{scenes}: has changed since pictures were made of it in {out}, or is another file of "
@@ -190,6 +247,7 @@ def _bind(out: Path, scenes: Path, names: list[str], look: Look, rendering: Rend
             raise DatasetError(f"{out / name}: a picture of {owner}, not of {scenes}; choose another --out")
     there["scenes"] = dict(sorted({**files, scenes.name: own}.items()))
     write_whole(path, (json.dumps(there, indent=2) + "\n").encode())
+    return kinds
 
 
 def _read_account(path: Path) -> dict[str, Any] | None:
@@ -226,13 +284,19 @@ def _problem_of_account(found: Any) -> str:
         names = each.get("pictures")
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
             return f"scenes.{file}.pictures: missing; expected a list of names"
+        if not isinstance(each.get("passes", []), list):
+            return f"scenes.{file}.passes: {each['passes']!r:.40}; expected a list of names"
     return ""
 
 
 def text_lines(made: RenderedFile) -> Iterator[str]:
     """What became of a scene file, in words."""
     kept = made.n_scenes - made.n_rendered
-    yield f"{made.folder}: {made.n_scenes:,} pictures, {made.n_rendered:,} rendered, {kept:,} there before"
+    annotated = f", {made.n_annotated:,} annotated" if made.n_annotated else ""
+    yield (
+        f"{made.folder}: {made.n_scenes:,} pictures, {made.n_rendered:,} rendered, {kept:,} there before"
+        f"{annotated}"
+    )
     camera, lights = made.n_without_camera, made.n_without_lights
     if camera or lights:
         if camera == lights:

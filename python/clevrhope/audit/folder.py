@@ -125,7 +125,8 @@ class AuditFolder:
 
         False where checks cannot do without it, or do so already.
         """
-        known = file.startswith(("hops/", "scenes/", "images/")) and file.endswith((".h5", ".json"))
+        folders = ("hops/", "scenes/", "images/", "passes/")
+        known = file.startswith(folders) and file.endswith((".h5", ".json"))
         if not known or file in self.left_out:
             return False
         self.left_out.append(file)

@@ -13,6 +13,7 @@ from clevrhope.audit.files import check_files
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks import check_pairs
 from clevrhope.audit.matched import check_matched
+from clevrhope.audit.passes import check_passes
 from clevrhope.audit.pictures import check_pictures
 from clevrhope.audit.published import check_published
 from clevrhope.audit.readable import check_readable, unreadable
@@ -51,6 +52,7 @@ LINES: Mapping[str, Sequence[str]] = {
         "minimal answers",
     ),
     "Looking at pictures": ("pictures", "objects in pictures"),
+    "Looking at annotations": ("passes",),
     "Comparing with CLEVR": ("scenes of CLEVR", "questions of CLEVR", "copies of CLEVR"),
 }
 """Stage -> the lines of the report that it fills."""
@@ -136,6 +138,8 @@ def audit(
     )
     n_pictures = sum(int(pool["pictures"]) for pool in opened.manifest.pools.values())
     stage("Looking at pictures", n_pictures, "pictures", partial(check_pictures, opened, cameras))
+    if opened.manifest.config.get("passes"):
+        stage("Looking at annotations", n_pictures, "pictures", partial(check_passes, opened))
     beside: Sequence[Mapping[str, Any]] = ()
     if against is not None:
         title = "Comparing with CLEVR"
@@ -157,8 +161,9 @@ def _needs(line: str, file: str) -> bool:
     """Whether a line looks at what is in a kind of file."""
     if line == "files":
         return False
-    if file.startswith("images/"):
-        return line in LINES["Looking at pictures"]
+    for folder, title in (("images/", "Looking at pictures"), ("passes/", "Looking at annotations")):
+        if file.startswith(folder):
+            return line in LINES[title]
     return line == "HDF5 and JSON" or not file.endswith("_questions.json")
 
 

@@ -187,6 +187,7 @@ _KINDS: Mapping[str, tuple[str, str]] = {
     "scenes": ("scenes/", ".json"),
     "pictures as PNG": ("images/", ".png"),
     "pictures as HDF5": ("images/", ".h5"),
+    "masks, depths and normals": ("passes/", ".h5"),
 }
 """Kind of file -> how its path begins and ends."""
 
@@ -213,6 +214,7 @@ def _provenance(resolved: Resolved, manifest: Manifest) -> Provenance:
         templates={"fingerprint": manifest.templates["fingerprint"], "folder": manifest.config["templates"]},
         rendering=manifest.rendering,
         image_files=kinds,
+        passes=manifest.config.get("passes", ()),
         splits={name for splits in manifest.splits.values() for name in splits},
         match=manifest.questions.get("match", "none"),
         strictness=manifest.questions.get("strictness", "description"),

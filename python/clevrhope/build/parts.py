@@ -14,6 +14,7 @@ from time import monotonic
 from typing import Any
 
 from clevrhope.atomic import sweep, whole_file
+from clevrhope.build.annotations import annotate_missing, missing_passes
 from clevrhope.build.pictures import missing_pictures, render_missing
 from clevrhope.build.request import Request, Resolved, resolve
 from clevrhope.build.run import (
@@ -86,6 +87,8 @@ def build_part(
             # A part has PNG files; what kinds the whole has is seen to when it is joined.
             as_png = replace(resolved, request=replace(request, config=replace(request.config, images="png")))
             render_missing(missing_pictures(pictures, resolved.layout), as_png, renderer, progress)
+            annotations = missing_passes(pictures, resolved.layout, resolved.config.passes)
+            annotate_missing(annotations, resolved, renderer, progress)
         write_manifest(resolved.layout.manifest, replace(manifest, complete=True))
     return PartSummary(request.out, shard, len(mine.jobs), _n(pictures), monotonic() - began)
 
@@ -130,6 +133,8 @@ def merge(
             to = layout.pictures(pool) if resolved.config.png else layout.picture_store(pool)
             for path in _pictures([folder for folder, _ in found], pool, set(used.tolist())):
                 _place(path, to / path.name)
+            for path in _records([folder for folder, _ in found], pool, set(used.tolist())):
+                _place(path, layout.passes_store(pool) / path.name)
     return build(request, make_renderer=make_renderer, progress=progress)
 
 
@@ -175,9 +180,9 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
         if shard["of"] != of:
             raise DatasetError(f"{folder}: one of {shard['of']} parts, but {found[0][0]} is one of {of}")
         for key, value in wanted.items():
-            if shard["asked"][key] != value:
+            if shard["asked"].get(key) != value:
                 differs = _other_pairs(shard["asked"], wanted) or difference(
-                    {key: shard["asked"][key]}, {key: value}
+                    {key: shard["asked"].get(key)}, {key: value}
                 )
                 raise DatasetError(
                     f"{folder}: made for something else ({differs}); give merge the options of its build"
@@ -212,11 +217,20 @@ def _listed(names: Sequence[str]) -> str:
 def _pictures(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:
     """The PNG files of scenes in use."""
     for folder in folders:
-        there = Layout(folder).pictures(pool)
-        if there.is_dir():
-            for path in sorted(there.glob("[!.]*.png")):
-                if int(path.stem.rpartition("_")[2]) in used:
-                    yield path
+        yield from _of_scenes(Layout(folder).pictures(pool), ".png", used)
+
+
+def _records(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:
+    """The records of annotations of scenes in use."""
+    for folder in folders:
+        yield from _of_scenes(Layout(folder).passes_store(pool), ".passes", used)
+
+
+def _of_scenes(folder: Path, suffix: str, used: set[int]) -> Iterator[Path]:
+    if folder.is_dir():
+        for path in sorted(folder.glob(f"[!.]*{suffix}")):
+            if int(path.stem.rpartition("_")[2]) in used:
+                yield path
 
 
 def _place(path: Path, to: Path) -> None:

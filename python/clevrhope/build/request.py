@@ -26,6 +26,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.hops import Hop, parse_hop, prelim_hops
+from clevrhope.images.passes import parse_passes
 from clevrhope.images.settings import rendering_as_json
 from clevrhope.palettes import pool_name
 from clevrhope.version import DATASET_VERSION
@@ -151,9 +152,15 @@ def resolve(request: Request, *, clevr: World | None = None) -> Resolved:
         _check_empty(request.out)
     config = with_share(config, existing)
     check_palettes(config, existing, hops, request.out)
+    check_passes(config, existing, render=request.render, out=request.out)
     clevr = clevr or open_clevr(config, world, pictures=request.render)
     manifest = _bound(replace(request, config=config), existing, world, templates, binding(config, clevr))
-    config = replace(config, images=_union(config.images, manifest.config.get("images")))
+    passes = [*config.passes, *manifest.config.get("passes", ())]
+    config = replace(
+        config,
+        images=_union(config.images, manifest.config.get("images")),
+        passes=parse_passes(passes, f"{layout.manifest}: config.passes"),
+    )
     palettes = folder_palettes(hops, request.limits, manifest, world)
     hops = tuple(with_diversity(hop, palettes) for hop in hops)
     match_objects = config.match == "objects"
@@ -191,6 +198,25 @@ def resolve(request: Request, *, clevr: World | None = None) -> Resolved:
     )
 
 
+def check_passes(config: Config, existing: Manifest | None, *, render: bool, out: Path) -> None:
+    """Passes where every picture that is asked for can have the annotations that are asked for.
+
+    Raises:
+        ConfigError: pictures are left out, or some are CLEVR's.
+    """
+    if not config.passes:
+        return
+    if not render:
+        raise ConfigError(
+            "--passes: masks, depths and normals are made with the pictures; leave --no-render out"
+        )
+    if config.clevr is not None or (existing is not None and "clevr" in existing.world):
+        raise ConfigError(
+            f"--passes: CLEVR's scenes do not say where their camera stood, so no mask fits their pictures; "
+            f"leave --clevr out and choose another folder than {out}"
+        )
+
+
 def resolved_config(resolved: Resolved) -> dict[str, Any]:
     """The configuration as the manifest records it; paths by their last part, so machines agree."""
     config = resolved.config
@@ -202,6 +228,7 @@ def resolved_config(resolved: Resolved) -> dict[str, Any]:
         "preset": [name for name in PRESETS if name in presets][-1],
         "sizes": sizes,
         "images": config.images,
+        **({"passes": list(config.passes)} if config.passes else {}),
         "question_json": config.question_json or bool(resolved.manifest.config.get("question_json")),
         "templates": _last_part(config.templates, "question_templates"),
         "properties": _last_part(config.properties, "properties.json"),

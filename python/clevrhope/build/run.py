@@ -11,6 +11,7 @@ from clevrhope.atomic import sweep
 from clevrhope.build import engine
 from clevrhope.build.account import n_published, write_account, write_vocabulary
 from clevrhope.build.ahead import side_by_side
+from clevrhope.build.annotations import PoolPasses, annotate_missing, missing_passes, store_passes
 from clevrhope.build.pictures import PoolPictures, missing_pictures, render_missing, store_pictures
 from clevrhope.build.request import Job, Request, Resolved, resolve, resolved_config
 from clevrhope.build.text import questions_of, scenes_in_use, write_scenes, write_split
@@ -53,6 +54,8 @@ class Summary:
     """Scenes in use; each has a picture unless rendering was left out."""
     n_rendered: int
     """Pictures rendered by this run."""
+    n_annotated: int
+    """Pictures of which this run made masks, depths or normals."""
     n_copied: int
     """Pictures of CLEVR that this run copied."""
     n_published: int
@@ -92,8 +95,10 @@ def build(
         used = scenes_in_use(manifest, resolved)
         manifest = _scenes(resolved, manifest, used, progress)
         work = missing_pictures(used, resolved.layout)
+        annotations = missing_passes(used, resolved.layout, resolved.config.passes)
         if renderer is not None:
             manifest = _pictures(resolved, manifest, work, renderer, progress)
+            manifest = _annotations(resolved, manifest, annotations, renderer, progress)
         check = LeakCheck(resolved.layout.root, words=engine.synonyms(resolved.config))
         manifest = _checked(check, resolved, manifest, progress)
         files = write_account(resolved, manifest, used, check.pools, progress)
@@ -110,6 +115,7 @@ def build(
         n_questions=_n_questions(manifest),
         n_pictures=sum(map(len, used.values())),
         n_rendered=sum(len(each.missing) for each in work) - n_copied if renderer is not None else 0,
+        n_annotated=sum(len(each.missing) for each in annotations) if renderer is not None else 0,
         n_copied=n_copied if renderer is not None else 0,
         n_published=n_published(resolved, used),
         n_bytes=sum(each.bytes for each in manifest.files.values()),
@@ -212,6 +218,23 @@ def _pictures(
         for each in work:
             manifest = store_pictures(each, resolved, manifest, advance)
             write_manifest(resolved.layout.manifest, manifest)
+    return manifest
+
+
+def _annotations(
+    resolved: Resolved,
+    manifest: Manifest,
+    work: Sequence[PoolPasses],
+    renderer: Renderer,
+    progress: Progress,
+) -> Manifest:
+    annotate_missing(work, resolved, renderer, progress)
+    total = sum(len(each.used) for each in work)
+    if work:
+        with progress.stage("Storing annotations", total=total, unit="pictures") as advance:
+            for each in work:
+                manifest = store_passes(each, resolved, manifest, advance)
+                write_manifest(resolved.layout.manifest, manifest)
     return manifest
 
 

@@ -72,6 +72,7 @@ def asked(resolved: Resolved) -> dict[str, Any]:
     return {
         "sizes": asdict(resolved.config.sizes),
         "images": resolved.config.images,
+        "passes": list(resolved.config.passes),
         "question_json": resolved.config.question_json,
         "pictures": resolved.request.render,
         "splits": {f"{job.hop.name}/{job.split}": job.goal for job in resolved.jobs},

@@ -44,6 +44,13 @@ only_splits = click.option(
     "--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them."
 )
 
+passes_option = click.option(
+    "--passes",
+    multiple=True,
+    metavar="KINDS",
+    help="Of each picture, in HDF5: mask (object of each pixel), depth, normal; commas between them.",
+)
+
 rendering_options = (
     click.option(
         "--renderer",

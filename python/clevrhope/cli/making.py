@@ -87,6 +87,7 @@ def _summary_json(summary: "Summary") -> dict[str, Any]:
         "questions": summary.n_questions,
         "scenes": summary.n_pictures,
         "pictures_rendered": summary.n_rendered,
+        "pictures_annotated": summary.n_annotated,
         "pictures_copied": summary.n_copied,
         "scenes_from_clevr": summary.n_published,
         "bytes": summary.n_bytes,

@@ -7,13 +7,21 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, rendering_options, shown_progress, with_options
+from clevrhope.cli.arguments import (
+    PATH,
+    passes_option,
+    read_names,
+    rendering_options,
+    shown_progress,
+    with_options,
+)
 
 
 @click.command()
 @click.argument("scenes", type=PATH, metavar="SCENES.json")
 @click.option("--out", type=PATH, required=True, metavar="DIR", help="Folder of the pictures, a PNG a scene.")
 @with_options(rendering_options)
+@passes_option
 @click.option("--properties", type=PATH, metavar="FILE", help="Sizes, colors, materials and shapes.")
 @click.option("--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
@@ -29,6 +37,7 @@ def render(scenes: Path, out: Path, **choices: Any) -> None:
         rendering=resolve_config(**{name: choices[name] for name in names}).rendering,
         properties=choices["properties"],
         workers=choices["workers"],
+        passes=read_names(choices["passes"]),
         progress=shown_progress(choices),
     )
     if choices["as_json"]:

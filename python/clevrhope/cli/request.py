@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from clevrhope.cli.arguments import PATH, Whole, only_splits, read_names, read_whole, rendering_options
+from clevrhope.cli.arguments import (
+    PATH,
+    Whole,
+    only_splits,
+    passes_option,
+    read_names,
+    read_whole,
+    rendering_options,
+)
 
 if TYPE_CHECKING:
     from clevrhope.build import Request
@@ -95,6 +103,7 @@ def dataset_options(command: _Command) -> _Command:
             help="Settings: preset, images, templates, properties, [sizes], [world], [rendering].",
         ),
         *rendering_options,
+        passes_option,
         click.option("--no-render", is_flag=True, help="Leave the pictures out; a later run can add them."),
         click.option(
             "--match",
@@ -207,7 +216,8 @@ def _before(out: Path, parts: Sequence[Path]) -> dict[str, Any]:
     part = read_manifest(Layout(parts[0]).manifest) if parts else None
     there = read_manifest(Layout(out).manifest)
     # A folder without question files may get them later; what parts are joined to is like them.
-    files = {name: each for name, each in part.config.items() if name == "question_json"} if part else {}
+    kept = ("question_json", "passes")
+    files = {name: each for name, each in part.config.items() if name in kept} if part else {}
     return {
         **(choices_of(part, parts[0]) if part else {}),
         **files,
@@ -260,6 +270,7 @@ def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Req
         samples=choices["samples"],
         device=choices["device"],
         images=choices["images"],
+        passes=read_names(choices["passes"]),
         question_json=False if choices["no_json"] else None,
         match=choices["match"],
         strictness=choices["strictness"],

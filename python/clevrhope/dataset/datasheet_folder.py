@@ -113,6 +113,12 @@ def _files(data: WholeDataset) -> str:
             "images/&lt;pool&gt;.h5",
             "pictures in one array: row i is scene i; rows that no split uses are empty",
         ),
+        (
+            "masks, depths and normals",
+            "passes/&lt;pool&gt;.h5",
+            "of each pixel of a picture, and of each object its tight box and how much of it is seen; rows "
+            "as of pictures, units and values without an object in the arrays' attributes",
+        ),
     ]
     there = {kind: size for kind, size in data.bytes_by_kind.items() if size}
     lines = "\n".join(

@@ -39,6 +39,8 @@ class Provenance:
     """Kinds of picture files that are there: "PNG", "HDF5"."""
     splits: Collection[str]
     """Names of all splits in the folder."""
+    passes: Sequence[str] = ()
+    """What is told of each pixel beside its colour: some of mask, depth and normal."""
     match: str = "none"
     """What all splits have alike: "none" or "objects"."""
     strictness: str = "description"
@@ -65,6 +67,7 @@ def made_with(made: Provenance) -> str:
             f"{code(made.templates.get('folder', ''))} {code(made.templates.get('fingerprint', ''))}",
         ),
         ("pictures", _rendering(made)),
+        *([("`--passes`", listed([code(kind) for kind in made.passes]))] if made.passes else []),
         ("`--match`", code(made.match)),
         ("`--strictness`", code(made.strictness)),
     ]

@@ -49,6 +49,18 @@ class Layout:
         """Pictures on their way into HDF5, when nobody asked for PNG files."""
         return self.root / "images" / f".{pool}"
 
+    def passes_h5(self, pool: str) -> Path:
+        """Masks, depths and normals of all pictures of a pool."""
+        return self.root / "passes" / f"{pool}.h5"
+
+    def passes_store(self, pool: str) -> Path:
+        """A file for each picture's annotations, on their way into HDF5; in a part they stay."""
+        return self.root / "passes" / pool
+
+    def passes_record(self, pool: str, index: int) -> Path:
+        """The annotations of one scene on their way into HDF5."""
+        return self.passes_store(pool) / f"{Path(image_filename(pool, index)).stem}.passes"
+
     def scenes(self, pool: str) -> Path:
         """The folder of a pool's scene files."""
         return self.root / "scenes" / pool

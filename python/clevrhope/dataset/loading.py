@@ -4,7 +4,7 @@ With torch installed the result is a map-style `torch.utils.data.Dataset`; witho
 length and order, as any sequence.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
@@ -13,9 +13,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from clevrhope.dataset.contents import find_hop, find_split
 from clevrhope.dataset.images_h5 import Picture
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.dataset.picture_source import Pictures, find_pictures
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.spoken import Spoken
@@ -42,6 +45,17 @@ class Split:
     | question_index | int, k itself: the question's place in its file                                  |
     | family         | int, CLEVR's question_family_index                                               |
 
+    With `passes` also those arrays of the picture that it names, and what is known of each of its objects, in
+    the order of the scene's list:
+
+    | key              | value                                                                          |
+    |------------------|--------------------------------------------------------------------------------|
+    | mask             | (height, width) uint8: the object that the pixel shows, 255 for none            |
+    | depth            | (height, width) float32: Blender units along the camera's axis                  |
+    | normal           | (height, width, 3) float16: of objects, in the world's axes; 0 elsewhere        |
+    | boxes            | (objects, 4) int32: x, y, width, height in pixels; 0 where nothing is seen      |
+    | visible_fraction | (objects,) float32: of the pixels that it would have alone on the ground        |
+
     With `text=True` also `question_text`, `program_text` (functions in prefix order, a blank between them)
     and `answer_text`. With `images=False` there is no `image`.
 
@@ -57,6 +71,8 @@ class Split:
         images: bool,
         text: bool,
         transform: Transform | None,
+        annotations: PassesFile | None = None,
+        passes: Sequence[str] = (),
     ) -> None:
         self.vocab = vocab
         """What the numbers in the items mean."""
@@ -67,6 +83,7 @@ class Split:
         self._images = images
         self._spoken = Spoken(vocab) if text else None
         self._transform = transform
+        self._annotations, self._passes = annotations, tuple(passes)
 
     @property
     def hop(self) -> str:
@@ -103,6 +120,8 @@ class Split:
         }
         if self._images:
             item["image"] = self._image(item["image_index"])
+        if self._annotations is not None:
+            item |= self._annotated(self._annotations, item["image_index"])
         if self._spoken:
             item["question_text"] = self._spoken.question(questions[0], int(reader.question_lengths[k]))
             program = self._spoken.program(programs[0], int(reader.program_lengths[k]))
@@ -121,6 +140,11 @@ class Split:
         # The class may have been made here and now, for torch: pickle could not find it by name.
         return _restored, (self.__dict__,)
 
+    def _annotated(self, annotations: PassesFile, index: int) -> Item:
+        row = annotations.row(index, self._passes)
+        visible, alone = row.pop("visible_px"), row.pop("alone_px")
+        return {**row, "visible_fraction": (visible / np.maximum(alone, 1)).astype(np.float32)}
+
     def _image(self, index: int) -> Any:
         if self._pictures is None:
             return None
@@ -137,6 +161,7 @@ def load(
     images: bool = True,
     text: bool = False,
     transform: Transform | None = None,
+    passes: Sequence[str] = (),
 ) -> Split:
     """The questions of a split as a sequence of dictionaries (see `Split`), a torch Dataset where torch is.
 
@@ -148,9 +173,10 @@ def load(
         images: False leaves the pictures out.
         text: adds question, program and answer in words.
         transform: applied to each picture, (height, width, 3) uint8 RGB.
+        passes: some of "mask", "depth" and "normal", of a folder that was built with them.
 
     Raises:
-        ConfigError: a HOP, split or limit that the folder does not have; says what it has.
+        ConfigError: a HOP, split, limit or pass that the folder does not have; says what it has.
         DatasetError: no dataset there, a file that is cut off, or some of the pictures missing.
     """
     layout = Layout(Path(folder))
@@ -159,7 +185,17 @@ def load(
     reader = SplitReader(layout.questions_h5(hop, split), limit=limit)
     vocab = read_vocab(layout.vocab)
     pictures = find_pictures(layout, reader.pool, reader.image_idxs, prefer="h5") if images else None
-    return _class()(reader, vocab, pictures, images=images, text=text, transform=transform)
+    annotations = find_passes(layout, reader.pool, reader.image_idxs, passes) if passes else None
+    return _class()(
+        reader,
+        vocab,
+        pictures,
+        images=images,
+        text=text,
+        transform=transform,
+        annotations=annotations,
+        passes=passes,
+    )
 
 
 @cache

@@ -16,10 +16,13 @@ import mathutils
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.images.apart import Box, box_in_picture, groups_apart
 from clevrhope.images.blender_devices import use_device
+from clevrhope.images.blender_passes import CentreRays
 from clevrhope.images.look import Look
 from clevrhope.images.meshes import Mesh, build_mesh
-from clevrhope.images.placement import Placement, place
+from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measured
+from clevrhope.images.placement import Placement, Vector, place
 from clevrhope.images.settings import RenderSettings
 
 Pixels = npt.NDArray[np.uint8]
@@ -81,15 +84,53 @@ class BlenderScene:
         Cycles' object-index pass: the object that the pixel's first ray hits, whatever the filter and seed.
         """
         self._place(place(scene, self._look))
-        with _IndexPass(self._scene):
-            bpy.ops.render.render(write_still=True)
-        return read_targa(self._picture.read_bytes())[:, :, 0]
+        with self._centre_rays() as rays:
+            return rays.look().index.astype(np.uint8)
 
-    def _place(self, placement: Placement) -> None:
+    def passes(self, scene: Mapping[str, Any]) -> Passes:
+        """The annotations of a scene.
+
+        What objects would show alone is looked at in a few more renders, each of several objects that are too
+        far apart to hide each other; one that nobody is near shows all that it has.
+
+        Raises:
+            SceneError: as `render`; more objects than a mask has numbers for.
+        """
+        placement = place(scene, self._look)
+        check_countable(len(placement.things))
+        bodies = self._place(placement)
+        with self._centre_rays() as rays:
+            found = rays.look()
+            alone_px = _counts(found.index, len(bodies))
+            for group in groups_apart([self._box(body, placement.camera) for body in bodies]):
+                for number, body in enumerate(bodies):
+                    body.hide_render = number not in group
+                alone_px[group] = _counts(rays.look().index, len(bodies))[group]
+        mask = np.where(found.index == 0, BACKGROUND, found.index - 1).astype(np.uint8)
+        return measured(mask, found.depth, found.normal, alone_px)
+
+    def _centre_rays(self) -> CentreRays:
+        def render() -> None:
+            bpy.ops.render.render(write_still=True)
+
+        return CentreRays(self._scene, list(self._lights.values()), self._picture.parent, render)
+
+    def _box(self, body: Any, camera: Vector) -> Box:
+        """What a body's pixels lie within."""
+        turn = mathutils.Matrix.LocRotScale(body.location, body.rotation_euler, body.scale)
+        corners = [turn @ mathutils.Vector(corner) for corner in body.bound_box]
+        render = self._scene.render
+        return box_in_picture(
+            np.asarray(corners), camera, self._look.look["camera"], render.resolution_x, render.resolution_y
+        )
+
+    def _place(self, placement: Placement) -> list[Any]:
+        """Puts everything where it belongs; gives Blender's objects in the order of the scene's."""
         _aim(self._camera, placement.camera, self._look.look["camera"]["target"])
         for name, location in placement.lights.items():
             _aim(self._lights[name], location, self._look.look["lights"][name]["target"])
         used: dict[tuple[str, str], int] = {}
+        placed = []
         for index, thing in enumerate(placement.things):
             kind = (thing.shape, thing.material)
             body = self._object(kind, used.get(kind, 0))
@@ -100,9 +141,11 @@ class BlenderScene:
             body.color = (*thing.color, 1.0)
             body.pass_index = index + 1
             body.hide_render = False
+            placed.append(body)
         for kind, bodies in self._objects.items():
             for body in bodies[used.get(kind, 0) :]:
                 body.hide_render = True
+        return placed
 
     def _object(self, kind: tuple[str, str], number: int) -> Any:
         """The object that is `number`th of its shape and material, made when it is first needed."""
@@ -137,6 +180,11 @@ class BlenderScene:
                     setattr(body, f"visible_{rays}", False)
                 # Left visible to rays scattered in volumes, of which the look has none.
                 self._scene.collection.objects.link(body)
+
+
+def _counts(index: npt.NDArray[np.int32], n_objects: int) -> npt.NDArray[np.int64]:
+    """How many pixels show each object."""
+    return np.bincount(index.ravel(), minlength=n_objects + 1)[1 : n_objects + 1]
 
 
 def build_material(name: str, shader: Mapping[str, Any]) -> Any:
@@ -336,40 +384,6 @@ def _bind(scene: Any, gpu: Mapping[str, str] | None) -> str:
 def cycles_preferences() -> Any:
     """Where Cycles says which devices there are, and is told which to use."""
     return bpy.context.preferences.addons["cycles"].preferences
-
-
-class _IndexPass:
-    """While it is entered, a render gives object indices as bytes instead of colours."""
-
-    def __init__(self, scene: Any) -> None:
-        self._scene = scene
-        self._samples = (scene.cycles.samples, scene.cycles.use_denoising)
-        self._view = scene.view_settings.view_transform
-
-    def __enter__(self) -> None:
-        scene = self._scene
-        scene.view_layers[0].use_pass_object_index = True
-        scene.cycles.samples, scene.cycles.use_denoising = 1, False
-        scene.view_settings.view_transform = "Raw"
-        scene.use_nodes = True
-        scene.render.use_compositing = True
-        tree = scene.node_tree
-        tree.nodes.clear()
-        layers = tree.nodes.new("CompositorNodeRLayers")
-        scale = tree.nodes.new("CompositorNodeMath")
-        scale.operation = "MULTIPLY"
-        scale.inputs[1].default_value = 1.0 / 255.0
-        output = tree.nodes.new("CompositorNodeComposite")
-        tree.links.new(layers.outputs["IndexOB"], scale.inputs[0])
-        tree.links.new(scale.outputs[0], output.inputs[0])
-
-    def __exit__(self, *_: object) -> None:
-        scene = self._scene
-        scene.render.use_compositing = False
-        scene.use_nodes = False
-        scene.view_layers[0].use_pass_object_index = False
-        scene.cycles.samples, scene.cycles.use_denoising = self._samples
-        scene.view_settings.view_transform = self._view
 
 
 def read_targa(data: bytes) -> Pixels:

@@ -14,6 +14,7 @@ from clevrhope.images.devices import WORKER_COMMAND, Device, gpus_of
 from clevrhope.images.libraries import check_blender, explain_start
 from clevrhope.images.look import Look, read_look
 from clevrhope.images.memory import available_bytes
+from clevrhope.images.passes import Passes, from_bytes
 from clevrhope.images.pool import GROWTH_BYTES, PICTURES_PER_WORKER, WorkerPool
 from clevrhope.images.process import StartError
 from clevrhope.images.renderer import Pixels, Scene
@@ -125,6 +126,12 @@ class CyclesRenderer:
         Cycles' object-index pass: what the first ray through a pixel hits, whatever the filter and the seed.
         """
         return self._run("ids", scenes)
+
+    def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
+        """Annotations, from Cycles' passes of the rays through the pixels' centres; see Annotator."""
+        size = {"height": self._settings.height, "width": self._settings.width}
+        for key, content in self._run("passes", scenes):
+            yield key, from_bytes(content, **size)
 
     def close(self) -> None:
         """Ends the workers at once."""

@@ -31,7 +31,7 @@ def outside(placement: Placement, look: Look, *, width_px: int, height_px: int) 
     Raises:
         SceneError: the camera stands where it looks, or straight above or below, or out of all reach.
     """
-    axes = _axes(placement.camera, look.look["camera"]["target"])
+    axes = view_axes(placement.camera, look.look["camera"]["target"])
     for i, thing in enumerate(placement.things):
         problem = _off_the_ground(thing, look.look["ground"]) or _out_of_sight(
             thing, placement.camera, axes, look.look["camera"], width_px, height_px
@@ -56,8 +56,12 @@ def _off_the_ground(thing: Thing, ground: Mapping[str, Any]) -> str:
     return ""
 
 
-def _axes(camera: Vector, target: Sequence[float]) -> Axes:
-    """Right, up and forward in the picture, each of length 1."""
+def view_axes(camera: Vector, target: Sequence[float]) -> Axes:
+    """Right, up and forward in the picture, each of length 1.
+
+    Raises:
+        SceneError: the camera stands where it looks, or straight above or below, or out of all reach.
+    """
 
     def problem(what: str) -> SceneError:
         here, there = (", ".join(f"{each:g}" for each in place) for place in (camera, target))

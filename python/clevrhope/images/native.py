@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from types import TracebackType
@@ -14,11 +14,13 @@ from clevrhope._core import NativeStudio
 from clevrhope.errors import ConfigError
 from clevrhope.images.cores import available_cores
 from clevrhope.images.look import Look, read_look
+from clevrhope.images.passes import Passes, measured
 from clevrhope.images.placement import place
 from clevrhope.images.renderer import Pixels, Scene
 from clevrhope.images.settings import NativeQuality
 
 K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
 
 #: Of so many, one picture keeps nearly all busy.
 CORES_OF_A_PICTURE = 8
@@ -78,23 +80,35 @@ class NativeRenderer:
         Raises:
             SceneError: the scene names what the look does not have.
         """
+        return self._each(self._picture, scenes)
+
+    def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
+        """Yields (key, annotations) for each (key, scene), in their order; raises as `render`."""
+        return self._each(self._passes, scenes)
+
+    def _each(self, make: Callable[[Scene], T], scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, T]]:
         if self._workers == 1:
             for key, scene in scenes:
-                yield key, self._picture(scene)
+                yield key, make(scene)
             return
         with ThreadPoolExecutor(self._workers) as threads:
-            under_way: deque[tuple[K, Future[Pixels]]] = deque()
+            under_way: deque[tuple[K, Future[T]]] = deque()
             for key, scene in scenes:
-                under_way.append((key, threads.submit(self._picture, scene)))
+                under_way.append((key, threads.submit(make, scene)))
                 if len(under_way) > self._workers:
-                    first, picture = under_way.popleft()
-                    yield first, picture.result()
-            for first, picture in under_way:
-                yield first, picture.result()
+                    first, made = under_way.popleft()
+                    yield first, made.result()
+            for first, made in under_way:
+                yield first, made.result()
 
     def _picture(self, scene: Scene) -> Pixels:
-        placement = asdict(place(scene, self._look))
-        return self._studio.render(json.dumps(placement).encode(), quality=self._quality, **self._size)
+        return self._studio.render(self._placement(scene), quality=self._quality, **self._size)
+
+    def _passes(self, scene: Scene) -> Passes:
+        return measured(*self._studio.passes(self._placement(scene), **self._size))
+
+    def _placement(self, scene: Scene) -> bytes:
+        return json.dumps(asdict(place(scene, self._look))).encode()
 
     def close(self) -> None:
         """Holds nothing that needs to be given back."""

@@ -5,9 +5,9 @@ travel as payload, so they are neither quoted nor copied more than once.
 
 A worker that lists devices gets {"list"} and answers {"known", "devices"}, see blender_devices.
 
-To a worker: {"task": "picture" or "ids", "scene"}. From a worker: first {"ready": true, "device", "bpy"} or
-{"ready": false, "problem"}; then for each task {"height", "width", "channels", "memory_bytes"} with the
-pixels, or {"problem"}, or {"exhausted"} from a worker that has no memory left and is to be replaced.
+To a worker: {"task": "picture", "ids" or "passes", "scene"}. From a worker: first {"ready": true, "device",
+"bpy"} or {"ready": false, "problem"}; then for each task {"height", "width", "channels", "memory_bytes"} with
+the pixels, or {"problem"}, or {"exhausted"} from a worker that has no memory left and is to be replaced.
 """
 
 from __future__ import annotations

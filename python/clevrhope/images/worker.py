@@ -21,6 +21,7 @@ from typing import Any, BinaryIO
 
 from clevrhope.errors import ClevrhopeError
 from clevrhope.images.memory import resident_bytes
+from clevrhope.images.passes import to_bytes
 from clevrhope.images.protocol import read_frame, write_frame
 
 Tasks = queue.SimpleQueue[dict[str, Any]]
@@ -92,7 +93,7 @@ def _list_devices(start: dict[str, Any], tasks: Tasks, replies: BinaryIO) -> int
 
 def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO) -> None:
     try:
-        pixels = scene.object_ids(task["scene"]) if task["task"] == "ids" else scene.render(task["scene"])
+        pixels = _answer(scene, task)
     except ClevrhopeError as error:
         write_frame(replies, {"problem": str(error)})
         return
@@ -104,6 +105,14 @@ def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO) -> None:
     height, width = pixels.shape[:2]
     header = {"height": height, "width": width, "channels": pixels.size // (height * width)}
     write_frame(replies, {**header, "memory_bytes": resident_bytes()}, pixels.tobytes())
+
+
+def _answer(scene: Any, task: dict[str, Any]) -> Any:
+    if task["task"] == "ids":
+        return scene.object_ids(task["scene"])
+    if task["task"] == "passes":
+        return to_bytes(scene.passes(task["scene"]))
+    return scene.render(task["scene"])
 
 
 def _read_until_closed(requests: BinaryIO, tasks: Tasks, folder: Path) -> None:

@@ -5,6 +5,7 @@ import numpy as np
 from clevrhope.build.request import Request, resolve
 from clevrhope.plan.pictures import (
     NONE,
+    annotations_there,
     by_pool_of,
     counted,
     estimated,
@@ -45,7 +46,12 @@ def make_plan(request: Request) -> Plan:
         to_render = sum(max(0, n - len(there.get(pool, NONE))) for pool, n in pictures.items())
         to_copy = estimated_copies(resolved, pictures, scanned, there)
     to_render -= to_copy
-    rates, problem = measured(resolved, pictures=resolved.request.render and to_render > 0)
+    annotated = annotations_there(resolved)
+    to_annotate = 0
+    if resolved.config.passes:
+        to_annotate = sum(n - annotated.get(pool, 0) for pool, n in pictures.items())
+    work = to_render > 0 or to_annotate > 0
+    rates, problem = measured(resolved, pictures=resolved.request.render and work)
     return Plan(
         resolved=resolved,
         splits=splits,
@@ -54,6 +60,7 @@ def make_plan(request: Request) -> Plan:
         scanned=scanned,
         to_render=to_render,
         to_copy=to_copy,
+        to_annotate=max(0, to_annotate),
         exact=exact,
         rates=rates,
         no_pictures_because=problem,

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope.build.annotations import missing_passes
 from clevrhope.build.engine import TRAIN, MinimalPool
 from clevrhope.build.minimal import first_places
 from clevrhope.build.pictures import missing_pictures
@@ -114,6 +115,13 @@ def pictures_there(resolved: Resolved) -> dict[str, Ints]:
     used = scenes_in_use(resolved.manifest, resolved)
     work = missing_pictures(used, resolved.layout)
     return {each.pool: np.setdiff1d(each.used, each.missing) for each in work}
+
+
+def annotations_there(resolved: Resolved) -> dict[str, int]:
+    """Pool -> pictures that have all masks, depths and normals that are asked for."""
+    used = scenes_in_use(resolved.manifest, resolved)
+    work = missing_passes(used, resolved.layout, resolved.config.passes)
+    return {each.pool: len(each.used) - len(each.missing) for each in work}
 
 
 def estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:

@@ -14,9 +14,12 @@ from clevrhope.build.request import Resolved
 from clevrhope.build.run import open_renderer
 from clevrhope.build.text import questions_of
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
+from clevrhope.dataset.passes_h5 import pack
 from clevrhope.errors import RenderError
+from clevrhope.images.annotate import annotator_of
 from clevrhope.images.cores import available_cores
 from clevrhope.images.png import encode_png
+from clevrhope.images.renderer import Renderer
 from clevrhope.images.settings import renderer_of
 from clevrhope.plan.result import Rates
 
@@ -39,6 +42,7 @@ def measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
     rows = [row for rows in resolved.engine.scene_rows(job.pool, indices) for row in rows]
     scenes_per_second = len(rows) / (perf_counter() - began)
     seconds: float | None = None
+    seconds_of_passes: float | None = None
     start = 0.0
     picture_bytes: dict[str, float] = {}
     problem = ""
@@ -47,13 +51,14 @@ def measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
             scenes = [json.loads(row) for row in rows]
             # CLEVR's are copied; they can only stand in for others where there are none.
             own = [scene for scene in scenes if "source" not in scene]
-            seconds, start, picture_bytes = _timed_pictures(own or scenes, resolved)
+            seconds, seconds_of_passes, start, picture_bytes = _timed_pictures(own or scenes, resolved)
         except RenderError as error:
             problem = str(error)
     rates = Rates(
         questions_per_second=questions_per_second,
         scenes_per_second=scenes_per_second,
         seconds_per_picture=seconds,
+        seconds_per_passes=seconds_of_passes,
         seconds_to_renderer=start,
         bytes_a_question=sum(map(len, batch.rows)) / len(batch.arrays) + BYTES_OF_ARRAYS,
         bytes_a_scene=sum(map(len, rows)) / len(rows),
@@ -64,8 +69,13 @@ def measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
 
 def _timed_pictures(
     scenes: Sequence[Mapping[str, Any]], resolved: Resolved
-) -> tuple[float, float, dict[str, float]]:
-    """Seconds a picture with all workers busy, seconds until they are, bytes a picture by kind of file."""
+) -> tuple[float, float | None, float, dict[str, float]]:
+    """What a picture takes with all workers busy.
+
+    Returns:
+        Seconds a picture; those of its masks, depths and normals, where they are wanted; seconds until all
+        workers are busy; bytes a picture by kind of file.
+    """
     with ExitStack() as stack:
         renderer = open_renderer(stack, resolved)
         n_workers = renderer.workers
@@ -77,6 +87,7 @@ def _timed_pictures(
         for _, pixels in renderer.render(enumerate(repeated)):
             ends.append(perf_counter())
             pictures.append(pixels)
+        passes = _timed_passes(repeated[:n_timed], resolved, renderer) if resolved.config.passes else None
     # The first picture of each worker pays for Blender's start.
     seconds = (ends[-1] - ends[n_workers - 1]) / n_timed
     start = max(0.0, ends[n_workers - 1] - began - n_workers * seconds)
@@ -91,4 +102,17 @@ def _timed_pictures(
             sizes[kind] = sum(len(encode(pixels)) for pixels in pictures) / len(pictures)
             # Threads do it beside the rendering, on cores that this could have used.
             seconds += (perf_counter() - began) / len(pictures) / available_cores()
-    return seconds, start, sizes
+    if passes is not None:
+        sizes["passes"] = passes[1]
+    return seconds, passes and passes[0], start, sizes
+
+
+def _timed_passes(
+    scenes: Sequence[Mapping[str, Any]], resolved: Resolved, renderer: Renderer
+) -> tuple[float, float]:
+    """Seconds and bytes of a picture's masks, depths and normals, with all workers busy."""
+    began = perf_counter()
+    n_bytes = 0
+    for _, passes in annotator_of(renderer).passes(enumerate(scenes)):
+        n_bytes += sum(map(len, pack(passes, resolved.config.passes).chunks.values()))
+    return (perf_counter() - began) / len(scenes), n_bytes / len(scenes)

@@ -33,6 +33,8 @@ class Rates:
     scenes_per_second: float
     seconds_per_picture: float | None
     """With all workers; None where nothing is rendered, or could be."""
+    seconds_per_passes: float | None
+    """Of masks, depths and normals of a picture; None where none are asked for, or could be timed."""
     seconds_to_renderer: float
     """Until all workers render: Blender's start, and its first look at the materials."""
     bytes_a_question: float
@@ -57,6 +59,8 @@ class Plan:
     """Those of them that are not there yet, but for CLEVR's own."""
     to_copy: int
     """Those that are CLEVR's, and not there yet."""
+    to_annotate: int
+    """Pictures of which some mask, depth or normal that is asked for is not there yet."""
     exact: bool
     """Counted, not estimated."""
     rates: Rates
@@ -88,8 +92,9 @@ class Plan:
         text = self.questions * (1 / self.rates.questions_per_second + SECONDS_OF_CHECK)
         text += sum(self.pictures.values()) / self.rates.scenes_per_second
         text += SECONDS_TO_START + SECONDS_A_SPLIT * len(self.splits)
-        if not self.resolved.request.render or not self.to_render:
+        if not self.resolved.request.render or not (self.to_render or self.to_annotate):
             return text
         if self.rates.seconds_per_picture is None:
             return None
+        text += self.to_annotate * (self.rates.seconds_per_passes or 0.0)
         return text + self.rates.seconds_to_renderer + self.to_render * self.rates.seconds_per_picture

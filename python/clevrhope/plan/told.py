@@ -46,6 +46,7 @@ def plan_lines(plan: Plan) -> list[str]:
             else []
         ),
         f"{about}{plan.to_render:,} pictures to render" if request.render else "no pictures (--no-render)",
+        *_passes_lines(plan, about),
         *_clevr_lines(plan, about),
         f"{about}{size(plan.bytes)}",
     ]
@@ -73,6 +74,8 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "questions": plan.questions,
         "scenes": sum(plan.pictures.values()),
         "pictures_to_render": plan.to_render if plan.resolved.request.render else 0,
+        "pictures_to_annotate": plan.to_annotate,
+        "seconds_per_passes": plan.rates.seconds_per_passes,
         "pictures_to_copy": plan.to_copy if plan.resolved.request.render else 0,
         "bytes": round(plan.bytes),
         "seconds": None if plan.seconds is None else round(plan.seconds, 1),
@@ -90,6 +93,15 @@ def plan_json(plan: Plan) -> dict[str, Any]:
             for s in plan.splits
         ],
     }
+
+
+def _passes_lines(plan: Plan, about: str) -> list[str]:
+    """What is told of pictures beside their colours."""
+    kinds, each = plan.resolved.config.passes, plan.rates.seconds_per_passes
+    if not kinds:
+        return []
+    rate = f" ({each:.2g} s each)" if each is not None else ""
+    return [f"{about}{plan.to_annotate:,} pictures to annotate: {', '.join(kinds)}{rate}"]
 
 
 def _clevr_lines(plan: Plan, about: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 use clevrhope_core::render::fast::{self, Effort, far::Patches};
 use clevrhope_core::render::material::{Distribution, Kind, Lobe, Lobes};
+use clevrhope_core::render::passes::{NOBODY, passes};
 use clevrhope_core::render::reference::path_trace;
 use clevrhope_core::render::stage::{Placement, Studio};
 use clevrhope_core::render::vector::{V3, v3};
@@ -131,4 +132,42 @@ fn another_order_of_objects_moves_nothing() {
     let first = render(&placement);
     placement.things.reverse();
     assert!(psnr(&first, &render(&placement)) > 45.0);
+}
+
+/// What passes say of each pixel against points of the shapes themselves.
+#[test]
+fn passes_say_what_rays_through_centres_meet() {
+    let studio = Studio::from_json(LOOK, "look.json").unwrap();
+    let placement: Placement = serde_json::from_slice(SCENE).unwrap();
+    let stage = studio.stage(&placement, 240, 160).unwrap();
+    let found = passes(&stage);
+    let (camera, mut inside) = (&stage.camera, 0);
+    for (pixel, &object) in found.mask.iter().enumerate() {
+        let ray = camera.ray((pixel % 240) as f64 + 0.5, (pixel / 240) as f64 + 0.5);
+        let at = |depth: f64| V3::from_f64(std::array::from_fn(|i| camera.location[i] + depth * ray[i]));
+        let depth = f64::from(found.depth[pixel]);
+        let normal = V3 { x: found.normal[pixel][0], y: found.normal[pixel][1], z: found.normal[pixel][2] };
+        if object == NOBODY {
+            assert_eq!(normal, V3::ZERO);
+            assert!(stage.bodies.iter().all(|body| !body.contains(at(depth - 0.01))));
+            continue;
+        }
+        inside += 1;
+        assert!((normal.length() - 1.0).abs() < 1e-5 && normal.dot(V3::from_f64(ray)) < 0.1, "{pixel}: {normal:?}");
+        // Nothing in front of the surface; the object behind it, but where the ray only grazes it.
+        assert!(stage.bodies.iter().all(|body| !body.contains(at(depth - 0.003))), "{pixel}");
+        let body = &stage.bodies[object as usize];
+        let grazes = normal.dot(V3::from_f64(ray)) > -0.2;
+        assert!(grazes || body.contains(at(depth + 0.003)), "{pixel}");
+    }
+    assert!(inside > 4000, "{inside}");
+    for (number, &alone) in found.alone_px.iter().enumerate() {
+        let seen = found.mask.iter().filter(|&&object| usize::from(object) == number).count() as u32;
+        let mut single = placement.clone();
+        single.things = vec![placement.things[number].clone()];
+        let by_itself = passes(&studio.stage(&single, 240, 160).unwrap());
+        let count = by_itself.mask.iter().filter(|&&object| object == 0).count() as u32;
+        assert_eq!(alone, count);
+        assert!(seen <= alone);
+    }
 }

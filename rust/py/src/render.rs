@@ -2,10 +2,15 @@
 
 use crate::errors::to_python;
 use clevrhope_core::render::fast::{self, Effort, far::Patches};
+use clevrhope_core::render::passes::passes;
 use clevrhope_core::render::stage::Studio;
-use numpy::{PyArray1, PyArray3, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+
+/// Objects, depths and normals by pixel, and pixels by object.
+type Annotations<'py> =
+    (Bound<'py, PyArray2<u8>>, Bound<'py, PyArray2<f32>>, Bound<'py, PyArray3<f32>>, Bound<'py, PyArray1<u32>>);
 
 #[pyclass(name = "NativeStudio", module = "clevrhope._core", frozen)]
 pub struct PyNativeStudio {
@@ -43,5 +48,22 @@ impl PyNativeStudio {
             })
             .map_err(to_python)?;
         PyArray1::from_vec(py, bytes).reshape([height as usize, width as usize, 3])
+    }
+
+    #[pyo3(signature = (placement, *, width, height))]
+    fn passes<'py>(&self, py: Python<'py>, placement: &[u8], width: u32, height: u32) -> PyResult<Annotations<'py>> {
+        let found = py
+            .detach(|| -> Result<_, clevrhope_core::scene::SceneError> {
+                let placement = Studio::placement(placement)?;
+                Ok(passes(&self.studio.stage(&placement, width, height)?))
+            })
+            .map_err(to_python)?;
+        let [rows, columns] = [height as usize, width as usize];
+        Ok((
+            PyArray1::from_vec(py, found.mask).reshape([rows, columns])?,
+            PyArray1::from_vec(py, found.depth).reshape([rows, columns])?,
+            PyArray1::from_vec(py, found.normal.into_flattened()).reshape([rows, columns, 3])?,
+            PyArray1::from_vec(py, found.alone_px),
+        ))
     }
 }

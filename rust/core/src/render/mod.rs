@@ -8,6 +8,7 @@ pub mod fast;
 pub mod film;
 pub mod light;
 pub mod material;
+pub mod passes;
 pub mod reference;
 pub mod shader;
 pub mod shape;

@@ -125,6 +125,7 @@ impl Revolved {
         if profile.len() < 2 || profile.windows(2).any(|pair| pair[1][1] > pair[0][1]) {
             return Err("profile_radius_z: expected two points or more, from the top down".into());
         }
+        let profile = within_ends(profile);
         let rings: Vec<[f32; 2]> = profile.iter().map(|p| p.map(|x| x as f32)).collect();
         let normals = profile
             .windows(2)
@@ -238,6 +239,14 @@ impl Revolved {
         let (sin, cos) = angle.sin_cos();
         v3(radial * cos, radial * sin, z)
     }
+}
+
+/// A profile without rings that lie in the plane of an end: they are part of its disc.
+fn within_ends(profile: &[[f64; 2]]) -> &[[f64; 2]] {
+    let (top, bottom) = (profile[0][1], profile[profile.len() - 1][1]);
+    let first = profile.partition_point(|ring| ring[1] >= top).saturating_sub(1);
+    let last = profile.partition_point(|ring| ring[1] > bottom).min(profile.len() - 1);
+    if first < last { &profile[first..=last] } else { profile }
 }
 
 impl Cube {

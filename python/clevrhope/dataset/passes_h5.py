@@ -1,0 +1,341 @@
+"""Annotations of a pool's pictures in, one HDF5 file of them out, and back.
+
+| dataset    | shape                    | type    | holds |
+|------------|--------------------------|---------|-------|
+| mask       | (size, height, width)    | uint8   | of scene i in row i: each pixel's object, or 255 |
+| depth      | (size, height, width)    | float32 | Blender units along the camera's axis, the ground's too |
+| normal     | (size, height, width, 3) | float16 | of objects, in the world's axes, length 1; 0 elsewhere |
+| boxes      | (size, most, 4)          | int32   | x, y, width, height of each object's tight box, or 0 |
+| visible_px | (size, most)             | int32   | pixels that show the object |
+| alone_px   | (size, most)             | int32   | pixels that it would have alone on the ground |
+| n_objects  | (size,)                  | int32   | objects of the scene |
+| indices    | (n,)                     | int32   | the rows that hold something, sorted |
+
+The first three are there as far as they were asked for. A row of theirs is a chunk, as of pictures
+(images_h5.py), and `size` is the last row that holds something plus one; `most` is the largest number of
+objects. The file's bytes depend on its content alone, not on the runs that brought it.
+
+Until a pool's file is written each picture's annotations lie in a file of their own, its record: a line of
+JSON, then the packed chunks. So a run that is killed loses no more than the pictures it was about.
+"""
+
+import json
+import zlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import h5py
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.atomic import whole_file, write_whole
+from clevrhope.dataset.hdf5_words import hdf5_words
+from clevrhope.dataset.held_errors import writing_hdf5
+from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
+from clevrhope.dataset.layout import Layout, image_filename
+from clevrhope.dataset.process_file import ProcessFile
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.images.passes import BACKGROUND, DEPTH_STEP, Passes, parse_passes
+
+Ints = npt.NDArray[np.int32]
+
+DTYPES: Mapping[str, tuple[type[np.generic], tuple[int, ...]]] = {
+    "mask": (np.uint8, ()),
+    "depth": (np.float32, ()),
+    "normal": (np.float16, (3,)),
+}
+"""Kind -> its type, and what a pixel of it is shaped like."""
+
+TABLES = ("boxes", "visible_px", "alone_px")
+"""Arrays with a row an object."""
+
+ATTRIBUTES: Mapping[str, Mapping[str, str | int | float]] = {
+    "mask": {"units": "place of the object in its scene's list, from 0 on", "background": BACKGROUND},
+    "depth": {
+        "units": "Blender units",
+        "space": "camera: along its axis, not along the ray",
+        "background": 0.0,
+        "background_is": "nothing at all; the ground has a depth",
+        "step": DEPTH_STEP,
+    },
+    "normal": {
+        "units": "none: unit vectors",
+        "space": "world: x, y, z as in 3d_coords",
+        "background": 0.0,
+        "background_is": "every pixel without an object, the ground too",
+    },
+    "boxes": {"units": "pixels", "columns": "x, y, width, height; x and y of the first pixel from top left"},
+    "visible_px": {"units": "pixels"},
+    "alone_px": {"units": "pixels"},
+}
+"""What each array says of itself. `visible_px / alone_px` is the visible fraction."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A picture's annotations, packed."""
+
+    height: int
+    width: int
+    chunks: Mapping[str, bytes]
+    """Kind -> its chunk as HDF5 holds it."""
+    tables: Mapping[str, Ints]
+
+
+def pack(passes: Passes, kinds: Sequence[str]) -> Record:
+    """Packs those kinds of a picture's annotations."""
+    height, width = passes.mask.shape
+    chunks = {kind: _deflated(getattr(passes, kind)) for kind in kinds}
+    return Record(height, width, chunks, {name: getattr(passes, name) for name in TABLES})
+
+
+def write_record(path: Path, record: Record) -> None:
+    """Writes a picture's record, whole; errors as `write_whole`."""
+    head = {
+        "height": record.height,
+        "width": record.width,
+        "bytes": {kind: len(chunk) for kind, chunk in record.chunks.items()},
+        "tables": {name: table.tolist() for name, table in record.tables.items()},
+    }
+    write_whole(path, json.dumps(head).encode() + b"\n" + b"".join(record.chunks.values()))
+
+
+def read_record(path: Path) -> Record:
+    """Reads a record.
+
+    Raises:
+        DatasetError: missing, or none.
+    """
+    try:
+        head, _, content = path.read_bytes().partition(b"\n")
+        raw = json.loads(head)
+        chunks, place = {}, 0
+        for kind, size in raw["bytes"].items():
+            chunks[kind] = content[place : place + size]
+            place += size
+        shapes = {"boxes": (-1, 4), "visible_px": (-1,), "alone_px": (-1,)}
+        tables = {name: np.asarray(raw["tables"][name], np.int32).reshape(shapes[name]) for name in TABLES}
+        if place != len(content):
+            raise ValueError(f"{len(content)} bytes where {place} should be")
+        return Record(raw["height"], raw["width"], chunks, tables)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise DatasetError(
+            f"{path}: no annotations of a picture ({error}); remove it and run again"
+        ) from error
+
+
+def kinds_in_record(path: Path) -> frozenset[str]:
+    """The kinds that a record holds, by its first line; none where there is no record."""
+    try:
+        with path.open("rb") as file:
+            return frozenset(json.loads(file.readline())["bytes"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return frozenset()
+
+
+def annotated_in(path: Path, kinds: Iterable[str]) -> Ints:
+    """The rows of a file that hold all of these kinds, sorted; none where there is no file.
+
+    Raises:
+        DatasetError: not such a file.
+    """
+    if not path.exists():
+        return np.zeros(0, dtype=np.int32)
+    with _Open(path) as there:
+        return there.indices if set(kinds) <= set(there.kinds) else np.zeros(0, dtype=np.int32)
+
+
+def aggregate_passes(
+    path: Path,
+    indices: Sequence[int],
+    record_of: Callable[[int], Path],
+    *,
+    kinds: Sequence[str],
+    about: Mapping[str, str],
+    on_picture: Callable[[], None] = lambda: None,
+) -> bool:
+    """Makes `path` hold exactly these kinds of exactly these rows (sorted); False when it already does.
+
+    Rows that are in the old file are taken from there, others from the record at `record_of(row)`. `about`
+    goes into the file's attributes.
+
+    Raises:
+        DatasetError: a record is missing or of another size, no space left, no permission.
+    """
+    wanted = np.asarray(indices, dtype=np.int32)
+    if not len(wanted):
+        return False
+    old: AbstractContextManager[_Open | None] = nullcontext(None)
+    if path.exists():
+        with _Open(path) as there:
+            if list(there.kinds) == list(kinds) and np.array_equal(there.indices, wanted):
+                return False
+            usable = set(kinds) <= set(there.kinds)
+        old = _Open(path) if usable else old
+    with whole_file(path) as temporary, old as source:
+        first = _record(int(wanted[0]), source, record_of, kinds)
+        size = (first.height, first.width)
+        with writing_hdf5(temporary) as (file, check):
+            arrays = {kind: _create(file, kind, int(wanted[-1]) + 1, size) for kind in kinds}
+            tables = []
+            for row in wanted.tolist():
+                record = _record(row, source, record_of, kinds)
+                if (record.height, record.width) != size:
+                    raise DatasetError(
+                        f"{record_of(row)}: {record.width} x {record.height} pixels, but {path} has "
+                        f"{size[1]} x {size[0]}"
+                    )
+                for kind, array in arrays.items():
+                    start = (row,) + (0,) * (array.ndim - 1)
+                    array.id.write_direct_chunk(start, record.chunks[kind])
+                    check()
+                tables.append(record.tables)
+                on_picture()
+            _write_tables(file, wanted, tables)
+            file.attrs.update(about)
+    return True
+
+
+class PassesFile:
+    """Annotations by row, for whoever reads a finished file; pickles without an open one."""
+
+    def __init__(self, path: Path) -> None:
+        """Opens it.
+
+        Raises:
+            DatasetError: no such file, or not one of annotations.
+        """
+        self._file = ProcessFile(path, "annotation file")
+        with _Open(path) as there:
+            self.kinds = there.kinds
+            """Those of mask, depth and normal that it has."""
+            self.indices = there.indices
+            """(n,) int32: rows that hold something, sorted."""
+
+    def row(self, index: int, kinds: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
+        """Those kinds of a row, and `boxes`, (objects, 4), `visible_px` and `alone_px`, (objects,), int32.
+
+        Raises:
+            DatasetError: a damaged file.
+        """
+        with self._file.reading() as file:
+            n = int(file["n_objects"][index])
+            return {
+                **{kind: file[kind][index] for kind in kinds},
+                **{name: file[name][index, :n] for name in TABLES},
+            }
+
+
+def find_passes(layout: Layout, pool: str, wanted: Ints, kinds: Sequence[str]) -> PassesFile:
+    """The annotations of a pool's pictures, those of the scenes `wanted` among them.
+
+    Raises:
+        ConfigError: no such kind, or the folder was made without it.
+        DatasetError: some of the pictures have none, or a file is cut off.
+    """
+    parse_passes(kinds, "passes")
+    path = layout.passes_h5(pool)
+    if not path.exists():
+        raise ConfigError(
+            f"{layout.root}: no masks, depths and normals of pool {pool}; run its build again with --passes"
+        )
+    found = PassesFile(path)
+    for kind in kinds:
+        if kind not in found.kinds:
+            raise ConfigError(
+                f'{path}: no "{kind}", only {", ".join(found.kinds)}; run its build with --passes {kind}'
+            )
+    missing = np.setdiff1d(wanted, found.indices)
+    if len(missing):
+        raise DatasetError(
+            f"{path}: {len(missing):,} pictures are not annotated, first "
+            f"{image_filename(pool, int(missing[0]))}; run its build again"
+        )
+    return found
+
+
+class _Open:
+    """A pool's file, open for whoever writes the next one."""
+
+    def __init__(self, path: Path) -> None:
+        try:
+            self._file = h5py.File(path, "r")
+        except OSError as error:
+            raise DatasetError(f"{path}: no HDF5 file of annotations ({hdf5_words(error)})") from error
+        lacking = [name for name in ("indices", "n_objects", *TABLES) if name not in self._file]
+        if lacking:
+            raise DatasetError(f"{path}: no HDF5 file of annotations (no {lacking[0]})")
+        self.kinds = tuple(kind for kind in DTYPES if kind in self._file)
+        self.indices: Ints = self._file["indices"][:]
+        self._rows = frozenset(self.indices.tolist())
+        self._tables = {name: self._file[name][:] for name in ("n_objects", *TABLES)}
+
+    def __contains__(self, row: int) -> bool:
+        return row in self._rows
+
+    def record(self, row: int, kinds: Sequence[str]) -> Record:
+        chunks = {}
+        for kind in kinds:
+            array = self._file[kind]
+            chunks[kind] = array.id.read_direct_chunk((row,) + (0,) * (array.ndim - 1))[1]
+        n = self._tables["n_objects"][row]
+        height, width = self._file[kinds[0]].shape[1:3]
+        return Record(height, width, chunks, {name: self._tables[name][row, :n] for name in TABLES})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._file.close()
+
+
+def _record(row: int, source: _Open | None, record_of: Callable[[int], Path], kinds: Sequence[str]) -> Record:
+    if source is not None and row in source:
+        return source.record(row, kinds)
+    return read_record(record_of(row))
+
+
+def _create(file: h5py.File, kind: str, n_rows: int, size: tuple[int, int]) -> Any:
+    dtype, pixel = DTYPES[kind]
+    array = file.create_dataset(
+        kind,
+        shape=(n_rows, *size, *pixel),
+        chunks=(1, *size, *pixel),
+        dtype=dtype,
+        fillvalue=BACKGROUND if kind == "mask" else 0,
+        shuffle=np.dtype(dtype).itemsize > 1,
+        compression="gzip",
+        compression_opts=DEFLATE_LEVEL,
+        track_times=False,
+    )
+    array.attrs.update(ATTRIBUTES[kind])
+    return array
+
+
+def _write_tables(file: h5py.File, rows: Ints, tables: Sequence[Mapping[str, Ints]]) -> None:
+    n_objects = np.zeros(int(rows[-1]) + 1, dtype=np.int32)
+    n_objects[rows] = [len(each["boxes"]) for each in tables]
+    most = max(1, int(n_objects.max()))
+    for name in TABLES:
+        table = np.zeros((len(n_objects), most, *((4,) if name == "boxes" else ())), dtype=np.int32)
+        for row, each in zip(rows.tolist(), tables, strict=True):
+            table[row, : n_objects[row]] = each[name]
+        array = file.create_dataset(
+            name, data=table, compression="gzip", compression_opts=DEFLATE_LEVEL, track_times=False
+        )
+        array.attrs.update(ATTRIBUTES[name])
+    file.create_dataset("n_objects", data=n_objects, compression="gzip", track_times=False)
+    file.create_dataset("indices", data=rows, track_times=False)
+
+
+def _deflated(array: npt.NDArray[Any]) -> bytes:
+    """As HDF5's filters pack it: all first bytes of its numbers, all second ones and so on, then zlib."""
+    if array.itemsize > 1:
+        array = np.ascontiguousarray(array).view(np.uint8).reshape(-1, array.itemsize).T
+    return zlib.compress(np.ascontiguousarray(array).tobytes(), DEFLATE_LEVEL)

@@ -1,0 +1,136 @@
+"""What a renderer found at the pixels' centres in, the annotations of a picture out; as bytes and back.
+
+They say of each pixel which object it shows, how deep and how turned, and of each object where it is seen and
+how much of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.errors import ConfigError, SceneError
+from clevrhope.images.renderer import Scene
+
+K = TypeVar("K", bound=Hashable)
+
+#: What can be asked for, in the order in which it is kept.
+PASSES = ("mask", "depth", "normal")
+#: The mask's value where no object is; objects have their places in the scene's list, from 0 on.
+BACKGROUND = 255
+#: Depths are whole multiples of it, in Blender units: what is finer is the renderers' noise, and packs badly.
+DEPTH_STEP = 2.0**-12
+
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Passes:
+    """The annotations of a picture.
+
+    Attributes:
+        mask: (height, width) uint8: the place of the pixel's object in the scene's list, 255 for none.
+        depth: (height, width) float32: along the camera's axis, not along the ray, in Blender units, to a
+            step of 2^-12; the ground has one too, and 0 is nothing at all.
+        normal: (height, width, 3) float16: of the object's surface as it is shaded, in the world's axes, of
+            length 1 to 0.001; 0 where no object is.
+        boxes: (objects, 4) int32: x, y, width and height of the tight box of the mask, in pixels; 0 for an
+            object that no pixel shows.
+        visible_px: (objects,) int32: pixels of the mask.
+        alone_px: (objects,) int32: pixels that each would have if it stood alone on the ground.
+    """
+
+    mask: npt.NDArray[np.uint8]
+    depth: npt.NDArray[np.float32]
+    normal: npt.NDArray[np.float16]
+    boxes: Ints
+    visible_px: Ints
+    alone_px: Ints
+
+
+@runtime_checkable
+class Annotator(Protocol):
+    """A renderer that gives annotations too."""
+
+    def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
+        """Yields (key, annotations) for each (key, scene), in any order; raises as `Renderer.render`."""
+        ...
+
+
+def measured(
+    mask: npt.NDArray[np.uint8],
+    depth: npt.NDArray[np.floating[Any]],
+    normal: npt.NDArray[np.floating[Any]],
+    alone_px: npt.ArrayLike,
+) -> Passes:
+    """The annotations of what was found; `mask` is as `Passes` has it, `alone_px` has a number an object."""
+    alone = np.asarray(alone_px, dtype=np.int32)
+    visible = np.bincount(mask.ravel(), minlength=BACKGROUND + 1)[: len(alone)].astype(np.int32)
+    boxes = np.zeros((len(alone), 4), dtype=np.int32)
+    for number in np.flatnonzero(visible).tolist():
+        shown = mask == number
+        rows, columns = np.flatnonzero(shown.any(axis=1)), np.flatnonzero(shown.any(axis=0))
+        x, y = columns[0], rows[0]
+        boxes[number] = (x, y, columns[-1] + 1 - x, rows[-1] + 1 - y)
+    return Passes(
+        mask=mask,
+        depth=(np.round(depth / DEPTH_STEP) * DEPTH_STEP).astype(np.float32),
+        normal=np.where((mask == BACKGROUND)[:, :, None], 0.0, normal).astype(np.float16),
+        boxes=boxes,
+        visible_px=visible,
+        alone_px=alone,
+    )
+
+
+def parse_passes(names: Sequence[str], place: str) -> tuple[str, ...]:
+    """Names of passes, each once, in the order of `PASSES`.
+
+    Raises:
+        ConfigError: one of them is none; `place` says where it stands.
+    """
+    if not isinstance(names, list | tuple):
+        raise ConfigError(f"{place}: {names!r:.60} should be a list of names")
+    wanted = list(names)
+    for name in wanted:
+        if name not in PASSES:
+            near = get_close_matches(str(name), PASSES, n=1)
+            hint = f' (did you mean "{near[0]}"?)' if near else ""
+            raise ConfigError(f'{place}: unknown pass "{name}"{hint}; known: {", ".join(PASSES)}')
+    return tuple(name for name in PASSES if name in wanted)
+
+
+def check_countable(n_objects: int) -> None:
+    """Passes where a mask has a number for each object.
+
+    Raises:
+        SceneError: there are more.
+    """
+    if n_objects > BACKGROUND:
+        raise SceneError(f"objects: {n_objects}; a mask has numbers for up to {BACKGROUND}")
+
+
+def to_bytes(passes: Passes) -> npt.NDArray[np.uint8]:
+    """All arrays of a picture's annotations, one after the other, as (1, bytes): what a worker sends."""
+    arrays = (passes.mask, passes.depth, passes.normal, passes.boxes, passes.visible_px, passes.alone_px)
+    return np.frombuffer(b"".join(each.tobytes() for each in arrays), dtype=np.uint8)[None]
+
+
+def from_bytes(content: npt.NDArray[np.uint8], *, height: int, width: int) -> Passes:
+    """What `to_bytes` made of a picture of this size."""
+    data = content.tobytes()
+    n_pixels = height * width
+    n_objects = (len(data) - 11 * n_pixels) // 24
+    places = np.cumsum([0, n_pixels, 4 * n_pixels, 6 * n_pixels, 16 * n_objects, 4 * n_objects]).tolist()
+    return Passes(
+        mask=np.frombuffer(data, np.uint8, n_pixels, places[0]).reshape(height, width),
+        depth=np.frombuffer(data, np.float32, n_pixels, places[1]).reshape(height, width),
+        normal=np.frombuffer(data, np.float16, 3 * n_pixels, places[2]).reshape(height, width, 3),
+        boxes=np.frombuffer(data, np.int32, 4 * n_objects, places[3]).reshape(n_objects, 4),
+        visible_px=np.frombuffer(data, np.int32, n_objects, places[4]),
+        alone_px=np.frombuffer(data, np.int32, n_objects, places[5]),
+    )

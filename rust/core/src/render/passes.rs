@@ -1,0 +1,113 @@
+//! A stage in, what each pixel shows out: object, depth and normal; and what each object alone would show.
+//!
+//! One ray through each pixel's centre, so edges are those of the shapes and no two objects mix.
+
+use super::stage::{Body, Stage};
+use super::vector::V3;
+use crate::scene::geometry::dot;
+use rayon::prelude::*;
+
+/// The mask's value where no object is; objects have their numbers, from 0 on.
+pub const NOBODY: u8 = 255;
+
+/// The annotations of a picture, rows from the top.
+#[derive(Clone, Debug, Default)]
+pub struct Passes {
+    /// Of each pixel, the number of the object that it shows, or `NOBODY`.
+    pub mask: Vec<u8>,
+    /// Of each pixel, how far what it shows is along the camera's axis, the ground included; 0 where nothing is.
+    pub depth: Vec<f32>,
+    /// Of each pixel, the unit shading normal of its object in the world; 0 where none is.
+    pub normal: Vec<[f32; 3]>,
+    /// Of each object, the pixels that it would have alone on the ground.
+    pub alone_px: Vec<u32>,
+}
+
+/// What a ray meets first, and which objects it would meet if each stood alone.
+struct Seen {
+    object: u8,
+    depth: f32,
+    normal: [f32; 3],
+}
+
+/// The annotations of a stage of fewer than 255 bodies.
+pub fn passes(stage: &Stage<'_>) -> Passes {
+    let lens = stage.camera.lens;
+    let rows: Vec<(Vec<Seen>, Vec<u32>)> = (0..lens.height_px)
+        .into_par_iter()
+        .map(|row| {
+            let mut alone_px = vec![0; stage.bodies.len()];
+            let pixel = |column| look(stage, f64::from(column) + 0.5, f64::from(row) + 0.5, &mut alone_px);
+            ((0..lens.width_px).map(pixel).collect(), alone_px)
+        })
+        .collect();
+    let count = rows.len() * lens.width_px as usize;
+    let mut found = Passes {
+        mask: Vec::with_capacity(count),
+        depth: Vec::with_capacity(count),
+        normal: Vec::with_capacity(count),
+        alone_px: vec![0; stage.bodies.len()],
+    };
+    for (pixels, alone_px) in rows {
+        for seen in pixels {
+            found.mask.push(seen.object);
+            found.depth.push(seen.depth);
+            found.normal.push(seen.normal);
+        }
+        found.alone_px.iter_mut().zip(alone_px).for_each(|(sum, n)| *sum += n);
+    }
+    found
+}
+
+/// What is met through a place in the picture; counts every body that is met above the ground.
+fn look(stage: &Stage<'_>, u_px: f64, v_px: f64, alone_px: &mut [u32]) -> Seen {
+    let camera = &stage.camera;
+    let ray = camera.ray(u_px, v_px);
+    // The ray's own depth is 1, so what is `t` away has a depth of `t` over its length.
+    let length = dot(ray, ray).sqrt();
+    let direction = ray.map(|x| x / length);
+    let ground = stage
+        .ground
+        .hit(V3::from_f64(camera.location), V3::from_f64(direction))
+        .map_or(f64::INFINITY, |(t, _)| t.into());
+    let mut nearest: Option<(f64, usize, V3)> = None;
+    for (number, body) in stage.bodies.iter().enumerate() {
+        let Some((t, point)) = enter(body, camera.location, direction) else { continue };
+        if t < ground {
+            alone_px[number] += 1;
+            if nearest.is_none_or(|(best, _, _)| t < best) {
+                nearest = Some((t, number, point));
+            }
+        }
+    }
+    match nearest {
+        Some((t, number, point)) => {
+            let normal = stage.bodies[number].normal(point).unit();
+            Seen { object: number as u8, depth: (t / length) as f32, normal: [normal.x, normal.y, normal.z] }
+        }
+        None => Seen {
+            object: NOBODY,
+            depth: if ground.is_finite() { (ground / length) as f32 } else { 0.0 },
+            normal: [0.0; 3],
+        },
+    }
+}
+
+/// Where a ray enters a body: how far away, and the place.
+///
+/// The body's own numbers are small beside the camera's distance and of single precision, so it is asked from
+/// where the ray comes near it.
+fn enter(body: &Body<'_>, origin: [f64; 3], direction: [f64; 3]) -> Option<(f64, V3)> {
+    let location = [body.location.x, body.location.y, body.location.z].map(f64::from);
+    let bound = f64::from(body.bound);
+    let offset: [f64; 3] = std::array::from_fn(|i| location[i] - origin[i]);
+    let along = dot(offset, direction);
+    if dot(offset, offset) - along * along >= bound * bound {
+        return None;
+    }
+    let near = along - 1.01 * bound;
+    let start = V3::from_f64(std::array::from_fn(|i| origin[i] + near * direction[i]));
+    let direction = V3::from_f64(direction);
+    let t = body.hit(start, direction)?;
+    (near + f64::from(t) > 0.0).then_some((near + f64::from(t), start + direction * t))
+}
