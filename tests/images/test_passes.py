@@ -122,7 +122,7 @@ FRONT = {"camera": {"location": [0.0, -10.0, 4.0]}}
 @pytest.mark.parametrize("kind", ["native", "blender"])
 def test_a_cube_of_which_all_is_known(kind: str, blender: CyclesRenderer) -> None:
     renderer = blender if kind == "blender" else NativeRenderer(width=WIDTH, height=HEIGHT)
-    scene = {"objects": [thing(0.0, 0.0), thing(0.0, -3.0, size="small", **{"3d_coords": [0.0, -3.0, 0.35]})]}
+    scene = {"objects": [thing(0.0, 0.0), thing(0.0, -1.3, size="small", **{"3d_coords": [0.0, -1.3, 0.35]})]}
     ((_, passes),) = renderer.passes([(0, {**FRONT, **scene})])
     ahead = np.asarray([0.0, 10.0, -4.0]) / np.hypot(10.0, 4.0)
     focal_px = 35.0 / 32.0 * WIDTH
