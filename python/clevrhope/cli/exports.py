@@ -16,7 +16,8 @@ from clevrhope.cli.arguments import PATH, Whole, only_hops, only_splits, read_na
     "format_name",
     required=True,
     metavar="NAME",
-    help="parquet (Hugging Face), webdataset, clevr (CLEVR_v1.0's folders) or iep (its models' HDF5).",
+    help="parquet (Hugging Face), webdataset, clevr (CLEVR_v1.0's folders), iep (its models' HDF5) or coco "
+    "(masks and boxes).",
 )
 @click.option("--out", type=PATH, required=True, help="New folder; it appears when it is whole.")
 @only_hops
@@ -31,7 +32,7 @@ from clevrhope.cli.arguments import PATH, Whole, only_hops, only_splits, read_na
 @click.option("--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 def export(folder: Path, **choices: Any) -> None:
-    """Writes a finished dataset once more, for Hugging Face datasets, WebDataset or readers of CLEVR."""
+    """Writes a finished dataset once more, for Hugging Face, WebDataset, readers of CLEVR or of COCO."""
     from clevrhope.export import export as run
 
     splits = read_names(choices["splits"])

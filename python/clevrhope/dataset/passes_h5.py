@@ -215,6 +215,8 @@ class PassesFile:
             """Those of mask, depth and normal that it has."""
             self.indices = there.indices
             """(n,) int32: rows that hold something, sorted."""
+            self.size = there.size
+            """Height and width in pixels."""
 
     def row(self, index: int, kinds: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
         """Those kinds of a row, and `boxes`, (objects, 4), `visible_px` and `alone_px`, (objects,), int32.
@@ -267,11 +269,14 @@ class _Open:
         except OSError as error:
             raise DatasetError(f"{path}: no HDF5 file of annotations ({hdf5_words(error)})") from error
         lacking = [name for name in ("indices", "n_objects", *TABLES) if name not in self._file]
+        self.kinds = tuple(kind for kind in DTYPES if kind in self._file)
+        lacking += [] if self.kinds else ["mask, depth or normal"]
         if lacking:
             raise DatasetError(f"{path}: no HDF5 file of annotations (no {lacking[0]})")
-        self.kinds = tuple(kind for kind in DTYPES if kind in self._file)
         self.indices: Ints = self._file["indices"][:]
         self._rows = frozenset(self.indices.tolist())
+        height, width = self._file[self.kinds[0]].shape[1:3]
+        self.size = (int(height), int(width))
         self._tables = {name: self._file[name][:] for name in ("n_objects", *TABLES)}
 
     def __contains__(self, row: int) -> bool:
@@ -283,8 +288,7 @@ class _Open:
             array = self._file[kind]
             chunks[kind] = array.id.read_direct_chunk((row,) + (0,) * (array.ndim - 1))[1]
         n = self._tables["n_objects"][row]
-        height, width = self._file[kinds[0]].shape[1:3]
-        return Record(height, width, chunks, {name: self._tables[name][row, :n] for name in TABLES})
+        return Record(*self.size, chunks, {name: self._tables[name][row, :n] for name in TABLES})
 
     def __enter__(self) -> Self:
         return self

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.export import clevr, iep, parquet, webdataset
+from clevrhope.export import clevr, coco, iep, parquet, webdataset
 from clevrhope.export.source import Source
 from clevrhope.progress import Advance
 
@@ -30,6 +30,7 @@ FORMATS: Mapping[str, Format] = {
     "webdataset": Format(webdataset.write, prefer="png"),
     "clevr": Format(clevr.write, prefer="png", one_hop=True),
     "iep": Format(iep.write, prefer="h5", one_hop=True),
+    "coco": Format(coco.write, prefer="png", needs="pycocotools"),
 }
 """parquet: Hugging Face datasets; webdataset: tar shards; clevr: the folders of CLEVR_v1.0; iep: the HDF5
-files of the public CLEVR models."""
+files of the public CLEVR models; coco: instance masks and boxes."""

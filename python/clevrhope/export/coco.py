@@ -1,0 +1,125 @@
+"""Splits in, COCO's instance annotations of their pictures out, with masks, boxes and areas.
+
+    <hop>/<split>/HOPE_<pool>_<i>.png
+    <hop>/annotations/instances_<split>.json
+
+An image's `id` is its scene's index in the pool, which the file name has too. An annotation is an object that
+some pixel shows: `segmentation` is its mask as COCO packs it (run lengths, by columns), `bbox` the tight box
+[x, y, width, height], `area` the mask's pixels. Categories are shapes, as detectors want few of them; size,
+colour and material are in `attributes`, as are the object's place in the scene and how much of it is seen.
+Annotations are numbered from 1 through the file: pycocotools takes 0 for none.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope.dataset.clevr_json import read_scenes_at
+from clevrhope.dataset.layout import SCENES_A_SHARD, image_filename
+from clevrhope.dataset.passes_h5 import PassesFile, find_passes
+from clevrhope.dataset.picture_source import ahead
+from clevrhope.errors import ConfigError
+from clevrhope.export.source import Source, SplitSource
+from clevrhope.progress import Advance
+
+LICENCE = {"id": 1, "name": "CC BY 4.0", "url": "https://creativecommons.org/licenses/by/4.0/"}
+
+
+def write(source: Source, out: Path, advance: Advance) -> None:
+    """Writes pictures and annotations of all splits.
+
+    Raises:
+        ConfigError: a folder without pictures, or without masks.
+    """
+    for split in source.splits:
+        if split.pictures is None:
+            raise ConfigError(
+                f"{source.layout.root}: no pictures of {split.hop}/{split.split} to export, and COCO's "
+                "annotations are of pictures; build them, and leave --no-pictures out"
+            )
+        # Told before anything is written.
+        find_passes(source.layout, split.reader.pool, split.indices, ("mask",))
+    for split in source.splits:
+        _write_annotations(source, split, out / split.hop / "annotations")
+        _write_pictures(split, out / split.hop / split.split, advance)
+
+
+def _write_annotations(source: Source, split: SplitSource, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    pool = split.reader.pool
+    masks = find_passes(source.layout, pool, split.indices, ("mask",))
+    shapes = source.manifest.world["attributes"]["shape"]
+    categories = {shape: number for number, shape in enumerate(shapes, 1)}
+    head = {
+        "info": {
+            "description": f"clevrhope {split.hop} {split.split}, pool {pool}",
+            "version": source.manifest.version,
+        },
+        "licenses": [LICENCE],
+        "categories": [
+            {"id": number, "name": shape, "supercategory": "object"} for shape, number in categories.items()
+        ],
+    }
+    with (folder / f"instances_{split.split}.json").open("w", encoding="utf-8") as file:
+        file.write(f'{json.dumps(head)[:-1]}, "images": [')
+        height, width = masks.size
+        for number, index in enumerate(split.indices.tolist()):
+            image = {
+                "id": index,
+                "file_name": image_filename(pool, index),
+                "width": width,
+                "height": height,
+                "license": LICENCE["id"],
+            }
+            file.write((",\n" if number else "\n") + json.dumps(image))
+        file.write('\n], "annotations": [')
+        for number, each in enumerate(_annotations(source, split, masks, categories), 1):
+            file.write((",\n" if number > 1 else "\n") + json.dumps({"id": number, **each}))
+        file.write("\n]}\n")
+
+
+def _annotations(
+    source: Source, split: SplitSource, masks: PassesFile, categories: Mapping[str, int]
+) -> Iterator[dict[str, Any]]:
+    from pycocotools import mask as coco  # of the extra `export`
+
+    for scene in _scenes(source, split):
+        row = masks.row(scene["image_index"], ("mask",))
+        for number, each in enumerate(scene["objects"]):
+            visible = int(row["visible_px"][number])
+            if not visible:
+                continue  # COCO has no empty masks
+            packed = coco.encode(np.asfortranarray(row["mask"] == number))
+            yield {
+                "image_id": scene["image_index"],
+                "category_id": categories[each["shape"]],
+                "segmentation": {"size": packed["size"], "counts": packed["counts"].decode("ascii")},
+                "bbox": row["boxes"][number].tolist(),
+                "area": visible,
+                "iscrowd": 0,
+                "attributes": {
+                    **{kind: each[kind] for kind in source.manifest.world["attributes"] if kind != "shape"},
+                    "object_index": number,
+                    "visible_fraction": round(visible / int(row["alone_px"][number]), 6),
+                },
+            }
+
+
+def _scenes(source: Source, split: SplitSource) -> Iterator[Mapping[str, Any]]:
+    indices = split.indices
+    for shard in np.unique(indices // SCENES_A_SHARD).tolist():
+        wanted = set(indices[indices // SCENES_A_SHARD == shard].tolist())
+        yield from read_scenes_at(source.layout.scene_shard(split.reader.pool, shard), wanted)
+
+
+def _write_pictures(split: SplitSource, folder: Path, advance: Advance) -> None:
+    assert split.pictures is not None
+    folder.mkdir(parents=True)
+    png = split.pictures.png
+    contents = ahead(png(index) for index in split.indices.tolist())
+    for index, content, count in zip(split.indices.tolist(), contents, split.counts.tolist(), strict=True):
+        (folder / image_filename(split.reader.pool, index)).write_bytes(content)
+        advance(count)
