@@ -1,8 +1,8 @@
 """Scenes in CLEVR's JSON form in, pixels out: everything that is said to Blender.
 
-The only module that imports bpy. It runs in a worker process, which loads the look once; after that a scene
-only moves, scales, recolours, hides and shows what is there, so that Cycles keeps its geometry, its trees
-and its shaders from picture to picture.
+One of the two modules that import bpy (the other is blend_reader.py). It runs in a worker process, which
+loads the look once; after that a scene only moves, scales, recolours, hides and shows what is there, so that
+Cycles keeps its geometry, its trees and its shaders from picture to picture.
 """
 
 from __future__ import annotations
@@ -56,6 +56,8 @@ class BlenderScene:
         self._look = look
         self._picture = folder / "picture.tga"
         self._objects: dict[tuple[str, str], list[Any]] = {}
+        self._meshes: dict[tuple[str, str], Any] = {}
+        self._materials: dict[str, Any] = {}
         self.version: str = bpy.app.version_string
         data = look.look
         _build_world(data["world"])
@@ -157,16 +159,21 @@ class BlenderScene:
         return bodies[number]
 
     def _mesh(self, shape: str, material: str) -> Any:
-        name = f"{shape} {material}"
-        if name not in bpy.data.meshes:
-            mesh = _to_blender(build_mesh(self._look.shapes[shape]), name)
+        kind = (shape, material)
+        if kind not in self._meshes:
+            mesh = _to_blender(build_mesh(self._look.shapes[shape]), f"{shape} {material}")
             mesh.materials.append(self._material(material))
-        return bpy.data.meshes[name]
+            self._meshes[kind] = mesh
+        return self._meshes[kind]
 
     def _material(self, name: str) -> Any:
-        if name not in bpy.data.materials:
-            build_material(name, self._look.materials[name]["shader"])
-        return bpy.data.materials[name]
+        if name not in self._materials:
+            entry = self._look.materials[name]
+            made = (
+                load_material(entry["blend"]) if "blend" in entry else build_material(name, entry["shader"])
+            )
+            self._materials[name] = made
+        return self._materials[name]
 
     def _keep_loaded(self) -> None:
         """One object of each shape and material that no ray can hit, so that Cycles keeps its mesh.
@@ -195,6 +202,30 @@ def build_material(name: str, shader: Mapping[str, Any]) -> Any:
     tree.nodes.clear()
     output = tree.nodes.new("ShaderNodeOutputMaterial")
     tree.links.new(_shader(tree, shader).outputs[0], output.inputs["Surface"])
+    return material
+
+
+def load_material(entry: Mapping[str, str]) -> Any:
+    """A material of a .blend file, as blend_files.py names it.
+
+    A group of nodes, which is how CLEVR keeps its materials, gets the object's colour where it takes one.
+    """
+    with bpy.data.libraries.load(entry["path"], link=False) as (_, wanted):
+        setattr(wanted, entry["what"], [entry["name"]])
+    found = getattr(wanted, entry["what"])[0]
+    if entry["what"] == "materials":
+        return found
+    material = bpy.data.materials.new(found.name)
+    material.use_nodes = True
+    tree = material.node_tree
+    tree.nodes.clear()
+    group = tree.nodes.new("ShaderNodeGroup")
+    group.node_tree = found
+    if "Color" in group.inputs:
+        info = tree.nodes.new("ShaderNodeObjectInfo")
+        tree.links.new(info.outputs["Color"], group.inputs["Color"])
+    output = tree.nodes.new("ShaderNodeOutputMaterial")
+    tree.links.new(group.outputs[0], output.inputs["Surface"])
     return material
 
 

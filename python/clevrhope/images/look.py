@@ -11,6 +11,7 @@ from typing import Any
 
 from clevrhope.assets import blender_assets
 from clevrhope.errors import ConfigError
+from clevrhope.images.blend_files import read_blends
 from clevrhope.images.meshes import build_mesh
 
 #: Nodes that a material's shader graph is made of, and what each one has to say.
@@ -53,11 +54,14 @@ def read_look(look: Path | None = None, properties: Path | None = None) -> Look:
         properties: a properties.json, CLEVR's own included; by default the package's.
 
     Raises:
-        ConfigError: a file that is missing or no JSON, or that names a mesh, node or colour that is none.
+        ConfigError: a file that is missing or no JSON, or that names a mesh, node or colour that is none, or
+            a .blend file without what it should hold.
+        RenderError: a .blend file is named, and Blender is missing.
     """
     look_path = look or blender_assets() / "look.json"
     properties_path = properties or blender_assets() / "properties.json"
-    read = Look(_read_json(look_path), _read_json(properties_path))
+    named = _read_json(properties_path)
+    read = Look(read_blends(named, properties_path).added_to(_read_json(look_path)), named)
     for file, problem in _problems(read, look_path, properties_path):
         raise ConfigError(f"{file}: {problem}")
     return read
@@ -91,6 +95,8 @@ def _problems(look: Look, look_path: Path, properties_path: Path) -> Iterator[tu
         except ValueError as error:
             yield look_path, f"{place}: {error}"
     for place, material in _places("materials", look.look["materials"]).items():
+        if "blend" in material:
+            continue
         problem = _shader_problem(material.get("shader"), f"{place}.shader")
         if problem:
             yield look_path, problem

@@ -11,7 +11,8 @@ from types import TracebackType
 from typing import Self, TypeVar, get_args
 
 from clevrhope._core import NativeStudio
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, SceneError
+from clevrhope.images.blend_files import is_blend
 from clevrhope.images.cores import available_cores
 from clevrhope.images.look import Look, read_look
 from clevrhope.images.passes import Passes, measured
@@ -65,6 +66,13 @@ class NativeRenderer:
             raise ConfigError(f"workers: {workers} should be 1 or more")
         self._workers = workers or max(1, available_cores() // CORES_OF_A_PICTURE)
         self._look = look or read_look()
+        for section in ("shapes", "materials"):
+            for name, asset in self._look.properties[section].items():
+                if is_blend(asset):
+                    raise SceneError(
+                        f"{section}.{name}: {asset} is a .blend file, for which the native renderer has no "
+                        "formula; take --renderer blender"
+                    )
         self._size = {"width": width, "height": height}
         self._quality = quality
         self._studio = NativeStudio(json.dumps(self._look.look).encode(), file="look.json")

@@ -69,7 +69,7 @@ class WorkerProcess:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
-                env=_environment(),
+                env=worker_environment(),
                 start_new_session=True,  # Ctrl-C goes to the parent alone, which then ends its workers
             )
         self._process = process
@@ -190,7 +190,7 @@ class WorkerProcess:
         return f"{how} ({lines[-1].strip()[:200]})" if lines else how
 
 
-def _environment() -> dict[str, str]:
+def worker_environment() -> dict[str, str]:
     """The parent's environment, less what would change pictures, and with this very package in reach."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(UNWANTED_ENVIRONMENT)}
     package_root = str(Path(clevrhope.__path__[0]).parent)

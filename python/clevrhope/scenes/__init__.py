@@ -18,6 +18,9 @@ from clevrhope.errors import ConfigError
 
 __all__ = ["SceneBatch", "World", "read_world", "sample_scenes"]
 
+BLEND = b'.blend"'
+"""Ends a .blend file's name in a properties file."""
+
 
 def read_world(
     *,
@@ -28,7 +31,8 @@ def read_world(
     """Everything that decides a scene but seed, pool and index.
 
     Args:
-        properties: attribute values in CLEVR's properties format; the package's if not given.
+        properties: attribute values in CLEVR's properties format; the package's if not given. Shapes that are
+            .blend files have to be convex, since the raster by which visible pixels are counted is.
         look: camera, lights, shapes and materials; the package's if not given.
         constraints: those that differ from CLEVR-HOPE's (`World.config_json` lists all): `min_objects`,
             `max_objects`, `min_distance`, `margin`, `position_range` (Blender units), `min_pixels`, `width`,
@@ -38,12 +42,16 @@ def read_world(
         ConfigError: a file that cannot be read.
         VocabularyError: no usable vocabulary.
         SceneError: an impossible constraint, or a value whose asset is not in the look.
+        RenderError: the properties name .blend files, and Blender, which reads them, is missing.
     """
     properties = Path(properties or blender_assets() / "properties.json")
     look = Path(look or blender_assets() / "look.json")
+    named, seen = _read(properties), _read(look)
+    if BLEND in named:
+        seen = _with_blends(seen, named, properties)
     return World(
-        _read(properties),
-        _read(look),
+        named,
+        seen,
         json.dumps(dict(constraints or {})),
         properties_file=str(properties),
         look_file=str(look),
@@ -70,6 +78,20 @@ def sample_scenes(
     return _core.sample_scenes(
         world or read_world(), seed=seed, pool=pool, indices=np.fromiter(numbers, dtype=np.uint64)
     )
+
+
+def _with_blends(look: bytes, properties: bytes, file: Path) -> bytes:
+    """A look with the shapes and materials of .blend files in it; as it is where something is no JSON."""
+    # Of a later stage, and with Blender behind it: for those who use such files alone.
+    from clevrhope.images.blend_files import read_blends
+
+    try:
+        named, seen = json.loads(properties), json.loads(look)
+    except ValueError:
+        return look
+    if not isinstance(named, dict) or not isinstance(seen, dict):
+        return look
+    return json.dumps(read_blends(named, file).added_to_world(seen)).encode()
 
 
 def _read(path: Path) -> bytes:

@@ -1,0 +1,158 @@
+"""A properties file's .blend paths in, the shapes and materials that they hold out, checked.
+
+A value of "shapes" or "materials" in properties.json may be a path that ends with .blend, meant from where
+the properties file lies. A shape's file has an object or a mesh named as the file (or one mesh only), of
+CLEVR's size: it stands at z = -1 and fits a cube of half side 1, which a scene scales to its objects' radius.
+From there on it is a polyhedron of the look as any other. A material's file has a group of nodes named as the
+file, with an input "Color", as CLEVR's have, or a material, whose Object Info node gives the object's colour.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clevrhope.errors import ConfigError
+from clevrhope.images.libraries import check_blender
+from clevrhope.images.process import worker_environment
+
+SUFFIX = ".blend"
+READER = (sys.executable, "-P", "-m", "clevrhope.images.blend_reader")
+START_TIMEOUT_S = 300.0
+
+MOST_VERTICES = 65_535
+LOWEST_Z, STANDS_TO = -1.0, 0.02
+"""Where a shape touches the ground, in units of the object's radius, and how exactly."""
+FARTHEST = math.sqrt(3.0) + 0.01
+"""From its centre: a cube's corners."""
+
+
+@dataclass(frozen=True)
+class Blends:
+    """What .blend files hold, by the text that names them in a properties file."""
+
+    shapes: Mapping[str, Mapping[str, Any]]
+    """Mesh descriptions as look.json has them."""
+    materials: Mapping[str, Mapping[str, Any]]
+    """{"path", "what", "name", "sha256"} of each."""
+
+    def added_to(self, look: Mapping[str, Any]) -> dict[str, Any]:
+        """A look with these shapes and materials besides its own."""
+        materials = {name: {"blend": entry} for name, entry in self.materials.items()}
+        return {
+            **look,
+            "shapes": {**look.get("shapes", {}), **self.shapes},
+            "materials": {**look.get("materials", {}), **materials},
+        }
+
+    def added_to_world(self, look: Mapping[str, Any]) -> dict[str, Any]:
+        """The same for what decides scenes: a material's content without the place of its file."""
+        added = self.added_to(look)
+        hashes = {name: {"sha256": entry["sha256"]} for name, entry in self.materials.items()}
+        return {**added, "materials": {**added["materials"], **hashes}}
+
+
+NONE = Blends({}, {})
+
+
+def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
+    """The .blend files that a properties file names; Blender is started only where there are some.
+
+    Raises:
+        ConfigError: a file that is missing or no .blend file, or does not hold what it should.
+        RenderError: Blender is missing.
+    """
+    named = [
+        (kind, section, name, asset)
+        for kind, section in (("shape", "shapes"), ("material", "materials"))
+        for name, asset in _entries(properties, section)
+    ]
+    if not named:
+        return NONE
+    check_blender()
+    wanted = []
+    for kind, section, name, asset in named:
+        path = (file.parent / asset).resolve()
+        if not path.is_file():
+            raise ConfigError(f"{file}: {section}.{name}: {path}: no such file")
+        wanted.append((kind, str(path), path.stat().st_mtime_ns))
+    shapes, materials = {}, {}
+    for (kind, section, name, asset), found in zip(named, _looked_into(tuple(wanted)), strict=True):
+        problem = found.get("problem") or (_problem(found) if kind == "shape" else "")
+        if problem:
+            raise ConfigError(f"{file}: {section}.{name}: {asset} {problem}")
+        if kind == "shape":
+            shapes[asset] = {"kind": "polyhedron", **found}
+        else:
+            path = (file.parent / asset).resolve()
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            materials[asset] = {"path": str(path), "sha256": digest, **found}
+    return Blends(shapes, materials)
+
+
+def is_blend(asset: Any) -> bool:
+    """Whether a value of a properties file names a .blend file."""
+    return isinstance(asset, str) and asset.endswith(SUFFIX)
+
+
+def _entries(properties: Mapping[str, Any], section: str) -> list[tuple[str, str]]:
+    entries = properties.get(section)
+    if not isinstance(entries, dict):
+        return []  # which whoever reads the properties tells
+    return [(name, asset) for name, asset in entries.items() if is_blend(asset)]
+
+
+@cache
+def _looked_into(wanted: tuple[tuple[str, str, int], ...]) -> list[dict[str, Any]]:
+    """What Blender finds in (kind, path, time of change)s; once in a process."""
+    asked = json.dumps([{"kind": kind, "path": path} for kind, path, _ in wanted])
+    with tempfile.TemporaryDirectory(prefix="clevrhope-") as folder:
+        try:
+            done = subprocess.run(
+                READER,
+                input=asked,
+                capture_output=True,
+                text=True,
+                timeout=START_TIMEOUT_S,
+                env={**worker_environment(), "BLENDER_USER_RESOURCES": folder},
+                check=False,
+            )
+        except subprocess.TimeoutExpired as error:
+            raise ConfigError(
+                f"{wanted[0][1]}: Blender did not read it within {error.timeout:g} s"
+            ) from error
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        said = [line for line in done.stderr.splitlines() if line.strip()]
+        how = said[-1].strip()[:200] if said else f"status {done.returncode}"
+        raise ConfigError(f"{wanted[0][1]}: Blender ended over it or a file beside it ({how})")
+    found: list[dict[str, Any]] = json.loads(lines[-1])
+    return found
+
+
+def _problem(shape: Mapping[str, Any]) -> str:
+    """What is wrong with a mesh, to follow the file's name."""
+    vertices, faces = shape["vertices"], shape["faces"]
+    if not faces:
+        return "has a mesh without faces"
+    if len(vertices) > MOST_VERTICES:
+        return f"has a mesh of {len(vertices):,} vertices; {MOST_VERTICES:,} are the most"
+    lowest = min(vertex[2] for vertex in vertices)
+    if abs(lowest - LOWEST_Z) > STANDS_TO:
+        return (
+            f"has a mesh whose lowest point is at z = {lowest:g}; it should stand at {LOWEST_Z:g}, with its "
+            "centre at the origin"
+        )
+    farthest = max(math.dist(vertex, (0.0, 0.0, 0.0)) for vertex in vertices)
+    if farthest > FARTHEST:
+        return f"has a mesh that reaches {farthest:.3g} from the origin; it should fit a cube of half side 1"
+    return ""

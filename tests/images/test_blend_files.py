@@ -1,0 +1,239 @@
+"""Meshes and materials of a user's own .blend files: read, checked, sampled, rendered and annotated."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from clevrhope._core import object_ids
+from clevrhope.assets import blender_assets
+from clevrhope.errors import ConfigError, SceneError
+from clevrhope.images import CyclesRenderer, NativeRenderer, RenderSettings, read_look
+from clevrhope.images.png import read_png
+from clevrhope.render_scenes import passes_file, render_scene_file
+from clevrhope.scenes import read_world, sample_scenes
+
+#: Writes the files that the tests need into a folder; runs where bpy may be imported.
+MAKER = """
+import sys
+from pathlib import Path
+import bpy
+
+folder = Path(sys.argv[1])
+
+def begin():
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+
+def save(name):
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / name), compress=name.startswith("Pyramid"))
+
+def mesh(name, vertices, faces, *, thing=True):
+    data = bpy.data.meshes.new(name)
+    data.from_pydata(vertices, [], faces)
+    if thing:
+        bpy.context.scene.collection.objects.link(bpy.data.objects.new(name, data))
+    else:
+        data.use_fake_user = True
+    return data
+
+BASE = [(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1)]
+PYRAMID = [(0, 3, 2, 1), (0, 1, 4), (1, 2, 4), (2, 3, 4), (3, 0, 4)]
+
+begin(); mesh("Pyramid", [*BASE, (0, 0, 1)], PYRAMID); save("Pyramid.blend")
+begin(); mesh("Other", [*BASE, (0, 0, 0.5)], PYRAMID, thing=False); save("OnlyMesh.blend")
+# A cube whose upper side is pushed in.
+TOP = [(x, y, 1) for x, y, _ in BASE]
+SIDES = [(0, 3, 2, 1), *((k, (k + 1) % 4, 4 + (k + 1) % 4, 4 + k) for k in range(4))]
+DENT = [(4 + k, 4 + (k + 1) % 4, 8) for k in range(4)]
+begin(); mesh("Dented", [*BASE, *TOP, (0, 0, 0)], [*SIDES, *DENT]); save("Dented.blend")
+UP = [(x, y, z + 0.5) for x, y, z in [*BASE, (0, 0, 1)]]
+begin(); mesh("Floating", UP, PYRAMID); save("Floating.blend")
+begin(); mesh("Huge", [(3 * x, 3 * y, z) for x, y, z in [*BASE, (0, 0, 1)]], PYRAMID); save("Huge.blend")
+begin(); mesh("A", [*BASE, (0, 0, 1)], PYRAMID); mesh("B", [*BASE, (0, 0, 1)], PYRAMID); save("Several.blend")
+begin(); save("Empty.blend")
+# Half a cube, whose other half is a modifier's.
+begin()
+HALF = [(max(x, 0), y, z) for x, y, z in [*BASE, *TOP]]
+mesh("Modified", HALF, SIDES)
+bpy.data.objects["Modified"].modifiers.new("other half", "MIRROR")
+save("Modified.blend")
+
+begin()
+group = bpy.data.node_groups.new("Glow", "ShaderNodeTree"); group.use_fake_user = True
+group.interface.new_socket("Color", in_out="INPUT", socket_type="NodeSocketColor")
+group.interface.new_socket("Shader", in_out="OUTPUT", socket_type="NodeSocketShader")
+enter, leave = group.nodes.new("NodeGroupInput"), group.nodes.new("NodeGroupOutput")
+glow = group.nodes.new("ShaderNodeEmission")
+group.links.new(enter.outputs["Color"], glow.inputs["Color"])
+group.links.new(glow.outputs[0], leave.inputs["Shader"])
+save("Glow.blend")
+
+begin()
+white = bpy.data.materials.new("Blank"); white.use_fake_user = True; white.use_nodes = True
+tree = white.node_tree; tree.nodes.clear()
+glow, output = tree.nodes.new("ShaderNodeEmission"), tree.nodes.new("ShaderNodeOutputMaterial")
+glow.inputs["Color"].default_value = (1, 1, 1, 1); glow.inputs["Strength"].default_value = 5
+tree.links.new(glow.outputs[0], output.inputs["Surface"])
+save("Blank.blend")
+"""
+
+SMALL = RenderSettings(width=120, height=80, samples=2, device="cpu")
+Write = Callable[..., Path]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("blends")
+    subprocess.run([sys.executable, "-c", MAKER, str(place)], check=True, stdout=subprocess.DEVNULL)
+    return place
+
+
+@pytest.fixture
+def properties(folder: Path, request: pytest.FixtureRequest) -> Write:
+    """Writes a properties file beside the .blend files: CLEVR's, with these shapes or materials instead."""
+
+    def write(**sections: dict[str, str]) -> Path:
+        raw = json.loads((blender_assets() / "properties.json").read_text())
+        path = folder / f"{request.node.name.partition('[')[0]}.json"
+        path.write_text(json.dumps({**raw, **sections}))
+        return path
+
+    return write
+
+
+def scene_file(path: Path, *objects: dict[str, Any]) -> Path:
+    basis = {"size": "large", "color": "red", "material": "rubber", "rotation": 30.0}
+    things = [{**basis, "3d_coords": [0.0, 0.0, 0.7], **each} for each in objects]
+    path.write_text(json.dumps({"scenes": [{"objects": things}]}))
+    return path
+
+
+def test_a_mesh_is_rendered_and_annotated(properties: Write, tmp_path: Path) -> None:
+    named = properties(shapes={"pyramid": "Pyramid.blend", "cube": "SmoothCube_v2"})
+    scenes = scene_file(
+        tmp_path / "scenes.json", {"shape": "pyramid"}, {"shape": "cube", "3d_coords": [-1.6, 1.6, 0.7]}
+    )
+    out = tmp_path / "out"
+    made = render_scene_file(scenes, out, rendering=SMALL, properties=named, passes=("mask", "normal"))
+    assert (made.n_rendered, made.n_annotated) == (1, 1)
+    with h5py.File(passes_file(out, scenes)) as file:
+        mask, normal = file["mask"][0], file["normal"][0].astype(np.float32)
+        alone = file["alone_px"][0]
+    picture = read_png(out / "000000.png").astype(float)
+    red = picture[mask == 0].mean(axis=0)
+    assert red[0] > 1.5 * red[1]
+    # A pyramid has two sides that are seen from here, and both lean.
+    sides = np.unique(normal[mask == 0].round(2), axis=0)
+    assert len(sides) == 2
+    assert np.abs(sides[:, 2] - 1 / np.sqrt(5)).max() < 0.01
+    assert (mask == 1).sum() < alone[1]
+    # Less than a cube of its size would show, more than half of it.
+    cube = scene_file(tmp_path / "cube.json", {"shape": "cube"})
+    render_scene_file(cube, tmp_path / "cube", rendering=SMALL, properties=named, passes=("mask",))
+    with h5py.File(passes_file(tmp_path / "cube", cube)) as file:
+        assert 0.3 < alone[0] / file["alone_px"][0, 0] < 0.8
+
+
+def test_the_raster_of_a_convex_mesh_is_what_blender_shows(properties: Write) -> None:
+    named = properties(
+        shapes={"pyramid": "Pyramid.blend", "sphere": "Sphere"},
+        materials={"rubber": "Rubber", "glow": "Glow.blend"},
+    )
+    world = read_world(properties=named)
+    batch = sample_scenes(2, seed=3, pool="train", world=world)
+    scenes = json.loads(batch.to_json())
+    assert {each["shape"] for scene in scenes for each in scene["objects"]} == {"pyramid", "sphere"}
+    assert {each["material"] for scene in scenes for each in scene["objects"]} == {"rubber", "glow"}
+    rasters = object_ids(world, batch)
+    settings = RenderSettings(samples=1, device="cpu")
+    with CyclesRenderer(look=read_look(properties=named), settings=settings, workers=1) as renderer:
+        shown = dict(renderer.object_ids(enumerate(scenes)))
+    for number, scene in enumerate(scenes):
+        for k in range(1, len(scene["objects"]) + 1):
+            ours, theirs = rasters[number] == k, shown[number] == k
+            if theirs.sum() >= 400:
+                assert np.sum(ours & theirs) / np.sum(ours | theirs) >= 0.98
+            assert abs(int(ours.sum()) - int(theirs.sum())) <= 40
+
+
+def test_colours_reach_a_group_of_nodes_and_not_a_material(properties: Write, tmp_path: Path) -> None:
+    named = properties(materials={"glow": "Glow.blend", "blank": "Blank.blend"})
+    scenes = scene_file(
+        tmp_path / "scenes.json",
+        {"shape": "cube", "material": "glow", "color": "green", "3d_coords": [1.0, -1.0, 0.7]},
+        {"shape": "cube", "material": "blank", "3d_coords": [-1.0, 1.0, 0.7]},
+    )
+    render_scene_file(scenes, tmp_path / "out", rendering=SMALL, properties=named, passes=("mask",))
+    picture = read_png(tmp_path / "out" / "000000.png").astype(float)
+    with h5py.File(passes_file(tmp_path / "out", scenes)) as file:
+        mask = file["mask"][0]
+    green, white = (np.median(picture[mask == number], axis=0) for number in (0, 1))
+    assert green[1] > green[0] + 60
+    assert white.min() > 240
+
+
+def test_a_world_is_bound_to_what_its_files_hold(properties: Write, folder: Path) -> None:
+    def fingerprint(**sections: dict[str, str]) -> str:
+        return read_world(properties=properties(**sections)).fingerprint
+
+    pyramid = fingerprint(shapes={"thing": "Pyramid.blend"})
+    assert pyramid == fingerprint(shapes={"thing": "Pyramid.blend"})
+    assert pyramid != fingerprint(shapes={"thing": "OnlyMesh.blend"})
+    assert fingerprint(materials={"m": "Glow.blend"}) != fingerprint(materials={"m": "Blank.blend"})
+    # Where the files lie does not matter.
+    elsewhere = folder / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "Pyramid.blend").write_bytes((folder / "Pyramid.blend").read_bytes())
+    (elsewhere / "named.json").write_bytes(properties(shapes={"thing": "Pyramid.blend"}).read_bytes())
+    assert read_world(properties=elsewhere / "named.json").fingerprint == pyramid
+
+
+def test_modifiers_are_applied(properties: Write) -> None:
+    mesh = read_look(properties=properties(shapes={"thing": "Modified.blend"})).shapes["Modified.blend"]
+    assert np.asarray(mesh["vertices"])[:, 0].min() == -1.0
+
+
+@pytest.mark.parametrize(
+    ("section", "file", "words"),
+    [
+        ("shapes", "Empty.blend", "shapes.thing: Empty.blend has no mesh"),
+        ("shapes", "Missing.blend", "shapes.thing: .*Missing.blend: no such file"),
+        ("shapes", "text.blend", "text.blend is no .blend file that Blender can read"),
+        ("shapes", "Several.blend", 'has several, but no mesh named "Several" as the file: A, B'),
+        ("shapes", "Floating.blend", "lowest point is at z = -0.5; it should stand at -1"),
+        ("shapes", "Huge.blend", "reaches 4.36 from the origin; it should fit a cube of half side 1"),
+        ("materials", "Pyramid.blend", "materials.thing: Pyramid.blend has no material"),
+    ],
+)
+def test_what_a_file_lacks_is_said(
+    section: str, file: str, words: str, properties: Write, folder: Path
+) -> None:
+    (folder / "text.blend").write_text("no Blender")
+    named = properties(**{section: {"thing": file}})
+    with pytest.raises(ConfigError, match=words):
+        read_look(properties=named)
+    with pytest.raises(ConfigError, match=words):
+        read_world(properties=named)
+
+
+def test_the_native_renderer_names_the_other_one(properties: Write) -> None:
+    for sections in ({"shapes": {"pyramid": "Pyramid.blend"}}, {"materials": {"glow": "Glow.blend"}}):
+        look = read_look(properties=properties(**sections))
+        with pytest.raises(SceneError, match="has no formula; take --renderer blender"):
+            NativeRenderer(look=look)
+
+
+def test_a_mesh_that_is_not_convex_is_rendered_but_not_sampled(properties: Write, tmp_path: Path) -> None:
+    named = properties(shapes={"dented": "Dented.blend"})
+    with pytest.raises(SceneError, match=r"Dented.blend.*convex"):
+        read_world(properties=named)
+    scenes = scene_file(tmp_path / "scenes.json", {"shape": "dented"})
+    render_scene_file(scenes, tmp_path / "out", rendering=SMALL, properties=named, passes=("mask",))
+    with h5py.File(passes_file(tmp_path / "out", scenes)) as file:
+        assert file["visible_px"][0, 0] > 200
