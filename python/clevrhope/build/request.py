@@ -155,11 +155,11 @@ def resolve(request: Request, *, clevr: World | None = None) -> Resolved:
     check_passes(config, existing, render=request.render, out=request.out)
     clevr = clevr or open_clevr(config, world, pictures=request.render)
     manifest = _bound(replace(request, config=config), existing, world, templates, binding(config, clevr))
-    passes = [*config.passes, *manifest.config.get("passes", ())]
+    there = parse_passes(manifest.config.get("passes", ()), f"{layout.manifest}: config.passes")
     config = replace(
         config,
         images=_union(config.images, manifest.config.get("images")),
-        passes=parse_passes(passes, f"{layout.manifest}: config.passes"),
+        passes=parse_passes([*config.passes, *there], "--passes"),
     )
     palettes = folder_palettes(hops, request.limits, manifest, world)
     hops = tuple(with_diversity(hop, palettes) for hop in hops)

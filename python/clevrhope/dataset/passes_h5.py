@@ -243,7 +243,8 @@ def find_passes(layout: Layout, pool: str, wanted: Ints, kinds: Sequence[str]) -
     path = layout.passes_h5(pool)
     if not path.exists():
         raise ConfigError(
-            f"{layout.root}: no masks, depths and normals of pool {pool}; run its build again with --passes"
+            f"{layout.root}: no masks, depths and normals of pool {pool}; run its build again with --passes "
+            f"{','.join(kinds)}"
         )
     found = PassesFile(path)
     for kind in kinds:
