@@ -59,7 +59,8 @@ class CentreRays:
             (layer, "use_pass_object_index", True),
             (layer, "use_pass_z", True),
             (layer, "use_pass_normal", True),
-            *((light, "hide_render", True) for light in self._lights),
+            # Hidden, they would come back in another order, and the next picture's noise with them.
+            *((light.data, "energy", 0.0) for light in self._lights),
         ]
         self._before = [(thing, name, getattr(thing, name)) for thing, name, _ in wanted]
         self._before.append((image, "color_mode", image.color_mode))  # goes with the format
