@@ -16,7 +16,7 @@ export PYO3_PYTHON := $(BIN)/python
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 
 demo: $(VENV)/render.stamp render-libraries
-	$(BIN)/clevrhope build --hop rubber_cylinder --preset demo --out out/demo
+	$(BIN)/clevrhope build --hop rubber_cylinder --preset demo --seed 3 --out out/demo
 
 test: check-rust check-python
 

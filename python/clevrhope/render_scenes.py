@@ -293,10 +293,9 @@ def text_lines(made: RenderedFile) -> Iterator[str]:
     """What became of a scene file, in words."""
     kept = made.n_scenes - made.n_rendered
     annotated = f", {made.n_annotated:,} annotated" if made.n_annotated else ""
-    yield (
-        f"{made.folder}: {made.n_scenes:,} pictures, {made.n_rendered:,} rendered, {kept:,} there before"
-        f"{annotated}"
-    )
+    noun = "picture" if made.n_scenes == 1 else "pictures"
+    there = f"{made.n_rendered:,} rendered, {kept:,} there before{annotated}"
+    yield f"{made.folder}: {made.n_scenes:,} {noun}, {there}"
     camera, lights = made.n_without_camera, made.n_without_lights
     if camera or lights:
         if camera == lights:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from clevrhope import cli
 from clevrhope.build.pictures import PoolPictures
 from clevrhope.cli import run_command
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
@@ -203,3 +204,23 @@ def test_help_is_quick_and_imports_nothing_heavy() -> None:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "--hop" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("build", "stopped; run the same command to resume"),
+        ("merge", "stopped; run the same command to resume"),
+        ("audit", "stopped"),
+        ("plan", "stopped"),
+    ],
+)
+def test_what_can_go_on_after_a_stop_says_so(
+    command: str, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def stop(**_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.commands, "main", stop)
+    assert run_command([command, "out"]) == 130
+    assert capsys.readouterr().err == f"clevrhope: {told}\n"

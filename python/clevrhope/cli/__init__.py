@@ -26,6 +26,9 @@ def commands() -> None:
 for command in (audit, bench, build, devices, export, hops, merge, plan, render, score, stats):
     commands.add_command(command)
 
+RESUMED = (build, merge, render)
+"""Begun again after they were stopped, these go on where they were."""
+
 
 def main() -> None:
     """Runs the command line and exits."""
@@ -41,7 +44,8 @@ def run_command(arguments: list[str]) -> int:
     except click.ClickException as error:
         return _fail(error.format_message(), 2)
     except (KeyboardInterrupt, click.Abort):
-        return _fail("stopped; run the same command to resume", 130)
+        goes_on = arguments[:1] in ([each.name] for each in RESUMED)
+        return _fail("stopped; run the same command to resume" if goes_on else "stopped", 130)
     except ClevrhopeError as error:
         # Errors that are also a ValueError are about what was asked for; the others about doing it.
         return _fail(str(error), 2 if isinstance(error, ValueError) else 1)
