@@ -52,6 +52,11 @@ TOP = [(x, y, 1) for x, y, _ in BASE]
 SIDES = [(0, 3, 2, 1), *((k, (k + 1) % 4, 4 + (k + 1) % 4, 4 + k) for k in range(4))]
 DENT = [(4 + k, 4 + (k + 1) % 4, 8) for k in range(4)]
 begin(); mesh("Dented", [*BASE, *TOP, (0, 0, 0)], [*SIDES, *DENT]); save("Dented.blend")
+# Two posts and what lies on them: one face each side, so the front is no convex polygon.
+FRONT = [(-1, -1), (-0.7, -1), (-0.7, 0.7), (0.7, 0.7), (0.7, -1), (1, -1), (1, 1), (-1, 1)]
+ARCH = [(x, y, z) for y in (-0.5, 0.5) for x, z in FRONT]
+AROUND = [(k, k + 8, (k + 1) % 8 + 8, (k + 1) % 8) for k in range(8)]
+begin(); mesh("Arch", ARCH, [tuple(range(8)), tuple(range(15, 7, -1)), *AROUND]); save("Arch.blend")
 UP = [(x, y, z + 0.5) for x, y, z in [*BASE, (0, 0, 1)]]
 begin(); mesh("Floating", UP, PYRAMID); save("Floating.blend")
 begin(); mesh("Huge", [(3 * x, 3 * y, z) for x, y, z in [*BASE, (0, 0, 1)]], PYRAMID); save("Huge.blend")
@@ -229,11 +234,43 @@ def test_the_native_renderer_names_the_other_one(properties: Write) -> None:
             NativeRenderer(look=look)
 
 
-def test_a_mesh_that_is_not_convex_is_rendered_but_not_sampled(properties: Write, tmp_path: Path) -> None:
-    named = properties(shapes={"dented": "Dented.blend"})
-    with pytest.raises(SceneError, match=r"Dented.blend.*convex"):
-        read_world(properties=named)
-    scenes = scene_file(tmp_path / "scenes.json", {"shape": "dented"})
+def test_the_raster_of_meshes_with_hollows_is_what_blender_shows(properties: Write) -> None:
+    named = properties(shapes={"dented": "Dented.blend", "arch": "Arch.blend", "sphere": "Sphere"})
+    world = read_world(properties=named)
+    batch = sample_scenes(2, seed=4, pool="train", world=world)
+    scenes = json.loads(batch.to_json())
+    rasters = object_ids(world, batch)
+    settings = RenderSettings(samples=1, device="cpu")
+    with CyclesRenderer(look=read_look(properties=named), settings=settings, workers=1) as renderer:
+        shown = dict(renderer.passes(enumerate(scenes)))
+    for number, scene in enumerate(scenes):
+        for k, each in enumerate(scene["objects"]):
+            ours, theirs = rasters[number] == k + 1, shown[number].mask == k
+            assert each["visible_pixels"] == ours.sum() >= 100
+            if theirs.sum() >= 400:
+                assert np.sum(ours & theirs) / np.sum(ours | theirs) >= 0.98
+            fraction = shown[number].visible_px[k] / shown[number].alone_px[k]
+            assert fraction == pytest.approx(each["visible_fraction"], abs=0.03)
+
+
+def test_what_stands_behind_a_hole_is_seen(properties: Write, tmp_path: Path) -> None:
+    named = properties(shapes={"arch": "Arch.blend", "sphere": "Sphere"})
+    front, behind = [0.0, 0.0, 0.7], [0.0, 1.2, 0.35]
+    camera = {"location": [0.0, -9.0, 3.0]}
+    things = [
+        {"shape": "arch", "size": "large", "3d_coords": front},
+        {"shape": "sphere", "size": "small", "3d_coords": behind},
+    ]
+    basis = {"color": "red", "material": "rubber", "rotation": 0.0}
+    scenes = tmp_path / "scenes.json"
+    scenes.write_text(
+        json.dumps({"scenes": [{"objects": [{**basis, **t} for t in things], "camera": camera}]})
+    )
     render_scene_file(scenes, tmp_path / "out", rendering=SMALL, properties=named, passes=("mask",))
     with h5py.File(passes_file(tmp_path / "out", scenes)) as file:
-        assert file["visible_px"][0, 0] > 200
+        visible, alone = file["visible_px"][0], file["alone_px"][0]
+        (left, top, width, height), (x, y, w, h) = file["boxes"][0].tolist()
+    assert visible.tolist() == alone.tolist()
+    assert alone[1] > 40
+    assert left < x < x + w < left + width
+    assert top < y < y + h <= top + height

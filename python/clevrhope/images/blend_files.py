@@ -3,7 +3,7 @@
 A value of "shapes" or "materials" in properties.json may be a path that ends with .blend, meant from where
 the properties file lies. A shape's file has an object or a mesh named as the file (or one mesh only), of
 CLEVR's size: it stands at z = -1 and fits a cube of half side 1, which a scene scales to its objects' radius.
-From there on it is a polyhedron of the look as any other. A material's file has a group of nodes named as the
+From there on it is a mesh of the look as any other. A material's file has a group of nodes named as the
 file, with an input "Color", as CLEVR's have, or a material, whose Object Info node gives the object's colour.
 """
 
@@ -91,7 +91,7 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
         if problem:
             raise ConfigError(f"{file}: {section}.{name}: {asset} {problem}")
         if kind == "shape":
-            shapes[asset] = {"kind": "polyhedron", **found}
+            shapes[asset] = {"kind": "mesh", **found}
         else:
             path = (file.parent / asset).resolve()
             digest = hashlib.sha256(path.read_bytes()).hexdigest()

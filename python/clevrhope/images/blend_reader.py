@@ -52,11 +52,25 @@ def _shape(path: Path) -> dict[str, Any]:
             wanted.meshes = [_named(path.stem, meshes, "mesh")]
     data = _evaluated(wanted.objects[0]) if wanted.objects else wanted.meshes[0]
     smooth = sum(polygon.use_smooth for polygon in data.polygons)
+    data.calc_loop_triangles()
+    triangles: dict[int, list[list[int]]] = {}
+    for triangle in data.loop_triangles:
+        triangles.setdefault(triangle.polygon_index, []).append(list(triangle.vertices))
+    faces: list[list[int]] = []
+    for polygon in data.polygons:
+        faces += [list(polygon.vertices)] if _is_convex(data, polygon) else triangles[polygon.index]
     return {
         "vertices": [[round(x, DECIMALS) for x in vertex.co] for vertex in data.vertices],
-        "faces": [list(polygon.vertices) for polygon in data.polygons],
+        "faces": faces,
         "shading": "smooth" if 2 * smooth > len(data.polygons) else "flat",
     }
+
+
+def _is_convex(data: Any, polygon: Any) -> bool:
+    """Whether triangles from the first corner to all others fill a face."""
+    corners = [data.vertices[number].co for number in polygon.vertices]
+    ahead = zip(corners, corners[1:] + corners[:1], corners[2:] + corners[:2], strict=True)
+    return all((b - a).cross(c - b).dot(polygon.normal) >= 0.0 for a, b, c in ahead)
 
 
 def _evaluated(thing: Any) -> Any:

@@ -149,6 +149,7 @@ CONSTRUCTIONS: dict[str, tuple[Callable[..., Mesh], tuple[str, ...]]] = {
     "rounded_cube": (rounded_cube, ("edge_profile", "edge_exponent")),
     "revolved": (revolved, ("profile_radius_z", "segments")),
     "polyhedron": (polyhedron, ("vertices", "faces")),
+    "mesh": (polyhedron, ("vertices", "faces")),  # the same, but need not be convex
     "sheet": (sheet, ("profile_x_z", "local_y", "rows")),
 }
 SHADINGS = {"flat": False, "smooth": True}

@@ -31,8 +31,8 @@ def read_world(
     """Everything that decides a scene but seed, pool and index.
 
     Args:
-        properties: attribute values in CLEVR's properties format; the package's if not given. Shapes that are
-            .blend files have to be convex, since the raster by which visible pixels are counted is.
+        properties: attribute values in CLEVR's properties format; the package's if not given. Shapes and
+            materials may be .blend files, which Blender reads.
         look: camera, lights, shapes and materials; the package's if not given.
         constraints: those that differ from CLEVR-HOPE's (`World.config_json` lists all): `min_objects`,
             `max_objects`, `min_distance`, `margin`, `position_range` (Blender units), `min_pixels`, `width`,

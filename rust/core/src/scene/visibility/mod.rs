@@ -1,9 +1,11 @@
 //! Bodies and a camera in, how much of each is seen out: an object-id raster, exact at pixel centres.
 //!
 //! Bodies are convex, so each covers one span of a row, and one hides another by taking its span
-//! away. No picture is filled in unless somebody asks for the ids.
+//! away. No picture is filled in unless somebody asks for the ids, or a body is a mesh with hollows.
 
+mod by_depth;
 mod frame;
+mod mesh;
 mod order;
 mod outline;
 mod polyhedron;
@@ -16,6 +18,7 @@ pub use solid::{ShapeSpec, Solid};
 
 use super::camera::Camera;
 use super::ground::Ground;
+use by_depth::{ByDepth, has_hollows};
 use order::{Depth, Order, order};
 use outline::{Outline, Span, Tracer};
 
@@ -55,6 +58,10 @@ pub struct Viewer {
 impl Viewer {
     /// What is seen of each body, in order; stops with None when one has fewer than `min_pixels`.
     pub fn view(&mut self, bodies: &[Body<'_>], camera: &Camera, ground: &Ground, min_pixels: u32) -> Option<&[Sight]> {
+        if has_hollows(bodies) {
+            self.sights = ByDepth::new(bodies, camera, ground, &mut self.tracer).sights();
+            return self.sights.iter().all(|sight| sight.visible_px >= min_pixels).then_some(&self.sights);
+        }
         self.outline(bodies, camera, ground, min_pixels)?;
         self.relate(bodies, camera);
         self.sights.clear();
@@ -70,6 +77,9 @@ impl Viewer {
 
     /// The whole picture, row by row: 0 where no body is, else 1 + the number of the nearest.
     pub fn ids(&mut self, bodies: &[Body<'_>], camera: &Camera, ground: &Ground) -> Vec<u8> {
+        if has_hollows(bodies) {
+            return ByDepth::new(bodies, camera, ground, &mut self.tracer).ids;
+        }
         // With no least number of pixels the outlines are always found.
         let _ = self.outline(bodies, camera, ground, 0);
         self.fill(bodies, camera)
@@ -353,5 +363,64 @@ mod tests {
         assert_eq!(remaining([10, 20], &mut [[15, 20], [10, 12]]), [12, 15, 3]);
         assert_eq!(remaining([10, 20], &mut [[12, 18], [13, 14], [17, 19]]), [10, 20, 3]);
         assert_eq!(remaining([10, 20], &mut [[10, 15], [15, 20]])[2], 0);
+    }
+
+    #[test]
+    fn meshes_show_what_the_same_convex_solids_show() {
+        let (solids, ground) = (solids(), slope());
+        let as_meshes: Vec<Solid> = solids
+            .iter()
+            .map(|solid| match solid {
+                Solid::Polyhedron(solid) => {
+                    let faces: Vec<Vec<usize>> =
+                        solid.faces.iter().map(|face| face.corners.iter().map(|&v| usize::from(v)).collect()).collect();
+                    Solid::Mesh(mesh::Mesh::new(&solid.vertices, &faces).unwrap())
+                }
+                other => other.clone(),
+            })
+            .collect();
+        let (mut differing, mut covered, mut n_meshes) = (0, 0, 0);
+        for case in 0..30 {
+            let (bodies, camera) = crowd(&solids, case);
+            let (twins, _) = crowd(&as_meshes, case);
+            n_meshes += twins.iter().filter(|body| matches!(body.solid, Solid::Mesh(_))).count();
+            let mut viewer = Viewer::default();
+            let ids = viewer.ids(&bodies, &camera, &ground);
+            let by_depth = viewer.ids(&twins, &camera, &ground);
+            differing += ids.iter().zip(&by_depth).filter(|(a, b)| a != b).count();
+            covered += ids.iter().filter(|id| **id > 0).count();
+            let sights = viewer.view(&twins, &camera, &ground, 0).unwrap().to_vec();
+            let alone = viewer.view(&bodies, &camera, &ground, 0).unwrap().to_vec();
+            for (body, (sight, convex)) in sights.iter().zip(&alone).enumerate() {
+                assert_eq!((sight.visible_px, sight.bbox), counted(&by_depth, body, 240), "case {case}, body {body}");
+                let apart = sight.total_px.abs_diff(convex.total_px);
+                assert!(apart <= 3 + convex.total_px / 50, "case {case}: {sight:?} {convex:?}");
+            }
+        }
+        assert!(n_meshes > 20, "{n_meshes}");
+        assert!(differing * 200 < covered, "{differing} of {covered}");
+    }
+
+    #[test]
+    fn a_hollow_shows_what_stands_behind_it() {
+        // A frame without its middle: two upright posts, one of them far from the other.
+        let posts = r#"{"kind": "mesh", "vertices": [
+            [-1, 0, -1], [-0.8, 0, -1], [-0.8, 0, 1], [-1, 0, 1], [0.8, 0, -1], [1, 0, -1], [1, 0, 1], [0.8, 0, 1]],
+            "faces": [[0, 1, 2, 3], [4, 5, 6, 7]]}"#;
+        let ball = r#"{"kind": "icosphere", "outline_radius": 1.0}"#;
+        let [posts, ball] = [posts, ball].map(|json| Solid::new(&serde_json::from_str(json).unwrap()).unwrap());
+        assert!(matches!(posts, Solid::Mesh(_)));
+        let body = |solid, radius, y| Body { solid, radius, position: [0.0, y, radius], turn: [1.0, 0.0] };
+        let bodies = [body(&posts, 1.0, 0.0), body(&ball, 0.5, 2.0)];
+        let camera = Camera::looking_at([0.0, -9.0, 2.0], [0.0; 3], Lens::new(35.0, 32.0, 240, 160, 0.1));
+        let sights = Viewer::default().view(&bodies, &camera, &slope(), 0).unwrap().to_vec();
+        assert_eq!(sights[1].visible_px, sights[1].total_px);
+        let [left, top, right, bottom] = sights[0].bbox;
+        let area = u32::from(right - left) * u32::from(bottom - top);
+        assert!(sights[0].visible_px > 300 && sights[0].visible_px * 4 < area, "{:?}", sights[0]);
+        let most = sights.iter().map(|sight| sight.visible_px).min().unwrap();
+        let mut viewer = Viewer::default();
+        assert!(viewer.view(&bodies, &camera, &slope(), most).is_some());
+        assert!(viewer.view(&bodies, &camera, &slope(), most + 1).is_none());
     }
 }

@@ -67,7 +67,7 @@ fn extent(body: &Body<'_>, axis: [f64; 2]) -> [f64; 2] {
             let along = solid.footprint.iter().map(|p| body.radius * (own[0] * p[0] + own[1] * p[1]));
             along.fold([middle, middle], |[low, high], x| [low.min(middle + x), high.max(middle + x)])
         }
-        Solid::Sphere { .. } | Solid::Revolved(_) => {
+        Solid::Sphere { .. } | Solid::Revolved(_) | Solid::Mesh(_) => {
             let reach = body.reach() * (axis[0] * axis[0] + axis[1] * axis[1]).sqrt();
             [middle - reach, middle + reach]
         }
@@ -107,7 +107,7 @@ impl<'a> Depth<'a> {
                 let outside = solid.planes.iter().map(|&(normal, offset)| (normal, dot(normal, eye) - offset));
                 outside.filter(|(_, outside)| *outside > 0.0).collect()
             }
-            Solid::Sphere { .. } | Solid::Revolved(_) => Vec::new(),
+            Solid::Sphere { .. } | Solid::Revolved(_) | Solid::Mesh(_) => Vec::new(),
         };
         Self { solid, radius, turn, eye, facing }
     }
@@ -138,6 +138,7 @@ impl<'a> Depth<'a> {
                 outside / towards
             }
             Solid::Revolved(solid) => entry_revolved(solid, self.eye, ray),
+            Solid::Mesh(_) => f64::INFINITY, // fills pixels by itself
         }
     }
 }

@@ -108,6 +108,7 @@ impl Tracer {
                     trace_polyhedron(solid, &frame, &mut self.facing, &mut self.rows);
                     self.rows.close(camera.lens.width_px, outline);
                 }
+                Solid::Mesh(_) => {} // has no outline of one span a row: see `by_depth`
             }
         }
         outline.measure();

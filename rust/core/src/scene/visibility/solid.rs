@@ -1,5 +1,6 @@
-//! A shape as the look describes it in, a convex solid of unit size whose outline can be found out.
+//! A shape as the look describes it in, a solid of unit size out, convex if its outline is to be found.
 
+use super::mesh::Mesh;
 use crate::scene::geometry::{Vec3, cross, dot, normalize, sub};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -26,14 +27,20 @@ pub enum ShapeSpec {
         vertices: Vec<Vec3>,
         faces: Vec<Vec<usize>>,
     },
+    /// The same of any form: closed or not, with hollows and holes.
+    Mesh {
+        vertices: Vec<Vec3>,
+        faces: Vec<Vec<usize>>,
+    },
 }
 
-/// A convex solid of unit size about the origin.
+/// A solid of unit size about the origin; all but meshes are convex.
 #[derive(Clone, Debug)]
 pub enum Solid {
     Sphere { radius: f64 },
     Revolved(Revolved),
     Polyhedron(Polyhedron),
+    Mesh(Mesh),
 }
 
 /// Rings about the z axis, from the top down, joined by conical facets.
@@ -100,6 +107,11 @@ impl Solid {
                 rounded_cube(edge_profile, *edge_exponent).map(Self::Polyhedron)
             }
             ShapeSpec::Polyhedron { vertices, faces } => Polyhedron::new(vertices, faces).map(Self::Polyhedron),
+            ShapeSpec::Mesh { vertices, faces } => {
+                // One that turns out to be convex is looked at the quick way.
+                let convex = Polyhedron::new(vertices, faces).map(Self::Polyhedron);
+                convex.or_else(|_| Mesh::new(vertices, faces).map(Self::Mesh))
+            }
         }
     }
 
@@ -109,6 +121,7 @@ impl Solid {
             Self::Sphere { radius } => *radius,
             Self::Revolved(revolved) => revolved.max_radius,
             Self::Polyhedron(polyhedron) => polyhedron.reach,
+            Self::Mesh(mesh) => mesh.reach,
         }
     }
 }
