@@ -42,11 +42,11 @@ def standard() -> list[Pair]:
 def test_standard_pictures_come_close_to_cycles(standard: list[Pair]) -> None:
     distances = [psnr(picture, cycles) for _, picture, cycles in standard]
     assert len(distances) == 16
-    assert np.mean(distances) >= 42.5
-    assert min(distances) >= 38.5
+    assert np.mean(distances) >= 44.2
+    assert min(distances) >= 41.5
 
 
-@pytest.mark.parametrize(("quality", "mean_db", "least_db"), [("draft", 38.5, 35.0), ("high", 44.8, 40.0)])
+@pytest.mark.parametrize(("quality", "mean_db", "least_db"), [("draft", 39.5, 36.0), ("high", 46.0, 43.5)])
 def test_other_efforts_keep_their_distance(quality: str, mean_db: float, least_db: float) -> None:
     distances = [psnr(picture, cycles) for _, picture, cycles in pairs(quality)]
     assert len(distances) == 16

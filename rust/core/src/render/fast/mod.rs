@@ -53,7 +53,7 @@ impl Effort {
         picture: PictureEffort {
             ground: GroundEffort { corner_rays: 64, shadow_rays: [8, 64], difference: 0.02 },
             pixels: PixelEffort { outline: [4, 16], metal: [4, 16], matte: [4, 4], difference: 0.1 },
-            window: 2,
+            window: 3,
         },
     };
 
