@@ -7,6 +7,9 @@
 use super::vector::{V3, v3};
 use std::f32::consts::{FRAC_1_PI, PI};
 
+/// The largest number below 1.
+const LARGEST_NUMBER: f32 = 1.0 - f32::EPSILON / 2.0;
+
 /// One way in which a surface throws light back.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lobe {
@@ -82,18 +85,21 @@ impl Lobes {
         (value, dense / total)
     }
 
-    /// A lobe by a uniform number, each as often as it weighs.
+    /// A lobe by a uniform number, each as often as it weighs; and what the number leaves, uniform again.
+    ///
+    /// Directions sampled with the rest are as even as the numbers are, whichever the lobe.
     #[inline]
-    pub fn choose(&self, u: f32) -> usize {
+    pub fn choose(&self, u: f32) -> (usize, f32) {
         let total: f32 = self.iter().map(|lobe| lobe.weight.mean()).sum();
         let mut left = u * total;
         for (number, lobe) in self.iter().enumerate() {
-            left -= lobe.weight.mean();
-            if left < 0.0 {
-                return number;
+            let share = lobe.weight.mean();
+            if left < share {
+                return (number, (left / share).min(LARGEST_NUMBER));
             }
+            left -= share;
         }
-        self.count - 1
+        (self.count - 1, LARGEST_NUMBER)
     }
 }
 

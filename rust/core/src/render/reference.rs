@@ -84,7 +84,7 @@ fn trace(stage: &Stage<'_>, mut origin: V3, mut direction: V3, numbers: &mut Num
                 }
             }
         }
-        let chosen = lobes.choose(numbers.one());
+        let (chosen, _) = lobes.choose(numbers.one());
         if lobes[chosen].is_glossy() {
             glossy += 1
         } else {

@@ -152,8 +152,8 @@ fn shade(room: &Room<'_>, ray: Ray, t: f32, number: usize, numbers: &Numbers, sa
     }
     if !broad.is_empty() {
         let [u, again] = numbers.pair(5);
-        let chosen = broad.choose(u);
-        let next = broad[chosen].sample(normal, v, [again, numbers.one(6)]);
+        let (chosen, rest) = broad.choose(u);
+        let next = broad[chosen].sample(normal, v, [again, rest]);
         let (value, own) = broad.evaluate_sampled(normal, v, next);
         if own > 0.0 {
             let (seen, _) = room.radiance(away(next), trail(own), false, numbers);

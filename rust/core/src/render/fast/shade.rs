@@ -141,8 +141,8 @@ impl Room<'_> {
         }
         // One ray for all lobes of a metal.
         let [u, again] = deeper.pair(8);
-        let chosen = lobes.choose(u);
-        let next = lobes[chosen].sample(normal, v, [again, deeper.one(9)]);
+        let (chosen, rest) = lobes.choose(u);
+        let next = lobes[chosen].sample(normal, v, [again, rest]);
         let (value, own) = lobes.evaluate(normal, v, next);
         if own > 0.0 {
             let trail = Trail { leaving: number, density: density.min(own), bounce: bounce + 1 };
