@@ -65,6 +65,8 @@ def render_scene_file(
     properties: Path | None = None,
     workers: int | None = None,
     passes: Sequence[str] = (),
+    engine: str = "local",
+    address: str | None = None,
     progress: Progress | None = None,
 ) -> RenderedFile:
     """Renders what is missing in `out`: for each scene the file that its `image_filename` names.
@@ -77,14 +79,17 @@ def render_scene_file(
     Raises:
         SceneError: a scene that names something unknown, lacks something, or has an object outside the world.
         DatasetError: no scene file, or a broken one; pictures in the folder that are not of this kind.
-        RenderError: Blender is asked for, and missing.
+        ConfigError: a device, engine or address that is none.
+        RenderError: Blender is asked for, and missing; Ray is, and is missing or does not answer.
     """
     progress = progress or Silent()
     look = read_look(properties=properties)
     kinds = parse_passes(passes, "--passes")
     names, without = _checked(scenes, look, rendering, progress)
     with ExitStack() as stack:
-        renderer = stack.enter_context(open_renderer(rendering, look=look, workers=workers))
+        renderer = stack.enter_context(
+            open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
+        )
         if out.exists() and not out.is_dir():
             raise DatasetError(f"{out}: a file, not a folder; choose another --out")
         stack.enter_context(locked(out))

@@ -46,6 +46,10 @@ class Request:
     render: bool = True
     workers: int | None = None
     """Blender's processes; None for one for every two cores. The native renderer has none."""
+    engine: str = "local"
+    """Where renderers work: here, or in a Ray cluster."""
+    address: str | None = None
+    """Of the Ray cluster; None for one on this machine."""
     limits: Limits = field(default_factory=Limits)
     """Which combinations of values occur."""
     prelim: tuple[str, ...] = ()

@@ -149,14 +149,19 @@ def open_renderer(
     """The renderer of a request, closed with the stack.
 
     Raises:
-        RenderError: Blender is asked for, and missing, of another release, or without libraries.
+        ConfigError: a device, engine or address that is none.
+        RenderError: Blender is asked for, and missing, of another release, or without libraries; Ray is, and
+            is missing or does not answer.
         SceneError: the native renderer is asked for what it has no formula for.
     """
     rendering, workers = resolved.config.rendering, resolved.request.workers
     if make_renderer is not None:
         return stack.enter_context(make_renderer(rendering, workers))
     look = read_look(properties=resolved.config.properties)
-    return stack.enter_context(choice.open_renderer(rendering, look=look, workers=workers))
+    engine, address = resolved.request.engine, resolved.request.address
+    return stack.enter_context(
+        choice.open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
+    )
 
 
 def try_each_split(resolved: Resolved) -> None:

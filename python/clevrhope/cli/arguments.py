@@ -81,6 +81,17 @@ rendering_options = (
         help="Blender's processes: one for two cores by default, on GPUs two for each; or pictures that "
         "native has under way.",
     ),
+    click.option(
+        "--engine",
+        type=click.Choice(["local", "ray"]),
+        default="local",
+        help="Where renderers work: on this machine, or in the actors of a Ray cluster.  [default: local]",
+    ),
+    click.option(
+        "--address",
+        metavar="HOST:PORT",
+        help="Of the Ray cluster's head, or auto.  [default: RAY_ADDRESS; else Ray on this machine]",
+    ),
 )
 """What makes pictures, where, and with how much effort; what goes together is looked at elsewhere."""
 

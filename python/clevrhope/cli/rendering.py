@@ -38,6 +38,8 @@ def render(scenes: Path, out: Path, **choices: Any) -> None:
         properties=choices["properties"],
         workers=choices["workers"],
         passes=read_names(choices["passes"]),
+        engine=choices["engine"],
+        address=choices["address"],
         progress=shown_progress(choices),
     )
     if choices["as_json"]:

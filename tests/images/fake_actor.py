@@ -1,0 +1,39 @@
+"""A Ray actor that renders nothing and behaves as its scenes ask: {"do": ok, die, refuse}.
+
+With a "marker", a file that it makes, an actor behaves so once.
+"""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope.images.ray_actor import Answer
+
+
+class FakeActor:
+    """Takes what the real one does, and tells of it in its process' environment."""
+
+    def __init__(self, rendering: Any, look: Any, cores: int, has_gpu: bool, version: str) -> None:
+        self._size = (rendering.height, rendering.width)
+        self._told = Answer(pid=os.getpid()) if cores and not has_gpu else Answer(problem="no cores")
+        if rendering.width == 13:
+            self._told = Answer(problem="here: rendering needs Blender's module bpy, which is not installed")
+        if rendering.width == 14:
+            raise ModuleNotFoundError("No module named 'something'")
+
+    def hello(self) -> Answer:
+        return self._told
+
+    def render(self, scene: Any) -> Answer:
+        do = scene["do"]
+        if "marker" in scene:
+            if Path(scene["marker"]).exists():
+                do = "ok"
+            Path(scene["marker"]).touch()
+        if do == "die":
+            os._exit(7)
+        if do == "refuse":
+            return Answer(reason="objects[0].color: unknown name")
+        return Answer(np.full((*self._size, 3), scene["value"], dtype=np.uint8))

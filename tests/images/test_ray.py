@@ -1,0 +1,280 @@
+"""Pictures by a Ray cluster: as the local ones, also when actors are killed; and what it cannot, in words."""
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import fake_actor
+import pytest
+from building import request, tree
+from fake_actor import FakeActor
+
+from clevrhope.build import build
+from clevrhope.cli import run_command
+from clevrhope.errors import ConfigError, RenderError
+from clevrhope.images import NativeRenderer, RenderSettings, ScenesFailedError
+from clevrhope.images.quality import reference_folder, reference_scenes
+from clevrhope.images.ray_actor import RenderActor
+from clevrhope.images.ray_cluster import connect
+from clevrhope.images.ray_engine import Places, RayRenderer, places_in
+from clevrhope.images.settings import NativeSettings
+from clevrhope.version import software_version
+
+TINY = NativeSettings(width=96, height=64, quality="draft")
+TINY_BLENDER = RenderSettings(width=96, height=64, samples=1, device="cpu")
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """A Ray cluster of two CPUs on this machine, whatever it has: two actors have a place."""
+    ray = pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("clevrhope.images.ray_cluster.available_cores", lambda: 2)
+        patch.setenv(
+            "RAY_worker_niceness", "0"
+        )  # at Ray's own 15, other programs leave actors next to nothing
+        assert connect("local")
+    ray.cloudpickle.register_pickle_by_value(fake_actor)  # what pytest adds to the path, actors do not know
+    yield
+    ray.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("resources", "rendering", "workers", "places"),
+    [
+        ({"CPU": 16}, RenderSettings(), None, Places(8, 2, 0.0)),
+        ({"CPU": 16}, NativeSettings(), None, Places(8, 2, 0.0)),
+        ({"CPU": 1}, RenderSettings(), None, Places(1, 1, 0.0)),
+        ({"CPU": 3}, RenderSettings(), 2, Places(2, 1, 0.0)),
+        ({"CPU": 64, "GPU": 8}, RenderSettings(), None, Places(16, 2, 0.5)),
+        ({"CPU": 64, "GPU": 8}, RenderSettings(device="cuda"), 1, Places(8, 2, 1.0)),
+        ({"CPU": 24, "GPU": 8}, RenderSettings(), 3, Places(24, 1, 1 / 3)),
+        ({"CPU": 64, "GPU": 8}, RenderSettings(device="cpu"), None, Places(32, 2, 0.0)),
+        ({"CPU": 64, "GPU": 8}, NativeSettings(), None, Places(32, 2, 0.0)),
+    ],
+)
+def test_what_is_asked_of_a_cluster(
+    resources: dict[str, float], rendering: Any, workers: int | None, places: Places
+) -> None:
+    assert places_in(resources, rendering, workers) == places
+
+
+@pytest.mark.parametrize(
+    ("resources", "rendering", "workers", "message"),
+    [
+        ({"CPU": 8}, RenderSettings(device="hip"), None, "--device hip: this Ray cluster has no GPU"),
+        ({"CPU": 8}, RenderSettings(), 9, "--workers: 9 actors are more than this Ray cluster has CPUs, 8"),
+        ({"CPU": 3, "GPU": 2}, RenderSettings(), 2, "--workers: 4 actors are more than"),
+    ],
+)
+def test_what_a_cluster_does_not_have(
+    resources: dict[str, float], rendering: Any, workers: int | None, message: str
+) -> None:
+    with pytest.raises(ConfigError, match=message):
+        places_in(resources, rendering, workers)
+
+
+def test_an_actor_says_what_its_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No Ray needed: an actor is a plain class. GPUs are not here; Ray would say there is one."""
+    scene = reference_scenes()[0]
+
+    def of(rendering: Any, *, has_gpu: bool = False, version: str = "") -> RenderActor:
+        from clevrhope.images import read_look
+
+        return RenderActor(rendering, read_look(), 2, has_gpu, version or software_version())
+
+    old = of(TINY, version="0.0.9").hello().problem
+    assert f"clevrhope {software_version()}, but 0.0.9 where the run was started" in old
+    monkeypatch.setattr("clevrhope.images.ray_actor.gpus_of", lambda choice: [])
+    blind = of(RenderSettings(), has_gpu=True).hello().problem
+    assert blind.startswith(f"{socket.gethostname()}: Ray has a GPU here, but Blender finds none")
+    well = of(TINY)
+    assert well.hello().pid == os.getpid()
+    refused = well.render({"objects": [{**scene["objects"][0], "color": "ochre"}]})
+    assert "ochre" in refused.reason
+    assert not refused.problem
+
+
+@pytest.mark.usefixtures("cluster")
+def test_scenes_come_back_whatever_happens_to_actors(tmp_path: Path) -> None:
+    tasks: dict[int, dict[str, Any]] = {i: {"do": "ok", "value": i} for i in range(30)}
+    tasks[3] = {"do": "die", "value": 3, "marker": str(tmp_path / "died")}
+    tasks[8] = {"do": "die"}
+    tasks[12] = {"do": "refuse"}
+    found = {}
+
+    def collect(renderer: RayRenderer) -> None:
+        for key, pixels in renderer.render(tasks.items()):
+            found[key] = int(pixels[0, 0, 0])
+
+    with RayRenderer(TINY, workers=2, actor=FakeActor) as renderer:
+        with pytest.raises(ScenesFailedError) as failure:
+            collect(renderer)
+        assert renderer.actor_pids
+        # And the next run has actors that are there.
+        assert len(dict(renderer.render((i, tasks[0]) for i in range(3)))) == 3
+    assert found == {i: i for i in range(30) if i not in (8, 12)}
+    assert (tmp_path / "died").exists()
+    assert failure.value.reasons[12] == "objects[0].color: unknown name"
+    assert failure.value.reasons[8].startswith("3 of Ray's actors in turn were lost over it: The actor died")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_actors_that_cannot_work_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clevrhope.images.ray_engine.FAILURES_IN_A_ROW", 2)
+    for width, message in (
+        (13, "here: rendering needs Blender's module bpy"),
+        (14, "2 of Ray's actors in a row were lost: .*No module named 'something'"),
+    ):
+        rendering = replace(TINY, width=width)
+        with (
+            RayRenderer(rendering, workers=1, actor=FakeActor) as renderer,
+            pytest.raises(RenderError, match=message),
+        ):
+            list(renderer.render([(0, {"do": "ok", "value": 0})]))
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_cluster_that_is_full_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    tasks = [(i, {"do": "ok", "value": 0}) for i in range(2)]
+    with RayRenderer(TINY, workers=2, actor=FakeActor) as all_places:
+        while len(all_places.actor_pids) < 2:
+            assert len(dict(all_places.render(tasks))) == 2
+        monkeypatch.setattr("clevrhope.images.ray_engine.PLACE_TIMEOUT_S", 2.0)
+        with (
+            RayRenderer(TINY, workers=1, actor=FakeActor) as renderer,
+            pytest.raises(
+                RenderError, match="no place for any actor within 2 s; each asks for 2 CPUs and 0 GPU"
+            ),
+        ):
+            list(renderer.render(tasks))
+
+
+class Unlucky(RayRenderer):
+    """Loses an actor after some of its pictures."""
+
+    killed = 0
+
+    def render(self, scenes: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Any]]:
+        chance = random.Random(7)
+        left = chance.randrange(1, 4)
+        for done in super().render(scenes):
+            left -= 1
+            if not left and self.killed < 2:
+                os.kill(chance.choice(self.actor_pids), signal.SIGKILL)
+                Unlucky.killed += 1
+                left = chance.randrange(1, 5)
+            yield done
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_build_by_blender_in_actors_that_are_killed_is_the_local_one(tmp_path: Path) -> None:
+    asked = request(tmp_path / "local", splits=("complex_ood",), sizes={"complex_ood": 9}, images="png")
+    asked = replace(asked, config=replace(asked.config, rendering=TINY_BLENDER))
+    build(asked)
+    build(
+        replace(asked, out=tmp_path / "ray"),
+        make_renderer=lambda rendering, workers: Unlucky(rendering, workers=workers),
+    )
+    assert Unlucky.killed == 2
+    assert tree(tmp_path / "ray") == tree(tmp_path / "local")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_the_command_line_by_ray_writes_what_it_writes_by_itself(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = tmp_path / "tiny.toml"
+    settings.write_text('[rendering]\nrenderer = "native"\nquality = "draft"\nwidth = 96\nheight = 64\n')
+    few = ("--hop", "none", "--splits", "val", "--test-questions", "36", "--seed", "3", "--quiet")
+    for engine in ("local", "ray"):
+        out = str(tmp_path / engine)
+        arguments = ["build", *few, "--config", str(settings), "--engine", engine, "--out", out]
+        assert run_command(arguments) == 0, capsys.readouterr().err
+    assert tree(tmp_path / "ray") == tree(tmp_path / "local")
+    scenes = reference_folder() / "scenes.json"
+    arguments = ["render", str(scenes), "--renderer", "native", "--quality", "draft", "--engine", "ray"]
+    assert run_command([*arguments, "--out", str(tmp_path / "pictures"), "--json", "--quiet"]) == 0
+    assert json.loads(capsys.readouterr().out)["n_rendered"] == 16
+
+
+@pytest.mark.usefixtures("cluster")
+def test_two_actors_make_the_pictures_of_none() -> None:
+    scenes = list(enumerate(reference_scenes()[:6]))
+    with RayRenderer(TINY, workers=2) as renderer:
+        by_ray = dict(renderer.render(scenes))
+        assert renderer.workers == 2
+    with NativeRenderer(width=96, height=64, quality="draft") as local:
+        assert all((by_ray[key] == pixels).all() for key, pixels in local.render(scenes))
+
+
+def test_an_address_that_does_not_answer_is_one_sentence_within_seconds(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ray = pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
+    monkeypatch.setattr(ray, "is_initialized", lambda: False)
+    monkeypatch.setattr("clevrhope.images.ray_cluster.HELLO_TIMEOUT_S", 3.0)
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        closed = listening.getsockname()[1]
+    arguments = ["render", str(reference_folder() / "scenes.json"), "--engine", "ray", "--quiet"]
+    began = time.monotonic()
+    address = f"127.0.0.1:{closed}"
+    assert run_command([*arguments, "--out", str(tmp_path / "out"), "--address", address]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith(f"clevrhope: --address {address}: nothing answers there (")
+    assert told.count("\n") == 1
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        threading.Thread(target=lambda: listening.accept()[0].close(), daemon=True).start()
+        with pytest.raises(RenderError, match=f"--address {address}: what answers there is no Ray"):
+            connect(address)
+    with pytest.raises(ConfigError, match="'head' should be HOST:PORT"):
+        connect("head")
+    assert time.monotonic() - began < 15
+    assert not (tmp_path / "out").exists()
+
+
+def test_numbers_of_gpus_are_rays_to_share_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
+    with pytest.raises(
+        ConfigError, match="--device cuda:0,1: Ray shares the GPUs of its cluster out; take cuda"
+    ):
+        RayRenderer(RenderSettings(device="cuda:0,1"))
+
+
+def test_without_ray_the_sentence_says_what_to_install(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    arguments = ["render", str(reference_folder() / "scenes.json"), "--out", str(tmp_path / "out"), "--quiet"]
+    assert run_command([*arguments, "--engine", "ray"]) == 1
+    told = capsys.readouterr().err
+    assert told == (
+        'clevrhope: --engine ray needs Ray, which is not installed: pip install "clevrhope[ray]"\n'
+    )
+    assert run_command([*arguments, "--address", "auto"]) == 2
+    assert "--address: auto is that of a Ray cluster; give --engine ray too" in capsys.readouterr().err
+
+
+def test_local_processes_need_no_ray(tmp_path: Path) -> None:
+    script = (
+        "import sys; from clevrhope.cli import run_command; code = run_command(sys.argv[1:]); "
+        "sys.exit(code or 'ray' in sys.modules)"
+    )
+    scenes = {"scenes": reference_scenes()[:1]}
+    (tmp_path / "scenes.json").write_text(json.dumps(scenes))
+    arguments = ["render", tmp_path / "scenes.json", "--out", tmp_path / "out", "--renderer", "native"]
+    subprocess.run([sys.executable, "-c", script, *arguments, "--quiet"], check=True)
