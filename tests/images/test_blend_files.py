@@ -13,7 +13,9 @@ import pytest
 
 from clevrhope._core import object_ids
 from clevrhope.assets import blender_assets
-from clevrhope.errors import ConfigError, SceneError
+from clevrhope.audit import audit
+from clevrhope.cli import run_command
+from clevrhope.errors import ConfigError, RenderError, SceneError
 from clevrhope.images import CyclesRenderer, NativeRenderer, RenderSettings, read_look
 from clevrhope.images.png import read_png
 from clevrhope.render_scenes import passes_file, render_scene_file
@@ -225,6 +227,39 @@ def test_what_a_file_lacks_is_said(
         read_look(properties=named)
     with pytest.raises(ConfigError, match=words):
         read_world(properties=named)
+
+
+def test_without_blender_no_other_renderer_is_named(
+    properties: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clevrhope.images.libraries.blender_folder", lambda: None)
+    words = r"shapes.pyramid: Pyramid.blend is a file of Blender's, and rendering needs .*alone\)$"
+    with pytest.raises(RenderError, match=words):
+        read_world(properties=properties(shapes={"pyramid": "Pyramid.blend"}))
+
+
+def test_a_dataset_is_built_and_audited(properties: Write, tmp_path: Path) -> None:
+    named = properties(shapes={"arch": "Arch.blend", "sphere": "Sphere"}, materials={"glow": "Glow.blend"})
+    few = [
+        "--hop",
+        "none",
+        "--splits",
+        "val",
+        "--test-questions",
+        "18",
+        "--seed",
+        "1",
+        "--no-render",
+        "--quiet",
+    ]
+    for name in ("a", "b"):
+        assert run_command(["build", *few, "--properties", str(named), "--out", str(tmp_path / name)]) == 0
+    scenes = [(tmp_path / name / "scenes" / "val" / "0000.json").read_bytes() for name in ("a", "b")]
+    assert scenes[0] == scenes[1]
+    report = audit(tmp_path / "a", properties=named)
+    checks = {check.name: check for check in report.checks}
+    assert report.ok
+    assert checks["visible objects"].result == "passed"
 
 
 def test_the_native_renderer_names_the_other_one(properties: Write) -> None:

@@ -21,8 +21,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clevrhope.errors import ConfigError
-from clevrhope.images.libraries import check_blender
+from clevrhope.errors import ConfigError, RenderError
+from clevrhope.images.libraries import OR_NATIVE, check_blender
 from clevrhope.images.process import worker_environment
 
 SUFFIX = ".blend"
@@ -78,7 +78,15 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
     ]
     if not named:
         return NONE
-    check_blender()
+    try:
+        check_blender()
+    except RenderError as error:
+        # Another renderer would not help: what is in the files is not known without Blender.
+        _, section, name, asset = named[0]
+        reason = str(error).removesuffix(OR_NATIVE).rstrip(",; ")
+        raise RenderError(
+            f"{file}: {section}.{name}: {asset} is a file of Blender's, and {reason}"
+        ) from error
     wanted = []
     for kind, section, name, asset in named:
         path = (file.parent / asset).resolve()
