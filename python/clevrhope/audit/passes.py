@@ -58,6 +58,9 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Tally:
         "masks, depths, normals and boxes are those of the scenes' objects",
         "pictures",
     )
+    if not folder.manifest.config.get("passes"):
+        tally.skip("made without --passes")
+        return tally
     sizes = _sizes(folder)
     rendering = {**folder.manifest.world["constraints"], **(folder.manifest.rendering or {})}
     size = (int(rendering["height"]), int(rendering["width"]))

@@ -138,8 +138,8 @@ def audit(
     )
     n_pictures = sum(int(pool["pictures"]) for pool in opened.manifest.pools.values())
     stage("Looking at pictures", n_pictures, "pictures", partial(check_pictures, opened, cameras))
-    if opened.manifest.config.get("passes"):
-        stage("Looking at annotations", n_pictures, "pictures", partial(check_passes, opened))
+    n_annotated = n_pictures if opened.manifest.config.get("passes") else 0
+    stage("Looking at annotations", n_annotated, "pictures", partial(check_passes, opened))
     beside: Sequence[Mapping[str, Any]] = ()
     if against is not None:
         title = "Comparing with CLEVR"

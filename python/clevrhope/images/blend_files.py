@@ -95,7 +95,7 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
         wanted.append((kind, str(path), path.stat().st_mtime_ns))
     shapes, materials = {}, {}
     for (kind, section, name, asset), found in zip(named, _looked_into(tuple(wanted)), strict=True):
-        problem = found.get("problem") or (_problem(found) if kind == "shape" else "")
+        problem = found.get("problem") or (problem_of_mesh(found) if kind == "shape" else "")
         if problem:
             raise ConfigError(f"{file}: {section}.{name}: {asset} {problem}")
         if kind == "shape":
@@ -147,7 +147,7 @@ def _looked_into(wanted: tuple[tuple[str, str, int], ...]) -> list[dict[str, Any
     return found
 
 
-def _problem(shape: Mapping[str, Any]) -> str:
+def problem_of_mesh(shape: Mapping[str, Any]) -> str:
     """What is wrong with a mesh, to follow the file's name."""
     vertices, faces = shape["vertices"], shape["faces"]
     if not faces:
