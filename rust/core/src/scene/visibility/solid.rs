@@ -93,6 +93,8 @@ pub struct Edge {
 const TOLERANCE: f64 = 0.0006;
 /// Pieces that a rounded cube's profile is cut into up to its diagonal.
 const BEVEL_PIECES: usize = 4;
+/// Faces of a mesh up to which it is tried as a convex polyhedron, each face against each vertex.
+const MOST_OUTLINED_FACES: usize = 4096;
 
 impl Solid {
     /// Errors, in a sentence's end, for a shape that is not a convex solid.
@@ -108,9 +110,13 @@ impl Solid {
             }
             ShapeSpec::Polyhedron { vertices, faces } => Polyhedron::new(vertices, faces).map(Self::Polyhedron),
             ShapeSpec::Mesh { vertices, faces } => {
-                // One that turns out to be convex is looked at the quick way.
-                let convex = Polyhedron::new(vertices, faces).map(Self::Polyhedron);
-                convex.or_else(|_| Mesh::new(vertices, faces).map(Self::Mesh))
+                // One that turns out to be convex is looked at the quick way; with many faces that is no quicker.
+                if faces.len() <= MOST_OUTLINED_FACES
+                    && let Ok(convex) = Polyhedron::new(vertices, faces)
+                {
+                    return Ok(Self::Polyhedron(convex));
+                }
+                Mesh::new(vertices, faces).map(Self::Mesh)
             }
         }
     }
