@@ -25,7 +25,7 @@ def request(out: Path, **changes: Any) -> Request:
     config = PRESETS["demo"]
     config = replace(config, sizes=replace(config.sizes, **changes.pop("sizes", {})))
     config = replace(config, images=changes.pop("images", config.images))
-    for name in ("question_json", "match", "strictness", "templates", "clevr", "clevr_share"):
+    for name in ("question_json", "match", "strictness", "templates", "passes", "clevr", "clevr_share"):
         config = replace(config, **{name: changes.pop(name, getattr(config, name))})
     asked = Request(out=out, hops=("rubber_cylinder",), config=config, seed=5)
     return replace(asked, **changes)

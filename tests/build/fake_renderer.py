@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from clevrhope.errors import RenderError
+from clevrhope.images.passes import Passes, measured
 from clevrhope.images.renderer import Pixels, Scene
 from clevrhope.images.settings import RenderSettings
 
@@ -53,6 +54,10 @@ class FakeRenderer:
                 held = []
         yield from reversed(held)
 
+    def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
+        for key, scene in scenes:
+            yield key, passes_of(scene)
+
     def close(self) -> None:
         pass
 
@@ -73,6 +78,16 @@ def pixels_of(scene: Scene) -> Pixels:
         shade = [int(abs(x) * 1000) % 256 for x in each["3d_coords"]]
         pixels[place * 3 : place * 3 + 3] = shade
     return pixels
+
+
+def passes_of(scene: Scene) -> Passes:
+    """The masks of those stripes; as deep and turned as nothing is."""
+    mask = np.full((HEIGHT, WIDTH), 255, dtype=np.uint8)
+    n_objects = len(scene["objects"])
+    for place in range(n_objects):
+        mask[place * 3 : place * 3 + 3] = place
+    flat = np.zeros((HEIGHT, WIDTH, 3), dtype=np.float32)
+    return measured(mask, flat[:, :, 0], flat, [3 * WIDTH] * n_objects)
 
 
 if __name__ == "__main__":

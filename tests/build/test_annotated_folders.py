@@ -12,7 +12,6 @@ import h5py
 import numpy as np
 import pytest
 from building import request, tree
-from fake_renderer import FakeRenderer
 from test_renderer_choice import command
 
 import clevrhope
@@ -21,6 +20,7 @@ from clevrhope.build import Request, Summary, build, build_part, merge, parse_sh
 from clevrhope.cli import run_command
 from clevrhope.dataset.manifest import read_manifest, write_manifest
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.images.annotate import annotator_of
 from clevrhope.images.settings import NativeSettings
 
 #: A quarter of a picture's sides: objects of some hundred pixels, in milliseconds.
@@ -256,7 +256,7 @@ def test_what_cannot_be_asked_for_is_said(tmp_path: Path, capsys: pytest.Capture
     with pytest.raises(ConfigError, match="CLEVR's scenes do not say where their camera stood"):
         make(tmp_path / "x", clevr=tmp_path)
     with pytest.raises(ConfigError, match="makes pictures alone; leave --passes out"):
-        build(asked(tmp_path / "y"), make_renderer=lambda settings, workers: FakeRenderer(settings=settings))
+        annotator_of(_PicturesAlone())
 
 
 def test_text_alone_can_still_be_added(spoilt: Path) -> None:
@@ -279,6 +279,13 @@ def test_plan_counts_their_bytes_and_time(tmp_path: Path, capsys: pytest.Capture
     assert without["bytes"] < mask["bytes"] < without["bytes"] + 20_000 < every["bytes"]
     assert run_command([*plan[:-1], "--passes", "depth"]) == 0
     assert "1 pictures to annotate: depth (" in capsys.readouterr().out
+
+
+class _PicturesAlone:
+    """A renderer without annotations."""
+
+    def render(self, scenes: Any) -> Any:
+        return iter(())
 
 
 def of_pool(folder: Path, change: Callable[[h5py.File], None], pool: str = "train") -> None:

@@ -22,14 +22,14 @@ def made(out: Path, **changes: Any) -> Path:
 
 @pytest.fixture(scope="session")
 def png_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A demo of two HOPs with PNG files."""
-    return made(tmp_path_factory.mktemp("png") / "data", images="png", hops=(HOP, "none"))
+    """A demo of two HOPs with PNG files and masks."""
+    return made(tmp_path_factory.mktemp("png") / "data", images="png", hops=(HOP, "none"), passes=("mask",))
 
 
 @pytest.fixture(scope="session")
 def h5_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with HDF5 pictures."""
-    return made(tmp_path_factory.mktemp("h5") / "data", images="h5", hops=(HOP, "none"))
+    return made(tmp_path_factory.mktemp("h5") / "data", images="h5", hops=(HOP, "none"), passes=("mask",))
 
 
 @pytest.fixture(scope="session")

@@ -19,6 +19,8 @@ from clevrhope.export import FORMATS, export
 from clevrhope.export.formats import Format
 
 all_formats = pytest.mark.parametrize("name", FORMATS)
+#: Of pictures alone is coco.
+text_formats = pytest.mark.parametrize("name", [name for name in FORMATS if name != "coco"])
 
 
 def leftovers(folder: Path) -> list[str]:
@@ -67,7 +69,7 @@ def splits_of(root: Path) -> list[dict[str, Any]]:
     return [entry for found in splits.values() for entry in found.values()]
 
 
-@all_formats
+@text_formats
 def test_text_only_by_choice(png_dataset: Path, bare_dataset: Path, tmp_path: Path, name: str) -> None:
     export(png_dataset, tmp_path / "chosen", format=name, hops=[HOP], pictures=False)
     export(bare_dataset, tmp_path / "bare", format=name, hops=[HOP])
@@ -159,7 +161,7 @@ def test_a_question_file_that_is_cut_off(copy: Path, tmp_path: Path, name: str) 
     assert leftovers(tmp_path) == ["copy"]
 
 
-@all_formats
+@text_formats
 def test_tokens_that_are_broken_in_the_file(copy: Path, tmp_path: Path, name: str) -> None:
     """Found when the export is under way already."""
     path = copy / "hops" / HOP / "complex_ood.h5"
