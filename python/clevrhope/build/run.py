@@ -21,6 +21,7 @@ from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
 from clevrhope.images import choice
+from clevrhope.images.annotate import annotator_of
 from clevrhope.images.look import read_look
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.settings import Rendering, rendering_of_folder
@@ -149,7 +150,7 @@ def open_renderer(
     """The renderer of a request, closed with the stack.
 
     Raises:
-        ConfigError: a device, engine or address that is none.
+        ConfigError: a device, engine or address that is none, or an engine that makes no passes.
         RenderError: Blender is asked for, and missing, of another release, or without libraries; Ray is, and
             is missing or does not answer.
         SceneError: the native renderer is asked for what it has no formula for.
@@ -159,9 +160,12 @@ def open_renderer(
         return stack.enter_context(make_renderer(rendering, workers))
     look = read_look(properties=resolved.config.properties)
     engine, address = resolved.request.engine, resolved.request.address
-    return stack.enter_context(
+    renderer = stack.enter_context(
         choice.open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
     )
+    if resolved.config.passes:
+        annotator_of(renderer)  # told before the first picture
+    return renderer
 
 
 def try_each_split(resolved: Resolved) -> None:

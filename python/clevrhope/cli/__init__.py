@@ -44,7 +44,7 @@ def run_command(arguments: list[str]) -> int:
     except click.ClickException as error:
         return _fail(error.format_message(), 2)
     except (KeyboardInterrupt, click.Abort):
-        goes_on = arguments[:1] in ([each.name] for each in RESUMED)
+        goes_on = bool(arguments) and arguments[0] in {each.name for each in RESUMED}
         return _fail("stopped; run the same command to resume" if goes_on else "stopped", 130)
     except ClevrhopeError as error:
         # Errors that are also a ValueError are about what was asked for; the others about doing it.

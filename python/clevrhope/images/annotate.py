@@ -29,8 +29,8 @@ def annotator_of(renderer: Renderer) -> Annotator:
     """
     if not isinstance(renderer, Annotator):
         raise ConfigError(
-            "--passes: this way of rendering makes pictures alone; leave --passes out, or render with local "
-            "processes or --renderer native"
+            "--passes: a Ray cluster makes pictures alone; leave --engine ray out, and the masks, depths and "
+            "normals are made on this machine"
         )
     return renderer
 
