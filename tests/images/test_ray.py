@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -209,13 +209,17 @@ def test_the_command_line_by_ray_writes_what_it_writes_by_itself(
 
 
 @pytest.mark.usefixtures("cluster")
-def test_two_actors_make_the_pictures_of_none() -> None:
+def test_two_actors_make_the_pictures_and_annotations_of_none() -> None:
     scenes = list(enumerate(reference_scenes()[:6]))
     with RayRenderer(TINY, workers=2) as renderer:
         by_ray = dict(renderer.render(scenes))
+        annotated = dict(renderer.passes(scenes[:2]))
         assert renderer.workers == 2
     with NativeRenderer(width=96, height=64, quality="draft") as local:
         assert all((by_ray[key] == pixels).all() for key, pixels in local.render(scenes))
+        for key, passes in local.passes(scenes[:2]):
+            for name, array in asdict(passes).items():
+                assert (getattr(annotated[key], name) == array).all()
 
 
 def test_an_address_that_does_not_answer_is_one_sentence_within_seconds(

@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import os
 import socket
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 
 from clevrhope.errors import ClevrhopeError, RenderError
+from clevrhope.images.annotate import annotator_of
 from clevrhope.images.device_choice import CPU, parse_device
 from clevrhope.images.devices import gpus_of
 from clevrhope.images.look import Look
+from clevrhope.images.passes import Passes
 from clevrhope.images.pool import ScenesFailedError
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import Rendering, RenderSettings
@@ -24,13 +27,13 @@ class Answer:
     """What became of a task.
 
     Attributes:
-        pixels: of a scene, (height, width, 3) uint8.
-        reason: why there are none for this scene.
-        problem: why there are none for any, on this machine.
+        made: of a scene: a picture, (height, width, 3) uint8, or annotations.
+        reason: why there is none for this scene.
+        problem: why there is none for any, on this machine.
         pid: process number of the actor.
     """
 
-    pixels: Pixels | None = None
+    made: Pixels | Passes | None = None
     reason: str = ""
     problem: str = ""
     pid: int = 0
@@ -62,17 +65,24 @@ class RenderActor:
 
     def render(self, scene: Scene) -> Answer:
         """A picture; `hello` was well."""
+        return self._made(lambda renderer: renderer.render([(0, scene)]))
+
+    def passes(self, scene: Scene) -> Answer:
+        """Annotations; `hello` was well."""
+        return self._made(lambda renderer: annotator_of(renderer).passes([(0, scene)]))
+
+    def _made(self, make: Callable[[Renderer], Iterable[tuple[int, Pixels | Passes]]]) -> Answer:
         if self._renderer is None:
             return Answer(problem=f"{socket.gethostname()}: not ready")
         try:
-            ((_, pixels),) = self._renderer.render([(0, scene)])
+            ((_, made),) = make(self._renderer)
         except ScenesFailedError as error:
             return Answer(reason=next(iter(error.reasons.values())))
         except ClevrhopeError as error:
             if isinstance(error, RenderError):
                 return Answer(problem=f"{socket.gethostname()}: {error}")
             return Answer(reason=str(error))
-        return Answer(pixels)
+        return Answer(made)
 
     def _opened(self) -> Renderer:
         from clevrhope.images.cycles import CyclesRenderer

@@ -19,6 +19,7 @@ from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.cycles import THREADS_OF_A_WORKER, WORKERS_OF_A_GPU
 from clevrhope.images.device_choice import CPU, parse_device
 from clevrhope.images.look import Look, read_look
+from clevrhope.images.passes import Passes
 from clevrhope.images.pool import ATTEMPTS, FAILURES_IN_A_ROW, ScenesFailedError
 from clevrhope.images.ray_actor import Answer, RenderActor
 from clevrhope.images.ray_cluster import connect, import_ray
@@ -156,6 +157,14 @@ class RayRenderer:
             RenderError: no actor finds a place or can work, or one after another is lost.
             ScenesFailedError: after all others are done, if some scenes gave no picture.
         """
+        return self._run("render", scenes)
+
+    def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
+        """Annotations, in the order in which they are done; see Annotator."""
+        return self._run("passes", scenes)
+
+    def _run(self, task: str, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Any]]:
+        """What the actors' method `task` makes of each scene."""
         source = (_Task(key, scene) for key, scene in scenes)
         again: deque[_Task[K]] = deque(islice(source, 1))
         if not again:
@@ -165,8 +174,8 @@ class RayRenderer:
         finished = False
         try:
             self._ensure_started()
-            while self._hand_out(again, source):
-                for actor, task, answer in self._answers():
+            while self._hand_out(task, again, source):
+                for actor, given, answer in self._answers():
                     if isinstance(answer, _Lost):
                         lost_in_a_row += 1
                         if lost_in_a_row == FAILURES_IN_A_ROW:
@@ -180,13 +189,13 @@ class RayRenderer:
                                 )
                     elif answer.problem:
                         raise RenderError(answer.problem)
-                    elif task is None:
+                    elif given is None:
                         actor.is_ready, actor.pid = True, answer.pid
-                    elif answer.pixels is None:
-                        failed[task.key] = answer.reason
+                    elif answer.made is None:
+                        failed[given.key] = answer.reason
                     else:
                         lost_in_a_row = 0
-                        yield task.key, answer.pixels
+                        yield given.key, answer.made
             finished = True
         finally:
             if not finished:
@@ -217,7 +226,7 @@ class RayRenderer:
         self._under_way[actor.handle.hello.remote()] = (actor, None)
         return actor
 
-    def _hand_out(self, again: deque[_Task[K]], source: Iterator[_Task[K]]) -> bool:
+    def _hand_out(self, method: str, again: deque[_Task[K]], source: Iterator[_Task[K]]) -> bool:
         """Gives scenes to those who have a place; whether anything is under way, or waits for one."""
         for actor in self._actors:
             while actor.is_ready and len(actor.tasks) < SCENES_OF_AN_ACTOR:
@@ -225,7 +234,8 @@ class RayRenderer:
                 if task is None:
                     return any(each.tasks for each in self._actors)
                 actor.tasks.append(task)
-                self._under_way[actor.handle.render.remote(task.scene)] = (actor, task)
+                reference = getattr(actor.handle, method).remote(task.scene)
+                self._under_way[reference] = (actor, task)
         return True
 
     def _answers(self) -> Iterator[tuple[_Actor[Any], _Task[Any] | None, Answer | _Lost]]:
