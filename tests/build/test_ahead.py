@@ -7,7 +7,7 @@ from time import sleep
 
 import pytest
 
-from clevrhope.build.ahead import ahead, side_by_side
+from clevrhope.build.ahead import ahead, each_ahead, side_by_side
 
 
 def numbers(made: list[int]) -> Iterator[int]:
@@ -37,6 +37,25 @@ def test_an_error_comes_when_its_item_would() -> None:
         next(items)
 
 
+def test_a_source_begins_while_the_one_before_it_is_used() -> None:
+    made: list[list[int]] = [[], []]
+    with closing(each_ahead(map(numbers, made))) as sources:
+        assert list(next(sources)) == [1, 2, 3, 4, 5]
+        assert made[1] == [1]
+        assert list(next(sources)) == [1, 2, 3, 4, 5]
+
+
+def test_a_source_that_fails_leaves_the_one_before_it_whole() -> None:
+    def broken() -> Iterator[int]:
+        raise ValueError("at once")
+        yield 0
+
+    with closing(each_ahead([numbers([]), broken(), numbers([])])) as sources:
+        assert list(next(sources)) == [1, 2, 3, 4, 5]
+        with pytest.raises(ValueError, match="at once"):
+            list(next(sources))
+
+
 def test_results_come_in_order_whichever_is_ready_first() -> None:
     def slow_if_even(number: int) -> int:
         sleep(0.05 * (number % 2 == 0))
@@ -63,6 +82,8 @@ def test_leaving_early_leaves_no_thread() -> None:
     before = threading.active_count()
     with closing(ahead(numbers([]))) as items:
         next(items)
+    with closing(each_ahead([numbers([]), numbers([])])) as sources:
+        next(next(sources))
     with closing(side_by_side(abs, range(100))) as results:
         next(results)
     assert threading.active_count() == before

@@ -255,7 +255,7 @@ def test_what_cannot_be_asked_for_is_said(tmp_path: Path, capsys: pytest.Capture
     assert not (tmp_path / "x").exists()
     with pytest.raises(ConfigError, match="CLEVR's scenes do not say where their camera stood"):
         make(tmp_path / "x", clevr=tmp_path)
-    with pytest.raises(ConfigError, match="a Ray cluster makes pictures alone; leave --engine ray out"):
+    with pytest.raises(ConfigError, match="this renderer makes pictures alone"):
         annotator_of(_PicturesAlone())
 
 

@@ -197,6 +197,7 @@ def test_the_command_line_by_ray_writes_what_it_writes_by_itself(
     settings = tmp_path / "tiny.toml"
     settings.write_text('[rendering]\nrenderer = "native"\nquality = "draft"\nwidth = 96\nheight = 64\n')
     few = ("--hop", "none", "--splits", "val", "--test-questions", "36", "--seed", "3", "--quiet")
+    few = (*few, "--passes", "mask,depth,normal")
     for engine in ("local", "ray"):
         out = str(tmp_path / engine)
         arguments = ["build", *few, "--config", str(settings), "--engine", engine, "--out", out]

@@ -1,8 +1,9 @@
 """Work in, its results in order out, made in other threads: worth it where native code does most of it."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import closing
 from typing import TypeVar
 
 S = TypeVar("S")
@@ -14,11 +15,34 @@ THREADS = 2
 
 def ahead(items: Iterator[T]) -> Iterator[T]:
     """The items of an iterator, each made while the one before it is used."""
+    with closing(each_ahead([items])) as sources:
+        for source in sources:
+            yield from source
+
+
+def each_ahead(sources: Iterable[Iterator[T]]) -> Generator[Iterator[T]]:
+    """Iterators, to be used up in this order; of each the first item is made while those before it are used.
+
+    What a source raises is raised where its items are taken.
+    """
     with ThreadPoolExecutor(1) as thread:
+        try:
+            before: Iterator[T] | None = None
+            for items in sources:
+                source = _submitted(thread, items, thread.submit(next, items, None))
+                if before is not None:
+                    yield before
+                before = source
+            if before is not None:
+                yield before
+        finally:
+            thread.shutdown(cancel_futures=True)
+
+
+def _submitted(thread: ThreadPoolExecutor, items: Iterator[T], coming: Future[T | None]) -> Iterator[T]:
+    while (item := coming.result()) is not None:
         coming = thread.submit(next, items, None)
-        while (item := coming.result()) is not None:
-            coming = thread.submit(next, items, None)
-            yield item
+        yield item
 
 
 def side_by_side(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:

@@ -35,7 +35,7 @@ __all__ = ["CountingPool", "MinimalPool", "Templates", "World"]
 
 Pair = tuple[tuple[str, str], ...]
 
-WINDOWS_A_BATCH = 8
+WINDOWS_A_BATCH = 32
 """Windows asked for at once: enough for all cores, few enough to keep memory flat."""
 
 SCENES_A_BATCH = 2_000

@@ -1,7 +1,7 @@
 """A request in, a finished folder and a summary of it out."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from clevrhope.build.ahead import side_by_side
 from clevrhope.build.annotations import PoolPasses, annotate_missing, missing_passes, store_passes
 from clevrhope.build.pictures import PoolPictures, missing_pictures, render_missing, store_pictures
 from clevrhope.build.request import Job, Request, Resolved, resolve, resolved_config
-from clevrhope.build.text import questions_of, scenes_in_use, write_scenes, write_split
+from clevrhope.build.text import asked, questions_of, scenes_in_use, write_scenes, write_split
 from clevrhope.dataset.leaks import LeakCheck
 from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import Manifest, write_manifest
@@ -150,19 +150,19 @@ def open_renderer(
     """The renderer of a request, closed with the stack.
 
     Raises:
-        ConfigError: a device, engine or address that is none, or an engine that makes no passes.
+        ConfigError: a device, engine or address that is none, or a renderer that makes no passes.
         RenderError: Blender is asked for, and missing, of another release, or without libraries; Ray is, and
             is missing or does not answer.
         SceneError: the native renderer is asked for what it has no formula for.
     """
     rendering, workers = resolved.config.rendering, resolved.request.workers
     if make_renderer is not None:
-        return stack.enter_context(make_renderer(rendering, workers))
-    look = read_look(properties=resolved.config.properties)
-    engine, address = resolved.request.engine, resolved.request.address
-    renderer = stack.enter_context(
-        choice.open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
-    )
+        renderer = make_renderer(rendering, workers)
+    else:
+        look = read_look(properties=resolved.config.properties)
+        engine, address = resolved.request.engine, resolved.request.address
+        renderer = choice.open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
+    renderer = stack.enter_context(renderer)
     if resolved.config.passes:
         annotator_of(renderer)  # told before the first picture
     return renderer
@@ -193,12 +193,13 @@ def begun(resolved: Resolved) -> Manifest:
 def write_text(resolved: Resolved, manifest: Manifest, progress: Progress) -> Manifest:
     """Writes the splits that are not finished; gives the manifest with them in it."""
     jobs = [job for job in resolved.jobs if not job.finished]
-    for job in jobs:
-        unit = "questions"
-        total = job.goal if job.unit == "questions" else 0
-        with progress.stage(f"Asking {job.hop.name} {job.split}", total=total, unit=unit) as advance:
-            manifest = write_split(job, resolved, manifest, advance)
-        write_manifest(resolved.layout.manifest, manifest)
+    with closing(asked(jobs, resolved)) as splits:
+        for job, questions in splits:
+            unit = "questions"
+            total = job.goal if job.unit == "questions" else 0
+            with progress.stage(f"Asking {job.hop.name} {job.split}", total=total, unit=unit) as advance:
+                manifest = write_split(job, questions, resolved, manifest, advance)
+            write_manifest(resolved.layout.manifest, manifest)
     return manifest
 
 

@@ -1,14 +1,14 @@
 """Jobs in; question files and the scene files that they ask about out."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from clevrhope.atomic import record
-from clevrhope.build.ahead import ahead
+from clevrhope.build.ahead import ahead, each_ahead
 from clevrhope.build.engine import Questions
 from clevrhope.build.minimal import first_places
 from clevrhope.build.prelim import first_groups
@@ -29,8 +29,10 @@ from clevrhope.dataset.questions_h5 import Ints, QuestionWriter, read_scenes_in_
 from clevrhope.progress import Advance
 
 
-def write_split(job: Job, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
-    """Writes a split's file, or its two; gives the manifest with them in it."""
+def write_split(
+    job: Job, questions: Iterator[Questions], resolved: Resolved, manifest: Manifest, advance: Advance
+) -> Manifest:
+    """Writes a split's file, or its two, with its questions; gives the manifest with them in it."""
     layout = resolved.layout
     h5, rows = layout.questions_h5(job.hop.name, job.split), layout.questions_json(job.hop.name, job.split)
     prefixes = [n for n in TRAIN_PREFIXES if n < job.goal] if job.split == "train" else []
@@ -44,7 +46,7 @@ def write_split(job: Job, resolved: Resolved, manifest: Manifest, advance: Advan
         writer = stack.enter_context(
             QuestionWriter(h5, hop=job.hop.name, split=job.split, pool=job.pool, prefixes=prefixes)
         )
-        for batch in ahead(questions_of(job, resolved)):
+        for batch in questions:
             writer.append(batch.arrays)
             if add_rows is not None:
                 add_rows(batch.rows)
@@ -89,6 +91,16 @@ def write_scenes(
         files[layout.relative(path)] = record(path)
         advance(len(here))
     return manifest.with_files(files)
+
+
+def asked(jobs: Sequence[Job], resolved: Resolved) -> Generator[tuple[Job, Iterator[Questions]]]:
+    """Splits, each with its questions, of which the next batch is asked while one is written."""
+
+    def questions(job: Job) -> Iterator[Questions]:
+        yield from questions_of(job, resolved)  # nothing of it before its turn, errors included
+
+    with closing(each_ahead(map(questions, jobs))) as sources:
+        yield from zip(jobs, sources, strict=True)
 
 
 def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions]:

@@ -29,8 +29,8 @@ def annotator_of(renderer: Renderer) -> Annotator:
     """
     if not isinstance(renderer, Annotator):
         raise ConfigError(
-            "--passes: a Ray cluster makes pictures alone; leave --engine ray out, and the masks, depths and "
-            "normals are made on this machine"
+            "--passes: this renderer makes pictures alone; it has no `passes` method that gives masks, "
+            "depths and normals"
         )
     return renderer
 

@@ -3,9 +3,14 @@
 //! These are HDF5's own filters, "shuffle" and "deflate" (HDF5 File Format Specification, filters 2 and 1), so
 //! any HDF5 library reads what a file holds of them. Here they use all cores, and the compressor is one whose
 //! output depends on its input alone.
+//!
+//! The threads are not those of the rest: questions are asked in long pieces of work beside this, and a short one
+//! would wait for the end of theirs.
 
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
+use rayon::ThreadPool;
 use rayon::prelude::*;
+use std::sync::OnceLock;
 use thiserror::Error;
 
 #[derive(Debug, Error)]
@@ -33,6 +38,15 @@ pub struct Cut {
     pub level: i32,
 }
 
+/// Runs in threads of this module's own, as many as there are cores; where there can be none, in the usual ones.
+fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    static THREADS: OnceLock<Option<ThreadPool>> = OnceLock::new();
+    match THREADS.get_or_init(|| rayon::ThreadPoolBuilder::new().build().ok()) {
+        Some(threads) => threads.install(work),
+        None => work(),
+    }
+}
+
 /// The chunks of an array, in order. Uses all cores.
 pub fn deflate_chunks(bytes: &[u8], cut: Cut) -> Result<Vec<Vec<u8>>, ChunkError> {
     let Cut { item, row, rows, level } = cut;
@@ -47,7 +61,7 @@ pub fn deflate_chunks(bytes: &[u8], cut: Cut) -> Result<Vec<Vec<u8>>, ChunkError
         let len = compressor.zlib_compress(shuffled, &mut packed).map_err(|_| ChunkError::Bound(size))?;
         Ok(packed[..len].to_vec())
     };
-    bytes.par_chunks(size).map_init(|| (Compressor::new(level), Vec::new()), deflate).collect()
+    apart(|| bytes.par_chunks(size).map_init(|| (Compressor::new(level), Vec::new()), deflate).collect())
 }
 
 /// All elements' first bytes, then all second ones and so on, of a chunk filled up with zeros.
@@ -82,7 +96,7 @@ pub fn inflate_chunks<C: AsRef<[u8]> + Sync>(chunks: &[C], item: usize, size: us
         Ok(())
     };
     let places = bytes.par_chunks_exact_mut(size).zip(chunks).enumerate();
-    places.map_init(|| (Decompressor::new(), vec![0; size]), inflate).collect::<Result<(), _>>()?;
+    apart(|| places.map_init(|| (Decompressor::new(), vec![0; size]), inflate).collect::<Result<(), _>>())?;
     Ok(bytes)
 }
 

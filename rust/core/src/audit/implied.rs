@@ -23,6 +23,9 @@ impl ProgramReader {
     /// Whether the program asks for all held-out values: of a cylinder that has the material of a rubber cube, of a
     /// rubber thing that has that of a cylinder, or whether a cylinder has that of a rubber cube.
     pub fn implies(&self, program: &[i32]) -> bool {
+        if !self.names_all(program) {
+            return false;
+        }
         let mut rest = program;
         let mut has_likeness = false;
         while let Some(token) = self.next(&mut rest) {
@@ -36,7 +39,7 @@ impl ProgramReader {
         while !rest.is_empty() {
             self.things(&mut rest, &mut found);
         }
-        found && self.held_out != 0
+        found
     }
 
     /// The things of the step that comes next; takes its tokens, and notes what it finds on the way.

@@ -103,12 +103,28 @@ impl ProgramReader {
 
     /// Whether some set of the program is asked for all held-out values.
     pub fn mentions(&self, program: &[i32]) -> bool {
+        if !self.names_all(program) {
+            return false;
+        }
         let mut found = false;
         let mut rest = program;
         while !rest.is_empty() {
             self.describe(&mut rest, &mut found);
         }
-        found && self.held_out != 0
+        found
+    }
+
+    /// Whether all held-out values, of which there are some, are in the program's filters, be it in several: a
+    /// program of which this does not hold asks for them in no way, and most programs are such.
+    pub(super) fn names_all(&self, program: &[i32]) -> bool {
+        let mut named = 0;
+        let mut rest = program;
+        while let Some(token) = self.next(&mut rest) {
+            if let Token::Filter { bit, .. } = token {
+                named |= bit;
+            }
+        }
+        named == self.held_out && named != 0
     }
 
     /// The alternatives of the step that comes next; takes its tokens, and notes what it finds on the way.
@@ -148,9 +164,8 @@ impl ProgramReader {
     }
 
     fn value(&self, rest: &mut &[i32], scene: SceneView<'_>) -> Result<Value, Fault> {
-        let everything = (0..scene.attributes.len()).fold(0, |set, object| set | 1u32 << object);
         Ok(match self.next(rest).ok_or(Fault::NoProgram)? {
-            Token::Scene => Value::Set(everything),
+            Token::Scene => Value::Set((0..scene.attributes.len()).fold(0, |set, object| set | 1 << object)),
             Token::Filter { row, .. } => Value::Set(self.set(rest, scene)? & scene.members[row]),
             Token::Unique => match self.set(rest, scene)? {
                 set if set.is_power_of_two() => Value::Object(set.trailing_zeros() as usize),

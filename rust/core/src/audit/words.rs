@@ -35,7 +35,7 @@ pub struct WordReader {
     /// By token: the number of its lower-case form.
     forms: Vec<u32>,
     /// By first form: the sequences that begin with it, longest first.
-    known: BTreeMap<u32, Vec<(Vec<u32>, Known)>>,
+    known: Vec<Vec<(Vec<u32>, Known)>>,
     /// By form: what else matters of it.
     roles: Vec<Role>,
     full: u64,
@@ -94,19 +94,32 @@ impl WordReader {
         .map(|(name, role)| (form(name), role));
         let mut by_form = vec![Role::default(); numbers.len()];
         roles.into_iter().for_each(|(form, role)| by_form[form as usize] = role);
-        Ok(Self { forms, known, roles: by_form, full: (0..n_held_out).fold(0, |bits, i| bits | 1 << i) })
+        let mut by_first = vec![Vec::new(); numbers.len()];
+        known.into_iter().for_each(|(first, sequences)| by_first[first as usize] = sequences);
+        Ok(Self { forms, known: by_first, roles: by_form, full: (0..n_held_out).fold(0, |bits, i| bits | 1 << i) })
     }
 
     /// Whether one object is asked for all held-out values.
     pub fn mentions(&self, question: &[i32]) -> bool {
-        self.any_phrase(question, |asked| asked == self.full && self.full != 0)
+        // Most questions do not have the words for all of them, be it in several phrases.
+        let bits = |token: &i32| self.form(*token).map_or(0, |form| self.begun(form));
+        let named = question.iter().fold(0, |named, token| named | bits(token));
+        named == self.full && named != 0 && self.any_phrase(question, |asked| asked == self.full)
+    }
+
+    /// The held-out values of all sequences that begin with a form.
+    fn begun(&self, form: u32) -> u64 {
+        self.known[form as usize].iter().fold(0, |bits, (_, known)| bits | known.bits)
+    }
+
+    fn form(&self, token: i32) -> Option<u32> {
+        usize::try_from(token).ok().and_then(|i| self.forms.get(i).copied())
     }
 
     /// Whether a phrase asks for values that are as they are looked for: by number, a bit each.
     pub fn any_phrase(&self, question: &[i32], is_found: impl Fn(u64) -> bool) -> bool {
         let unknown = u32::MAX;
-        let form = |&token: &i32| usize::try_from(token).ok().and_then(|i| self.forms.get(i).copied());
-        let tokens: Vec<u32> = question.iter().map(|token| form(token).unwrap_or(unknown)).collect();
+        let tokens: Vec<u32> = question.iter().map(|&token| self.form(token).unwrap_or(unknown)).collect();
         let mut phrases = Phrases { reader: self, tokens: &tokens, at: 0 };
         let (mut subject, mut previous): (Option<u64>, Option<u64>) = (None, None);
         let mut previous_end = 0;
@@ -136,7 +149,7 @@ impl WordReader {
 
     /// The longest known sequence at the start of these tokens.
     fn known_at(&self, tokens: &[u32]) -> Option<(usize, Known)> {
-        let list = self.known.get(tokens.first()?)?;
+        let list = self.known.get(*tokens.first()? as usize)?;
         list.iter().find(|(sequence, _)| tokens.starts_with(sequence)).map(|(sequence, known)| (sequence.len(), *known))
     }
 }
