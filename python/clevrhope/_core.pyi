@@ -438,6 +438,13 @@ class PoolScan:
     def scanned(self) -> int:
         """How many scenes have been looked at."""
 
+    def scenes(self, indices: npt.NDArray[np.uint64]) -> SceneBatch:
+        """Scenes of the pool by index, (N,), in that order; those that were looked at are not made again.
+
+        Raises:
+            SceneError: constraints that a scene could not meet.
+        """
+
     def look_at(self, n_scenes: int) -> None:
         """Looks at so many scenes from the first on, if that was not done yet.
 

@@ -55,6 +55,16 @@ def test_batches_do_not_show(scan: PoolScan, templates: _core.Templates) -> None
     assert skipping.next(1).to_json(split="train") == parts[2].to_json(split="train")
 
 
+def test_scenes_that_were_looked_at_are_those_of_the_pool(world: _core.World) -> None:
+    looked_at = PoolScan(world, seed=7, pool="train")
+    looked_at.look_at(500)
+    assert looked_at.scanned == 500
+    indices = np.asarray([499, 3, 700, 0, 250, 3, 10_000], dtype=np.uint64)
+    pool = _core.sample_scenes(world, seed=7, pool="train", indices=indices)
+    assert looked_at.scenes(indices).json_rows() == pool.json_rows()
+    assert looked_at.scanned == 500
+
+
 def test_threads_do_not_show(scan: PoolScan, templates: _core.Templates) -> None:
     script = """
 import sys

@@ -180,7 +180,12 @@ class Engine:
         """Scenes of a pool as JSON rows, in the order of `indices`, batch by batch."""
         for begin in range(0, len(indices), SCENES_A_BATCH):
             some = indices[begin : begin + SCENES_A_BATCH].astype(np.uint64)
-            yield sample_scenes(self.world_of(pool), seed=self.seed, pool=pool, indices=some).json_rows()
+            scan = self._scans.get(pool)
+            if scan is None:
+                scenes = sample_scenes(self.world_of(pool), seed=self.seed, pool=pool, indices=some)
+            else:
+                scenes = scan.scenes(some)
+            yield scenes.json_rows()
 
     def scanned(self) -> dict[str, int]:
         """Pool -> scenes that streamed splits have looked at so far."""

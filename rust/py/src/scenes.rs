@@ -17,7 +17,7 @@ use rayon::prelude::*;
 use std::sync::{Arc, OnceLock};
 
 /// Scenes in the first piece of a batch: a few milliseconds' work.
-const FIRST_PIECE: usize = 32;
+pub const FIRST_PIECE: usize = 32;
 
 /// Scenes, with everything that is known of them.
 #[pyclass(name = "SceneBatch", module = "clevrhope._core", frozen)]
@@ -43,8 +43,8 @@ impl Graphs {
 }
 
 impl PySceneBatch {
-    pub fn new(vocab: Arc<Vocabulary>, scenes: impl IntoIterator<Item = Scene>) -> Self {
-        Self { vocab, scenes: scenes.into_iter().map(Arc::new).collect(), graphs: OnceLock::new() }
+    pub fn new(vocab: Arc<Vocabulary>, scenes: impl IntoIterator<Item = impl Into<Arc<Scene>>>) -> Self {
+        Self { vocab, scenes: scenes.into_iter().map(Into::into).collect(), graphs: OnceLock::new() }
     }
 
     fn rows(&self) -> PyResult<Vec<Vec<u8>>> {

@@ -4,6 +4,7 @@ use crate::convert;
 use crate::errors::to_python;
 use crate::interrupt::in_pieces;
 use crate::questions::{FIRST_WINDOWS, Pictures, PyQuestionBatch};
+use crate::scenes::{FIRST_PIECE, PySceneBatch};
 use crate::templates::PyTemplates;
 use crate::world::PyWorld;
 use clevrhope_core::question::search::SearchStats;
@@ -41,6 +42,16 @@ impl PyPoolScan {
     #[getter]
     fn scanned(&self) -> u64 {
         self.scan.scanned()
+    }
+
+    fn scenes(&self, py: Python<'_>, indices: PyReadonlyArray1<'_, u64>) -> PyResult<PySceneBatch> {
+        let indices = indices.as_array().to_vec();
+        let mut scenes = Vec::with_capacity(indices.len());
+        in_pieces(py, indices.len(), FIRST_PIECE, |piece| {
+            scenes.extend(self.scan.scenes(&indices[piece]).map_err(to_python)?);
+            Ok(())
+        })?;
+        Ok(PySceneBatch::new(self.vocab.clone(), scenes))
     }
 
     fn look_at(&self, py: Python<'_>, n_scenes: u64) -> PyResult<()> {

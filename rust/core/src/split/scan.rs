@@ -1,17 +1,28 @@
 //! A pool in, its scenes as graphs out: made once, in order, for every split that asks.
 
-use crate::scene::{Pool, SceneError, SceneGraph, World};
+use crate::scene::{Pool, Scene, SceneError, SceneGraph, World};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Scenes made at a time: enough to keep all cores busy, few enough to be interrupted.
 pub const CHUNK: u64 = 250;
+
+/// Of so many of a pool's first scenes all is kept that is known of them, some 700 MB; to make them again for
+/// their files would take a tenth of the time of a dataset's text. Of those behind, graphs alone.
+const MOST_KEPT: u64 = 600_000;
+
+/// Some scenes, one after the other.
+struct Chunk {
+    graphs: Arc<Vec<SceneGraph>>,
+    /// Nothing where they are not kept.
+    scenes: Vec<Arc<Scene>>,
+}
 
 /// The graphs of a pool's first scenes, shared by all splits over the pool.
 pub struct PoolScan {
     world: Arc<World>,
     seed: u64,
     pool: String,
-    chunks: Mutex<Vec<Arc<Vec<SceneGraph>>>>,
+    chunks: Mutex<Vec<Chunk>>,
 }
 
 impl PoolScan {
@@ -38,10 +49,29 @@ impl PoolScan {
         let pool = Pool::new(&self.world, self.seed, &self.pool);
         while chunks.len() as u64 <= number {
             let first = chunks.len() as u64 * CHUNK;
-            let graphs = pool.map_scenes(first..first + CHUNK, |scene| scene.graph(self.world.vocab()))?;
-            chunks.push(Arc::new(graphs));
+            let look_at = |scene: Scene| (scene.graph(self.world.vocab()), Arc::new(scene));
+            let (graphs, mut scenes): (_, Vec<_>) = pool.map_scenes(first..first + CHUNK, look_at)?.into_iter().unzip();
+            if first >= MOST_KEPT {
+                scenes = Vec::new();
+            }
+            chunks.push(Chunk { graphs: Arc::new(graphs), scenes });
         }
-        Ok(Arc::clone(&chunks[number as usize]))
+        Ok(Arc::clone(&chunks[number as usize].graphs))
+    }
+
+    /// Scenes by index, in the order given; those that were not kept are made again.
+    pub fn scenes(&self, indices: &[u64]) -> Result<Vec<Arc<Scene>>, SceneError> {
+        let kept: Vec<Option<Arc<Scene>>> = {
+            let chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
+            let find = |&index: &u64| {
+                let chunk = chunks.get(usize::try_from(index / CHUNK).ok()?)?;
+                chunk.scenes.get((index % CHUNK) as usize).map(Arc::clone)
+            };
+            indices.iter().map(find).collect()
+        };
+        let missing = indices.iter().zip(&kept).filter(|(_, kept)| kept.is_none()).map(|(&index, _)| index);
+        let mut made = Pool::new(&self.world, self.seed, &self.pool).scenes(missing)?.into_iter();
+        Ok(kept.into_iter().filter_map(|kept| kept.or_else(|| made.next().map(Arc::new))).collect())
     }
 
     /// How many scenes have been looked at.
