@@ -33,10 +33,10 @@ pub struct Effort {
 
 impl Effort {
     pub const DRAFT: Self = Self {
-        near: NearEffort { side: 64, rays: 8, shadow_rays: 2 },
+        near: NearEffort { side: 64, rays: 4, shadow_rays: 1 },
         picture: PictureEffort {
-            ground: GroundEffort { corner_rays: 8, shadow_rays: [2, 4], difference: 0.1 },
-            pixels: PixelEffort { outline: [2, 2], metal: [1, 2], matte: [1, 1], difference: 0.2 },
+            ground: GroundEffort { corner_rays: 4, shadow_rays: [1, 2], difference: 0.1 },
+            pixels: PixelEffort { outline: [2, 2], metal: [1, 1], matte: [1, 1], difference: 0.2 },
             window: 2,
         },
     };
@@ -44,7 +44,7 @@ impl Effort {
         near: NearEffort { side: 96, rays: 16, shadow_rays: 4 },
         picture: PictureEffort {
             ground: GroundEffort { corner_rays: 16, shadow_rays: [4, 8], difference: 0.1 },
-            pixels: PixelEffort { outline: [2, 4], metal: [4, 8], matte: [2, 2], difference: 0.15 },
+            pixels: PixelEffort { outline: [2, 4], metal: [2, 8], matte: [2, 2], difference: 0.15 },
             window: 3,
         },
     };
