@@ -10,6 +10,7 @@
 
 VENV := .venv
 BIN := $(abspath $(VENV))/bin
+MATURIN := VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --locked --release
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # pyo3 asks this interpreter in every build, so that cargo and maturin share what they compiled.
 export PYO3_PYTHON := $(BIN)/python
@@ -56,15 +57,17 @@ $(VENV)/python.stamp:
 	$(BIN)/python -m pip install --quiet 'maturin>=1.9.4,<2'
 	@touch $@
 
-# The engine compiles while Blender is downloaded; maturin then finds it compiled.
+# The engine compiles while Blender is downloaded; what is asked for last finds both done. It is maturin that
+# compiles, as what cargo makes by itself would be compiled again for it.
 $(VENV)/render.stamp: $(VENV)/python.stamp pyproject.toml $(RUST_SOURCES)
-	cargo build --locked --release --package clevrhope-py & \
-	  VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras render; \
-	  status=$$?; wait; exit $$status
+	$(BIN)/python -c 'import tomllib; project = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	  print(*project["dependencies"], *project["optional-dependencies"]["render"], sep="\n")' > $(VENV)/render.txt
+	$(MATURIN) --skip-install & $(BIN)/python -m pip install --quiet -r $(VENV)/render.txt; wait $$!
+	$(MATURIN) --extras render
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/render.stamp
-	VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --release --extras render,dev
+	$(MATURIN) --extras render,dev
 	@touch $@
 
 # Blender needs a few of the system's libraries; without them, this says which and how to install them.

@@ -95,6 +95,21 @@ class NativeStudio:
             ValueError: another quality.
         """
 
+    def path_trace(
+        self, placement: bytes, *, width: int, height: int, samples: int
+    ) -> npt.NDArray[np.uint8]:
+        """The picture of a placement by plain path tracing: what `render` is held against, a hundred times slower.
+
+        Args:
+            placement: as `render` has it.
+            width: pixels.
+            height: pixels.
+            samples: paths a pixel; evenest for a square.
+
+        Raises:
+            SceneError: as `render`.
+        """
+
     def passes(
         self, placement: bytes, *, width: int, height: int
     ) -> tuple[

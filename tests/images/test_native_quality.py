@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
+from colours import linear
 
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.images.native import NativeRenderer
@@ -103,9 +104,3 @@ def masks(scenes: list[Mapping[str, Any]]) -> npt.NDArray[np.uint8]:
             each["pixel_coords"] = [0, 0, 1.0]
     data = json.dumps({"scenes": whole}).encode()
     return object_ids(world, SceneBatch.from_json(world.vocabulary, data, file="look"))
-
-
-def linear(picture: Picture) -> npt.NDArray[np.float64]:
-    """sRGB of 8 bits without its transfer function."""
-    encoded = picture / 255.0
-    return np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)

@@ -3,7 +3,8 @@
 use crate::errors::to_python;
 use clevrhope_core::render::fast::{self, Effort, far::Patches};
 use clevrhope_core::render::passes::passes;
-use clevrhope_core::render::stage::Studio;
+use clevrhope_core::render::reference::path_trace;
+use clevrhope_core::render::stage::{Stage, Studio};
 use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -16,6 +17,25 @@ type Annotations<'py> =
 pub struct PyNativeStudio {
     studio: Studio,
     patches: Patches,
+}
+
+impl PyNativeStudio {
+    /// What `render` makes of a placement.
+    fn picture<'py>(
+        &self,
+        py: Python<'py>,
+        placement: &[u8],
+        [width, height]: [u32; 2],
+        render: impl Fn(&Stage<'_>) -> Vec<u8> + Send + Sync,
+    ) -> PyResult<Bound<'py, PyArray3<u8>>> {
+        let bytes = py
+            .detach(|| -> Result<Vec<u8>, clevrhope_core::scene::SceneError> {
+                let placement = Studio::placement(placement)?;
+                Ok(render(&self.studio.stage(&placement, width, height)?))
+            })
+            .map_err(to_python)?;
+        PyArray1::from_vec(py, bytes).reshape([height as usize, width as usize, 3])
+    }
 }
 
 #[pymethods]
@@ -40,14 +60,19 @@ impl PyNativeStudio {
         let effort = Effort::named(quality).ok_or_else(|| {
             PyValueError::new_err(format!("quality: \"{quality}\" should be draft, standard or high"))
         })?;
-        let bytes = py
-            .detach(|| -> Result<Vec<u8>, clevrhope_core::scene::SceneError> {
-                let placement = Studio::placement(placement)?;
-                let stage = self.studio.stage(&placement, width, height)?;
-                Ok(fast::render(&stage, &self.patches, effort))
-            })
-            .map_err(to_python)?;
-        PyArray1::from_vec(py, bytes).reshape([height as usize, width as usize, 3])
+        self.picture(py, placement, [width, height], |stage| fast::render(stage, &self.patches, effort))
+    }
+
+    #[pyo3(signature = (placement, *, width, height, samples))]
+    fn path_trace<'py>(
+        &self,
+        py: Python<'py>,
+        placement: &[u8],
+        width: u32,
+        height: u32,
+        samples: u32,
+    ) -> PyResult<Bound<'py, PyArray3<u8>>> {
+        self.picture(py, placement, [width, height], |stage| path_trace(stage, samples))
     }
 
     #[pyo3(signature = (placement, *, width, height))]

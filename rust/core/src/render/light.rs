@@ -67,9 +67,10 @@ impl LightSpec {
                 let toward = [cz * sy * cx + sz * sx, sz * sy * cx - cz * sx, cy * cx];
                 let toward = V3::from_f64(toward);
                 let (u, v) = super::material::frame(toward);
-                let radius = libm::tan(0.5 * angle_rad);
-                let radiance = V3::from_f64(*color) * ((strength_w_m2 / (radius * radius)) as f32 / PI);
-                Light::Sun { toward, u, v, radius: radius as f32, radiance }
+                // The strength is the irradiance of a surface that faces its middle.
+                let sin = libm::sin(0.5 * angle_rad);
+                let radiance = V3::from_f64(*color) * ((strength_w_m2 / (sin * sin)) as f32 / PI);
+                Light::Sun { toward, u, v, radius: libm::tan(0.5 * angle_rad) as f32, radiance }
             }
         }
     }
@@ -129,7 +130,7 @@ impl Light {
                 };
                 (part(center - diagonal) + part(center + diagonal)) * (0.5 * area)
             }
-            Self::Sun { toward, radius, .. } => toward * (PI * radius * radius),
+            Self::Sun { toward, radius, .. } => toward * (PI * radius * radius / (1.0 + radius * radius)),
         }
     }
 

@@ -74,37 +74,46 @@ impl Sheet {
 
     /// Distance to where a ray from above meets the sheet, and the normal there.
     ///
-    /// Newton's steps: on to the plane that is seen ahead, then to the one of the place reached, until they
+    /// Newton's steps: on to a plane that is seen ahead, then to the one of the place reached, until they
     /// agree. What lies above the sheet is convex, so after the first step they only come nearer.
     #[inline]
     pub fn hit(&self, origin: V3, direction: V3) -> Option<(f32, V3)> {
         let o = self.to_local(origin);
         let d = self.turned_to_local(direction);
         let mut number = self.piece(o.x);
-        for _ in 0..64 {
+        if d.z >= self.lines[number][1] * d.x {
+            number = self.ahead(d)?;
+        }
+        let mut nearest = f32::INFINITY;
+        loop {
             let [height, slope] = self.lines[number];
-            let fall = d.z - slope * d.x;
-            if fall >= 0.0 {
-                // Away from this plane; a steeper one may stand in the way.
-                if d.x <= 0.0 || number + 1 == self.lines.len() {
-                    return None;
-                }
-                number += 1;
-                continue;
-            }
-            let t = (height + slope * o.x - o.z) / fall;
+            let t = (height + slope * o.x - o.z) / (d.z - slope * d.x);
             let x = o.x + t * d.x;
             let there = self.piece(x);
-            // Going down a slope the planes get flatter, and one that was passed is not met again.
-            if there == number || (d.x < 0.0 && there > number) {
+            // Between two planes that meet here, rounding may tell either; then it comes no nearer.
+            if there == number || t >= nearest || t.is_nan() {
                 let y = o.y + t * d.y;
                 let inside =
                     x >= self.local_x[0] && x < self.local_x[1] && y >= self.local_y[0] && y <= self.local_y[1];
                 return (t > 0.0 && inside).then(|| (t, self.normals[number]));
             }
-            number = there;
+            (nearest, number) = (t, there);
         }
-        None
+    }
+
+    /// A plane that a ray comes nearer to: uphill the flattest of the steeper ones, downhill the steepest of the
+    /// flatter ones.
+    #[inline]
+    fn ahead(&self, d: V3) -> Option<usize> {
+        let slope = d.z / d.x;
+        if d.x > 0.0 {
+            let first = self.lines.partition_point(|line| line[1] <= slope);
+            (first < self.lines.len()).then_some(first)
+        } else if d.x < 0.0 {
+            self.lines.partition_point(|line| line[1] < slope).checked_sub(1)
+        } else {
+            None
+        }
     }
 
     /// Height and normal over a local x.
