@@ -95,10 +95,8 @@ class NativeStudio:
             ValueError: another quality.
         """
 
-    def path_trace(
-        self, placement: bytes, *, width: int, height: int, samples: int
-    ) -> npt.NDArray[np.uint8]:
-        """The picture of a placement by plain path tracing: what `render` is held against, a hundred times slower.
+    def path_trace(self, placement: bytes, *, width: int, height: int, samples: int) -> npt.NDArray[np.uint8]:
+        """The picture of a placement by plain path tracing: slow, and what `render` is held against.
 
         Args:
             placement: as `render` has it.
