@@ -154,3 +154,30 @@ def test_seeds_and_folders_do_not_show_in_each_other(tmp_path: Path, layout: Lay
     assert tree(tmp_path / "elsewhere") == tree(layout.root)
     assert run_command([*arguments, "12", "--out", str(tmp_path / "other")]) == 0
     assert questions(Layout(tmp_path / "other"), "train") != questions(layout, "train")
+
+
+def test_each_part_of_a_datasheet_for_datasets_is_answered_from_the_files(layout: Layout) -> None:
+    """Gebru et al. (2021): motivation, composition, collection, preprocessing, uses, distribution, upkeep."""
+    sheet = layout.hop_datasheet("rubber_cylinder").read_text()
+    parts = {part.partition("\n")[0]: part for part in sheet.split("\n## ")[1:]}
+    manifest = json.loads(layout.manifest.read_bytes())
+    asked = {
+        "Why was it made?": ["`rubber`", "`cylinder`"],  # motivation
+        "What is in it?": [  # composition
+            f"| `{name}` | `{split['pool']}` | {split['questions']:,} | {split['pictures']:,} |"
+            for name, split in manifest["splits"]["rubber_cylinder"].items()
+        ],
+        "What is shared?": ["picture"],
+        "How was it validated?": ["no picture"],
+        "What is it for, and what not?": ["Do not train on"],  # uses
+        "How was it made?": [  # collection and preprocessing
+            f"| seed | {manifest['seed']} |",
+            manifest["world"]["fingerprint"],
+            "balanced over windows of 250 scenes",
+        ],
+        "How is it distributed and kept?": ["CC BY 4.0", "MIT"],
+    }
+    assert set(asked) < set(parts)
+    for heading, facts in asked.items():
+        for fact in facts:
+            assert fact.lower() in parts[heading].lower(), (heading, fact)
