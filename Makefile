@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(abspath $(VENV))/bin
 MATURIN := VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --locked --release
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
-# pyo3 asks this interpreter in every build, so that cargo and maturin share what they compiled.
+# pyo3 asks this interpreter when cargo checks and tests.
 export PYO3_PYTHON := $(BIN)/python
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find rust -name '*.rs' -o -name Cargo.toml)
 

@@ -95,6 +95,7 @@ def build(
         manifest = write_text(resolved, manifest, progress)
         used = scenes_in_use(manifest, resolved)
         manifest = _scenes(resolved, manifest, used, progress)
+        resolved.engine.forget_scenes()
         work = missing_pictures(used, resolved.layout)
         annotations = missing_passes(used, resolved.layout, resolved.config.passes)
         if renderer is not None:

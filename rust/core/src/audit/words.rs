@@ -104,7 +104,7 @@ impl WordReader {
         // Most questions do not have the words for all of them, be it in several phrases.
         let bits = |token: &i32| self.form(*token).map_or(0, |form| self.begun(form));
         let named = question.iter().fold(0, |named, token| named | bits(token));
-        named == self.full && named != 0 && self.any_phrase(question, |asked| asked == self.full)
+        named & self.full == self.full && self.full != 0 && self.any_phrase(question, |asked| asked == self.full)
     }
 
     /// The held-out values of all sequences that begin with a form.

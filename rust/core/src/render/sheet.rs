@@ -75,14 +75,15 @@ impl Sheet {
     /// Distance to where a ray from above meets the sheet, and the normal there.
     ///
     /// Newton's steps: on to a plane that is seen ahead, then to the one of the place reached, until they
-    /// agree. What lies above the sheet is convex, so after the first step they only come nearer.
+    /// agree. What lies above the sheet is convex, so after the first step they only come nearer. (CLEVR's is not
+    /// quite so at its upper end, above all that a picture shows.)
     #[inline]
     pub fn hit(&self, origin: V3, direction: V3) -> Option<(f32, V3)> {
         let o = self.to_local(origin);
         let d = self.turned_to_local(direction);
         let mut number = self.piece(o.x);
         if d.z >= self.lines[number][1] * d.x {
-            number = self.ahead(d)?;
+            number = self.ahead(d, number)?;
         }
         let mut nearest = f32::INFINITY;
         loop {
@@ -101,19 +102,11 @@ impl Sheet {
         }
     }
 
-    /// A plane that a ray comes nearer to: uphill the flattest of the steeper ones, downhill the steepest of the
-    /// flatter ones.
+    /// The first plane on the way, uphill or downhill, that a ray comes nearer to.
     #[inline]
-    fn ahead(&self, d: V3) -> Option<usize> {
-        let slope = d.z / d.x;
-        if d.x > 0.0 {
-            let first = self.lines.partition_point(|line| line[1] <= slope);
-            (first < self.lines.len()).then_some(first)
-        } else if d.x < 0.0 {
-            self.lines.partition_point(|line| line[1] < slope).checked_sub(1)
-        } else {
-            None
-        }
+    fn ahead(&self, d: V3, number: usize) -> Option<usize> {
+        let nearer = |&other: &usize| d.z < self.lines[other][1] * d.x;
+        if d.x > 0.0 { (number + 1..self.lines.len()).find(nearer) } else { (0..number).rev().find(nearer) }
     }
 
     /// Height and normal over a local x.
