@@ -115,7 +115,7 @@ def test_a_lobe_under_a_light_is_that_of_cycles(lobe: str, light: str) -> None:
 
 
 def test_plain_paths_make_the_pictures_of_cycles() -> None:
-    """At 256 samples, which take half a minute, the picture comes within 50 dB."""
+    """With 64 samples; 256, which take half a minute, come nearer still (docs/rendering.md)."""
     look, scene = read_look(), reference_scenes()[0]
     picture = traced(look, scene, 480, 320, samples=64)
     cycles = read_png(reference_picture(0))
