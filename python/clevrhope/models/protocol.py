@@ -1,0 +1,56 @@
+"""What a model has to offer to be trained and evaluated: ours and anybody's alike."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+
+from torch import Tensor
+
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.models.batch import Batch
+from clevrhope.models.recipe import Recipe
+
+
+@runtime_checkable
+class Model(Protocol):
+    """A torch.nn.Module with three methods, and what else it likes.
+
+    Optional, as class attributes:
+
+    - `feature_kind`: the kind of features that it reads, "pixels" where it does not say.
+    - `recipe`: a `Recipe`, how it is trained; where it has none, one stage of Adam on `loss`.
+    - `ways`: a mapping from a name to the method that predicts so, for models that can answer in several ways
+      ("true_programs", "symbolic"); where it has none, `predict` alone.
+    """
+
+    @classmethod
+    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
+        """A new model, its weights drawn from torch's generator.
+
+        Args:
+            config: what was set for it, by name; it has a default for each.
+            vocab: the dataset's words, program tokens and answers.
+
+        Raises:
+            ConfigError: a name or value that it does not know.
+        """
+
+    def loss(self, batch: Batch) -> Tensor:
+        """What to minimise on a batch: one number. A stage may name another method of this form."""
+
+    def predict(self, batch: Batch) -> Tensor:
+        """(B, A) scores, one for each answer of vocab.json by its number; the highest is its answer.
+
+        A row that is all NaN is no answer, which counts as wrong.
+        """
+
+
+class HasRecipe(Protocol):
+    """A model that says how it is trained."""
+
+    recipe: ClassVar[Recipe]
+
+
+class HasWays(Protocol):
+    """A model that can answer in several ways."""
+
+    ways: ClassVar[Mapping[str, str]]
