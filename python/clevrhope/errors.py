@@ -51,3 +51,7 @@ class PredictionsError(ClevrhopeError, ValueError):
         self.counts: Mapping[str, int] = dict(counts or {})
         """Kind of problem -> how many; empty for a file that cannot be read. Kinds: "hops missing",
         "missing", "doubled", and unknown ones: "hop", "split", "question", "answer"."""
+
+
+class MismatchedRunsError(ClevrhopeError, ValueError):
+    """Two accuracies that have no difference: of different models, HOPs, train sizes, runs or sets."""
