@@ -7,12 +7,14 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 
 from clevrhope.config import PICTURES_OF_A_SET
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
+from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.questions_h5 import Ints, read_columns
 from clevrhope.dataset.scene_counts import read_scene_counts
 from clevrhope.dataset.stats import SceneCounts
@@ -119,19 +121,29 @@ class AnswerKey:
             return [self._answer_types[number] for number in numbers]
         return [str(number) for number in numbers]
 
+    def mentions_together(self, hop: str, split: str, types: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """(N,) whether each question of a split mentions a value of each of these types together.
+
+        Raises:
+            DatasetError: a file that is missing or none, or a type that the vocabulary has not.
+        """
+        path = self._layout.questions_h5(hop, split)
+        return mentions_together(path, self._layout.vocab, types)
+
     @cached_property
-    def _attributes(self) -> Mapping[str, Sequence[str]]:
+    def attributes(self) -> Mapping[str, Sequence[str]]:
+        """Each attribute type's values."""
         attributes: Mapping[str, Sequence[str]] = self._manifest.world["attributes"]
         return attributes
 
     @cached_property
     def _answer_types(self) -> tuple[str, ...]:
-        return ("yes/no", "count", *self._attributes)
+        return ("yes/no", "count", *self.attributes)
 
     @cached_property
     def _type_of_answer(self) -> Ints:
         """Number of an answer -> number of its type."""
-        type_of = {value: kind for kind, values in self._attributes.items() for value in values}
+        type_of = {value: kind for kind, values in self.attributes.items() for value in values}
         types = np.zeros(max(self.answers.values(), default=0) + 1, dtype=np.int32)
         for text, number in self.answers.items():
             kind = type_of.get(text) or ("yes/no" if text in ("yes", "no") else "count")
@@ -142,7 +154,7 @@ class AnswerKey:
         pool = questions.pool
         if pool not in self._scenes:
             folder = self._layout.scenes(pool)
-            self._scenes[pool] = read_scene_counts(sorted(folder.glob("*.json")), self._attributes)
+            self._scenes[pool] = read_scene_counts(sorted(folder.glob("*.json")), self.attributes)
         counts = self._scenes[pool]
         indices, at = np.unique(questions.pictures, return_inverse=True)
         known = np.isin(indices, counts.indices)

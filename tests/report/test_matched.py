@@ -1,0 +1,141 @@
+"""The matched gap: cells worked out by hand, simulated models of known gap, and a dataset's questions."""
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from building import request
+
+from clevrhope.build import build
+from clevrhope.dataset.audit_reader import CLEVR_WORDS, QuestionReader, vocabulary_of
+from clevrhope.dataset.audit_scenes import AuditScenes
+from clevrhope.dataset.finished import read_vocab
+from clevrhope.dataset.mentions import mentions_together
+from clevrhope.dataset.questions_h5 import read_questions
+from clevrhope.errors import DatasetError, PredictionsError
+from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.collect import NOT_GIVEN
+from clevrhope.metrics.matched import Matcher, match_cells
+
+HOP = "rubber_cylinder"
+TYPES = ("material", "shape")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("matched") / "data"
+    sizes = {"train": 100, "complex_iid": 4_000, "complex_ood": 1_500}
+    build(request(out, sizes=sizes, render=False, question_json=False))
+    return out
+
+
+def flags(*values: int) -> npt.NDArray[np.bool_]:
+    return np.array(values, dtype=bool)
+
+
+def cells(*values: tuple[int, int]) -> npt.NDArray[np.int32]:
+    return np.array(values, dtype=np.int32).reshape(-1, 2)
+
+
+def test_cells_worked_out_by_hand() -> None:
+    # OOD: family 0 with 3 objects three times (2 right), family 1 with 5 once (right), family 2 once (wrong).
+    ood = cells((0, 3), (0, 3), (0, 3), (1, 5), (2, 5))
+    # IID: the first cell 3 of 4 right, the second 1 of 2; another that OOD has not.
+    iid = cells((0, 3), (0, 3), (0, 3), (0, 3), (1, 5), (1, 5), (1, 4), (1, 4))
+    gap = match_cells(flags(1, 1, 0, 1, 0), ood, flags(1, 1, 1, 0, 1, 0, 0, 0), iid)
+    assert gap.ood_percent == pytest.approx(75)  # 3 of the 4 in matched cells
+    assert gap.iid_percent == pytest.approx(100 * (3 * 0.75 + 1 * 0.5) / 4)
+    assert gap.points == pytest.approx(75 - 68.75)
+    assert (gap.n_cells, gap.n_cells_unmatched, gap.n_ood, gap.n_ood_unmatched, gap.n_iid) == (3, 1, 5, 1, 6)
+
+
+def test_without_any_match_there_is_no_gap() -> None:
+    gap = match_cells(flags(1), cells((0, 3)), flags(1), cells((0, 4)))
+    assert (gap.points, gap.n_cells, gap.n_cells_unmatched, gap.n_iid) == (None, 1, 1, 0)
+    assert match_cells(flags(), cells(), flags(1), cells((0, 4))).points is None
+
+
+def test_a_model_that_finds_only_kinds_of_questions_hard_has_no_matched_gap() -> None:
+    # Right by family and number of objects alone; OOD has more of what is hard. The gap of held-out pairs is
+    # 0 in one model and 12 points in another.
+    draws = np.random.default_rng(7)
+    share = {"ood": np.array([0.1, 0.2, 0.7]), "iid": np.array([0.6, 0.3, 0.1])}
+    n = 60_000
+    kinds = {name: draws.choice(3, n, p=p) for name, p in share.items()}
+    objects = {"ood": draws.integers(6, 11, n), "iid": draws.integers(3, 11, n)}
+    for true_gap in (0.0, 0.12):
+        right = {}
+        for name in ("ood", "iid"):
+            p = np.array([0.95, 0.8, 0.5])[kinds[name]] - 0.01 * objects[name]
+            right[name] = draws.random(n) < p - true_gap * (name == "ood")
+        found = {
+            name: np.stack([kinds[name], objects[name]], axis=1).astype(np.int32) for name in ("ood", "iid")
+        }
+        plain = 100 * (right["ood"].mean() - right["iid"].mean())
+        matched = match_cells(right["ood"], found["ood"], right["iid"], found["iid"])
+        assert plain < -100 * true_gap - 20
+        assert matched.points == pytest.approx(-100 * true_gap, abs=1)
+        assert matched.n_cells_unmatched == 0
+
+
+def test_questions_that_mention_a_pair_are_those_that_mention_one_of_its_pairs(folder: Path) -> None:
+    path = folder / "hops" / HOP / "complex_iid.h5"
+    rows = read_questions(path)
+    vocab = read_vocab(folder / "vocab.json")
+    vocabulary = vocabulary_of(vocab)
+    pool = AuditScenes.read(vocabulary, [])
+    nowhere = np.full(len(rows), -1)
+    one_by_one = np.zeros(len(rows), dtype=bool)
+    values = dict(vocabulary.attribute_types)
+    for material in values["material"]:
+        for shape in values["shape"]:
+            reader = QuestionReader(
+                vocab, [("material", material), ("shape", shape)], CLEVR_WORDS, vocabulary
+            )
+            one_by_one |= reader.read(rows.questions, rows.programs, pool, nowhere).by_program
+    found = mentions_together(path, folder / "vocab.json", TYPES)
+    assert (found == one_by_one).all()
+    assert 0.2 < found.mean() < 0.8
+    assert mentions_together(folder / "hops" / HOP / "complex_ood.h5", folder / "vocab.json", TYPES).all()
+
+
+def test_types_that_there_are_none_of_are_named(folder: Path) -> None:
+    path = folder / "hops" / HOP / "complex_ood.h5"
+    with pytest.raises(DatasetError, match='no attribute type "weight"; there are: size, color'):
+        mentions_together(path, folder / "vocab.json", ("weight", "shape"))
+
+
+def test_matched_gaps_of_answers_to_a_dataset(folder: Path) -> None:
+    # Wrong about a fifth of what mentions a pair, and of OOD about another fifth: the matched gap is the
+    # latter alone, the plain one has both.
+    key = AnswerKey(folder)
+    draws = np.random.default_rng(3)
+    given = {}
+    for split in ("complex_ood", "complex_iid"):
+        right = key.test_set(HOP, split).answers.astype(np.int16)
+        mentions = key.mentions_together(HOP, split, TYPES)
+        wrong = mentions & (draws.random(len(right)) < (0.4 if split == "complex_ood" else 0.2))
+        given[split] = np.where(wrong, -2, right).astype(np.int16)
+    plain = np.subtract(
+        *(
+            100 * (given[each] == key.test_set(HOP, each).answers).mean()
+            for each in ("complex_ood", "complex_iid")
+        )
+    )
+    found = Matcher(key).gap(HOP, given)
+    assert found is not None
+    assert found.points == pytest.approx(-20, abs=6)
+    assert plain < -25
+    assert found.n_cells_unmatched < found.n_cells / 2
+    assert found.n_ood == 1_500
+
+    # What was not answered is no part of it.
+    given["complex_ood"][:500] = NOT_GIVEN
+    fewer = Matcher(key).gap(HOP, given)
+    assert fewer is not None
+    assert fewer.n_ood == 1_000
+
+    assert Matcher(key).gap(HOP, {"complex_iid": given["complex_iid"]}) is None
+    with pytest.raises(PredictionsError, match="3 answers to rubber_cylinder complex_ood, which has 1,500"):
+        Matcher(key).gap(HOP, {**given, "complex_ood": given["complex_ood"][:3]})
