@@ -377,3 +377,18 @@ def test_folders_that_cannot_be_scored(
     assert "1 question missing" in told(folder, given, "--by", "none", code=2)
     assert run_command(["score", str(folder), str(given), "--by", "none", "--partial", "--quiet"]) == 0
     assert "1 question has no prediction and is left out." in capsys.readouterr().out
+
+
+def test_no_answer_is_a_wrong_one(folder: Path, tmp_path: Path, rows: Rows) -> None:
+    right = score(folder, write_lines(tmp_path / "right.jsonl", rows), seed=1, bootstrap=0)
+    place = (rows[0]["hop"], rows[0]["split"])
+    for row in rows:
+        if (row["hop"], row["split"]) == place:
+            row["answer"] = "<UNK>"
+    none = score(folder, write_lines(tmp_path / "none.jsonl", rows), seed=1, bootstrap=0)
+    accuracies = [
+        {each.hop: each.mean.splits for each in scores.conditions}[place[0]][place[1]].percent
+        for scores in (right, none)
+    ]
+    assert accuracies[0] > 0
+    assert accuracies[1] == 0

@@ -29,6 +29,10 @@ _FILE = re.compile(rb'"template_filename": ?"([^"]+)"')
 _PLACE = re.compile(rb'"template_index": ?(\d+)')
 
 
+NO_ANSWER = "<UNK>"
+"""What predictions have where a model gave no answer that can be read: counts as wrong."""
+
+
 @dataclass(frozen=True)
 class TestSet:
     """The N questions of a split, in the order of its file."""
@@ -71,9 +75,11 @@ class AnswerKey:
         self._manifest = _manifest(self._layout)
         numbers = read_vocab(self._layout.vocab).answer_token_to_idx
         self.answers: Mapping[str, int] = {
-            text: number for text, number in numbers.items() if text not in SPECIAL_TOKENS
+            text: number
+            for text, number in numbers.items()
+            if text == NO_ANSWER or text not in SPECIAL_TOKENS
         }
-        """Each answer's number."""
+        """Each answer's number, and that of `NO_ANSWER`, which is right for no question."""
         self.splits: Mapping[str, tuple[str, ...]] = {
             hop: tuple(split for split in splits if split != "train")
             for hop, splits in self._manifest.splits.items()
