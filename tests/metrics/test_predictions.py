@@ -380,12 +380,12 @@ def test_folders_that_cannot_be_scored(
 
 
 def test_no_answer_is_a_wrong_one(folder: Path, tmp_path: Path, rows: Rows) -> None:
-    right = score(folder, write_lines(tmp_path / "right.jsonl", rows), seed=1, bootstrap=0)
+    right = score(folder, write_lines(tmp_path / "right.jsonl", rows), seed=1, bootstrap=0, by=())
     place = (rows[0]["hop"], rows[0]["split"])
     for row in rows:
         if (row["hop"], row["split"]) == place:
             row["answer"] = "<UNK>"
-    none = score(folder, write_lines(tmp_path / "none.jsonl", rows), seed=1, bootstrap=0)
+    none = score(folder, write_lines(tmp_path / "none.jsonl", rows), seed=1, bootstrap=0, by=())
     accuracies = [
         {each.hop: each.mean.splits for each in scores.conditions}[place[0]][place[1]].percent
         for scores in (right, none)
