@@ -1,0 +1,100 @@
+"""A model's name in, its class out: ours by name, anybody's as package.module:Class. No torch of its own."""
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from clevrhope.config import suggestion
+from clevrhope.errors import ConfigError
+
+if TYPE_CHECKING:
+    from clevrhope.models.protocol import Model
+
+MODELS: Mapping[str, str] = {}
+"""Name -> module and class."""
+
+METHODS = ("build", "loss", "predict")
+"""What a class has to have; `clevrhope.models.protocol.Model` says what they do."""
+
+
+def find_model(name: str) -> "type[Model]":
+    """The class of that name, whose module is imported now.
+
+    Classes of one's own are looked for where Python looks, and in the working directory.
+
+    Raises:
+        ConfigError: no such name, module or class; a class without one of the methods; torch is missing.
+    """
+    place = MODELS.get(name, name)
+    module_name, colon, class_name = place.partition(":")
+    if not (module_name and colon and class_name):
+        known = ", ".join(MODELS) or "none yet"
+        raise ConfigError(
+            f'no model "{name}"{suggestion(name, MODELS)}; there are: {known}; '
+            "one of your own is package.module:Class"
+        )
+    found = getattr(_module(name, module_name), class_name, None)
+    if found is None:
+        raise ConfigError(f'model "{name}": {module_name} has no {class_name}')
+    check_methods(name, found)
+    return found  # type: ignore[no-any-return]
+
+
+def check_methods(name: str, found: Any) -> None:
+    """Passes for a torch.nn.Module with all of the methods.
+
+    Raises:
+        ConfigError: it is none, or lacks one; says which.
+    """
+    from torch.nn import Module
+
+    if not (isinstance(found, type) and issubclass(found, Module)):
+        raise ConfigError(f'model "{name}": {found!r} is no class of a torch.nn.Module')
+    for method in METHODS:
+        if not callable(getattr(found, method, None)):
+            raise ConfigError(
+                f'model "{name}": the class has no method {method}; a model needs {", ".join(METHODS)} '
+                "(docs/models_of_your_own.md)"
+            )
+
+
+def check_torch() -> None:
+    """Passes where torch and safetensors are installed.
+
+    Raises:
+        ConfigError: they are not; says how to get them.
+    """
+    for module in ("torch", "safetensors"):
+        try:
+            import_module(module)
+        except ModuleNotFoundError as error:
+            raise ConfigError(
+                f"{module} is not installed, which models need: pip install clevrhope[train]"
+            ) from error
+
+
+def _module(name: str, module_name: str) -> Any:
+    check_torch()
+    here = str(Path.cwd())
+    added = here not in sys.path
+    if added:
+        # A console script's path begins with its own folder, not with the user's, where the model's file is.
+        sys.path.append(here)
+    try:
+        return import_module(module_name)
+    except ModuleNotFoundError as error:
+        missing = error.name or module_name
+        if module_name == missing or module_name.startswith(f"{missing}."):
+            where = "neither installed nor in the working directory"
+            raise ConfigError(f'model "{name}": no module {missing}, {where}') from error
+        raise ConfigError(
+            f'model "{name}": its module needs {missing}, which is not installed'
+            + (": pip install clevrhope[train]" if name in MODELS else "")
+        ) from error
+    except (SyntaxError, ValueError) as error:
+        raise ConfigError(f'model "{name}": {module_name} cannot be imported ({error})') from error
+    finally:
+        if added:
+            sys.path.remove(here)
