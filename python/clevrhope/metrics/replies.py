@@ -1,0 +1,159 @@
+"""A question and a reply in free words in; the answer that the reply gives out, or nothing.
+
+How a reply is read, each rule a choice of this project (docs/predictions.md tells users of them):
+
+1. Case, markup and punctuation do not matter. Words for answers are the answers themselves, CLEVR's synonyms
+   (big, tiny, metallic, shiny, matte, block, ball), plurals, "grey", number words and digits, and yes, yeah,
+   yep, true, correct, no, nope, false.
+2. A reply that is nothing but one such word gives its answer, of whatever kind.
+3. After "the answer is", "answer:" and the like, where such is said, what follows the last of them counts,
+   where it can be read.
+4. The question's wording says which kind of answer it asks for: yes or no, a number, or a value of a type.
+   Words of other kinds do not count: "there are 3 large cubes" is 3 to "how many" and large to "what size".
+5. A reply to a yes-or-no question that begins with yes or no says that. To "how many", "no", "none" and
+   "nothing" mean 0; to others "none" means no.
+6. What follows "not" or "n't" is not what is said.
+7. Of several different answers those that the question names itself are what the reply repeats of it; one
+   must be left. Numbers that are no answer (eleven, 3.5) make a reply unreadable, as do two answers.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+
+from clevrhope.dataset.audit_reader import CLEVR_WORDS
+
+YES_NO, COUNT = "yes/no", "count"
+
+_YES = ("yes", "yeah", "yep", "true", "correct")
+_NO = ("no", "nope", "false")
+_NOTHING = ("none", "nothing", "nobody")
+_NUMBERS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_LARGER = ("eleven", "twelve", "thirteen", "fourteen", "fifteen", "twenty", "dozen", "hundred")
+_SPELLINGS = {"grey": "gray"}
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[a-z]+?n't\b|[a-z]+")
+_ANSWER_IS = re.compile(r"\b(?:final answer|answer|a)\s*(?:is|:|=|-)+\s*")
+_ASKS_WHETHER = re.compile(r"(?:is|are|do|does|did|has|have|can|was|were)\b")
+_ASKS_HOW_MANY = re.compile(r"\bhow many\b|\bwhat number\b|\bwhat is the number\b|\bwhat's the number\b")
+_ASKS_FOR = re.compile(r"\b(?:what|how|which)\b")
+_AFTER_WHAT: Mapping[str, tuple[str, ...]] = {
+    "size": ("size",),
+    "color": ("color", "colour"),
+    "material": ("material", "made of"),
+    "shape": ("shape",),
+}
+_AFTER_HOW: Mapping[str, tuple[str, ...]] = {"size": ("big", "large", "small")}
+"""Attribute type -> what a question asks for it with."""
+_NOT = ("not", "isn't", "aren't", "never", "neither", "nor")
+
+UNREADABLE = "?"
+"""Among the answers that a reply names: a number that is no answer."""
+
+
+class ReplyReader:
+    """Reads replies to questions of one vocabulary."""
+
+    def __init__(self, answers: Iterable[str], attributes: Mapping[str, Iterable[str]]) -> None:
+        """`answers` are all that there are, `attributes` the types' values among them."""
+        self._answers = set(answers)
+        self._kind_of = {value: kind for kind, values in attributes.items() for value in values}
+        self._kind_of |= dict.fromkeys(("yes", "no"), YES_NO)
+        self._kind_of |= {answer: COUNT for answer in self._answers if answer.isdecimal()}
+        self._words = {word: answer for word, answer in self._known() if answer in self._answers}
+
+    def read(self, question: str, reply: str) -> str | None:
+        """The answer that a reply to a question gives; None where it cannot be told."""
+        text = _plain(reply)
+        tokens = self._said(text)
+        if len(tokens) == 1 and tokens[0] not in _NOTHING:
+            answer = self._answer(tokens[0])
+            return None if answer == UNREADABLE else answer
+        after = _ANSWER_IS.split(text)
+        if len(after) > 1 and (found := self._among(question, self._said(after[-1]))):
+            return found
+        return self._among(question, tokens)
+
+    def kind(self, question: str) -> str | None:
+        """What a question asks for: "yes/no", "count" or an attribute type; None where it does not say.
+
+        What is asked stands in a question's last clause: "there is a red cube; what size is it?"
+        """
+        clause = _plain(question).rpartition(";")[2].strip(" ?.")
+        if _ASKS_WHETHER.match(clause):
+            return YES_NO
+        if _ASKS_HOW_MANY.search(clause):
+            return COUNT
+        asked = list(_ASKS_FOR.finditer(clause))
+        if not asked:
+            return None
+        if clause.endswith(("made of", "made of what")):
+            return "material"
+        word = asked[-1][0]
+        rest = clause[asked[-1].end() :] or clause  # "the color of the cube is what?"
+        found = {
+            match.start(): kind
+            for kind, names in (_AFTER_HOW if word == "how" else _AFTER_WHAT).items()
+            for name in names
+            if (match := re.search(rf"\b{name}\b", rest))
+        }
+        return found[min(found)] if found else None
+
+    def _among(self, question: str, tokens: list[str]) -> str | None:
+        """The one answer of the question's kind that tokens name; None where it is none or several."""
+        kind = self.kind(question)
+        if kind == YES_NO and tokens and self._answer(tokens[0]) in ("yes", "no"):
+            return self._answer(tokens[0])
+        found: dict[str, None] = {}
+        denied = False
+        for token in tokens:
+            if token in _NOT or token.endswith("n't"):
+                denied = True
+                continue
+            answer = self._answer(token)
+            if kind == COUNT and token in ("no", *_NOTHING):
+                answer = "0" if "0" in self._answers else None
+            if answer is not None:
+                if not denied and (answer == UNREADABLE or kind in (None, self._kind_of.get(answer))):
+                    found[answer] = None
+                denied = False
+        if UNREADABLE in found:
+            found.pop(UNREADABLE)
+            return None if kind in (None, COUNT) else self._single(list(found))
+        if len(found) > 1:
+            repeated = {self._answer(token) for token in self._said(_plain(question))}
+            return self._single([each for each in found if each not in repeated])
+        return self._single(list(found))
+
+    def _single(self, found: list[str]) -> str | None:
+        return found[0] if len(found) == 1 else None
+
+    def _said(self, text: str) -> list[str]:
+        return _TOKEN.findall(text)
+
+    def _answer(self, token: str) -> str | None:
+        """The answer that a token names; `UNREADABLE` for a number that is none."""
+        if token[0].isdigit():
+            number = token.rstrip("0").rstrip(".") if re.fullmatch(r"\d+\.0+", token) else token
+            return number if number in self._answers else UNREADABLE
+        if token in _LARGER:
+            return UNREADABLE
+        return self._words.get(token)
+
+    def _known(self) -> Iterable[tuple[str, str]]:
+        for answer in self._answers:
+            yield answer, answer
+            for word in CLEVR_WORDS.get(answer, ()):
+                yield word, answer
+                yield f"{word}s", answer
+            yield f"{answer}s", answer
+        yield from _SPELLINGS.items()
+        yield from ((word, "yes") for word in _YES)
+        yield from ((word, "no") for word in (*_NO, *_NOTHING))
+        yield from ((word, str(number)) for number, word in enumerate(_NUMBERS))
+
+
+def _plain(text: str) -> str:
+    """Lower case without markup and quotes; full-width digits and the like as plain ones, apostrophes too."""
+    text = unicodedata.normalize("NFKC", text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower()
+    return re.sub(r'["*_`]', " ", text)
