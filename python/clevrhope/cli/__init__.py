@@ -13,6 +13,7 @@ from clevrhope.cli.exports import export
 from clevrhope.cli.making import build, merge, plan
 from clevrhope.cli.measuring import audit, score, stats
 from clevrhope.cli.rendering import render
+from clevrhope.cli.reporting import answers, ask, baseline
 from clevrhope.cli.telling import bench, devices, hops
 from clevrhope.errors import ClevrhopeError
 
@@ -23,7 +24,22 @@ def commands() -> None:
     """Makes datasets that test systematic generalisation in visual question answering (CLEVR-HOPE)."""
 
 
-for command in (audit, bench, build, devices, export, hops, merge, plan, render, score, stats):
+for command in (
+    answers,
+    ask,
+    audit,
+    baseline,
+    bench,
+    build,
+    devices,
+    export,
+    hops,
+    merge,
+    plan,
+    render,
+    score,
+    stats,
+):
     commands.add_command(command)
 
 RESUMED = (build, merge, render)

@@ -1,0 +1,130 @@
+"""A dataset's folder in, what guessers and the symbolic oracle answer out: the ends of every scale.
+
+None of them looks at a picture or is trained by gradients, so none needs torch. A model that only reads the
+question is one of the trained ones (`clevrhope train question_only`).
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope.dataset.answered import run_programs
+from clevrhope.dataset.contents import find_hop, hops_in, splits_in
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.questions_h5 import Ints, read_columns
+from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.errors import ConfigError, DatasetError
+
+_TRAIN = "train"
+
+
+def baseline(
+    folder: Path | str, kind: str, *, hops: Sequence[str] = (), size: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Predictions for all test sets of some HOPs, of all where none is named; rows in `score`'s columns.
+
+    Args:
+        folder: a dataset that `build` wrote.
+        kind: one of `BASELINES`.
+        hops: names of HOPs.
+        size: of kinds that learn, the first so many questions of train; all if not given.
+
+    Raises:
+        ConfigError: a kind, HOP or size that there is not.
+        DatasetError: no folder of a dataset, or a file of it that is not whole.
+    """
+    if kind not in BASELINES:
+        raise ConfigError(f'no baseline "{kind}"; there are: {", ".join(BASELINES)}')
+    layout = Layout(Path(folder))
+    vocab = read_vocab(layout.vocab)
+    names = [find_hop(layout, name) for name in hops] or hops_in(layout)
+    return _rows(layout, vocab, kind, names, size)
+
+
+def train_accuracy_floor(folder: Path, hop: str, split: str, size: int | None) -> float:
+    """Accuracy in per cent of `majority_by_family` on a split: the least that reading the question gives.
+
+    Raises:
+        ConfigError, DatasetError: as `baseline`.
+    """
+    layout = Layout(folder)
+    answers = read_columns(layout.questions_h5(hop, split), ("answers",))["answers"]
+    given = _majority_by_family(layout, read_vocab(layout.vocab), hop, split, size)
+    return 100 * float((given == answers).mean())
+
+
+def _rows(
+    layout: Layout, vocab: Vocab, kind: str, hops: Sequence[str], size: int | None
+) -> Iterator[dict[str, Any]]:
+    names = vocab.answers()
+    for hop in hops:
+        learned: dict[str, Any] = {}
+        if kind in _LEARN:
+            learned["train_size"] = len(_train(layout, hop, size)["answers"])
+        for split in splits_in(layout, hop):
+            if split == _TRAIN:
+                continue
+            for k, number in enumerate(BASELINES[kind](layout, vocab, hop, split, size).tolist()):
+                row = {"hop": hop, "split": split, "question_index": k, "answer": names[number]}
+                yield row | learned | {"model": kind}
+
+
+def _train(layout: Layout, hop: str, size: int | None) -> Mapping[str, Ints]:
+    """Answers and families of the first so many questions of train."""
+    path = layout.questions_h5(hop, _TRAIN)
+    if not path.is_file():
+        raise DatasetError(f"{path}: no such file, and this baseline learns from it; build train first")
+    columns = read_columns(path, ("answers", "question_families"))
+    n = len(columns["answers"])
+    if size is not None and not 1 <= size <= n:
+        raise ConfigError(f"{path}: {n:,} questions there, but the first {size:,} were asked for")
+    return {name: column[:size] for name, column in columns.items()}
+
+
+def _majority(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | None) -> Ints:
+    """The most frequent answer of train; of several, the first in vocab.json."""
+    most = int(np.bincount(_train(layout, hop, size)["answers"]).argmax())
+    return _always(layout, hop, split, most)
+
+
+def _majority_by_family(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | None) -> Ints:
+    """The same of each family; of a family that train has not, that of all."""
+    train = _train(layout, hop, size)
+    families = read_columns(layout.questions_h5(hop, split), ("question_families",))["question_families"]
+    n_families = int(max(families.max(initial=0), train["question_families"].max(initial=0))) + 1
+    counts = np.zeros((n_families, len(vocab.answers())), dtype=np.int64)
+    np.add.at(counts, (train["question_families"], train["answers"]), 1)
+    most = np.where(counts.any(axis=1), counts.argmax(axis=1), counts.sum(axis=0).argmax())
+    found: Ints = most[families].astype(np.int32)
+    return found
+
+
+def _always_no(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | None) -> Ints:
+    if "no" not in vocab.answer_token_to_idx:
+        raise DatasetError(f'{layout.vocab}: no answer "no", so it cannot be given')
+    return _always(layout, hop, split, vocab.answer_token_to_idx["no"])
+
+
+def _always(layout: Layout, hop: str, split: str, number: int) -> Ints:
+    n = len(read_columns(layout.questions_h5(hop, split), ("answers",))["answers"])
+    return np.full(n, number, dtype=np.int32)
+
+
+def _symbolic(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | None) -> Ints:
+    return run_programs(layout, vocab, hop, split)
+
+
+_Guess = Callable[[Layout, Vocab, str, str, int | None], Ints]
+
+BASELINES: Mapping[str, _Guess] = {
+    "majority": _majority,
+    "majority_by_family": _majority_by_family,
+    "always_no": _always_no,
+    "symbolic": _symbolic,
+}
+"""Name -> what gives (N,) numbers of answers to a split's questions. `symbolic` runs the true programs on the
+true scenes, and is right about all of them."""
+
+_LEARN = ("majority", "majority_by_family")

@@ -1,0 +1,49 @@
+"""Predictions in, a file of them in `score`'s columns out; and what such a file says of itself."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clevrhope.atomic import whole_file
+
+NOT_TRAINED = "not trained on the splits"
+"""The note in predictions of a model that only answered: its gaps are none of a train set's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What the first row of a file of predictions says besides what `score` reads.
+
+    Attributes:
+        model: the model's name, in the column `model`; "" where there is none.
+        note: what has to be said with every number made from it, in the column `note`; "" for nothing.
+    """
+
+    model: str = ""
+    note: str = ""
+
+
+def write_predictions(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+    """Writes a JSON object a line, whole or not at all; gives how many.
+
+    Raises:
+        DatasetError: no place or no permission.
+    """
+    n = 0
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(f"{json.dumps(row, ensure_ascii=False)}\n")
+            n += 1
+    return n
+
+
+def read_origin(path: Path) -> Origin:
+    """What a file of JSON lines says of itself; of Parquet, and of what cannot be read, nothing."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            row = json.loads(file.readline())
+        return Origin(str(row.get("model") or ""), str(row.get("note") or ""))
+    except (OSError, ValueError, AttributeError):
+        return Origin()

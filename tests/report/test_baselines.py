@@ -1,0 +1,142 @@
+"""Guessers by hand on a small folder, the symbolic oracle on a built one, and requests with their replies."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import Make, make
+
+from clevrhope.cli import run_command
+from clevrhope.dataset.clevr_json import read_row_lines
+from clevrhope.dataset.questions_h5 import read_columns
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import ConfigError
+from clevrhope.metrics import score
+from clevrhope.metrics.baselines import BASELINES, baseline
+from clevrhope.metrics.collapsed import Mean, beats_question_only, is_collapsed, with_and_without
+from clevrhope.metrics.write import read_origin
+
+__all__ = ["make"]
+
+HOP = "rubber_cylinder"
+
+
+@pytest.fixture
+def folder(make: Make, tmp_path: Path) -> Path:
+    make(tmp_path / "data", sizes={"train": 300})
+    return tmp_path / "data"
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_the_symbolic_oracle_is_always_right(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "symbolic.jsonl"
+    assert run_command(["baseline", str(folder), "--kind", "symbolic", "--out", str(out)]) == 0
+    (condition,) = score(folder, out, seed=1, bootstrap=0, by=()).conditions
+    assert {each.percent for each in condition.mean.splits.values()} == {100.0}
+    assert set(condition.mean.splits) == {"complex_iid", "complex_ood", "minimal_iid", "minimal_ood"}
+    assert read_origin(out).model == "symbolic"
+
+
+def test_guessers_learn_from_the_train_set_of_the_size(folder: Path) -> None:
+    train = read_columns(folder / "hops" / HOP / "train.h5", ("answers", "question_families"))
+    asked = read_columns(folder / "hops" / HOP / "complex_iid.h5", ("question_families",))[
+        "question_families"
+    ]
+    names = read_vocab(folder / "vocab.json").answers()
+
+    def most(answers: list[int]) -> str:
+        return names[max(sorted(set(answers)), key=answers.count)]
+
+    for size in (40, 300):
+        answers, families = (train[name][:size].tolist() for name in ("answers", "question_families"))
+        given = {kind: list(baseline(folder, kind, size=size)) for kind in ("majority", "majority_by_family")}
+        assert {row["answer"] for row in given["majority"]} == {most(answers)}
+        assert {row["train_size"] for rows in given.values() for row in rows} == {size}
+        for row in given["majority_by_family"]:
+            if row["split"] == "complex_iid":
+                family = asked[row["question_index"]]
+                same = [answer for answer, each in zip(answers, families, strict=True) if each == family]
+                assert row["answer"] == most(same or answers)
+    with pytest.raises(ConfigError, match="300 questions there, but the first 301"):
+        list(baseline(folder, "majority", size=301))
+
+
+def test_always_no_is_right_three_times_in_four_on_minimal_ood(folder: Path, tmp_path: Path) -> None:
+    rows = list(baseline(folder, "always_no"))
+    assert {row["answer"] for row in rows} == {"no"}
+    assert "train_size" not in rows[0]
+    path = tmp_path / "no.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    scores = score(folder, path, seed=1, bootstrap=0, by=())
+    assert scores.condition(HOP).mean.splits["minimal_ood"].percent == 75.0
+
+
+def test_a_baseline_that_there_is_none_of_is_named(folder: Path, tmp_path: Path, capfd: Any) -> None:
+    out = tmp_path / "x.jsonl"
+    assert run_command(["baseline", str(folder), "--kind", "oracle", "--out", str(out)]) == 2
+    assert f'no baseline "oracle"; there are: {", ".join(BASELINES)}' in capfd.readouterr().err
+    assert not out.exists()
+
+
+@pytest.mark.parametrize("images", ["png", "h5"])
+def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images: str, capfd: Any) -> None:
+    folder, requests = tmp_path / "data", tmp_path / "requests.jsonl"
+    make(folder, images=images)
+    asked = ["ask", str(folder), "--split", "complex_iid,complex_ood", "--limit", "5"]
+    assert run_command([*asked, "--out", str(requests)]) == 0
+    rows = lines(requests)
+    assert [row["id"] for row in rows[:2]] == [f"{HOP}/complex_iid/0", f"{HOP}/complex_iid/1"]
+    assert len(rows) == 10
+    assert all(len(row["answers"]) == 28 and Path(row["image"]).read_bytes()[1:4] == b"PNG" for row in rows)
+    texts = folder / "hops" / HOP / "complex_ood_questions.json"
+    own = [json.loads(row) for row in read_row_lines(texts)][:5]
+    assert [row["question"].lower() for row in rows[5:]] == [row["question"].lower() for row in own]
+
+    # A model that says the right answer in a sentence, and once nothing that can be read.
+    replies, out = tmp_path / "vlm.jsonl", tmp_path / "predictions.jsonl"
+    right = {f"{HOP}/complex_ood/{k}": row["answer"] for k, row in enumerate(own)}
+    said = [{"id": row["id"], "reply": f"The answer is {right.get(row['id'], 'dunno')}."} for row in rows]
+    replies.write_text("".join(f"{json.dumps(row)}\n" for row in reversed(said)))
+    capfd.readouterr()
+    given = ["answers", str(replies), "--requests", str(requests), "--out", str(out)]
+    assert run_command([*given, "--json"]) == 0
+    told = json.loads(capfd.readouterr().out)
+    assert (told["replies"], told["unreadable"]) == (10, 5)
+    assert read_origin(out).model == "vlm"
+    assert read_origin(out).note == "not trained on the splits"
+    scores = score(folder, out, seed=1, bootstrap=0, by=(), partial=True).condition(HOP)
+    assert scores.mean.splits["complex_ood"].percent == 100.0
+    assert scores.mean.splits["complex_iid"].percent == 0.0
+
+    for text, told_text in (
+        (json.dumps(said[0]) + "\n", "9 of 10 requests have no reply"),
+        (json.dumps(said[0]) + "\n" + json.dumps(said[0]), "two replies to"),
+        ('{"id": "x/y/0", "reply": "yes"}', '"x/y/0" is no request of'),
+        ("yes", "vlm.jsonl:1: no reply; expected"),
+    ):
+        replies.write_text(text)
+        assert run_command(given) == 2
+        assert told_text in capfd.readouterr().err
+
+
+def test_without_pictures_there_is_nothing_to_ask_about(make: Make, tmp_path: Path, capfd: Any) -> None:
+    make(tmp_path / "data", render=False)
+    assert run_command(["ask", str(tmp_path / "data"), "--out", str(tmp_path / "r.jsonl")]) == 1
+    assert "run its build again without --no-render" in capfd.readouterr().err
+    assert not (tmp_path / "r.jsonl").exists()
+
+
+def test_collapsed_runs_are_those_below_the_question_only_baseline() -> None:
+    assert is_collapsed(18.0, 43.0)
+    assert not is_collapsed(43.0, 43.0)
+    assert not beats_question_only(43.0, 43.0)
+    both = with_and_without([97.4, 97.4, 14.9], [False, False, True])
+    # The cell of the paper's table 4 that has a deviation of 38.90 follows from one such run.
+    assert both.all.value == pytest.approx(69.9)
+    assert both.all.deviation == pytest.approx(38.9, abs=0.01)
+    assert (both.sound, both.n_collapsed) == (Mean(97.4, 0.0, 2), 1)
+    assert with_and_without([10.0], [True]).sound is None
