@@ -13,6 +13,9 @@ from clevrhope.progress import Advance
 NOT_LISTED = ("manifest.json",)
 """What a folder may hold and its manifest does not list: itself."""
 
+NOT_OF_THE_DATASET = ("features/",)
+"""Begins the names of what is made from a dataset, in its folder for want of a better place."""
+
 _PIECE = 1 << 20
 
 
@@ -42,6 +45,8 @@ def check_files(folder: AuditFolder, advance: Advance) -> Tally:
     for path in sorted(root.rglob("*")):
         name = folder.layout.relative(path)
         hidden = any(part.startswith(".") for part in Path(name).parts)
+        if name.startswith(NOT_OF_THE_DATASET):
+            continue
         if path.is_file() and name not in listed and not hidden and name not in NOT_LISTED:
             tally.fault(name, None, "in no list of the manifest", f"{path.stat().st_size} bytes")
     return tally

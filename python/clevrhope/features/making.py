@@ -1,0 +1,380 @@
+"""A dataset's folder and a kind of features in, a feature store out, block by block; killed runs go on."""
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.atomic import disk_errors, sync_folder, write_whole
+from clevrhope.config import suggestion
+from clevrhope.dataset.clevr_json import read_scene_indices, read_scenes_at
+from clevrhope.dataset.images_h5 import pictures_in
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
+from clevrhope.dataset.lock import locked
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.picture_source import Pictures, find_pictures, png_indices
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.features.extractor import Asked, Extractor, Sample
+from clevrhope.features.kinds import make_extractor
+from clevrhope.features.store import (
+    FOLDER,
+    Array,
+    StoreInfo,
+    dataset_manifest,
+    described_dataset,
+    pool_digest,
+    read_info,
+)
+from clevrhope.progress import Progress, Silent
+
+BLOCK = 256
+"""Pictures between two marks of how far a run is; what a killed run does again at most."""
+
+DIGEST_BYTES = 16
+
+Ints = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class FeatureSummary:
+    """What a call made.
+
+    Attributes:
+        folder: the store's.
+        kind: of features.
+        pools: pool -> pictures in it.
+        n_made: rows computed now; the others were there, in this store or from a killed run.
+        n_bytes: of all arrays.
+        note: what has to be said of everything made with them; None for nothing.
+    """
+
+    folder: Path
+    kind: str
+    pools: Mapping[str, int]
+    n_made: int
+    n_bytes: int
+    note: str | None
+
+
+def make_features(
+    dataset: Path | str,
+    *,
+    kind: str,
+    size: tuple[int, int] | None = None,
+    weights: Path | str | None = None,
+    out: Path | None = None,
+    pools: Sequence[str] | None = None,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> FeatureSummary:
+    """Makes a dataset's features of a kind, or extends them to pictures that were added since.
+
+    Args:
+        dataset: a finished folder.
+        kind: a name of `KINDS`.
+        size: width and height that pictures are brought to; None for the kind's own.
+        weights: a local file of the backbone's weights, or "random" for the kinds that allow it.
+        out: the store's folder; None for `features/<kind>` and what tells it apart, below the dataset.
+        pools: of which pictures; None for all.
+        device: where a backbone runs.
+        progress: shows how far it is.
+
+    Raises:
+        ConfigError: no such kind, pool or weights, or options that the kind does not take.
+        DatasetError: the dataset is not finished, lacks pictures, or `out` holds another store.
+    """
+    layout = Layout(Path(dataset))
+    manifest = dataset_manifest(layout)
+    extractor = make_extractor(kind, _asked(manifest, size, weights, device))
+    info = StoreInfo(
+        kind=kind,
+        options=extractor.options,
+        arrays=extractor.arrays,
+        weights=extractor.weights,
+        code=extractor.code,
+        note=extractor.note,
+        dataset=described_dataset(manifest, pictures="picture" in extractor.reads),
+    )
+    folder = out or layout.root / FOLDER / f"{kind}{extractor.suffix}"
+    chosen = _chosen(manifest, layout, pools)
+    n_made = 0
+    with locked(folder):
+        _bind(folder, info)
+        sources = {pool: _Source(layout, manifest, pool, extractor) for pool in chosen}
+        total = sum(len(each.indices) for each in sources.values())
+        with (progress or Silent()).stage(
+            f"Features of kind {kind}", total=total, unit="pictures"
+        ) as advance:
+            for pool, source in sources.items():
+                work = _Pool(folder / pool, source, info, extractor)
+                for n_rows, n_new in work.make(pool_digest(manifest, pool, info)):
+                    n_made += n_new
+                    advance(n_rows)
+    return FeatureSummary(
+        folder=folder,
+        kind=kind,
+        pools={pool: len(each.indices) for pool, each in sources.items()},
+        n_made=n_made,
+        n_bytes=sum(path.stat().st_size for path in folder.glob("*/*.npy")),
+        note=info.note,
+    )
+
+
+def _asked(
+    manifest: Manifest, size: tuple[int, int] | None, weights: Path | str | None, device: str
+) -> Asked:
+    constraints = manifest.world["constraints"]
+    rendering = manifest.rendering
+    return Asked(
+        size=size,
+        weights=weights,
+        device=device,
+        attributes=manifest.world["attributes"],
+        raster=(constraints["width"], constraints["height"]),
+        most_objects=constraints["max_objects"],
+        picture_size=(rendering["width"], rendering["height"]) if rendering else None,
+    )
+
+
+def _chosen(manifest: Manifest, layout: Layout, pools: Sequence[str] | None) -> list[str]:
+    known = sorted(manifest.pools)
+    for name in pools or ():
+        if name not in known:
+            raise ConfigError(
+                f'{layout.root}: no pool "{name}"{suggestion(name, known)}; there: {", ".join(known)}'
+            )
+    return [name for name in known if pools is None or name in pools]
+
+
+def _bind(folder: Path, info: StoreInfo) -> None:
+    """Writes store.json, or finds it to say the same."""
+    path = folder / "store.json"
+    if not path.exists():
+        others = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
+        if others:
+            raise DatasetError(f"{folder}: no feature store, but {others[0]} is in it; choose another --out")
+        write_whole(path, (json.dumps(info.as_json(), indent=2) + "\n").encode())
+        return
+    there = read_info(folder)
+    if there != info:
+        same = json.loads(json.dumps(info.as_json())) == json.loads(json.dumps(there.as_json()))
+        if not same:
+            names = ("kind", "options", "weights", "code", "dataset", "arrays")
+            other = next(n for n in names if _plain(getattr(there, n)) != _plain(getattr(info, n)))
+            raise DatasetError(
+                f"{folder}: a feature store with other {other} ({_plain(getattr(there, other))} there); "
+                "remove it, or choose another --out"
+            )
+
+
+def _plain(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, default=vars)[:120]
+
+
+class _Source:
+    """The scenes of a pool that get features, and what they are made from."""
+
+    def __init__(self, layout: Layout, manifest: Manifest, pool: str, extractor: Extractor) -> None:
+        self._layout, self._pool = layout, pool
+        self._pictures: Pictures | None = None
+        self._scenes = "scene" in extractor.reads
+        if "picture" in extractor.reads:
+            h5 = pictures_in(layout.pictures_h5(pool))
+            self.indices: Ints = h5 if len(h5) else png_indices(layout.pictures(pool))
+            if not len(self.indices):
+                raise DatasetError(
+                    f"{layout.root / 'images'}: no pictures of pool {pool}; build the dataset "
+                    "without --no-render"
+                )
+            self._pictures = find_pictures(layout, pool, self.indices, prefer="h5")
+        else:
+            shards = sorted(layout.scenes(pool).glob("[!.]*.json"))
+            found = [read_scene_indices(shard) for shard in shards]
+            self.indices = np.sort(np.concatenate([np.zeros(0, dtype=np.int32), *found])).astype(np.int32)
+
+    def samples(self, first: int, n: int) -> tuple[list[Sample], npt.NDArray[np.uint8]]:
+        """Some samples, and a digest of each, (n, 16)."""
+        indices = self.indices[first : first + n].tolist()
+        scenes = self._read_scenes(indices) if self._scenes else {}
+        samples, sums = [], []
+        for index in indices:
+            picture = None if self._pictures is None else self._pictures.pixels(index)
+            sample = Sample(index, picture, scenes.get(index))
+            if self._scenes and sample.scene is None:
+                path = self._layout.scene_shard(self._pool, index // SCENES_A_SHARD)
+                raise DatasetError(f"{path}: no scene {index}; run the dataset's build again")
+            samples.append(sample)
+            digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+            if picture is not None:
+                digest.update(repr(picture.shape).encode())
+                digest.update(np.ascontiguousarray(picture).data)
+            if sample.scene is not None:
+                digest.update(json.dumps(sample.scene, sort_keys=True).encode())
+            sums.append(np.frombuffer(digest.digest(), dtype=np.uint8))
+        return samples, np.stack(sums)
+
+    def _read_scenes(self, indices: Sequence[int]) -> dict[int, dict[str, Any]]:
+        found: dict[int, dict[str, Any]] = {}
+        for shard in sorted({index // SCENES_A_SHARD for index in indices}):
+            wanted = [index for index in indices if index // SCENES_A_SHARD == shard]
+            for scene in read_scenes_at(self._layout.scene_shard(self._pool, shard), wanted):
+                found[scene["image_index"]] = scene
+        return found
+
+
+class _Pool:
+    """A pool's arrays on their way: in a hidden folder, which takes its name when it is whole."""
+
+    def __init__(self, folder: Path, source: _Source, info: StoreInfo, extractor: Extractor) -> None:
+        self._folder, self._source, self._info, self._extractor = folder, source, info, extractor
+        self._work = folder.with_name(f".{folder.name}.work")
+        self._old = folder.with_name(f".{folder.name}.old")
+
+    def make(self, digest: str) -> Iterator[tuple[int, int]]:
+        """Makes what is missing; yields rows dealt with and rows computed since the last time."""
+        source, info = self._source, self._info
+        n = len(source.indices)
+        if self._folder.is_dir() and self._old.exists():
+            shutil.rmtree(self._old)
+        if self._is_whole(digest):
+            yield n, 0
+            return
+        identity = hashlib.sha256(f"{info.fingerprint} {digest} {n}".encode()).hexdigest()
+        with disk_errors(self._folder):
+            arrays, done = self._open(identity)
+            yield done, 0
+            old = _OldRows.read(self._folder if self._folder.is_dir() else self._old, info)
+            with ThreadPoolExecutor(1) as reader:
+                firsts = range(done, n, BLOCK)
+                # One block is read while the one before it is computed.
+                coming = [reader.submit(source.samples, first, BLOCK) for first in firsts[:1]]
+                for first in firsts:
+                    samples, sums = coming.pop().result()
+                    if first + BLOCK < n:
+                        coming.append(reader.submit(source.samples, first + BLOCK, BLOCK))
+                    known = old.places(source.indices[first : first + BLOCK], sums)
+                    self._fill(arrays, first, samples, sums, old, known)
+                    for each in arrays.values():
+                        if isinstance(each, np.memmap):
+                            each.flush()
+                    self._mark(identity, first + len(samples))
+                    yield len(samples), int((known < 0).sum())
+            self._finish(digest)
+
+    def _is_whole(self, digest: str) -> bool:
+        try:
+            said = json.loads((self._folder / "pool.json").read_text("utf-8"))
+            return bool(said["source"] == digest)
+        except (OSError, ValueError, KeyError, TypeError):
+            return False
+
+    def _open(self, identity: str) -> tuple[dict[str, Array], int]:
+        """The arrays to fill, and how many rows of them a killed run has filled."""
+        n = len(self._source.indices)
+        specs = {name: (each.dtype, (n, *each.shape)) for name, each in self._info.arrays.items()}
+        specs["sums"] = ("uint8", (n, DIGEST_BYTES))
+        try:
+            mark = json.loads((self._work / "progress.json").read_text("utf-8"))
+            if mark["identity"] == identity:
+                opened = {name: np.load(self._work / f"{name}.npy", mmap_mode="r+") for name in specs}
+                return opened, int(mark["rows"])
+        except (OSError, ValueError, KeyError, TypeError):
+            pass
+        if self._work.exists():
+            shutil.rmtree(self._work)
+        self._work.mkdir(parents=True)
+        made = {}
+        for name, (dtype, shape) in specs.items():
+            path = self._work / f"{name}.npy"
+            if 0 in shape:
+                raise DatasetError(f"{self._folder}: no scenes in the pool")
+            made[name] = np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
+                path, mode="w+", dtype=np.dtype(dtype), shape=shape
+            )
+        self._mark(identity, 0)
+        return made, 0
+
+    def _fill(
+        self,
+        arrays: Mapping[str, Array],
+        first: int,
+        samples: Sequence[Sample],
+        sums: npt.NDArray[np.uint8],
+        old: "_OldRows",
+        known: npt.NDArray[np.int64],
+    ) -> None:
+        new = np.flatnonzero(known < 0)
+        kept = np.flatnonzero(known >= 0)
+        made = self._extractor.rows([samples[k] for k in new]) if len(new) else {}
+        for name in self._info.arrays:
+            if len(new):
+                arrays[name][first + new] = made[name]
+            if len(kept):
+                arrays[name][first + kept] = old.arrays[name][known[kept]]
+        arrays["sums"][first : first + len(samples)] = sums
+
+    def _mark(self, identity: str, rows: int) -> None:
+        content = json.dumps({"identity": identity, "rows": rows})
+        write_whole(self._work / "progress.json", content.encode())
+
+    def _finish(self, digest: str) -> None:
+        np.save(self._work / "indices.npy", self._source.indices)
+        for path in self._work.glob("*.npy"):
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+        content = {"source": digest, "pictures": len(self._source.indices)}
+        write_whole(self._work / "pool.json", (json.dumps(content) + "\n").encode())
+        if self._folder.exists():
+            if self._old.exists():
+                shutil.rmtree(self._old)
+            self._folder.rename(self._old)
+        self._work.rename(self._folder)
+        sync_folder(self._folder.parent)
+        (self._folder / "progress.json").unlink()
+        if self._old.exists():
+            shutil.rmtree(self._old)
+
+
+@dataclass(frozen=True)
+class _OldRows:
+    """Rows of a store that was made before pictures were added."""
+
+    indices: Ints
+    sums: npt.NDArray[np.uint8]
+    arrays: Mapping[str, Array]
+
+    @classmethod
+    def read(cls, folder: Path, info: StoreInfo) -> "_OldRows":
+        """Those in a folder; none where it has none that are whole."""
+        none = cls(np.zeros(0, dtype=np.int32), np.zeros((0, DIGEST_BYTES), dtype=np.uint8), {})
+        try:
+            if not (folder / "pool.json").is_file():
+                return none
+            names = ("indices", "sums", *info.arrays)
+            read = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in names}
+        except (OSError, ValueError):
+            return none
+        if any(len(each) != len(read["indices"]) for each in read.values()):
+            return none
+        arrays = {name: read[name] for name in info.arrays}
+        same = all(
+            each.shape[1:] == spec.shape and each.dtype == spec.dtype
+            for each, spec in zip(arrays.values(), info.arrays.values(), strict=True)
+        )
+        return cls(read["indices"], read["sums"], arrays) if same else none
+
+    def places(self, indices: Ints, sums: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+        """(n,) the old row of each scene that was made from the same; -1 for a new one."""
+        if not len(self.indices):
+            return np.full(len(indices), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.indices, indices), len(self.indices) - 1)
+        same = (self.indices[at] == indices) & (self.sums[at] == sums).all(axis=1)
+        return np.where(same, at, -1).astype(np.int64)

@@ -1,0 +1,270 @@
+"""A dataset's folder in, the arrays of one of its feature stores out, a row a picture. No torch.
+
+```
+features/<store>/store.json           kind, arrays, and what they were made from: dataset, weights, code
+features/<store>/<pool>/<array>.npy   (pictures, ...), memory-mapped by whoever reads it
+features/<store>/<pool>/indices.npy   (pictures,) int32: the scene that each row is of, sorted
+features/<store>/<pool>/sums.npy      (pictures, 16) uint8: digests of what each row was made from
+features/<store>/<pool>/pool.json     digest of the pool's pictures; with it the pool is whole
+```
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from difflib import get_close_matches
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest, difference, read_manifest
+from clevrhope.errors import ConfigError, DatasetError
+
+FOLDER = "features"
+"""Below a dataset's folder; its manifest does not list it."""
+
+FORMAT = 1
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """The row of one array: numpy's name of its type, and its shape."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """What a store says of itself; two with the same hold the same numbers, up to rounding.
+
+    Attributes:
+        kind: such as "pixels".
+        options: that were given for the kind, such as the size of pictures.
+        arrays: by name.
+        weights: SHA-256 of the file of weights; "random" for random ones; None where there are none.
+        code: a number that moves when the kind's code comes to give other numbers.
+        note: what has to be said of everything that is made with these features; None for nothing.
+        dataset: what the dataset's scenes and pictures depend on.
+    """
+
+    kind: str
+    options: Mapping[str, Any]
+    arrays: Mapping[str, ArraySpec]
+    weights: str | None
+    code: int
+    note: str | None
+    dataset: Mapping[str, Any] = field(default_factory=dict)
+
+    def as_json(self) -> dict[str, Any]:
+        """The content of store.json."""
+        return {"format": FORMAT, **asdict(self)}
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of all of it."""
+        return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class PoolFeatures:
+    """The features of a pool's pictures.
+
+    Attributes:
+        indices: (n,) int32, scenes, sorted.
+        arrays: by name, each (n, ...), mapped into memory copy-on-write: reading is what it costs.
+    """
+
+    indices: npt.NDArray[np.int32]
+    arrays: Mapping[str, Array]
+    place: str
+
+    def rows(self, image_idxs: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+        """(N,) the row of each scene (N,).
+
+        Raises:
+            DatasetError: one of them has no features.
+        """
+        at = np.searchsorted(self.indices, image_idxs)
+        found = self.indices[np.minimum(at, len(self.indices) - 1)] if len(self.indices) else at - 1
+        if not np.array_equal(found, image_idxs):
+            missing = int(np.asarray(image_idxs)[found != image_idxs][0])
+            raise DatasetError(f"{self.place}: no features of scene {missing}; run clevrhope features again")
+        return at.astype(np.int64)
+
+
+class FeatureStore:
+    """A store on disk, opened for the dataset that it belongs to."""
+
+    def __init__(self, folder: Path, layout: Layout) -> None:
+        """Reads store.json.
+
+        Raises:
+            DatasetError: no store there, or one of another dataset.
+        """
+        self.folder = folder
+        self._layout = layout
+        self.info = read_info(folder)
+        here = described_dataset(self._manifest, pictures="rendering" in self.info.dataset)
+        if dict(self.info.dataset) != here:
+            raise DatasetError(
+                f"{folder}: features of another dataset than {layout.root} "
+                f"({difference(self.info.dataset, here)}); make this one's with clevrhope features"
+            )
+
+    @cached_property
+    def _manifest(self) -> Manifest:
+        return dataset_manifest(self._layout)
+
+    def pool(self, pool: str) -> PoolFeatures:
+        """The arrays of a pool.
+
+        Raises:
+            DatasetError: it is not there, half-made, or made from other pictures than the dataset has now.
+        """
+        folder = self.folder / pool
+        remedy = f"run clevrhope features {self._layout.root} --kind {self.info.kind} again"
+        try:
+            said = json.loads((folder / "pool.json").read_text("utf-8"))
+        except FileNotFoundError as error:
+            raise DatasetError(f"{folder}: no features of pool {pool} yet; {remedy}") from error
+        except (OSError, ValueError) as error:
+            raise DatasetError(f"{folder / 'pool.json'}: cannot be read ({error}); {remedy}") from error
+        if said.get("source") != pool_digest(self._manifest, pool, self.info):
+            raise DatasetError(f"{folder}: made before the pool's pictures or scenes changed; {remedy}")
+        indices = _mapped(folder / "indices.npy", remedy)
+        arrays = {name: _mapped(folder / f"{name}.npy", remedy) for name in self.info.arrays}
+        for name, spec in self.info.arrays.items():
+            wanted = (len(indices), *spec.shape)
+            if arrays[name].shape != wanted or arrays[name].dtype != spec.dtype:
+                raise DatasetError(
+                    f"{folder / name}.npy: {arrays[name].dtype} {arrays[name].shape}, not {spec.dtype} "
+                    f"{wanted}; remove {folder} and {remedy}"
+                )
+        return PoolFeatures(indices, arrays, str(folder))
+
+
+def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureStore:
+    """A dataset's store of a kind.
+
+    Args:
+        dataset: its folder.
+        kind: of features.
+        name: the store's name below `features`, or its folder; where it is left out, the only one there is.
+
+    Raises:
+        ConfigError: no such store, several of them, or one of another kind.
+        DatasetError: it belongs to another dataset.
+    """
+    layout = Layout(dataset)
+    home = dataset / FOLDER
+    if name is not None:
+        folder = home / name if (home / name).is_dir() else Path(name)
+        if not (folder / "store.json").is_file():
+            raise ConfigError(f'features: no store "{name}", in {home} or as a folder{_there(home, name)}')
+        store = FeatureStore(folder, layout)
+        if store.info.kind != kind:
+            raise ConfigError(f"{folder}: features of kind {store.info.kind}, but the model reads {kind}")
+        return store
+    dataset_manifest(layout)  # a folder that is no dataset is told as that
+    found = [folder for folder in stores_in(dataset) if read_info(folder).kind == kind]
+    if not found:
+        raise ConfigError(
+            f"{home}: no features of kind {kind}; make them first: clevrhope features {dataset} --kind {kind}"
+        )
+    if len(found) > 1:
+        names = ", ".join(folder.name for folder in found)
+        raise ConfigError(f"{home}: several stores of kind {kind} ({names}); say which with --features")
+    return FeatureStore(found[0], layout)
+
+
+def stores_in(dataset: Path) -> list[Path]:
+    """The folders of a dataset's stores, by name."""
+    return sorted(path.parent for path in (dataset / FOLDER).glob("*/store.json"))
+
+
+def read_info(folder: Path) -> StoreInfo:
+    """What a store says of itself.
+
+    Raises:
+        DatasetError: no store there, or of another format.
+    """
+    path = folder / "store.json"
+    try:
+        raw = json.loads(path.read_text("utf-8"))
+        if raw.pop("format") != FORMAT:
+            raise DatasetError(f"{path}: of another version of clevrhope; make it again: clevrhope features")
+        arrays = {
+            name: ArraySpec(each["dtype"], tuple(each["shape"])) for name, each in raw.pop("arrays").items()
+        }
+        return StoreInfo(arrays=arrays, **raw)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise DatasetError(f"{path}: no feature store ({error}); make one with clevrhope features") from error
+
+
+def dataset_manifest(layout: Layout) -> Manifest:
+    """The manifest of a finished dataset.
+
+    Raises:
+        DatasetError: there is none, or the dataset is not finished, or a part of one.
+    """
+    manifest = read_manifest(layout.manifest)
+    if manifest is None:
+        raise DatasetError(f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name})")
+    if manifest.shard is not None:
+        raise DatasetError(f"{layout.root}: part of a dataset; join the parts with clevrhope merge first")
+    if not manifest.complete:
+        raise DatasetError(f"{layout.root}: not finished yet; run its build again first")
+    return manifest
+
+
+def described_dataset(manifest: Manifest, *, pictures: bool) -> dict[str, Any]:
+    """What a dataset's scenes depend on, and with `pictures` its pictures, too."""
+    described = {
+        "version": manifest.version,
+        "seed": manifest.seed,
+        "world": manifest.world["fingerprint"],
+    }
+    # By way of JSON, as the other side of every comparison has gone.
+    found = {**described, **({"rendering": manifest.rendering} if pictures else {})}
+    return dict(json.loads(json.dumps(found)))
+
+
+def pool_digest(manifest: Manifest, pool: str, info: StoreInfo) -> str:
+    """SHA-256 of the manifest's checksums of what a pool's features are made from.
+
+    Pictures of one pool are stored up to twice; the HDF5 file counts where there is one.
+    """
+    chosen = []
+    if "rendering" in info.dataset:
+        h5 = f"images/{pool}.h5"
+        prefix = f"images/{pool}/"
+        chosen += (
+            [h5] if h5 in manifest.files else [each for each in manifest.files if each.startswith(prefix)]
+        )
+    if info.kind in ("attributes", "scene-boxes"):
+        chosen += [each for each in manifest.files if each.startswith(f"scenes/{pool}/")]
+    rows = [f"{name} {manifest.files[name].sha256}" for name in sorted(chosen)]
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+
+
+def _mapped(path: Path, remedy: str) -> Array:
+    try:
+        # Copy-on-write: torch takes such an array without a copy and without a warning, and no file changes.
+        return np.load(path, mmap_mode="c", allow_pickle=False)  # type: ignore[no-any-return]
+    except (OSError, ValueError) as error:
+        raise DatasetError(f"{path}: no whole array ({error}); remove {path.parent} and {remedy}") from error
+
+
+def _there(home: Path, name: str) -> str:
+    names: Sequence[str] = [folder.parent.name for folder in home.glob("*/store.json")]
+    near = get_close_matches(name, names, n=1)
+    hint = f' (did you mean "{near[0]}"?)' if near else ""
+    return f"{hint}; there: {', '.join(sorted(names)) or 'none'}"

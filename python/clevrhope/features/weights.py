@@ -1,0 +1,62 @@
+"""A local file of weights in, tensors by name out; nothing is ever fetched, and no pickled code is run."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+from pickle import UnpicklingError
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file
+from torch import Tensor
+
+from clevrhope.errors import ConfigError
+
+
+def read_weights(path: Path, *, what: str) -> dict[str, Tensor]:
+    """The tensors of a safetensors file, or of one that torch saved, on the CPU.
+
+    Args:
+        path: of the file.
+        what: says in errors which file belongs there.
+
+    Raises:
+        ConfigError: no such file, or none with tensors.
+    """
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such file; put {what} there (weights are never downloaded here)")
+    try:
+        if path.suffix == ".safetensors":
+            return load_file(path)
+        raw = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, SafetensorError, UnpicklingError, RuntimeError, EOFError, ValueError) as error:
+        said = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise ConfigError(f"{path}: no file of weights ({said[:120]}); expected {what}") from error
+    found = raw.get("state_dict", raw.get("model", raw)) if isinstance(raw, dict) else raw
+    if not isinstance(found, dict) or not all(isinstance(each, Tensor) for each in found.values()):
+        raise ConfigError(f"{path}: no mapping from names to tensors; expected {what}")
+    return dict(found)
+
+
+def load_into(module: torch.nn.Module, weights: Mapping[str, Tensor], *, path: Path, what: str) -> None:
+    """Gives a module its weights; what the file has beyond them is left aside.
+
+    Raises:
+        ConfigError: one is missing, or of another shape.
+    """
+    wanted = module.state_dict()
+    for name, there in wanted.items():
+        if name.endswith("num_batches_tracked"):
+            continue
+        if name not in weights:
+            raise ConfigError(f"{path}: no weight {name}; expected {what}")
+        if weights[name].shape != there.shape:
+            shapes = f"{tuple(weights[name].shape)}, not {tuple(there.shape)}"
+            raise ConfigError(f"{path}: weight {name} has shape {shapes}; expected {what}")
+    module.load_state_dict({name: weights.get(name, there) for name, there in wanted.items()})
+
+
+def file_digest(path: Path) -> str:
+    """SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
