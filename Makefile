@@ -67,7 +67,7 @@ $(VENV)/render.stamp: $(VENV)/python.stamp pyproject.toml $(RUST_SOURCES)
 	@touch $@
 
 $(VENV)/dev.stamp: $(VENV)/render.stamp
-	$(MATURIN) --extras render,dev
+	$(MATURIN) --extras render,train,dev
 	@touch $@
 
 # Blender needs a few of the system's libraries; without them, this says which and how to install them.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         SceneError,
         SplitError,
         TemplateError,
+        TrainingError,
         VocabularyError,
     )
     from clevrhope.executor import Program, Scene, execute, execute_batch, trace
@@ -38,6 +39,7 @@ _HOME = {
     "SceneError": "clevrhope.errors",
     "SplitError": "clevrhope.errors",
     "TemplateError": "clevrhope.errors",
+    "TrainingError": "clevrhope.errors",
     "VocabularyError": "clevrhope.errors",
     "execute": "clevrhope.executor",
     "execute_batch": "clevrhope.executor",
@@ -61,6 +63,7 @@ __all__ = [
     "SceneError",
     "SplitError",
     "TemplateError",
+    "TrainingError",
     "VocabularyError",
     "execute",
     "execute_batch",

@@ -43,6 +43,10 @@ class RenderError(ClevrhopeError, RuntimeError):
     """Blender is missing, a worker died or hung, or a scene could not be rendered."""
 
 
+class TrainingError(ClevrhopeError):
+    """Training that cannot go on: a loss or weights that are no numbers."""
+
+
 class PredictionsError(ClevrhopeError, ValueError):
     """A file of predictions that cannot be read, or does not answer each question once."""
 

@@ -12,6 +12,7 @@ import click
 from clevrhope.cli.exports import export
 from clevrhope.cli.making import build, merge, plan
 from clevrhope.cli.measuring import audit, score, stats
+from clevrhope.cli.modelling import evaluate, features, train
 from clevrhope.cli.rendering import render
 from clevrhope.cli.reporting import answers, ask, baseline
 from clevrhope.cli.telling import bench, devices, hops
@@ -32,17 +33,20 @@ for command in (
     bench,
     build,
     devices,
+    evaluate,
     export,
+    features,
     hops,
     merge,
     plan,
     render,
     score,
     stats,
+    train,
 ):
     commands.add_command(command)
 
-RESUMED = (build, merge, render)
+RESUMED = (build, features, merge, render, train)
 """Begun again after they were stopped, these go on where they were."""
 
 

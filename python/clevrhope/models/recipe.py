@@ -34,8 +34,9 @@ class Schedule:
     """What the rate is multiplied with at each update.
 
     Attributes:
-        kind: "constant"; "linear", from 1 to 0 at the last update; or "warmup_linear", from 0 to 1 over the
-            first updates and then linearly to 0. The first update of a warm-up has the rate 0.
+        kind: "constant"; "linear", from 1 at the first update to 0 just behind the last one; or
+            "warmup_linear", from 0 to 1 over the first updates and then linearly to 0. The first update of a
+            warm-up has the rate 0.
         warmup: share of the updates that warm up.
     """
 

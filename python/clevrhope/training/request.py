@@ -33,8 +33,8 @@ class TrainRequest:
         seed: decides weights and the order of questions.
         out: the run's folder. One that is there is gone on with, if it is of the same request.
         updates: of all stages together; None for the recipe's. Stages keep their shares.
-        settings: by name, what `--set` says: of the model, or "recipe.batch_size", "recipe.<stage>.rate" and the
-            like of its recipe.
+        settings: by name, what `--set` says: of the model, or "recipe.batch_size", "recipe.<stage>.rate" and
+            the like of its recipe.
         features: a feature store's folder, or its name under the dataset's; None for the only one there is
             of the kind that the model reads.
         device: "auto" for a GPU where there is one, else as torch spells it.

@@ -1,0 +1,225 @@
+"""A trained run in, its predictions on the test sets out, with the columns that `clevrhope score` reads."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import nn
+
+from clevrhope.atomic import whole_file
+from clevrhope.config import suggestion
+from clevrhope.dataset.contents import find_hop, splits_in
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import difference
+from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.features.device import chosen_device
+from clevrhope.features.store import FeatureStore, open_store
+from clevrhope.metrics.answer_key import NO_ANSWER as NO_ANSWER_TEXT
+from clevrhope.models.names import find_model
+from clevrhope.progress import Progress, Silent
+from clevrhope.training import recipes
+from clevrhope.training.checkpoints import load_weights, read_about
+from clevrhope.training.data import Questions
+from clevrhope.training.device import computing
+from clevrhope.training.predicting import BATCH, NO_ANSWER, accuracy, predicted
+from clevrhope.training.run import described_features
+from clevrhope.training.run_folder import RunFolder, vocab_digest
+
+TRAINED_OR_TUNED_ON = ("train", "val")
+"""Splits that are no test sets of a pair; of `none`, val is one that `score` asks for."""
+
+ROWS_AT_ONCE = 10_000
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """One file of predictions.
+
+    Attributes:
+        path: of the file.
+        checkpoint: "last", "best", a stage's name, or a late checkpoint's.
+        way: how the model answered; "predict" where it knows one way only.
+        percent: split -> accuracy, over all of its questions.
+        unanswered: split -> questions that got no answer.
+    """
+
+    path: Path
+    checkpoint: str
+    way: str
+    percent: Mapping[str, float]
+    unanswered: Mapping[str, int]
+
+
+def evaluate(
+    run: Path | str,
+    *,
+    dataset: Path | None = None,
+    features: str | None = None,
+    checkpoints: Sequence[str] | None = None,
+    splits: Sequence[str] | None = None,
+    out: Path | None = None,
+    device: str = "auto",
+    batch_size: int = BATCH,
+    progress: Progress | None = None,
+) -> tuple[Predicted, ...]:
+    """Answers the test sets with each checkpoint of a run, in each of its model's ways.
+
+    Args:
+        run: a folder that `train` wrote.
+        dataset: a folder of the same vocabulary in place of the one trained on, or that one where it lies
+            now.
+        features: a store, as in `TrainRequest`.
+        checkpoints: names; None for all that are kept.
+        splits: of the run's HOP; None for all but what was trained or tuned on.
+        out: a folder for the files; None for the run's own.
+        device: as in `TrainRequest`.
+        batch_size: questions at once.
+        progress: shows how far it is.
+
+    Raises:
+        ConfigError: a checkpoint, split or device that there is not.
+        DatasetError: no such run, or a dataset, features or vocabulary that it was not trained with.
+    """
+    folder = RunFolder(Path(run))
+    said = folder.read()
+    names = _chosen(folder, checkpoints)
+    root = dataset or Path(said["places"]["dataset"])
+    layout = Layout(root)
+    store = _store(root, said, features)
+    vocab = read_vocab(layout.vocab)
+    for name in names:
+        _check_vocab(folder.checkpoint(name), layout, vocab)
+    hop = find_hop(layout, said["hop"])
+    chosen = _splits(layout, hop, splits)
+    where = chosen_device(device)
+    found = find_model(said["model"])
+    config, _ = recipes.split_settings(said["settings"])
+    with torch.random.fork_rng(devices=[]):
+        model = found.build(config, vocab)
+    assert isinstance(model, nn.Module)
+    model.to(where)
+    ways: Mapping[str, str] = getattr(model, "ways", {"predict": "predict"})
+    sets = [Questions(layout.questions_h5(hop, split), store, where) for split in chosen]
+    rows = {
+        "model": said["model"],
+        "seed": said["seed"],
+        "features": said["features"]["kind"],
+        **({"note": said["features"]["note"]} if said["features"]["note"] else {}),
+    }
+    made = []
+    total = len(names) * len(ways) * sum(len(each) for each in sets)
+    with (
+        (progress or Silent()).stage("Predicting", total=total, unit="questions") as advance,
+        computing(where, precision=said["precision"], deterministic=said["deterministic"]),
+    ):
+        for name in names:
+            load_weights(folder.checkpoint(name), model)
+            for way, method in ways.items():
+                answers = {
+                    each.split: predicted(
+                        model,
+                        method,
+                        each,
+                        n_answers=len(vocab.answers()),
+                        precision=said["precision"],
+                        batch_size=batch_size,
+                        advance=advance,
+                    )
+                    for each in sets
+                }
+                path = (RunFolder(out) if out else folder).prediction(name, way)
+                about = {"hop": hop, "run": said["seed"], "train_size": said["size"]}
+                _write(path, answers, vocab, about, {**rows, "checkpoint": name, "way": way})
+                made.append(
+                    Predicted(
+                        path=path,
+                        checkpoint=name,
+                        way=way,
+                        percent={each.split: accuracy(answers[each.split], each) for each in sets},
+                        unanswered={split: int((each == NO_ANSWER).sum()) for split, each in answers.items()},
+                    )
+                )
+    return tuple(made)
+
+
+def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
+    known = folder.checkpoints()
+    if not known:
+        raise ConfigError(f"{folder.root}: no weights yet; run its clevrhope train again to go on")
+    for name in wanted or ():
+        if name not in known:
+            raise ConfigError(
+                f'{folder.root}: no checkpoint "{name}"{suggestion(name, known)}; there: {", ".join(known)}'
+            )
+    if wanted is None and "last" not in known:
+        raise ConfigError(
+            f"{folder.root}: not finished, so there are no last weights; run its clevrhope train again, or "
+            f"choose of these with --checkpoint: {', '.join(known)}"
+        )
+    return tuple(wanted or known)
+
+
+def _splits(layout: Layout, hop: str, wanted: Sequence[str] | None) -> tuple[str, ...]:
+    there = splits_in(layout, hop)
+    left_out = ("train",) if hop == "none" else TRAINED_OR_TUNED_ON
+    known = tuple(split for split in there if split not in left_out)
+    for name in wanted or ():
+        if name not in known:
+            raise ConfigError(
+                f'{layout.root}: no test set "{name}" of {hop}{suggestion(name, known)}; '
+                f"there: {', '.join(known)}"
+            )
+    return tuple(wanted or known)
+
+
+def _store(root: Path, said: Mapping[str, Any], name: str | None) -> FeatureStore:
+    trained_on = said["features"]
+    if name is None and root.resolve() == Path(said["places"]["dataset"]):
+        name = said["places"]["features"]
+    store = open_store(root, kind=trained_on["kind"], name=name)
+    here = json.loads(json.dumps(described_features(store)))
+    if here != trained_on:
+        raise DatasetError(
+            f"{store.folder}: other features than the run was trained on ({difference(trained_on, here)}); "
+            "make those, or say which with --features"
+        )
+    return store
+
+
+def _check_vocab(path: Path, layout: Layout, vocab: Vocab) -> None:
+    if read_about(path)["vocab"] != vocab_digest(vocab):
+        raise DatasetError(
+            f"{path}: a checkpoint of another vocabulary than {layout.vocab}'s; evaluate it on the dataset "
+            "that it was trained on"
+        )
+
+
+def _write(
+    path: Path,
+    answers: Mapping[str, npt.NDArray[np.int64]],
+    vocab: Vocab,
+    about: Mapping[str, Any],
+    more: Mapping[str, Any],
+) -> None:
+    words = vocab.answers()
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        for split, numbers in answers.items():
+            texts = [NO_ANSWER_TEXT if number == NO_ANSWER else words[number] for number in numbers.tolist()]
+            for first in range(0, len(texts), ROWS_AT_ONCE):
+                some = enumerate(texts[first : first + ROWS_AT_ONCE], first)
+                file.writelines(_lines({**about, "split": split}, some, more))
+
+
+def _lines(
+    about: Mapping[str, Any], answers: Iterator[tuple[int, str]], more: Mapping[str, Any]
+) -> Iterator[str]:
+    head = {name: about[name] for name in ("hop", "split")}
+    tail = {name: about[name] for name in ("run", "train_size")} | dict(more)
+    for index, answer in answers:
+        yield json.dumps({**head, "question_index": index, "answer": answer, **tail}) + "\n"

@@ -1,0 +1,143 @@
+"""A model's recipe and what was set about it in, the recipe that is followed out."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
+from typing import Any, get_args
+
+from clevrhope.config import suggestion
+from clevrhope.errors import ConfigError
+from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
+
+PREFIX = "recipe."
+"""What the names of settings begin with that are about the recipe, not about the model."""
+
+DEFAULT = Recipe((Stage("train", updates=20_000, batch_size=64, optimiser=Optimiser(rate=1e-4)),))
+"""Of a model without a recipe: a choice of this project."""
+
+_SCHEDULES = get_args(Schedule.__annotations__["kind"])
+
+
+def split_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The settings about the model, and those about its recipe without their prefix."""
+    model = {name: value for name, value in settings.items() if not name.startswith(PREFIX)}
+    recipe = {name[len(PREFIX) :]: value for name, value in settings.items() if name not in model}
+    return model, recipe
+
+
+def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -> Recipe:
+    """The recipe with these settings, and its updates scaled to `updates` in all.
+
+    Args:
+        recipe: the model's.
+        settings: "stages" (names with commas, those alone), "batch_size", "rate", "schedule" and so on for
+            all stages, or with a stage's name and a dot in front for one.
+        updates: of all stages together; None to leave them.
+
+    Raises:
+        ConfigError: a name or value that does not exist, or fewer updates than stages.
+    """
+    settings = dict(settings)
+    stages = list(recipe.stages)
+    names = [stage.name for stage in stages]
+    if "stages" in settings:
+        chosen = [name.strip() for name in str(settings.pop("stages")).split(",")]
+        for name in chosen:
+            if name not in names:
+                known = ", ".join(names)
+                raise ConfigError(
+                    f'recipe.stages: no stage "{name}"{suggestion(name, names)}; there are: {known}'
+                )
+        stages = [stage for stage in stages if stage.name in chosen]
+    for name, value in settings.items():
+        stage_name, dot, field = name.rpartition(".")
+        if dot and stage_name not in [stage.name for stage in stages]:
+            known = ", ".join(stage.name for stage in stages)
+            raise ConfigError(f'{PREFIX}{name}: no stage "{stage_name}"; there are: {known}')
+        if field not in _FIELDS:
+            raise ConfigError(
+                f'{PREFIX}{name}: nothing is called "{field}"{suggestion(field, _FIELDS)}; '
+                f"there are: stages, {', '.join(_FIELDS)}"
+            )
+        place = f"{PREFIX}{name}"
+        stages = [
+            _FIELDS[field](stage, value, place) if not dot or stage.name == stage_name else stage
+            for stage in stages
+        ]
+    if updates is not None:
+        stages = _scaled(stages, updates)
+    return replace(recipe, stages=tuple(stages))
+
+
+def as_json(recipe: Recipe) -> dict[str, Any]:
+    """The recipe as run.json has it."""
+    return asdict(recipe)
+
+
+def _scaled(stages: list[Stage], updates: int) -> list[Stage]:
+    """Stages with these updates in all, each with its share, and one at least."""
+    if updates < len(stages):
+        raise ConfigError(
+            f"updates is {updates}, but there are {len(stages)} stages; expected one each at least"
+        )
+    total = sum(stage.updates for stage in stages)
+    done, given, scaled = 0, 0, []
+    for k, stage in enumerate(stages):
+        done += stage.updates
+        upto = min(max(round(updates * done / total), given + 1), updates - (len(stages) - 1 - k))
+        scaled.append(replace(stage, updates=upto - given))
+        given = upto
+    return scaled
+
+
+def _whole(value: Any, place: str) -> int:
+    if type(value) is not int or value < 1:
+        raise ConfigError(f"{place} is {value!r}; expected a whole number from 1")
+    return value
+
+
+def _number(value: Any, place: str, *, positive: bool = False) -> float:
+    if (
+        type(value) not in (int, float)
+        or not (value > 0 if positive else value >= 0)
+        or value == float("inf")
+    ):
+        raise ConfigError(f"{place} is {value!r}; expected a number {'above 0' if positive else 'from 0'}")
+    return float(value)
+
+
+def _name(value: Any, place: str, known: tuple[str, ...]) -> Any:
+    if value not in known:
+        raise ConfigError(f"{place} is {value!r}{suggestion(str(value), known)}; expected {', '.join(known)}")
+    return value
+
+
+def _clip(value: Any, place: str) -> float | None:
+    return None if value in ("none", None) else _number(value, place, positive=True)
+
+
+def _share(value: Any, place: str) -> float:
+    share = _number(value, place)
+    if share >= 1:
+        raise ConfigError(f"{place} is {value!r}; expected a share of the updates, below 1")
+    return share
+
+
+def _optimiser(stage: Stage, **changes: Any) -> Stage:
+    return replace(stage, optimiser=replace(stage.optimiser, **changes))
+
+
+def _schedule(stage: Stage, **changes: Any) -> Stage:
+    return replace(stage, schedule=replace(stage.schedule, **changes))
+
+
+_FIELDS: Mapping[str, Callable[[Stage, Any, str], Stage]] = {
+    "updates": lambda stage, value, at: replace(stage, updates=_whole(value, at)),
+    "batch_size": lambda stage, value, at: replace(stage, batch_size=_whole(value, at)),
+    "rate": lambda stage, value, at: _optimiser(stage, rate=_number(value, at, positive=True)),
+    "epsilon": lambda stage, value, at: _optimiser(stage, epsilon=_number(value, at, positive=True)),
+    "decay": lambda stage, value, at: _optimiser(stage, decay=_number(value, at)),
+    "clip_norm": lambda stage, value, at: _optimiser(stage, clip_norm=_clip(value, at)),
+    "schedule": lambda stage, value, at: _schedule(stage, kind=_name(value, at, _SCHEDULES)),
+    "warmup": lambda stage, value, at: _schedule(stage, warmup=_share(value, at)),
+}
+"""Name -> a stage with this value."""

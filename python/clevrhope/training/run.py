@@ -1,0 +1,186 @@
+"""A request in, a run folder with trained weights out; called again after any stop, it goes on."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import torch
+from torch import nn
+
+from clevrhope.atomic import sweep, write_whole
+from clevrhope.dataset.contents import find_hop, find_split
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.lock import locked
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import ConfigError
+from clevrhope.features.device import chosen_device
+from clevrhope.features.store import FeatureStore, dataset_manifest, open_store
+from clevrhope.models.names import find_model
+from clevrhope.models.recipe import Recipe
+from clevrhope.progress import Progress, Silent
+from clevrhope.training import recipes
+from clevrhope.training.checkpoints import read_state
+from clevrhope.training.data import Questions
+from clevrhope.training.device import computing
+from clevrhope.training.interrupts import interrupts
+from clevrhope.training.log import Log
+from clevrhope.training.loop import Setting, Trainer, check_stage
+from clevrhope.training.order import derived_seed
+from clevrhope.training.request import TrainRequest, TrainSummary
+from clevrhope.training.run_folder import RunFolder, described, vocab_digest
+from clevrhope.version import software_version
+
+
+def train(request: TrainRequest, progress: Progress | None = None) -> TrainSummary:
+    """Trains a model, or goes on where an earlier call of the same request was stopped.
+
+    On the CPU the same request gives the same weights bit for bit, however often it was stopped, as long as
+    torch and its number of threads are the same; on a GPU it does with `deterministic`.
+
+    Args:
+        request: what, on what, with what, into which folder.
+        progress: shows how far it is.
+
+    Raises:
+        ConfigError: a model, HOP, size, setting or device that there is not, or that do not fit.
+        DatasetError: the dataset, its features or the run's folder are not whole, or do not belong together.
+        TrainingError: the loss or the weights became no numbers.
+        KeyboardInterrupt: SIGTERM or Ctrl-C came; the state is written.
+    """
+    began = monotonic()
+    found = find_model(request.model)
+    layout = Layout(request.dataset)
+    manifest = dataset_manifest(layout)
+    request = replace(request, hop=find_hop(layout, request.hop))
+    split = find_split(layout, request.hop, "train")
+    store = open_store(request.dataset, kind=getattr(found, "feature_kind", "pixels"), name=request.features)
+    vocab = read_vocab(layout.vocab)
+    device = chosen_device(request.device)
+    config, about_recipe = recipes.split_settings(request.settings)
+
+    torch.manual_seed(derived_seed(request.seed, "weights"))
+    model = found.build(config, vocab)
+    assert isinstance(model, nn.Module)
+    recipe = _recipe(model, about_recipe, request)
+    precision = request.precision or recipe.precision
+    for stage in recipe.stages:
+        check_stage(model, stage, request.size)
+    questions = Questions(layout.questions_h5(request.hop, split), store, device, limit=request.size)
+    tune = _tune_questions(request, layout, store, device)
+
+    folder = RunFolder(request.out)
+    with locked(request.out):
+        sweep(request.out)
+        folder.bind(
+            {
+                "model": request.model,
+                "hop": request.hop,
+                "size": request.size,
+                "seed": request.seed,
+                "settings": dict(request.settings),
+                "recipe": recipes.as_json(recipe),
+                "precision": precision,
+                "deterministic": request.deterministic,
+                "keep": {"last": request.keep_last, "every": request.keep_every},
+                "tune": {"on": request.tune_on, "every": request.tune_every},
+                "features": described_features(store),
+                "dataset": described(layout, manifest, vocab),
+                "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
+                "versions": {"clevrhope": software_version(), "torch": torch.__version__},
+            }
+        )
+        total = sum(stage.updates for stage in recipe.stages)
+        if folder.finished.exists():
+            return TrainSummary(
+                request.out, total, total, monotonic() - began, 0.0, folder.checkpoints(), None
+            )
+        setting = Setting(
+            request=request,
+            folder=folder,
+            stages=recipe.stages,
+            precision=precision,
+            questions=questions,
+            tune=tune,
+            n_answers=len(vocab.answers()),
+            about={
+                "model": request.model,
+                "hop": request.hop,
+                "size": request.size,
+                "seed": request.seed,
+                "vocab": vocab_digest(vocab),
+            },
+        )
+        model.to(device)
+        resumed = read_state(folder.state)
+        log = Log(
+            folder.log,
+            length=resumed[0].log_bytes if resumed else 0,
+            tensorboard=folder.tensorboard if request.tensorboard else None,
+        )
+        try:
+            with (
+                interrupts() as interrupt,
+                computing(device, precision=precision, deterministic=request.deterministic),
+            ):
+                trainer = Trainer(setting, model, log=log, progress=progress or Silent(), interrupt=interrupt)
+                trainer.run(resumed)
+        finally:
+            log.close()
+        resumed_at = total - trainer.n_made
+        _finish(folder, model, total, trainer.last_loss)
+    return TrainSummary(
+        folder=request.out,
+        updates=total,
+        resumed_at=resumed_at,
+        seconds=monotonic() - began,
+        updates_a_second=trainer.n_made / trainer.busy_seconds if trainer.busy_seconds else 0.0,
+        checkpoints=folder.checkpoints(),
+        loss=trainer.last_loss,
+    )
+
+
+def described_features(store: FeatureStore) -> dict[str, Any]:
+    """What a run says of the features that it reads: the store, but for which dataset it is of."""
+    info = store.info.as_json()
+    return {name: info[name] for name in ("kind", "options", "weights", "code", "note")}
+
+
+def _recipe(model: nn.Module, settings: dict[str, Any], request: TrainRequest) -> Recipe:
+    recipe = getattr(model, "recipe", recipes.DEFAULT)
+    if not isinstance(recipe, Recipe) or not recipe.stages:
+        raise ConfigError(f'model "{request.model}": its recipe is no Recipe with a stage')
+    names = [stage.name for stage in recipe.stages]
+    if len(set(names)) < len(names) or {"last", "best"} & set(names):
+        raise ConfigError(
+            f'model "{request.model}": its stages are called {", ".join(names)}; each needs a name of its '
+            "own, and neither last nor best"
+        )
+    return recipes.followed(recipe, settings, request.updates)
+
+
+def _tune_questions(
+    request: TrainRequest, layout: Layout, store: FeatureStore, device: torch.device
+) -> Questions | None:
+    if request.tune_on is None:
+        return None
+    hop = find_hop(layout, "none")
+    return Questions(layout.questions_h5(hop, find_split(layout, hop, request.tune_on)), store, device)
+
+
+def _finish(folder: RunFolder, model: nn.Module, updates: int, loss: float | None) -> None:
+    """Says that a run is whole, and gives back the room of its state."""
+    content = {
+        "updates": updates,
+        "loss": loss,
+        "parameters": sum(each.numel() for each in model.parameters()),
+    }
+    write_whole(folder.finished, (json.dumps(content, indent=2) + "\n").encode())
+    shutil.rmtree(folder.state, ignore_errors=True)
+
+
+def default_out(model: str, hop: str, size: int, seed: int) -> Path:
+    """Where a run goes that nobody named a folder for."""
+    return Path("runs", f"{model.rpartition(':')[2]}-{hop}-{size}-{seed}")

@@ -1,0 +1,116 @@
+"""A run's folder: what it was asked for in, that and its parts' places out. No torch.
+
+```
+RUN/run.json                          model, dataset, pair, size, seed, recipe, features: what binds the run
+RUN/log.jsonl                         a line every so many updates
+RUN/state/<update>/tensors.safetensors  weights, optimiser and generators: what a resumed run needs
+RUN/state/<update>/state.json           and its scalars
+RUN/weights/<checkpoint>.safetensors  what is evaluated: last, best, a stage's end, late checkpoints
+RUN/predictions/<checkpoint>.<way>.jsonl  what clevrhope evaluate wrote
+RUN/finished.json                     there when all updates are made
+```
+A folder or file that is there is whole.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from clevrhope.atomic import write_whole
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import BindingError, Manifest, difference
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import DatasetError
+
+FORMAT = 1
+
+_FREE = ("versions", "places")
+"""What may differ when a run is gone on with: where things lie, and with which torch it began."""
+
+
+class RunFolder:
+    """The paths of a run."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.run = root / "run.json"
+        self.log = root / "log.jsonl"
+        self.state = root / "state"
+        self.weights = root / "weights"
+        self.predictions = root / "predictions"
+        self.finished = root / "finished.json"
+        self.tensorboard = root / "tensorboard"
+
+    def checkpoint(self, name: str) -> Path:
+        """The weights of a checkpoint."""
+        return self.weights / f"{name}.safetensors"
+
+    def checkpoints(self) -> tuple[str, ...]:
+        """The names of the weights that are there, "last" at the end."""
+        names = sorted(path.stem for path in self.weights.glob("[!.]*.safetensors"))
+        return (*(name for name in names if name != "last"), *(name for name in names if name == "last"))
+
+    def prediction(self, checkpoint: str, way: str) -> Path:
+        """The predictions of a checkpoint in one of its model's ways."""
+        return self.predictions / f"{checkpoint}.{way}.jsonl"
+
+    def bind(self, wanted: Mapping[str, Any]) -> bool:
+        """Writes run.json, or finds it to ask for the same; True where it was there.
+
+        Raises:
+            BindingError: it asks for another run; says in what.
+            DatasetError: a folder with other files in it, or a run.json that is none.
+        """
+        wanted = json.loads(json.dumps({"format": FORMAT, **wanted}))
+        if not self.run.exists():
+            others = [each.name for each in self.root.iterdir() if not each.name.startswith(".")]
+            if others:
+                raise DatasetError(
+                    f"{self.root}: {others[0]} is in it, but no run.json, so it is no run's folder; "
+                    "choose another --out"
+                )
+            write_whole(self.run, (json.dumps(wanted, indent=2, ensure_ascii=False) + "\n").encode())
+            return False
+        there = {name: value for name, value in self.read().items() if name not in _FREE}
+        here = {name: value for name, value in wanted.items() if name not in _FREE}
+        if there != here:
+            raise BindingError(
+                f"{self.root}: another run is in it ({difference(there, here)}); choose another --out, "
+                "or ask for the same to go on with it"
+            )
+        return True
+
+    def read(self) -> dict[str, Any]:
+        """The content of run.json.
+
+        Raises:
+            DatasetError: there is none, or not of this version.
+        """
+        try:
+            raw = json.loads(self.run.read_text("utf-8"))
+            if raw["format"] == FORMAT:
+                return dict(raw)
+        except FileNotFoundError as error:
+            raise DatasetError(f"{self.root}: no run of clevrhope train (no run.json)") from error
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise DatasetError(f"{self.run}: no whole run.json ({error}); begin another run") from error
+        raise DatasetError(f"{self.run}: of another version of clevrhope; evaluate it with that one")
+
+
+def described(layout: Layout, manifest: Manifest, vocab: Vocab) -> dict[str, Any]:
+    """What a run says of the dataset that it is bound to."""
+    return {
+        "version": manifest.version,
+        "seed": manifest.seed,
+        "world": manifest.world["fingerprint"],
+        "templates": manifest.templates["fingerprint"],
+        "vocab": vocab_digest(vocab),
+    }
+
+
+def vocab_digest(vocab: Vocab) -> str:
+    """SHA-256 of all words, program tokens and answers with their numbers."""
+    maps = [vocab.question_token_to_idx, vocab.program_token_to_idx, vocab.answer_token_to_idx]
+    return hashlib.sha256(json.dumps([dict(each) for each in maps], sort_keys=True).encode()).hexdigest()

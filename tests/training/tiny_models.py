@@ -1,0 +1,133 @@
+"""Models small enough to train in a test: what each does is its docstring."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import ConfigError
+from clevrhope.models.batch import Batch
+from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
+
+
+class Tiny(nn.Module):
+    """Means of the picture's and the words' vectors, dropout, a layer; two stages, both kept."""
+
+    feature_kind = "pixels"
+    recipe: ClassVar[Recipe] = Recipe(
+        (
+            Stage("words", updates=12, batch_size=8, trains=("words", "answer"), evaluated=True),
+            Stage(
+                "all",
+                updates=18,
+                batch_size=16,
+                optimiser=Optimiser("bert_adam", rate=3e-3, epsilon=1e-6, decay=0.01, clip_norm=1.0),
+                schedule=Schedule("warmup_linear", 0.1),
+            ),
+        )
+    )
+
+    def __init__(self, n_words: int, n_answers: int, width: int, dropout: float) -> None:
+        super().__init__()
+        self.look = nn.Sequential(nn.Conv2d(3, width, 4, 4), nn.BatchNorm2d(width), nn.ReLU())
+        self.words = nn.Embedding(n_words, width, padding_idx=0)
+        self.drop = nn.Dropout(dropout)
+        self.answer = nn.Linear(2 * width, n_answers)
+
+    @classmethod
+    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
+        for name in config:
+            if name not in ("width", "dropout"):
+                raise ConfigError(f'tiny: no setting "{name}"; there are: width, dropout')
+        n_words, n_answers = len(vocab.questions()), len(vocab.answers())
+        return cls(n_words, n_answers, config.get("width", 8), config.get("dropout", 0.2))
+
+    def predict(self, batch: Batch) -> Tensor:
+        picture = self.look(batch.features["pixels"].float() / 255).mean(dim=(2, 3))  # (B, width)
+        words = self.words(batch.questions).mean(dim=1)  # (B, width)
+        scores: Tensor = self.answer(self.drop(torch.cat([picture, words], dim=1)))
+        return scores
+
+    def loss(self, batch: Batch) -> Tensor:
+        return F.cross_entropy(self.predict(batch), batch.answers)
+
+
+class Plain(nn.Module):
+    """Question alone, no recipe."""
+
+    def __init__(self, n_words: int, n_answers: int) -> None:
+        super().__init__()
+        self.words = nn.EmbeddingBag(n_words, n_answers)
+
+    @classmethod
+    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
+        return cls(len(vocab.questions()), len(vocab.answers()))
+
+    def predict(self, batch: Batch) -> Tensor:
+        scores: Tensor = self.words(batch.questions)
+        return scores
+
+    def loss(self, batch: Batch) -> Tensor:
+        return F.cross_entropy(self.predict(batch), batch.answers)
+
+
+class Explodes(Plain):
+    """Its loss is no number from the 25th update on."""
+
+    recipe = Recipe((Stage("only", updates=40, batch_size=8),))
+
+    def __init__(self, n_words: int, n_answers: int) -> None:
+        super().__init__(n_words, n_answers)
+        self.register_buffer("made", torch.zeros((), dtype=torch.long))
+
+    def loss(self, batch: Batch) -> Tensor:
+        self.made += 1
+        return super().loss(batch) * (1.0 if int(self.made) < 25 else torch.nan)
+
+
+class Silent(Plain):
+    """Two ways: one that has no answer to each question of an even row, one that always says yes."""
+
+    ways: ClassVar[Mapping[str, str]] = {"even": "predict_some", "yes": "predict_yes"}
+    recipe = Recipe((Stage("only", updates=5, batch_size=8),))
+
+    @classmethod
+    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
+        made = super().build(config, vocab)
+        made.yes = vocab.answer_token_to_idx["yes"]
+        return made
+
+    def predict_some(self, batch: Batch) -> Tensor:
+        return self.predict(batch).masked_fill((batch.rows % 2 == 0)[:, None], torch.nan)
+
+    def predict_yes(self, batch: Batch) -> Tensor:
+        scores = torch.zeros_like(self.predict(batch))
+        scores[:, self.yes] = 1
+        return scores
+
+
+class Slow(Tiny):
+    """As `Tiny`, long enough to be interrupted."""
+
+    recipe = Recipe((Stage("only", updates=4000, batch_size=8),))
+
+
+class NoPredict(nn.Module):
+    """Lacks a method."""
+
+    build = loss = Plain.loss
+
+
+class WrongShape(Plain):
+    """Scores of another number of answers."""
+
+    recipe = Recipe((Stage("only", updates=2, batch_size=8),))
+
+    def predict(self, batch: Batch) -> Tensor:
+        return super().predict(batch)[:, :-1]
+
+    def loss(self, batch: Batch) -> Tensor:
+        return super().predict(batch).square().mean()
