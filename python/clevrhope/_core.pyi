@@ -37,6 +37,8 @@ __all__ = [
     "inflate_chunks",
     "instantiate_questions",
     "object_ids",
+    "plan_levels",
+    "program_arities",
     "sample_scenes",
     "trace",
 ]
@@ -932,4 +934,40 @@ def execute_tokens(
         ProgramError: a row that is no program, unless these are to be marked with -2.
         IndexError: a number beyond the scenes.
         ValueError: rows that are not contiguous, or not as many as scene numbers.
+    """
+
+def program_arities(names: Sequence[str]) -> npt.NDArray[np.int8]:
+    """How many inputs each program token of a vocab.json takes, by number; -1 for the special ones.
+
+    Raises:
+        ProgramError: a name whose function is none.
+    """
+
+def plan_levels(
+    rows: npt.NDArray[np.int64], arities: npt.NDArray[np.int8]
+) -> tuple[
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+    npt.NDArray[np.int64],
+]:
+    """The nodes of (B, P) rows of prefix tokens, sorted by level, number of inputs, token and row.
+
+    A node's level is 0 where it takes no input, and one more than that of its highest input elsewhere. Types
+    are not looked at; a row that is no tree between <START> and <END> has no nodes.
+
+    Args:
+        rows: as a question HDF5 holds them.
+        arities: of each token, as `program_arities` gives them.
+
+    Returns:
+        (N,) levels, (N,) tokens, (N,) rows and (N, 2) operands of the nodes, operands being earlier nodes or
+        -1; where each run of one level and one token begins, and last N; where each level begins, and last N;
+        and (B,) the node that gives each row's answer, -1 for a row that is no program.
+
+    Raises:
+        ValueError: rows that are not contiguous, or have no columns.
     """

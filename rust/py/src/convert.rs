@@ -108,7 +108,7 @@ pub fn same_vocabulary(first: &Arc<Vocabulary>, second: &Arc<Vocabulary>) -> PyR
 }
 
 /// The rows of a matrix end to end, and their width.
-pub fn rows<'a>(array: &'a PyReadonlyArray2<'_, i32>) -> PyResult<(&'a [i32], usize)> {
+pub fn rows<'a, T: numpy::Element>(array: &'a PyReadonlyArray2<'_, T>) -> PyResult<(&'a [T], usize)> {
     let width = array.as_array().ncols();
     if width == 0 {
         return Err(PyValueError::new_err("rows of no tokens; expected at least one column"));

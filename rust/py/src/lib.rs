@@ -7,6 +7,7 @@ mod convert;
 mod counting;
 mod errors;
 mod interrupt;
+mod levels;
 mod parse;
 mod programs;
 mod questions;
@@ -35,6 +36,8 @@ mod _core {
     use super::chunks::{deflate_chunks, inflate_chunks};
     #[pymodule_export]
     use super::counting::PyCountingPool;
+    #[pymodule_export]
+    use super::levels::{plan_levels, program_arities};
     #[pymodule_export]
     use super::parse::{PyTextReader, find_windows};
     #[pymodule_export]

@@ -1,13 +1,14 @@
 //! Programs: typed functions over a scene, their execution and their forms in files.
 //!
 //! JSON or tokens in (`json`, `encode`), checked steps (`typecheck`), answers out (`execute` for one
-//! program on one scene, `batch` for many on many).
+//! program on one scene, `batch` for many on many). `levels` plans how a network of modules runs them.
 
 pub mod batch;
 pub mod encode;
 pub mod execute;
 pub mod function;
 pub mod json;
+pub mod levels;
 pub mod question_file;
 pub mod table;
 pub mod typecheck;
@@ -20,6 +21,7 @@ pub use encode::{EncodeError, ProgramVocabulary, TokenError};
 pub use execute::{Invalid, Output, execute, trace};
 pub use function::{Argument, Function, Signature, Type};
 pub use json::Node;
+pub use levels::{LevelPlan, plan_levels};
 pub use table::{ProgramTable, SceneTable};
 pub use typecheck::{Fault, ProgramError};
 

@@ -1,0 +1,77 @@
+"""Settings by name in, a model's frozen configuration out; unknown names and wrong values get one sentence."""
+
+from collections.abc import Mapping
+from dataclasses import fields
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from clevrhope.config import suggestion
+from clevrhope.errors import ConfigError
+
+Config = TypeVar("Config")
+
+_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "none"}
+
+
+def read_options(kind: type[Config], given: Mapping[str, Any], *, model: str) -> Config:
+    """A configuration with what was given and defaults for the rest.
+
+    Args:
+        kind: a frozen dataclass whose fields are numbers, texts, truth values, literals, or one of these or None.
+        given: values by field; a number may be a text, as a command line gives it.
+        model: its name, for messages.
+
+    Raises:
+        ConfigError: an unknown name, a value of another type, or one that the configuration refuses.
+    """
+    hints = get_type_hints(kind)
+    known = [each.name for each in fields(kind)]  # type: ignore[arg-type]
+    values = {}
+    for name, value in given.items():
+        if name not in known:
+            hint = f"{suggestion(name, known)}; known: {', '.join(known)}"
+            raise ConfigError(f'{model}: unknown setting "{name}"{hint}')
+        read, expected = _read(hints[name], value)
+        if read is _NOTHING:
+            raise ConfigError(f"{model}: {name} is {value!r}; expected {expected}")
+        values[name] = read
+    return kind(**values)
+
+
+def check_at_least(model: str, least: int, **values: int) -> None:
+    """Passes where all values are `least` or more.
+
+    Raises:
+        ConfigError: one is not; names it.
+    """
+    for name, value in values.items():
+        if value < least:
+            raise ConfigError(f"{model}: {name} is {value}; expected {least} or more")
+
+
+_NOTHING = object()
+
+
+def _read(hint: Any, value: Any) -> tuple[Any, str]:
+    """The value as the type wants it, or `_NOTHING`, and what was expected."""
+    origin = get_origin(hint)
+    if origin is Literal:
+        choices = get_args(hint)
+        return (value if value in choices else _NOTHING), " or ".join(f'"{each}"' for each in choices)
+    if origin in (Union, UnionType):
+        tried = [_read(each, value) for each in get_args(hint)]
+        read = next((read for read, _ in tried if read is not _NOTHING), _NOTHING)
+        return read, " or ".join(expected for _, expected in tried)
+    expected = _NAMES[hint]
+    if hint in (int, float) and isinstance(value, str):
+        try:
+            return hint(value), expected
+        except ValueError:
+            return _NOTHING, expected
+    if hint is bool and isinstance(value, str):
+        return {"true": True, "false": False}.get(value.lower(), _NOTHING), expected
+    if hint is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value), expected
+    if isinstance(value, hint) and not (isinstance(value, bool) and hint is not bool):
+        return value, expected
+    return _NOTHING, expected

@@ -1,0 +1,94 @@
+"""Pictures' features in, maps out: (B, channels, H, W), the form that models of maps begin with."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+import torch
+from torch import Tensor, nn
+
+from clevrhope.errors import ConfigError
+
+MapKind = Literal["pixels", "resnet101"]
+"""Kinds of features that maps are made from."""
+
+RESNET_CHANNELS, RESNET_SIDE = 1024, 14
+"""Of ResNet-101 up to layer3, on a picture of 224 x 224."""
+
+
+class PixelStem(nn.Module):
+    """Four-by-four convolutions of stride 2 with batch norm: each halves the picture's sides.
+
+    Source: FiLM from raw pixels (Perez et al. 2018): four of them, 128 channels, 224 x 224 to 14 x 14. Batch
+    norm before ReLU is a choice.
+    """
+
+    def __init__(self, channels: int, n_halvings: int) -> None:
+        super().__init__()
+        layers: list[nn.Module] = []
+        for number in range(n_halvings):
+            # Batch norm has a bias of its own.
+            layers.append(nn.Conv2d(channels if number else 3, channels, 4, stride=2, padding=1, bias=False))
+            layers += [nn.BatchNorm2d(channels), nn.ReLU()]
+        self.layers = nn.Sequential(*layers)
+
+    def forward(self, features: Mapping[str, Tensor]) -> Tensor:
+        """(B, 3, H, W) uint8 `pixels` to (B, channels, H / 2^n, W / 2^n)."""
+        pixels = features["pixels"].float() / 127.5 - 1.0  # -1 to 1
+        return self.layers(pixels)  # type: ignore[no-any-return]
+
+
+class ResnetStem(nn.Module):
+    """Two 3x3 convolutions, 1024 to 64 to the model's channels; no batch norm.
+
+    Source: the public Tensor-NMN that the paper followed.
+    """
+
+    MIDDLE = 64
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(RESNET_CHANNELS, self.MIDDLE, 3, padding=1)
+        self.second = nn.Conv2d(self.MIDDLE, channels, 3, padding=1)
+
+    def forward(self, features: Mapping[str, Tensor]) -> Tensor:
+        """(B, 1024, 14, 14) float16 `maps` to (B, channels, 14, 14)."""
+        maps = features["maps"].to(self.first.weight.dtype)
+        return torch.relu(self.second(torch.relu(self.first(maps))))
+
+
+def make_stem(kind: MapKind, channels: int, n_halvings: int) -> nn.Module:
+    """The stem for a kind of features."""
+    return PixelStem(channels, n_halvings) if kind == "pixels" else ResnetStem(channels)
+
+
+def map_size(kind: MapKind, model: str, height: int, width: int, n_halvings: int) -> tuple[int, int]:
+    """Height and width of the maps that `make_stem`'s stem gives.
+
+    Raises:
+        ConfigError: pictures that cannot be halved so often.
+    """
+    if kind == "resnet101":
+        return RESNET_SIDE, RESNET_SIDE
+    factor = 2**n_halvings
+    if min(height, width) < 2 * factor:
+        raise ConfigError(
+            f"{model}: pictures of {width} x {height} pixels are too small for {n_halvings} halvings; "
+            "set fewer with halvings"
+        )
+    return height // factor, width // factor
+
+
+def check_pictures(features: Mapping[str, Tensor], kind: MapKind, height: int, width: int) -> None:
+    """Passes for pictures of the size that a model was made for.
+
+    Raises:
+        ConfigError: they have another; says which settings to change.
+    """
+    if kind != "pixels":
+        return
+    found = tuple(features["pixels"].shape[-2:])
+    if found != (height, width):
+        raise ConfigError(
+            f"the pictures are {found[1]} x {found[0]} pixels, the model was made for {width} x {height}; "
+            f"set picture_width to {found[1]} and picture_height to {found[0]}"
+        )

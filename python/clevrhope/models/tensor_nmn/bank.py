@@ -1,0 +1,64 @@
+"""The weights of a module for each program token, stacked, so that a level can take them by token."""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor, nn
+
+
+class Kernels(NamedTuple):
+    """T convolutions of one shape."""
+
+    weights: Tensor  # (T, C, C in, k, k)
+    biases: Tensor  # (T, C)
+
+
+class ModuleBank(nn.Module):
+    """A residual block of two 3x3 convolutions a token; tokens of two inputs join these by a 1x1 first.
+
+    Special tokens have a block too, as in the public code, though no program runs one: so the number of
+    parameters is the published one.
+
+    Args:
+        arities: how many inputs each token takes; -1 for special tokens.
+        channels: of all maps.
+    """
+
+    join_places: Tensor
+
+    def __init__(self, arities: npt.NDArray[np.int8], channels: int) -> None:
+        super().__init__()
+        n_tokens, joining = len(arities), np.flatnonzero(arities == 2)
+        self.first_weights, self.first_biases = _kernels(n_tokens, channels, channels, 3)
+        self.second_weights, self.second_biases = _kernels(n_tokens, channels, channels, 3)
+        self.join_weights, self.join_biases = _kernels(len(joining), channels, 2 * channels, 1)
+        places = torch.full((n_tokens,), -1)
+        places[torch.from_numpy(joining)] = torch.arange(len(joining))
+        self.register_buffer("join_places", places, persistent=False)
+        self.joining = {int(token): place for place, token in enumerate(joining)}
+        """Token of two inputs -> its place among `joins`."""
+
+    @property
+    def first(self) -> Kernels:
+        """Of each token, the block's first convolution."""
+        return Kernels(self.first_weights, self.first_biases)
+
+    @property
+    def second(self) -> Kernels:
+        """Of each token, the block's second."""
+        return Kernels(self.second_weights, self.second_biases)
+
+    @property
+    def joins(self) -> Kernels:
+        """Of each token of two inputs, by `joining`, what joins them."""
+        return Kernels(self.join_weights, self.join_biases)
+
+
+def _kernels(n: int, channels: int, channels_in: int, side: int) -> tuple[nn.Parameter, nn.Parameter]:
+    """Weights and biases as torch draws them for a convolution: uniform, by its number of inputs."""
+    bound = 1 / math.sqrt(channels_in * side * side)
+    weights = torch.empty(n, channels, channels_in, side, side).uniform_(-bound, bound)
+    return nn.Parameter(weights), nn.Parameter(torch.empty(n, channels).uniform_(-bound, bound))

@@ -1,0 +1,61 @@
+"""What can be set of a Tensor-NMN; the defaults are the paper's model. No torch."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from clevrhope.errors import ConfigError
+from clevrhope.models.options import check_at_least
+
+NAME = "tensor_nmn"
+
+Form = Literal["auto", "module", "bucketed", "gathered"]
+"""How modules are run; `clevrhope.models.tensor_nmn.forms` says what each does."""
+
+GeneratorKind = Literal["attention", "attention_one_layer", "plain"]
+
+
+@dataclass(frozen=True)
+class TensorNmnConfig:
+    """A Tensor-NMN.
+
+    Attributes:
+        features: "resnet101" maps, or "pixels" for a stem that learns from pictures.
+        picture_width: of the pictures, in pixels; for "pixels" alone, as are the next two.
+        picture_height: as well.
+        halvings: how often the stem halves their sides.
+        channels: of all maps.
+        classifier_channels: of the classifier's maps.
+        classifier_hidden: units of its hidden layer.
+        form: how modules are run.
+        stages: "all" for the paper's three, or "engine" for an engine on true programs and no generator.
+        generator: "attention" with two layers; "attention_one_layer"; or "plain", two layers without attention.
+            The paper's number of parameters, 42 million, fits the last two; the public trainer, the first two.
+        longest_program: tokens of a program that the generator writes, <START> and <END> included.
+        baseline_decay: of the moving average of rewards.
+    """
+
+    features: Literal["resnet101", "pixels"] = "resnet101"
+    picture_width: int = 224
+    picture_height: int = 224
+    halvings: int = 4
+    channels: int = 128
+    classifier_channels: int = 512
+    classifier_hidden: int = 1024
+    form: Form = "auto"
+    stages: Literal["all", "engine"] = "all"
+    generator: GeneratorKind = "attention"
+    longest_program: int = 30
+    baseline_decay: float = 0.9
+
+    def __post_init__(self) -> None:
+        check_at_least(
+            NAME,
+            1,
+            halvings=self.halvings,
+            channels=self.channels,
+            classifier_channels=self.classifier_channels,
+            classifier_hidden=self.classifier_hidden,
+        )
+        check_at_least(NAME, 3, longest_program=self.longest_program)
+        if not 0.0 <= self.baseline_decay < 1.0:
+            raise ConfigError(f"{NAME}: baseline_decay is {self.baseline_decay}; expected 0 or more, below 1")

@@ -1,0 +1,70 @@
+"""Pictures' features and programs in, a score for each answer out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from clevrhope import _core
+from clevrhope.models.stems import check_pictures, make_stem, map_size
+from clevrhope.models.tensor_nmn.bank import ModuleBank
+from clevrhope.models.tensor_nmn.config import NAME, TensorNmnConfig
+from clevrhope.models.tensor_nmn.forms import run_bucketed, run_gathered, run_modules
+from clevrhope.models.tensor_nmn.levels import Levels, plan_levels
+
+FORMS: Mapping[str, Callable[[ModuleBank, Tensor, Levels], Tensor]] = {
+    "module": run_modules,
+    "bucketed": run_bucketed,
+    "gathered": run_gathered,
+}
+
+
+class Scores(NamedTuple):
+    """Of the programs that have an answer."""
+
+    scores: Tensor  # (R, A)
+    rows: Tensor  # (R,) int64: which of the batch they are
+
+
+class Engine(nn.Module):
+    """Stem, modules and classifier.
+
+    Args:
+        config: of the model.
+        program_tokens: names by number.
+        n_answers: entries of the vocabulary of answers, special tokens included as in the public code.
+    """
+
+    def __init__(self, config: TensorNmnConfig, program_tokens: Sequence[str], n_answers: int) -> None:
+        super().__init__()
+        self.config = config
+        self.arities = _core.program_arities(program_tokens)
+        height, width = map_size(
+            config.features, NAME, config.picture_height, config.picture_width, config.halvings
+        )
+        self.stem = make_stem(config.features, config.channels, config.halvings)
+        self.bank = ModuleBank(self.arities, config.channels)
+        self.classifier = nn.Sequential(
+            nn.Conv2d(config.channels, config.classifier_channels, 1),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Flatten(),
+            nn.Linear(config.classifier_channels * (height // 2) * (width // 2), config.classifier_hidden),
+            nn.ReLU(),
+            nn.Linear(config.classifier_hidden, n_answers),
+        )
+
+    def forward(self, features: Mapping[str, Tensor], programs: Tensor) -> Scores:
+        """Scores of (B, P) rows of program tokens, without those that are no trees."""
+        config = self.config
+        check_pictures(features, config.features, config.picture_height, config.picture_width)
+        plan = plan_levels(programs, self.arities)
+        maps = self.stem(features)  # (B, C, H, W)
+        form = config.form
+        if form == "auto":
+            form = "gathered" if maps.is_cuda else "bucketed"
+        answers = FORMS[form](self.bank, maps, plan)  # (R, C, H, W)
+        rows = torch.from_numpy(plan.well_formed.astype(np.int64)).to(maps.device, non_blocking=True)
+        return Scores(self.classifier(answers), rows)

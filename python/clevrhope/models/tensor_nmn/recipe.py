@@ -1,0 +1,52 @@
+"""How a Tensor-NMN is trained: the paper's three stages, or the engine's alone. No torch."""
+
+from clevrhope.models.recipe import Optimiser, Origin, Recipe, Stage
+
+_BATCH = 64
+_SHARED: dict[str, Origin] = {
+    "batch_size": "paper",
+    "updates": "paper",
+    "optimiser.kind": "public code",
+    "optimiser.betas": "public code",
+    "optimiser.epsilon": "public code",
+    "optimiser.decay": "public code",
+    "optimiser.clip_norm": "public code",
+    "schedule": "public code",
+}
+
+GENERATOR = Stage(
+    name="generator",
+    updates=200_000,
+    batch_size=_BATCH,
+    loss="generator_loss",
+    trains=("generator",),
+    optimiser=Optimiser(rate=7e-4),
+    origins={**_SHARED, "optimiser.rate": "paper", "loss": "public code"},
+)
+
+ENGINE = Stage(
+    name="engine",
+    updates=500_000,
+    batch_size=_BATCH,
+    loss="engine_loss",
+    trains=("engine",),
+    optimiser=Optimiser(rate=1e-4),
+    # No paper states the rate of the stage behind this one, so what comes before it counts as well.
+    evaluated=True,
+    origins={**_SHARED, "optimiser.rate": "paper", "loss": "public code", "evaluated": "choice"},
+)
+
+REINFORCE = Stage(
+    name="reinforce",
+    updates=100_000,
+    batch_size=_BATCH,
+    loss="reinforce_loss",
+    trains=("generator", "engine"),
+    optimiser=Optimiser(rate=5e-4),
+    evaluated=True,
+    # The rate is the public trainer's default, five times that of the engine's own stage.
+    origins={**_SHARED, "optimiser.rate": "public code", "loss": "public code"},
+)
+
+THREE_STAGES = Recipe(stages=(GENERATOR, ENGINE, REINFORCE))
+ENGINE_ALONE = Recipe(stages=(ENGINE,))

@@ -1,0 +1,242 @@
+//! Rows of prefix tokens in, their nodes level by level out: the order in which a module network runs a batch.
+//!
+//! A node's level is 0 where it takes no input, and one more than that of its highest input elsewhere, so
+//! whatever stands on one level can run at once. Nodes are sorted by level, then number of inputs, then token,
+//! then row: the nodes that one module runs together are neighbours, as are those that join two inputs. Only the shape of a program counts here, not its types; a
+//! row that is no tree is ill-formed, which is a fact about a model that wrote it and no error.
+
+use super::Function;
+use super::encode::{END, NULL, SPECIAL_NAMES, START};
+
+/// In place of a node's number: there is none.
+pub const NO_NODE: i64 = -1;
+
+/// In place of a token's number of inputs: the token stands for no function.
+pub const NO_FUNCTION: i8 = -1;
+
+/// The nodes of a batch of programs; parallel lists, an entry a node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LevelPlan {
+    pub levels: Vec<i64>,
+    pub tokens: Vec<i64>,
+    /// Which row each node is of.
+    pub rows: Vec<i64>,
+    /// The nodes that each takes its inputs from, all earlier ones; `NO_NODE` where it takes fewer than two.
+    pub operands: Vec<[i64; 2]>,
+    /// Where each run of nodes with one level and one token begins, and last the number of nodes.
+    pub group_starts: Vec<i64>,
+    /// Where each level begins, and last the number of nodes.
+    pub level_starts: Vec<i64>,
+    /// For each row the node that gives its answer; `NO_NODE` where the row is ill-formed.
+    pub roots: Vec<i64>,
+}
+
+#[derive(Clone, Copy)]
+struct Node {
+    level: i64,
+    token: i64,
+    row: i64,
+    /// Numbers in reading order, not yet sorted.
+    operands: [i64; 2],
+}
+
+/// How many inputs each token takes, by number, from the names of a `vocab.json`.
+///
+/// # Errors
+/// Names the first token whose name up to a bracket is neither a function's nor a special token's.
+pub fn arities<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<i8>, String> {
+    let arity = |(number, name): (usize, &str)| {
+        if SPECIAL_NAMES.contains(&name) {
+            return Ok(NO_FUNCTION);
+        }
+        let stem = name.split_once('[').map_or(name, |(stem, _)| stem);
+        let function = Function::from_name(stem).map_err(|fault| format!("program token {number}: {fault}"))?;
+        Ok(function.arity() as i8)
+    };
+    names.into_iter().enumerate().map(arity).collect()
+}
+
+/// Plans rows of `width` tokens each, laid end to end, with the number of inputs of each token.
+pub fn plan_levels(rows: &[i64], width: usize, arities: &[i8]) -> LevelPlan {
+    let mut nodes = Vec::new();
+    let mut open = Vec::new();
+    let read = |(number, row): (usize, &[i64])| read_row(row, number as i64, arities, &mut nodes, &mut open);
+    let roots: Vec<i64> = rows.chunks_exact(width.max(1)).enumerate().map(read).collect();
+    sorted(&nodes, &roots)
+}
+
+/// Adds a row's nodes, inputs first, and gives the number of the last; adds none where the row is ill-formed.
+fn read_row(row: &[i64], number: i64, arities: &[i8], nodes: &mut Vec<Node>, open: &mut Vec<i64>) -> i64 {
+    let before = nodes.len();
+    open.clear();
+    let whole = body(row).is_some_and(|tokens| {
+        tokens.iter().rev().all(|&token| read_token(token, number, arities, nodes, open).is_some())
+    });
+    match open[..] {
+        [root] if whole => root,
+        _ => {
+            nodes.truncate(before);
+            NO_NODE
+        }
+    }
+}
+
+/// What stands between `<START>` and the first `<END>`, where nothing but `<NULL>` follows.
+fn body(row: &[i64]) -> Option<&[i64]> {
+    let rest = row.strip_prefix(&[i64::from(START)])?;
+    let end = rest.iter().position(|&token| token == i64::from(END))?;
+    rest[end + 1..].iter().all(|&token| token == i64::from(NULL)).then_some(&rest[..end])
+}
+
+/// One token of a row that is read backwards: takes its inputs off the pile of open nodes and adds itself.
+fn read_token(token: i64, row: i64, arities: &[i8], nodes: &mut Vec<Node>, open: &mut Vec<i64>) -> Option<()> {
+    let arity = *arities.get(usize::try_from(token).ok()?)?;
+    let mut operands = [NO_NODE; 2];
+    let mut level = 0;
+    for operand in operands.iter_mut().take(usize::try_from(arity).ok()?) {
+        *operand = open.pop()?;
+        level = level.max(nodes[*operand as usize].level + 1);
+    }
+    open.push(nodes.len() as i64);
+    nodes.push(Node { level, token, row, operands });
+    Some(())
+}
+
+/// Nodes in reading order, sorted and numbered anew.
+fn sorted(nodes: &[Node], roots: &[i64]) -> LevelPlan {
+    let mut order: Vec<usize> = (0..nodes.len()).collect();
+    let n_inputs = |node: &Node| node.operands.iter().filter(|&&operand| operand != NO_NODE).count();
+    order.sort_by_key(|&node| (nodes[node].level, n_inputs(&nodes[node]), nodes[node].token));
+    let mut places = vec![0; nodes.len()];
+    for (place, &node) in order.iter().enumerate() {
+        places[node] = place as i64;
+    }
+    // `NO_NODE` is no place.
+    let place = |node: i64| usize::try_from(node).map_or(NO_NODE, |node| places[node]);
+    let taken = || order.iter().map(|&node| nodes[node]);
+    LevelPlan {
+        levels: taken().map(|node| node.level).collect(),
+        tokens: taken().map(|node| node.token).collect(),
+        rows: taken().map(|node| node.row).collect(),
+        operands: taken().map(|node| node.operands.map(place)).collect(),
+        group_starts: starts(taken().map(|node| (node.level, node.token))),
+        level_starts: starts(taken().map(|node| node.level)),
+        roots: roots.iter().map(|&root| place(root)).collect(),
+    }
+}
+
+/// Where each run of equal keys begins, and last how many keys there are.
+fn starts<K: PartialEq>(keys: impl Iterator<Item = K>) -> Vec<i64> {
+    let mut starts = Vec::new();
+    let mut last = None;
+    let mut n = 0;
+    for key in keys {
+        if last.as_ref() != Some(&key) {
+            starts.push(n);
+            last = Some(key);
+        }
+        n += 1;
+    }
+    starts.push(n);
+    starts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{ProgramVocabulary, samples};
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Tokens 4 to 7 take none, one, two and one input.
+    const ARITIES: [i8; 8] = [-1, -1, -1, -1, 0, 1, 2, 1];
+
+    fn plan(rows: &[[i64; 8]]) -> LevelPlan {
+        plan_levels(&rows.concat(), 8, &ARITIES)
+    }
+
+    #[test]
+    fn nodes_are_sorted_by_level_and_token() {
+        let made = plan(&[[1, 6, 5, 4, 4, 2, 0, 0], [1, 5, 4, 2, 0, 0, 0, 0]]);
+        assert_eq!(made.levels, [0, 0, 0, 1, 1, 2]);
+        assert_eq!(made.tokens, [4, 4, 4, 5, 5, 6]);
+        assert_eq!(made.rows, [0, 0, 1, 0, 1, 0]);
+        // The row is read backwards, so its second `4` is the first node, and the first one goes into `5`.
+        assert_eq!(made.operands, [[-1, -1], [-1, -1], [-1, -1], [1, -1], [2, -1], [3, 0]]);
+        assert_eq!(made.group_starts, [0, 3, 5, 6]);
+        assert_eq!(made.level_starts, [0, 3, 5, 6]);
+        assert_eq!(made.roots, [5, 4]);
+    }
+
+    #[test]
+    fn nodes_that_join_two_stand_behind_those_of_one_input() {
+        let made = plan(&[[1, 7, 4, 2, 0, 0, 0, 0], [1, 6, 4, 4, 2, 0, 0, 0], [1, 5, 4, 2, 0, 0, 0, 0]]);
+        assert_eq!(made.tokens, [4, 4, 4, 4, 5, 7, 6]);
+        assert_eq!(made.group_starts, [0, 4, 5, 6, 7]);
+    }
+
+    #[test]
+    fn a_row_that_is_no_tree_leaves_no_nodes() {
+        let ill_formed = [
+            [1, 2, 0, 0, 0, 0, 0, 0],  // nothing in it
+            [0, 4, 2, 0, 0, 0, 0, 0],  // no <START>
+            [1, 4, 4, 4, 4, 4, 4, 4],  // no <END>
+            [1, 4, 2, 4, 0, 0, 0, 0],  // goes on after <END>
+            [1, 5, 2, 0, 0, 0, 0, 0],  // an input is missing
+            [1, 6, 4, 2, 0, 0, 0, 0],  // one of two
+            [1, 4, 4, 2, 0, 0, 0, 0],  // two programs
+            [1, 5, 3, 4, 2, 0, 0, 0],  // a special token among functions
+            [1, 8, 4, 2, 0, 0, 0, 0],  // no such token
+            [1, -4, 2, 0, 0, 0, 0, 0], // nor this
+        ];
+        for row in ill_formed {
+            let made = plan(&[row, [1, 4, 2, 0, 0, 0, 0, 0]]);
+            assert_eq!(
+                (made.roots.as_slice(), made.rows.as_slice()),
+                ([NO_NODE, 0].as_slice(), [1].as_slice()),
+                "{row:?}"
+            );
+        }
+        assert_eq!(
+            plan(&[ill_formed[0]]),
+            LevelPlan { group_starts: vec![0], level_starts: vec![0], roots: vec![-1], ..LevelPlan::default() }
+        );
+    }
+
+    #[test]
+    fn inputs_are_those_of_the_catalogue() {
+        let names = ["<NULL>", "<START>", "<END>", "<UNK>", "scene", "filter_color[mauve]", "equal_integer"];
+        assert_eq!(arities(names).unwrap(), [-1, -1, -1, -1, 0, 1, 2]);
+        let error = arities(["<NULL>", "cuont"]).unwrap_err();
+        assert_eq!(error, "program token 1: unknown function \"cuont\" (did you mean \"count\"?)");
+    }
+
+    proptest! {
+        #[test]
+        fn a_plan_is_the_programs_trees(seeds in prop::collection::vec(any::<u64>(), 1..6)) {
+            let vocabulary = ProgramVocabulary::of(&samples::vocabulary(), Function::all().iter().copied());
+            let arities = arities(vocabulary.names().iter().map(String::as_str)).unwrap();
+            let programs = seeds.iter().map(|&seed| samples::random_program(&samples::vocabulary(), seed));
+            let encoded: Vec<Vec<i32>> = programs.filter_map(|program| vocabulary.encode(&program).ok()).collect();
+            let width = encoded.iter().map(Vec::len).max().unwrap_or(1);
+            let padded = |row: &Vec<i32>| row.iter().copied().chain(std::iter::repeat(NULL)).take(width).map(i64::from).collect::<Vec<_>>();
+            let rows: Vec<i64> = encoded.iter().flat_map(padded).collect();
+            let made = plan_levels(&rows, width, &arities);
+            prop_assert_eq!(made.levels.len(), encoded.iter().map(|row| row.iter().take_while(|&&token| token != END).count() - 1).sum::<usize>());
+            prop_assert!(made.levels.windows(2).all(|pair| pair[0] <= pair[1]));
+            for (row, &root) in encoded.iter().zip(&made.roots) {
+                // Read from the root down, first input before second, the tree is the row.
+                let mut read = vec![i64::from(START)];
+                let mut pile = vec![root];
+                while let Some(node) = pile.pop() {
+                    read.push(made.tokens[node as usize]);
+                    let inputs = made.operands[node as usize];
+                    prop_assert!(inputs.iter().all(|&input| input < node));
+                    pile.extend(inputs.into_iter().rev().filter(|&input| input != NO_NODE));
+                }
+                let length = read.len();
+                prop_assert_eq!(read, row[..length].iter().copied().map(i64::from).collect::<Vec<_>>());
+                prop_assert_eq!(row[length], END);
+            }
+        }
+    }
+}
