@@ -12,7 +12,9 @@ from clevrhope.errors import ConfigError
 if TYPE_CHECKING:
     from clevrhope.models.protocol import Model
 
-MODELS: Mapping[str, str] = {}
+MODELS: Mapping[str, str] = {
+    "tensor_nmn": "clevrhope.models.tensor_nmn.model:TensorNmn",
+}
 """Name -> module and class."""
 
 METHODS = ("build", "loss", "predict")

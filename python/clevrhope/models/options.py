@@ -1,4 +1,4 @@
-"""Settings by name in, a model's frozen configuration out; unknown names and wrong values get one sentence."""
+"""Settings by name in, a model's frozen configuration out; a wrong one gets one sentence."""
 
 from collections.abc import Mapping
 from dataclasses import fields
@@ -17,7 +17,7 @@ def read_options(kind: type[Config], given: Mapping[str, Any], *, model: str) ->
     """A configuration with what was given and defaults for the rest.
 
     Args:
-        kind: a frozen dataclass whose fields are numbers, texts, truth values, literals, or one of these or None.
+        kind: a frozen dataclass; its fields are numbers, texts, truth values, literals, or unions of these.
         given: values by field; a number may be a text, as a command line gives it.
         model: its name, for messages.
 

@@ -14,12 +14,16 @@ from clevrhope.models.recipe import Recipe
 class Model(Protocol):
     """A torch.nn.Module with three methods, and what else it likes.
 
-    Optional, as class attributes:
+    Optional, as attributes of the class; or of the model that `build` made, where its configuration decides
+    them (so look at the model, not at its class):
 
     - `feature_kind`: the kind of features that it reads, "pixels" where it does not say.
     - `recipe`: a `Recipe`, how it is trained; where it has none, one stage of Adam on `loss`.
     - `ways`: a mapping from a name to the method that predicts so, for models that can answer in several ways
-      ("true_programs", "symbolic"); where it has none, `predict` alone.
+      ("true_programs", "predicted_programs"); where it has none, `predict` alone.
+    - `program_ways`: the same for methods that give no scores but (B, P) program tokens ("symbolic"), which
+      `clevrhope.models.symbolic.execute_programs` runs on the pictures' true scenes.
+    - `log_values`: a method without arguments that gives a mapping from names to scalar tensors, for the log.
     """
 
     @classmethod
@@ -54,3 +58,16 @@ class HasWays(Protocol):
     """A model that can answer in several ways."""
 
     ways: ClassVar[Mapping[str, str]]
+
+
+class HasProgramWays(Protocol):
+    """A model that can write programs for an executor to answer by."""
+
+    program_ways: ClassVar[Mapping[str, str]]
+
+
+class HasLogValues(Protocol):
+    """A model that has more to tell a log than its loss."""
+
+    def log_values(self) -> Mapping[str, Tensor]:
+        """Scalars by name."""

@@ -28,8 +28,10 @@ class TensorNmnConfig:
         classifier_hidden: units of its hidden layer.
         form: how modules are run.
         stages: "all" for the paper's three, or "engine" for an engine on true programs and no generator.
-        generator: "attention" with two layers; "attention_one_layer"; or "plain", two layers without attention.
-            The paper's number of parameters, 42 million, fits the last two; the public trainer, the first two.
+        generator: "attention" with two layers; "attention_one_layer"; or "plain", two layers without it. The
+            paper's number of parameters, 42 million, fits the last two, the public trainer the first two.
+        generator_words: size of its embeddings.
+        generator_hidden: units of its LSTMs, of each direction.
         longest_program: tokens of a program that the generator writes, <START> and <END> included.
         baseline_decay: of the moving average of rewards.
     """
@@ -44,6 +46,8 @@ class TensorNmnConfig:
     form: Form = "auto"
     stages: Literal["all", "engine"] = "all"
     generator: GeneratorKind = "attention"
+    generator_words: int = 300
+    generator_hidden: int = 256
     longest_program: int = 30
     baseline_decay: float = 0.9
 
@@ -55,6 +59,8 @@ class TensorNmnConfig:
             channels=self.channels,
             classifier_channels=self.classifier_channels,
             classifier_hidden=self.classifier_hidden,
+            generator_words=self.generator_words,
+            generator_hidden=self.generator_hidden,
         )
         check_at_least(NAME, 3, longest_program=self.longest_program)
         if not 0.0 <= self.baseline_decay < 1.0:

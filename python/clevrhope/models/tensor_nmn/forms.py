@@ -10,6 +10,7 @@ All give the same scores but for rounding.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 
 import numpy as np
 import torch
@@ -26,17 +27,19 @@ Convolve = Callable[[Tensor, Sequence[Run], Tensor], Tensor]
 def run_modules(bank: ModuleBank, maps: Tensor, plan: Levels) -> Tensor:
     """Maps of the answers, (R, C, H, W), from stem maps (B, C, H, W), a node at a time."""
     outputs: list[Tensor] = []
-    firsts, seconds, joins = (list(zip(*map(torch.unbind, each), strict=True)) for each in _kernels(bank))
-    for token, row, operands in zip(plan.tokens, plan.rows, plan.operands, strict=True):
+    firsts, seconds, joins = (_one_by_one(each) for each in _kernels(bank))
+    for token, row, operands in zip(
+        plan.tokens.tolist(), plan.rows.tolist(), plan.operands.tolist(), strict=True
+    ):
         inputs = [outputs[operand] for operand in operands if operand >= 0]
         if not inputs:
             x = maps[row : row + 1]
         elif len(inputs) == 1:
             x = inputs[0]
         else:
-            x = torch.relu(F.conv2d(torch.cat(inputs, dim=1), *joins[bank.joining[token]]))
-        hidden = torch.relu(F.conv2d(x, *firsts[token], padding=1))
-        outputs.append(torch.relu(x + F.conv2d(hidden, *seconds[token], padding=1)))
+            x = torch.relu(_convolve(torch.cat(inputs, dim=1), joins[bank.joining[token]]))
+        hidden = torch.relu(_convolve(x, firsts[token]))
+        outputs.append(torch.relu(x + _convolve(hidden, seconds[token])))
     return torch.cat([outputs[root] for root in plan.roots]) if len(plan.roots) else maps[:0]
 
 
@@ -59,17 +62,22 @@ def _kernels(bank: ModuleBank) -> tuple[Kernels, Kernels, Kernels]:
     return bank.first, bank.second, bank.joins
 
 
+def _one_by_one(kernels: Kernels) -> list[tuple[Tensor, Tensor]]:
+    """Weights and bias of each, taken apart at once: a view each would make a gradient as large as all."""
+    return list(zip(kernels.weights.unbind(), kernels.biases.unbind(), strict=True))
+
+
+def _convolve(x: Tensor, kernel: tuple[Tensor, Tensor]) -> Tensor:
+    weights, biases = kernel
+    return F.conv2d(x, weights, biases, padding=weights.shape[-1] // 2)
+
+
 def _bucketed(kernels: Kernels, places: dict[int, int]) -> Convolve:
-    # Taken apart once: as many single views would each make a gradient of the size of all weights.
-    weights, biases = kernels.weights.unbind(), kernels.biases.unbind()
-    padding = kernels.weights.shape[-1] // 2
+    kernel_of = _one_by_one(kernels)
 
     def convolve(x: Tensor, runs: Sequence[Run], tokens: Tensor) -> Tensor:
-        parts = x.split([run.end - run.begin for run in runs])
-        made = [
-            F.conv2d(part, weights[places[run.token]], biases[places[run.token]], padding=padding)
-            for part, run in zip(parts, runs, strict=True)
-        ]
+        parts = torch.split(x, [run.end - run.begin for run in runs])
+        made = [_convolve(part, kernel_of[places[run.token]]) for part, run in zip(parts, runs, strict=True)]
         return torch.cat(made) if len(made) > 1 else made[0]
 
     return convolve
@@ -100,10 +108,8 @@ def _run_levels(convolve: tuple[Convolve, Convolve, Convolve], maps: Tensor, pla
     tokens, rows, left, right = on_device[: 4 * len(plan)].view(4, -1)
     outputs: list[Tensor] = []
     for level in plan.levels:
-        if outputs:
-            x = _inputs(convolve[2], outputs, level, tokens, left, right)
-        else:
-            x = maps[rows[: level.end]]
+        above = bool(outputs)
+        x = _inputs(convolve[2], outputs, level, tokens, left, right) if above else maps[rows[: level.end]]
         here = tokens[level.begin : level.end]
         hidden = torch.relu(convolve[0](x, level.runs, here))
         outputs.append(torch.relu(x + convolve[1](hidden, level.runs, here)))
@@ -140,7 +146,7 @@ def _answers(outputs: list[Tensor], plan: Levels, roots: Tensor) -> Tensor:
     bounds = np.searchsorted(np.sort(plan.roots), [0, *(level.end for level in plan.levels)]).tolist()
     taken = [
         output[sorted_roots[begin:end] - level.begin]
-        for output, level, begin, end in zip(outputs, plan.levels, bounds, bounds[1:], strict=True)
+        for output, level, (begin, end) in zip(outputs, plan.levels, pairwise(bounds), strict=True)
         if begin < end
     ]
     return torch.cat(taken)[back]

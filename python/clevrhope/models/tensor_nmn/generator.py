@@ -15,11 +15,8 @@ from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 NULL, START, END = 0, 1, 2
 """Special tokens, as all vocabularies have them."""
 
-WORD_SIZE = 300
-HIDDEN = 256
-
 State = tuple[Tensor, Tensor]
-"""Hidden and cell state of an LSTM, (layers, B, HIDDEN) each."""
+"""Hidden and cell state of an LSTM, (layers, B, H) each."""
 
 
 class Written(NamedTuple):
@@ -34,7 +31,7 @@ class Encoded(NamedTuple):
 
     words: Tensor  # (B, Q, D) state at each word
     mask: Tensor  # (B, Q) bool: there is a word
-    keys: Tensor  # (B, Q, HIDDEN) the words' part of the attention's hidden layer; (B, 0, 0) without attention
+    keys: Tensor  # (B, Q, H) the words' part of the attention's hidden layer; (B, 0, 0) without attention
     last: Tensor  # (B, D) after the last word; what a decoder without attention is given at each step
     state: State
 
@@ -47,20 +44,31 @@ class ProgramGenerator(nn.Module):
         n_tokens: of the vocabulary of programs.
         n_layers: of encoder and decoder.
         attention: whether the decoder looks at all words anew at each step, and the encoder reads both ways.
+        word_size: of embeddings.
+        hidden: H, units of the LSTMs, of each direction.
     """
 
-    def __init__(self, n_words: int, n_tokens: int, *, n_layers: int, attention: bool) -> None:
+    def __init__(
+        self,
+        n_words: int,
+        n_tokens: int,
+        *,
+        n_layers: int,
+        attention: bool,
+        word_size: int = 300,
+        hidden: int = 256,
+    ) -> None:
         super().__init__()
-        self.attention = attention
-        encoded = 2 * HIDDEN if attention else HIDDEN
-        self.words = nn.Embedding(n_words, WORD_SIZE)
-        self.encoder = nn.LSTM(WORD_SIZE, HIDDEN, n_layers, batch_first=True, bidirectional=attention)
-        self.tokens = nn.Embedding(n_tokens, WORD_SIZE)
-        self.decoder = nn.LSTM(WORD_SIZE + encoded, HIDDEN, n_layers, batch_first=True)
+        self.attention, self.hidden = attention, hidden
+        encoded = 2 * hidden if attention else hidden
+        self.words = nn.Embedding(n_words, word_size)
+        self.encoder = nn.LSTM(word_size, hidden, n_layers, batch_first=True, bidirectional=attention)
+        self.tokens = nn.Embedding(n_tokens, word_size)
+        self.decoder = nn.LSTM(word_size + encoded, hidden, n_layers, batch_first=True)
         if attention:
-            self.attend = nn.Linear(encoded + HIDDEN, HIDDEN)
-            self.score = nn.Linear(HIDDEN, 1, bias=False)
-        self.output = nn.Linear(HIDDEN + (encoded if attention else 0), n_tokens)
+            self.attend = nn.Linear(encoded + hidden, hidden)
+            self.score = nn.Linear(hidden, 1, bias=False)
+        self.output = nn.Linear(hidden + (encoded if attention else 0), n_tokens)
 
     def loss(self, questions: Tensor, lengths: Tensor, programs: Tensor) -> Tensor:
         """Mean cross-entropy of the true tokens up to <END>, each given the true ones before it.
@@ -72,7 +80,7 @@ class ProgramGenerator(nn.Module):
         return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=NULL)
 
     def write(self, questions: Tensor, lengths: Tensor, longest: int, *, sample: bool) -> Written:
-        """Programs of at most `longest` tokens, the likeliest token at each step or one drawn at temperature 1."""
+        """Programs of up to `longest` tokens: at each step the likeliest, or one drawn at temperature 1."""
         encoded = self._encode(questions, lengths)
         state, n = encoded.state, len(questions)
         token = questions.new_full((n,), START)
@@ -101,9 +109,9 @@ class ProgramGenerator(nn.Module):
         mask = torch.arange(questions.shape[1], device=questions.device) < lengths.unsqueeze(1)
         if not self.attention:
             return Encoded(words, mask, words[:, :0, :0], hidden[-1], (hidden, cell))
-        # (layers * 2, B, HIDDEN), the two directions of a layer side by side
+        # (layers * 2, B, H), the two directions of a layer side by side
         hidden, cell = (each.unflatten(0, (-1, 2)).mean(1) for each in (hidden, cell))
-        keys = F.linear(words, self.attend.weight[:, HIDDEN:])
+        keys = F.linear(words, self.attend.weight[:, self.hidden :])
         return Encoded(words, mask, keys, words[:, 0], (hidden, cell))
 
     def _teach(self, encoded: Encoded, tokens: Tensor) -> Tensor:
@@ -126,8 +134,8 @@ class ProgramGenerator(nn.Module):
         return self.output(torch.cat([hidden, context], dim=1) if self.attention else hidden), state
 
     def _context(self, encoded: Encoded, query: Tensor) -> Tensor:
-        """What the decoder's state (B, HIDDEN) draws from the words, (B, D)."""
-        asked = F.linear(query, self.attend.weight[:, :HIDDEN], self.attend.bias)
+        """What the decoder's state (B, H) draws from the words, (B, D)."""
+        asked = F.linear(query, self.attend.weight[:, : self.hidden], self.attend.bias)
         scores = self.score(torch.tanh(encoded.keys + asked.unsqueeze(1))).squeeze(2)  # (B, Q)
         weights = scores.masked_fill(~encoded.mask, -torch.inf).softmax(1)
         return torch.einsum("bq,bqd->bd", weights, encoded.words)

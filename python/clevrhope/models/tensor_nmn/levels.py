@@ -24,7 +24,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Level:
-    """Nodes `begin` to `end`, which take inputs from lower levels only; from `joins_begin` on they take two."""
+    """Nodes `begin` to `end`, which take inputs from lower levels; from `joins_begin` on they take two."""
 
     begin: int
     joins_begin: int

@@ -12,7 +12,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.options import read_options
 from clevrhope.models.recipe import Recipe
 from clevrhope.models.tensor_nmn.config import NAME, GeneratorKind, TensorNmnConfig
-from clevrhope.models.tensor_nmn.engine import Engine
+from clevrhope.models.tensor_nmn.engine import Engine, Scores
 from clevrhope.models.tensor_nmn.generator import ProgramGenerator
 from clevrhope.models.tensor_nmn.recipe import ENGINE_ALONE, THREE_STAGES
 
@@ -50,7 +50,13 @@ class TensorNmn(nn.Module):
             self.ways, self.program_ways = self.ENGINE_WAYS, {}
         else:
             n_words, n_tokens = len(vocab.questions()), len(vocab.programs())
-            self.generator = ProgramGenerator(n_words, n_tokens, **GENERATORS[config.generator])
+            self.generator = ProgramGenerator(
+                n_words,
+                n_tokens,
+                word_size=config.generator_words,
+                hidden=config.generator_hidden,
+                **GENERATORS[config.generator],
+            )
         self.register_buffer("baseline", torch.zeros(()))
         self.register_buffer("n_sampled", torch.zeros((), dtype=torch.int64))
         self.register_buffer("n_ill_formed", torch.zeros((), dtype=torch.int64))
@@ -70,7 +76,7 @@ class TensorNmn(nn.Module):
 
     def engine_loss(self, batch: Batch) -> Tensor:
         """The engine's, on true programs: mean cross-entropy of the answers."""
-        scores, rows = self.engine(batch.features, batch.programs)
+        scores, rows = self._run(batch, batch.programs)
         return _cross_entropy(scores, batch.answers[rows])
 
     loss = engine_loss
@@ -86,7 +92,7 @@ class TensorNmn(nn.Module):
         drawn = generator.write(
             batch.questions, batch.question_lengths, self.config.longest_program, sample=True
         )
-        scores, rows = self.engine(batch.features, drawn.programs)
+        scores, rows = self._run(batch, drawn.programs)
         answers = batch.answers[rows]
         with torch.no_grad():
             rewards = torch.zeros_like(drawn.log_probabilities)
@@ -109,25 +115,26 @@ class TensorNmn(nn.Module):
         return self._predict(batch, batch.programs)
 
     def predict_programs(self, batch: Batch) -> Tensor:
-        """(B, P) int64 tokens: what the generator takes for the questions' programs, some maybe ill-formed."""
-        return (
-            self._generator()
-            .write(batch.questions, batch.question_lengths, self.config.longest_program, sample=False)
-            .programs
-        )
+        """(B, P) int64 tokens: the generator's likeliest program for each question, some maybe ill-formed."""
+        longest = self.config.longest_program
+        written = self._generator().write(batch.questions, batch.question_lengths, longest, sample=False)
+        return written.programs
 
     def log_values(self) -> Mapping[str, Tensor]:
-        """What a log may hold beside the loss: of all drawn programs the share that was ill-formed; the reward."""
+        """Beside the loss: of all programs drawn the share that was ill-formed, and the mean reward."""
         return {
             "ill_formed": self.n_ill_formed / self.n_sampled.clamp(min=1),
             "reward": self.baseline,
         }
 
     def _predict(self, batch: Batch, programs: Tensor) -> Tensor:
-        scores, rows = self.engine(batch.features, programs)
+        scores, rows = self._run(batch, programs)
         every = scores.new_full((len(batch), scores.shape[1]), torch.nan)
-        every[rows] = scores
-        return every
+        return every.index_copy(0, rows, scores)
+
+    def _run(self, batch: Batch, programs: Tensor) -> Scores:
+        made: Scores = self.engine(batch.features, programs)
+        return made
 
     def _generator(self) -> ProgramGenerator:
         if self.generator is None:

@@ -1,0 +1,115 @@
+"""The native plan of levels against a slow and obvious one, for trees and for any rows."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clevrhope import _core
+from clevrhope.errors import ProgramError
+
+ARITIES = np.array([-1, -1, -1, -1, 0, 1, 2, 1, 2], dtype=np.int8)
+NULL, START, END = 0, 1, 2
+
+Tree = tuple  # (token, *inputs)
+
+
+def read_tree(tokens: list[int]) -> Tree | None:
+    """The tree that prefix tokens spell, by recursion; None where they spell none."""
+
+    def read(at: int) -> tuple[Tree, int]:
+        token, at = tokens[at], at + 1
+        if not 4 <= token < len(ARITIES):
+            raise IndexError
+        inputs = []
+        for _ in range(ARITIES[token]):
+            one, at = read(at)
+            inputs.append(one)
+        return (token, *inputs), at
+
+    try:
+        tree, end = read(0)
+    except IndexError:
+        return None
+    return tree if end == len(tokens) else None
+
+
+def slow_tree(row: list[int]) -> Tree | None:
+    if row[0] != START or END not in row:
+        return None
+    end = row.index(END)
+    return None if any(row[end + 1 :]) else read_tree(row[1:end])
+
+
+def height(tree: Tree) -> int:
+    return 1 + max(height(one) for one in tree[1:]) if len(tree) > 1 else 0
+
+
+def n_nodes(tree: Tree) -> int:
+    return 1 + sum(n_nodes(one) for one in tree[1:])
+
+
+def check(rows: list[list[int]]) -> None:
+    """Every claim of the plan, read off the trees."""
+    levels, tokens, row_of, operands, groups, level_starts, roots = _core.plan_levels(
+        np.array(rows, dtype=np.int64), ARITIES
+    )
+    trees = [slow_tree(row) for row in rows]
+
+    def tree_of(node: int) -> Tree:
+        return (int(tokens[node]), *(tree_of(one) for one in operands[node] if one >= 0))
+
+    for number, tree in enumerate(trees):
+        assert (roots[number] >= 0) == (tree is not None)
+        if tree is not None:
+            assert tree_of(roots[number]) == tree
+            assert (row_of == number).sum() == n_nodes(tree)
+    assert len(tokens) == sum(n_nodes(tree) for tree in trees if tree)
+    for node in range(len(tokens)):
+        assert levels[node] == height(tree_of(node))
+        assert all(one < node and row_of[one] == row_of[node] for one in operands[node] if one >= 0)
+        assert (operands[node] >= 0).sum() == ARITIES[tokens[node]]
+    keys = [(levels[n], ARITIES[tokens[n]], tokens[n], row_of[n]) for n in range(len(tokens))]
+    assert keys == sorted(keys)
+    starts = [n for n in range(len(keys)) if n == 0 or keys[n][:3] != keys[n - 1][:3]]
+    assert groups.tolist() == [*starts, len(keys)]
+    starts = [n for n in range(len(keys)) if n == 0 or keys[n][0] != keys[n - 1][0]]
+    assert level_starts.tolist() == [*starts, len(keys)]
+
+
+def prefix(tree: Tree) -> list[int]:
+    return [tree[0], *(token for one in tree[1:] for token in prefix(one))]
+
+
+def padded(rows: list[list[int]]) -> list[list[int]]:
+    width = max(map(len, rows))
+    return [[*row, *[NULL] * (width - len(row))] for row in rows]
+
+
+TREES = st.recursive(
+    st.just((4,)),
+    lambda inputs: st.one_of(
+        st.tuples(st.sampled_from([5, 7]), inputs), st.tuples(st.sampled_from([6, 8]), inputs, inputs)
+    ),
+    max_leaves=8,
+)
+
+
+@given(st.lists(TREES, min_size=1, max_size=6))
+def test_trees_are_planned_as_they_are(trees: list[Tree]) -> None:
+    check(padded([[START, *prefix(tree), END] for tree in trees]))
+
+
+@given(st.lists(st.tuples(TREES, st.integers(0, 40), st.integers(-2, 9)), min_size=1, max_size=6))
+def test_rows_with_a_wrong_token_are_planned_or_have_no_node(spoiled: list[tuple[Tree, int, int]]) -> None:
+    rows = padded([[START, *prefix(tree), END] for tree, _, _ in spoiled])
+    for row, (_, place, token) in zip(rows, spoiled, strict=True):
+        row[place % len(row)] = token
+    check(rows)
+
+
+def test_arities_are_read_off_names() -> None:
+    names = ["<NULL>", "<START>", "<END>", "<UNK>", "scene", "filter_color[red]", "union", "exist"]
+    assert _core.program_arities(names).tolist() == [-1, -1, -1, -1, 0, 1, 2, 1]
+    with pytest.raises(ProgramError, match='program token 4: unknown function "uniqe"'):
+        _core.program_arities([*names[:4], "uniqe"])

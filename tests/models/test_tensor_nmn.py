@@ -1,0 +1,260 @@
+"""Tensor-NMN: numbers of parameters, three forms with equal scores, ill-formed programs, stages, memory."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from overfitting import learn_by_heart, share_right  # noqa: E402
+from small_batches import clevr_vocab, small_batch  # noqa: E402
+
+from clevrhope import _core  # noqa: E402
+from clevrhope.errors import ConfigError  # noqa: E402
+from clevrhope.models.batch import Batch  # noqa: E402
+from clevrhope.models.tensor_nmn.config import TensorNmnConfig  # noqa: E402
+from clevrhope.models.tensor_nmn.engine import Engine  # noqa: E402
+from clevrhope.models.tensor_nmn.generator import END, ProgramGenerator  # noqa: E402
+from clevrhope.models.tensor_nmn.model import GENERATORS, TensorNmn  # noqa: E402
+
+SMALL = {
+    "features": "pixels",
+    "picture_width": 48,
+    "picture_height": 32,
+    "halvings": 2,
+    "channels": 8,
+    "classifier_channels": 16,
+    "classifier_hidden": 32,
+    "generator_words": 24,
+    "generator_hidden": 48,
+}
+
+
+def small(seed: int = 0, **changes: object) -> TensorNmn:
+    torch.manual_seed(seed)
+    return TensorNmn.build({**SMALL, **changes}, clevr_vocab())
+
+
+def n_parameters(module: torch.nn.Module) -> int:
+    return sum(each.numel() for each in module.parameters())
+
+
+def test_the_engine_has_the_published_number_of_parameters() -> None:
+    vocab = clevr_vocab()
+    engine = Engine(TensorNmnConfig(), vocab.programs(), len(vocab.answers()))
+    assert (len(vocab.programs()), len(vocab.answers())) == (44, 32)
+    assert n_parameters(engine) == 39_737_184
+
+
+@pytest.mark.parametrize(
+    ("kind", "published"),
+    [("attention", 4_613_816), ("attention_one_layer", 2_510_520), ("plain", 2_510_008)],
+)
+def test_the_generators_have_the_published_numbers(kind: str, published: int) -> None:
+    assert n_parameters(ProgramGenerator(93, 44, **GENERATORS[kind])) == published
+
+
+@pytest.mark.parametrize("form", ["bucketed", "gathered"])
+def test_forms_give_the_scores_and_gradients_of_module_by_module(form: str) -> None:
+    batch = small_batch()
+    arities = torch.from_numpy(_core.program_arities(clevr_vocab().programs()))
+    assert (arities[batch.programs] == 2).any(), "no question joins two branches"
+    results = {}
+    for name in ("module", form):
+        model = small(form=name)
+        model.loss(batch).backward()
+        gradients = {key: each.grad for key, each in model.named_parameters() if each.grad is not None}
+        model.eval()
+        results[name] = (model.predict_true_programs(batch), gradients)
+    (expected, slopes), (scores, other) = results["module"], results[form]
+    torch.testing.assert_close(scores, expected, atol=2e-6, rtol=1e-5)
+    assert slopes.keys() == other.keys()
+    for name, gradient in slopes.items():
+        torch.testing.assert_close(other[name], gradient, atol=2e-6, rtol=1e-4, msg=name)
+
+
+@pytest.mark.parametrize("form", ["module", "bucketed", "gathered"])
+def test_an_ill_formed_program_has_no_answer_and_no_part_in_the_loss(form: str) -> None:
+    model, batch = small(form=form), small_batch(2, 4)
+    programs = batch.programs.clone()
+    programs[1, 1] = END  # nothing in it, and tokens behind its end
+    programs[3, programs[3] == END] = 0  # no end
+    spoiled = replace(batch, programs=programs)
+    model.eval()
+    scores, expected = model.predict_true_programs(spoiled), model.predict_true_programs(batch)
+    kept = [row for row in range(len(batch)) if row not in (1, 3)]
+    assert scores[[1, 3]].isnan().all()
+    torch.testing.assert_close(scores[kept], expected[kept])
+    loss = torch.nn.functional.cross_entropy(expected[kept], batch.answers[kept])
+    torch.testing.assert_close(model.engine_loss(spoiled), loss)
+    nothing = replace(batch, programs=torch.zeros_like(programs))
+    assert model.predict_true_programs(nothing).isnan().all()
+    assert model.engine_loss(nothing).item() == 0.0
+
+
+def test_scores_do_not_depend_on_what_else_is_in_the_batch() -> None:
+    model, batch = small().eval(), small_batch(4, 4)
+    together = model.predict_true_programs(batch)
+    alone = replace(batch, programs=batch.programs[5:6], features={"pixels": batch.features["pixels"][5:6]})
+    torch.testing.assert_close(
+        model._predict(replace(alone, answers=batch.answers[5:6]), alone.programs), together[5:6]
+    )
+
+
+@pytest.mark.parametrize("kind", list(GENERATORS))
+def test_the_generator_learns_nothing_behind_the_end(kind: str) -> None:
+    model, batch = small(generator=kind), small_batch(4, 4)
+    wider = torch.cat([batch.programs, torch.zeros_like(batch.programs)], dim=1)
+    torch.testing.assert_close(
+        model.generator_loss(replace(batch, programs=wider)), model.generator_loss(batch)
+    )
+    untrained = np.log(len(clevr_vocab().programs()))
+    assert model.generator_loss(batch).item() == pytest.approx(untrained, rel=0.1)
+
+
+def test_what_was_drawn_has_the_probability_that_teaching_gives_it() -> None:
+    model, batch = small(), small_batch(4, 4)
+    generator = model.generator
+    assert generator is not None
+    written = generator.write(batch.questions, batch.question_lengths, 30, sample=True)
+    for row in written.programs:
+        ends = (row == END).nonzero()
+        n = int(ends[0]) if len(ends) else len(row) - 1  # tokens that it chose
+        assert (row[n + 1 :] == 0).all()
+    # `loss` leaves out <NULL>, which a draw may choose before its end; such rows cannot be compared.
+    whole = [
+        row for row in range(len(batch)) if 0 not in written.programs[row, : _n_chosen(written.programs[row])]
+    ]
+    assert len(whole) > 4
+    some = [each[whole] for each in (batch.questions, batch.question_lengths, written.programs)]
+    n_tokens = int((some[2][:, 1:] != 0).sum())
+    torch.testing.assert_close(generator.loss(*some) * n_tokens, -written.log_probabilities[whole].sum())
+    likeliest = generator.write(batch.questions, batch.question_lengths, 30, sample=False)
+    again = generator.write(batch.questions, batch.question_lengths, 30, sample=False)
+    assert torch.equal(likeliest.programs, again.programs)
+
+
+def _n_chosen(row: torch.Tensor) -> int:
+    ends = (row == END).nonzero()
+    return int(ends[0]) + 1 if len(ends) else len(row)
+
+
+def test_reinforce_counts_ill_formed_draws_and_moves_its_baseline() -> None:
+    model, batch = small(), small_batch(4, 4)
+    model.reinforce_loss(batch).backward()
+    assert int(model.n_sampled) == len(batch)
+    assert int(model.n_ill_formed) > 0  # an untrained generator writes hardly a tree
+    assert model.log_values()["ill_formed"] == model.n_ill_formed / model.n_sampled
+
+    # Where each program drawn is the true one, the reward is the share of right answers.
+    generator = model.generator
+    assert generator is not None
+    before = float(model.baseline)
+    model.eval()
+    scores = model.predict_true_programs(batch)
+    right = (scores.argmax(1) == batch.answers).float()
+    log_p = torch.linspace(-2.0, -1.0, len(batch), requires_grad=True)
+    model.train()
+    generator.write = lambda *_, **__: type(  # type: ignore[method-assign]
+        "Written", (), {"programs": batch.programs, "log_probabilities": log_p}
+    )
+    batch_norms = [each for each in model.modules() if isinstance(each, torch.nn.BatchNorm2d)]
+    for each in batch_norms:
+        each.eval()
+    loss = model.reinforce_loss(batch)
+    expected = torch.nn.functional.cross_entropy(scores, batch.answers) - ((right - before) * log_p).mean()
+    torch.testing.assert_close(loss, expected)
+    assert float(model.baseline) == pytest.approx(0.9 * before + 0.1 * float(right.mean()))
+
+
+def test_64_questions_are_learned_by_heart_on_true_and_on_predicted_programs() -> None:
+    model, batch = small(channels=16), small_batch()
+    assert len(batch) == 64
+    assert learn_programs(model, batch)
+    assert share_right(model, batch) < 0.9
+    assert learn_by_heart(model, batch, rate=3e-3, most=300) == 1.0
+    assert torch.equal(model.predict(batch), model.predict_true_programs(batch))
+
+
+@pytest.mark.parametrize("kind", ["attention_one_layer", "plain"])
+def test_the_other_generators_learn_64_programs_by_heart(kind: str) -> None:
+    assert learn_programs(small(generator=kind), small_batch())
+
+
+def learn_programs(model: TensorNmn, batch: Batch) -> bool:
+    optimiser = torch.optim.Adam(model.generator.parameters(), lr=1e-2)
+    for update in range(200):
+        optimiser.zero_grad()
+        model.generator_loss(batch).backward()
+        optimiser.step()
+        if update % 10 == 0:
+            written = model.predict_programs(batch)
+            width = batch.programs.shape[1]
+            if torch.equal(torch.nn.functional.pad(written, (0, width - written.shape[1])), batch.programs):
+                return True
+    return False
+
+
+def test_an_engine_alone_has_one_stage_and_answers_on_true_programs() -> None:
+    model = small(stages="engine")
+    assert [stage.name for stage in model.recipe.stages] == ["engine"]
+    assert (dict(model.ways), dict(model.program_ways)) == ({"true_programs": "predict_true_programs"}, {})
+    batch = small_batch(2, 2)
+    model.eval()
+    assert torch.equal(model.predict(batch), model.predict_true_programs(batch))
+
+
+def test_stages_name_losses_and_parts_that_there_are() -> None:
+    model = small()
+    assert [(stage.updates, stage.batch_size) for stage in model.recipe.stages] == [
+        (200_000, 64),
+        (500_000, 64),
+        (100_000, 64),
+    ]
+    for stage in model.recipe.stages:
+        loss = getattr(model, stage.loss)(small_batch(2, 2))
+        loss.backward()
+        for name, part in model.named_children():
+            moved = any(each.grad is not None for each in part.parameters())
+            assert moved == (name in stage.trains), (stage.name, name)
+        model.zero_grad(set_to_none=True)
+
+
+def test_full_size_goes_forward_and_back() -> None:
+    torch.manual_seed(0)
+    model = TensorNmn.build({}, clevr_vocab())
+    batch = small_batch(2, 2, kind="resnet101")
+    loss = model.loss(batch) + model.generator_loss(batch)
+    loss.backward()
+    assert loss.isfinite()
+    assert n_parameters(model.engine) == 39_737_184
+    assert model.engine.stem.first.weight.grad.abs().sum() > 0
+
+
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        (
+            {"chanels": 3},
+            'tensor_nmn: unknown setting "chanels" (did you mean "channels"?); known: features, ',
+        ),
+        ({"channels": "many"}, "tensor_nmn: channels is 'many'; expected a whole number"),
+        ({"channels": 0}, "tensor_nmn: channels is 0; expected 1 or more"),
+        ({"form": "fast"}, 'tensor_nmn: form is \'fast\'; expected "auto" or "module"'),
+        (
+            {"features": "pixels", "picture_width": 20},
+            "tensor_nmn: pictures of 20 x 224 pixels are too small for 4 halvings; set fewer with halvings",
+        ),
+    ],
+)
+def test_a_wrong_setting_gets_one_sentence(config: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        TensorNmn.build(config, clevr_vocab())
+    assert str(error.value).startswith(message)
+
+
+def test_pictures_of_another_size_get_one_sentence() -> None:
+    batch = small_batch(2, 2, height=16)
+    with pytest.raises(ConfigError, match="the pictures are 48 x 16 pixels, the model was made for 48 x 32"):
+        small().loss(batch)
