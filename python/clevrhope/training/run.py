@@ -56,7 +56,6 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     manifest = dataset_manifest(layout)
     request = replace(request, hop=find_hop(layout, request.hop))
     split = find_split(layout, request.hop, "train")
-    store = open_store(request.dataset, kind=getattr(found, "feature_kind", "pixels"), name=request.features)
     vocab = read_vocab(layout.vocab)
     device = chosen_device(request.device)
     config, about_recipe = recipes.split_settings(request.settings)
@@ -64,6 +63,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     torch.manual_seed(derived_seed(request.seed, "weights"))
     model = found.build(config, vocab)
     assert isinstance(model, nn.Module)
+    store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
     recipe = _recipe(model, about_recipe, request)
     precision = request.precision or recipe.precision
     for stage in recipe.stages:
