@@ -14,7 +14,7 @@ from clevrhope.cli.making import build, merge, plan
 from clevrhope.cli.measuring import audit, score, stats
 from clevrhope.cli.modelling import evaluate, features, train
 from clevrhope.cli.rendering import render
-from clevrhope.cli.reporting import answers, ask, baseline
+from clevrhope.cli.reporting import answers, ask, baseline, report
 from clevrhope.cli.telling import bench, devices, hops
 from clevrhope.errors import ClevrhopeError
 
@@ -40,6 +40,7 @@ for command in (
     merge,
     plan,
     render,
+    report,
     score,
     stats,
     train,

@@ -2,10 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, Whole, only_hops, read_names
+from clevrhope.cli.arguments import PATH, Whole, only_hops, read_names, shown_progress
 
 _OUT = click.option("--out", type=PATH, required=True, metavar="FILE", help="Where to write, JSON lines.")
 
@@ -83,3 +84,44 @@ def answers(
         f"{out}: {found.n_replies:,} predictions, {found.n_unreadable:,} replies that cannot be read{first}; "
         f'marked "{NOT_TRAINED}"'
     )
+
+
+@click.command()
+@click.argument("runs", metavar="RUNS...", nargs=-1, required=True)
+@click.option("--out", type=PATH, metavar="DIR", default="out/report", help="[default: out/report]")
+@click.option("--model", metavar="NAME", help="Whose files are that do not say it; or give NAME=FILE.")
+@click.option("--dataset", type=PATH, metavar="DIR", help="The dataset of files of predictions.")
+@click.option("--title", metavar="TEXT", default="Systematicity gaps", help="Of the page.")
+@click.option(
+    "--least-iid",
+    type=float,
+    metavar="PERCENT",
+    default=0.0,
+    help="complex_iid accuracy from which runs of controlled diversity count.  [default: 0]",
+)
+@click.option(
+    "--way", "ways", multiple=True, metavar="NAME", help="Of models that answer in several ways, only this."
+)
+@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
+def report(runs: tuple[str, ...], out: Path, quiet: bool, **choices: Any) -> None:
+    """Makes the paper's tables and figures of RUNS, beside the paper's numbers, as HTML and Markdown.
+
+    RUNS are folders of clevrhope train, folders of them, or files of predictions (NAME=FILE, with --dataset).
+    """
+    from clevrhope.report import report as run
+
+    made = run(
+        runs,
+        out,
+        model=choices["model"],
+        dataset=choices["dataset"],
+        title=choices["title"],
+        least_iid=choices["least_iid"],
+        ways=read_names(choices["ways"]),
+        progress=shown_progress({"quiet": quiet}),
+    )
+    for sentence in made.skipped:
+        click.echo(f"left out: {sentence}", err=True)
+    if not quiet:
+        click.echo(f"{made.html}: {made.n_results:,} sets of predictions, {len(made.figures)} figures")
+        click.echo(f"The same as Markdown: {made.markdown}; as numbers: {made.csv}")

@@ -89,6 +89,11 @@ class AnswerKey:
         self._scenes: dict[str, SceneCounts] = {}
         self._families: dict[int, str] = {}
 
+    @property
+    def folder(self) -> Path:
+        """The dataset's."""
+        return self._layout.root
+
     def test_set(self, hop: str, split: str) -> TestSet:
         """A split's right answers.
 

@@ -1,0 +1,329 @@
+"""Results in, the paper's figures of them out, each a PNG on white that the colour-blind can read.
+
+Diversities have a colour and a marker each, the same in every figure; the paper's own values are hollow and
+dashed. Needs matplotlib.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import combinations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import TwoSlopeNorm
+from matplotlib.lines import Line2D
+
+from clevrhope.hops import NAME_ORDER
+from clevrhope.metrics.collapsed import mean_of
+from clevrhope.metrics.paper import paper_results, size_number
+from clevrhope.report.diversity import LateRun
+from clevrhope.report.page import Figure
+from clevrhope.report.results import KINDS, Result
+from clevrhope.report.tables import with_sign
+from clevrhope.statistics.charts import FAINT, GRID, INK, figure, png
+
+_LOOKS: Mapping[int, tuple[str, str]] = {
+    4: ("#D55E00", "o"),
+    6: ("#E69F00", "s"),
+    8: ("#009E73", "P"),
+    16: ("#56B4E9", "D"),
+    24: ("#0072B2", "^"),
+}
+"""Diversity -> colour (Okabe and Ito's) and marker."""
+_OTHER = ("#444444", "v")
+
+_FEWEST_IN_A_BOX = 3
+"""Pairs; fewer have no quartiles to speak of."""
+
+_GAP = "gap, percentage points\n(OOD minus IID accuracy)"
+_SIZE = "questions trained on"
+
+
+def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
+    """Gap by diversity over train size, with deviations over pairs and runs; the paper's dashed."""
+    own = _with_gap(results, model)
+    if not own:
+        return None
+    with figure(f"{model}: gap by diversity", width_in=11, height_in=4.9) as drawn:
+        panels = drawn.subplots(1, 2, sharey=True)
+        shown: dict[int, None] = {}
+        has_paper = False
+        for axes, kind in zip(panels, KINDS, strict=True):
+            sizes = sorted({each.train_size or 0 for each in own})
+            diversities = sorted({each.diversity for each in own}, reverse=True)
+            for k, diversity in enumerate(diversities):
+                colour, marker = _LOOKS.get(diversity, _OTHER)
+                points = [
+                    (size, mean_of(found))
+                    for size in sizes
+                    if (found := _gaps(own, kind, diversity=diversity, size=size))
+                ]
+                if points:
+                    shown[diversity] = None
+                    nudge = 1 + 0.03 * (k - (len(diversities) - 1) / 2)
+                    axes.errorbar(
+                        [size * nudge for size, _ in points],
+                        [each.value for _, each in points],
+                        yerr=[each.deviation for _, each in points],
+                        color=colour, marker=marker, markersize=7, linewidth=2, capsize=3, elinewidth=1.2,
+                    )  # fmt: skip
+                printed = [
+                    (size_number(each.train_size), each.mean_percent)
+                    for each in paper_results()
+                    if (each.model, each.split, each.diversity) == (model, kind, diversity)
+                    and each.metric == "gap"
+                ]
+                if printed:
+                    has_paper = True
+                    axes.plot(*zip(*printed, strict=True), color=colour, marker=marker, markersize=6,
+                              markerfacecolor="none", linestyle="--", linewidth=1.1, alpha=0.8)  # fmt: skip
+            _gap_axes(axes, kind)
+            _size_axis(axes, sizes, has_paper=has_paper)
+        panels[0].set_ylabel(_GAP)
+        handles = [_handle(each) for each in shown]
+        if has_paper:
+            handles.append(Line2D([], [], color=FAINT, linestyle="--", marker="o", markerfacecolor="none",
+                                  label="the paper's"))  # fmt: skip
+        drawn.legend(handles=handles, loc="outside lower left", ncols=6)
+        return Figure(
+            name=f"gap_{_file(model)}",
+            title=f"Gap of {model} by diversity and train size",
+            png=png(drawn),
+            note="Means over all pairs of a diversity and all runs; bars are deviations over both (ddof 0).",
+        )
+
+
+def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
+    """Accuracy on the four test sets over train size, a line a held-out pair."""
+    own = _with_gap(results, model)
+    splits = [split for split in ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+              if any(split in each.accuracies for each in own)]  # fmt: skip
+    if not own or not splits:
+        return None
+    sizes = sorted({each.train_size or 0 for each in own})
+    with figure(f"{model}: all held-out pairs", width_in=3.2 * len(splits) + 0.8, height_in=4.6) as drawn:
+        panels = drawn.subplots(1, len(splits), sharey=True, squeeze=False)[0]
+        for axes, split in zip(panels, splits, strict=True):
+            for hop in dict.fromkeys(each.hop for each in own):
+                of_hop = [each for each in own if each.hop == hop and split in each.accuracies]
+                points = [
+                    (size, mean_of(values).value)
+                    for size in sizes
+                    if (values := [e.accuracies[split] for e in of_hop if (e.train_size or 0) == size])
+                ]
+                if points:
+                    colour, marker = _LOOKS.get(of_hop[0].diversity, _OTHER)
+                    axes.plot(*zip(*points, strict=True), color=colour, marker=marker, markersize=5,
+                              linewidth=1.3, alpha=0.85)  # fmt: skip
+            axes.set_title(split)
+            axes.grid(axis="y", color=GRID, linewidth=0.8)
+            _size_axis(axes, sizes, has_paper=False)
+        panels[0].set_ylabel("accuracy, %")
+        shown = sorted({each.diversity for each in own}, reverse=True)
+        drawn.legend(handles=[_handle(each) for each in shown], loc="outside lower left", ncols=6)
+        return Figure(
+            name=f"pairs_{_file(model)}",
+            title=f"Accuracy of {model} on every held-out pair",
+            png=png(drawn),
+            note="A line a pair, the mean over its runs, coloured by the diversity of its two types.",
+        )
+
+
+def box_plots(results: Sequence[Result], model: str) -> Figure | None:
+    """The gaps of pairs as boxes by diversity, at the largest train size."""
+    own = _with_gap(results, model)
+    if not own:
+        return None
+    largest = max(each.train_size or 0 for each in own)
+    own = [each for each in own if (each.train_size or 0) == largest]
+    diversities = sorted({each.diversity for each in own}, reverse=True)
+    with figure(f"{model}: gaps of pairs, {_questions(largest)}", width_in=9, height_in=4.6) as drawn:
+        panels = drawn.subplots(1, 2, sharey=True)
+        for axes, kind in zip(panels, KINDS, strict=True):
+            for place, diversity in enumerate(diversities):
+                colour, marker = _LOOKS.get(diversity, _OTHER)
+                of_hop = [
+                    mean_of(gaps).value
+                    for hop in dict.fromkeys(e.hop for e in own if e.diversity == diversity)
+                    if (gaps := [g for e in own if e.hop == hop and (g := e.gap(kind)) is not None])
+                ]
+                if not of_hop:
+                    continue
+                if len(of_hop) >= _FEWEST_IN_A_BOX:
+                    axes.boxplot(
+                        of_hop, positions=[place], widths=0.55, showfliers=False,
+                        medianprops={"color": INK, "linewidth": 1.8}, boxprops={"color": colour},
+                        whiskerprops={"color": colour}, capprops={"color": colour},
+                    )  # fmt: skip
+                spread = np.linspace(-0.14, 0.14, len(of_hop)) if len(of_hop) > 1 else np.zeros(1)
+                axes.plot(place + spread, sorted(of_hop), linestyle="none", color=colour, marker=marker,
+                          markersize=5.5, alpha=0.9)  # fmt: skip
+            _gap_axes(axes, kind)
+            axes.set_xticks(range(len(diversities)), [str(each) for each in diversities])
+            axes.set_xlabel("diversity: combinations of the pair's two types")
+            axes.set_xlim(-0.6, len(diversities) - 0.4)
+        panels[0].set_ylabel(_GAP)
+        return Figure(
+            name=f"boxes_{_file(model)}",
+            title=f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
+            png=png(drawn),
+            note="A dot is a pair, the mean over its runs; boxes, of three pairs or more, hold the middle half "
+            "and the median.",
+        )
+
+
+def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
+    """Mean gap by the pair's two attribute types, at the largest train size."""
+    own = [each for each in _with_gap(results, model) if len(each.types) == 2]
+    if not own:
+        return None
+    largest = max(each.train_size or 0 for each in own)
+    own = [each for each in own if (each.train_size or 0) == largest]
+    kinds = [kind for kind in KINDS if any(each.gap(kind) is not None for each in own)]
+    known = dict.fromkeys((*NAME_ORDER, *(kind for each in own for kind in each.types)))
+    types = [kind for kind in known if any(kind in each.types for each in own)]
+    down, across = types[1:], types[:-1]
+    tables = {}
+    for kind in kinds:
+        cells = np.full((len(down), len(across)), np.nan)
+        for a, b in combinations(types, 2):
+            gaps = [g for e in own if {*e.types} == {a, b} and (g := e.gap(kind)) is not None]
+            if gaps:
+                cells[down.index(b), across.index(a)] = mean_of(gaps).value
+        tables[kind] = cells
+    most = max(1.0, *(float(np.nanmax(np.abs(cells))) for cells in tables.values()))
+    width = 1.4 + (1.3 * len(across) + 1.2) * len(kinds)
+    size = {"width_in": max(width, 6), "height_in": 1.7 + 0.85 * len(down)}
+    with figure(f"{model}: gap by attribute types, {_questions(largest)}", **size) as drawn:
+        panels = drawn.subplots(1, len(kinds), squeeze=False)[0]
+        for axes, (kind, cells) in zip(panels, tables.items(), strict=True):
+            image = axes.imshow(cells, cmap="PuOr", norm=TwoSlopeNorm(0, -most, most))
+            for row, column in np.argwhere(~np.isnan(cells)).tolist():
+                value = cells[row, column]
+                axes.text(column, row, with_sign(value), ha="center", va="center",
+                          color="white" if abs(value) > 0.6 * most else INK)  # fmt: skip
+            axes.set_xticks(range(len(across)), across)
+            axes.set_yticks(range(len(down)), down)
+            axes.tick_params(length=0)
+            axes.set_title(kind)
+            for spine in axes.spines.values():
+                spine.set_visible(False)
+        bar = drawn.colorbar(image, ax=list(panels), shrink=0.85, pad=0.03)
+        bar.set_label("gap, percentage points")
+        return Figure(
+            name=f"types_{_file(model)}",
+            title=f"Gap of {model} by attribute types, trained on {_questions(largest)}",
+            png=png(drawn),
+            note="The mean over all pairs of the two types and all runs; orange is a drop on held-out pairs.",
+        )
+
+
+def diversity_plot(runs: Sequence[LateRun], model: str, *, least_iid: float) -> Figure | None:
+    """Complex gap over controlled diversity, plain and matched, grid and random combinations apart."""
+    own = [run for run in runs if run.result.model == model and run.iid >= least_iid]
+    if not own:
+        return None
+    modes = [mode for mode in ("random", "grid") if any(run.result.mode == mode for run in own)]
+    modes += sorted({run.result.mode for run in own} - set(modes))
+    looks = {"random": ("#0072B2", "o"), "grid": ("#D55E00", "D")}
+    levels = sorted({run.result.diversity for run in own})
+    with figure(f"{model}: controlled diversity", width_in=10, height_in=4.8) as drawn:
+        panels = drawn.subplots(1, 2, sharey=True)
+        for axes, what in zip(panels, ("plain", "matched"), strict=True):
+            for k, mode in enumerate(modes):
+                colour, marker = looks.get(mode, _OTHER)
+                means = []
+                nudge = 0.16 * (k - (len(modes) - 1) / 2)
+                for place, level in enumerate(levels):
+                    cell = [run for run in own if (run.result.mode, run.result.diversity) == (mode, level)]
+                    cell = [run for run in cell if what == "plain" or run.matched is not None]
+                    values = [run.gap if what == "plain" else run.matched or 0.0 for run in cell]
+                    if not values:
+                        continue
+                    means.append((place + nudge, mean_of(values).value))
+                    axes.plot([place + nudge] * len(values), values, linestyle="none", marker=marker,
+                              color=colour, markerfacecolor="none", markersize=6, alpha=0.8)  # fmt: skip
+                    if what == "plain":
+                        for run in cell:
+                            axes.vlines(place + nudge, run.lowest, run.highest, color=colour, linewidth=0.9,
+                                        alpha=0.5)  # fmt: skip
+                if means:
+                    axes.plot(
+                        *zip(*means, strict=True), color=colour, marker=marker, markersize=8, linewidth=2
+                    )
+            _gap_axes(axes, f"{what} complex gap")
+            axes.set_xticks(range(len(levels)), [str(level) for level in levels])
+            axes.set_xlim(-0.5, len(levels) - 0.5)
+            axes.set_xlabel("diversity: combinations of the two types, the pair's included")
+        panels[0].set_ylabel(_GAP)
+        handles = [
+            Line2D([], [], color=looks.get(mode, _OTHER)[0], marker=looks.get(mode, _OTHER)[1], linewidth=2,
+                   label=f"{mode} combinations")
+            for mode in modes
+        ]  # fmt: skip
+        drawn.legend(handles=handles, loc="outside lower left", ncols=4)
+        counted = f" Only runs with {least_iid:g}% or more on complex_iid." if least_iid else ""
+        return Figure(
+            name=f"diversity_{_file(model)}",
+            title=f"Controlled diversity: gap of {model}",
+            png=png(drawn),
+            note="Hollow: a run, the mean over its late checkpoints, with their range; filled: the mean over "
+            f"runs.{counted}",
+        )
+
+
+def figures_of(results: Sequence[Result], model: str) -> Iterator[Figure]:
+    """All figures of a model on plain pairs."""
+    for draw in (gap_curves, hop_curves, box_plots, type_triangle):
+        found = draw(results, model)
+        if found is not None:
+            yield found
+
+
+def _with_gap(results: Sequence[Result], model: str) -> list[Result]:
+    return [
+        each
+        for each in results
+        if each.model == model and each.diversity and any(each.gap(kind) is not None for kind in KINDS)
+    ]
+
+
+def _gaps(results: Sequence[Result], kind: str, *, diversity: int, size: int) -> list[float]:
+    cell = [each for each in results if (each.diversity, each.train_size or 0) == (diversity, size)]
+    return [gap for each in cell if (gap := each.gap(kind)) is not None]
+
+
+def _gap_axes(axes: Axes, title: str) -> None:
+    axes.set_title(title)
+    axes.axhline(0, color=FAINT, linewidth=1.2, zorder=0)
+    axes.grid(axis="y", color=GRID, linewidth=0.8)
+
+
+def _size_axis(axes: Axes, sizes: Sequence[int], *, has_paper: bool) -> None:
+    """Sizes on a logarithmic scale, with those that there are as ticks."""
+    axes.set_xlabel(_SIZE)
+    if not any(sizes):
+        axes.set_xticks([0], ["not known"])
+        return
+    axes.set_xscale("log")
+    ticks = sorted({*sizes, *((25_000, 200_000, 560_000) if has_paper else ())} - {0})
+    axes.set_xticks(ticks, [_short(size) for size in ticks])
+    axes.minorticks_off()
+    if len(ticks) == 1:
+        axes.set_xlim(ticks[0] / 1.6, ticks[0] * 1.6)
+
+
+def _short(size: int) -> str:
+    return f"{size / 1000:g}k" if size >= 1000 else str(size)
+
+
+def _questions(size: int) -> str:
+    return f"{size:,} questions" if size else "an unknown number of questions"
+
+
+def _handle(diversity: int) -> Line2D:
+    colour, marker = _LOOKS.get(diversity, _OTHER)
+    return Line2D([], [], color=colour, marker=marker, linewidth=2, label=f"diversity {diversity}")
+
+
+def _file(model: str) -> str:
+    return "".join(letter if letter.isalnum() else "_" for letter in model)

@@ -1,0 +1,223 @@
+"""Runs in; a report's page as HTML and Markdown, its figures, and all results as CSV, out: `report`."""
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from clevrhope.atomic import write_whole
+from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.metrics.write import NOT_TRAINED
+from clevrhope.progress import Progress, Silent
+from clevrhope.report.diversity import diversity_tables, late_runs
+from clevrhope.report.html import html
+from clevrhope.report.markdown import FIGURES, markdown
+from clevrhope.report.page import Block, Figure, Heading, Text
+from clevrhope.report.results import QUESTION_ONLY, Result, measure
+from clevrhope.report.runs import LAST, find_sources
+from clevrhope.report.tables import (
+    accuracy_tables,
+    collapsed_table,
+    gap_tables,
+    matched_table,
+    models_of,
+)
+from clevrhope.statistics.plots import check_plots
+
+_COLUMNS = ("model", "metric", "split", "hop", "diversity", "train_size", "run", "checkpoint", "mean_percent")
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was written.
+
+    Attributes:
+        html: the page, standing alone.
+        markdown: the same with its figures beside it.
+        figures: the figures' files; none without matplotlib.
+        csv: accuracies, gaps and matched gaps, a row each, in the columns of the paper's results.
+        n_results: runs on a held-out pair that are in it.
+        skipped: for each run or file that could not be used a sentence why.
+    """
+
+    html: Path
+    markdown: Path
+    figures: tuple[Path, ...]
+    csv: Path
+    n_results: int
+    skipped: tuple[str, ...]
+
+
+def report(
+    runs: Sequence[str | Path],
+    out: Path,
+    *,
+    model: str | None = None,
+    dataset: Path | None = None,
+    title: str = "Systematicity gaps",
+    least_iid: float = 0.0,
+    ways: Sequence[str] = (),
+    failures: Sequence[str] = (),
+    progress: Progress | None = None,
+) -> Report:
+    """Writes a report of runs and files of predictions into a folder.
+
+    Args:
+        runs: as `find_sources` takes them.
+        out: the folder; files of an earlier report in it are replaced.
+        model: name of files' models that do not say it.
+        dataset: the dataset of files, and of runs whose own is elsewhere now.
+        title: of the page.
+        least_iid: complex_iid accuracy, per cent, from which runs count in controlled diversity.
+        ways: of models that answer in several ways, those to report; all where none is named.
+        failures: sentences on runs that failed, to be told in it.
+        progress: shows how far it is.
+
+    Raises:
+        PredictionsError: nothing to report on; names the first reason.
+        DatasetError: no place or no permission.
+    """
+    progress = progress or Silent()
+    sources, skipped = find_sources(runs, model=model, dataset=dataset)
+    if ways:
+        sources = [each for each in sources if not each.way or each.way in ways]
+    results, unread = measure(sources, progress=progress)
+    told = (*skipped, *unread.sentences)
+    if not results:
+        raise PredictionsError(told[0] if told else "no predictions in what was given; nothing to report on")
+    page = [*_page(results, title, told, failures, least_iid, progress)]
+    figures = [each for each in page if isinstance(each, Figure)]
+    paths = [out / FIGURES / f"{each.name}.png" for each in figures]
+    for path, drawn in zip(paths, figures, strict=True):
+        write_whole(path, drawn.png)
+    write_whole(out / "results.csv", _csv(results))
+    write_whole(out / "report.md", markdown(page).encode())
+    write_whole(out / "report.html", html(page).encode())
+    return Report(
+        html=out / "report.html",
+        markdown=out / "report.md",
+        figures=tuple(paths),
+        csv=out / "results.csv",
+        n_results=len(results),
+        skipped=told,
+    )
+
+
+def _page(
+    results: Sequence[Result],
+    title: str,
+    skipped: Sequence[str],
+    failures: Sequence[str],
+    least_iid: float,
+    progress: Progress,
+) -> Iterator[Block]:
+    final = [each for each in results if each.checkpoint == LAST]
+    plain = [each for each in final if not each.mode]
+    controlled = [each for each in results if each.mode]
+    yield Heading(title, 1)
+    yield Text(_told(results))
+    yield from _notes(results)
+    if failures:
+        yield Text(f"Runs that failed: {'; '.join(failures)}.")
+    if skipped:
+        yield Text(f"Left out: {'; '.join(skipped)}.")
+    draws = _can_draw()
+    if draws is not None:
+        yield Text(f"Without figures: {draws}.")
+    fallen = collapsed_table(final)
+    if fallen:
+        yield Heading("Collapsed runs")
+        yield fallen
+    models = models_of(plain)
+    runs = late_runs(controlled)
+    with progress.stage("Writing", total=len(models) + bool(runs), unit="sections") as advance:
+        if runs:
+            yield Heading("Controlled diversity")
+            if draws is None:
+                from clevrhope.report.figures import diversity_plot
+
+                for name in models_of(controlled):
+                    drawn = diversity_plot(runs, name, least_iid=least_iid)
+                    if drawn:
+                        yield drawn
+            yield from diversity_tables(runs, least_iid=least_iid)
+            advance(1)
+        for name in models:
+            yield Heading(name)
+            notes = sorted({each.note for each in plain if each.model == name and each.note})
+            if notes:
+                yield Text(f"{'; '.join(notes).capitalize()}.")
+            if draws is None:
+                from clevrhope.report.figures import figures_of
+
+                yield from figures_of(plain, name)
+            yield from gap_tables(plain, name)
+            matched = matched_table(plain, name)
+            if matched:
+                yield matched
+            yield from accuracy_tables(plain, name)
+            advance(1)
+
+
+def _told(results: Sequence[Result]) -> str:
+    n_models, n_hops = len({e.model for e in results}), len({e.hop for e in results})
+    return (
+        f"{len(results):,} sets of predictions of {n_models} model{'s' * (n_models != 1)} on {n_hops} "
+        f"held-out pair{'s' * (n_hops != 1)}. Accuracies are in per cent, gaps (OOD minus IID accuracy) in "
+        "percentage points; cells are mean \N{PLUS-MINUS SIGN} deviation (ddof 0) and, in brackets, the "
+        "number of runs, of gaps that of pairs and runs. The paper's numbers are those of Berlot-Attwell et "
+        "al., tables 4 to 21."
+    )
+
+
+def _notes(results: Sequence[Result]) -> Iterator[Block]:
+    floors = {each.floor_from for each in results if each.floor_from}
+    if floors - {QUESTION_ONLY}:
+        yield Text(
+            "Where there is no run of question_only, the most frequent answer of each question family of the "
+            "train set stands for it: the least that reading the question alone gives."
+        )
+    if floors:
+        yield Text(
+            "Grey: the mean complex_iid accuracy does not beat that of reading the question alone, so the "
+            "gap says nothing."
+        )
+    missing = [each for each in results if each.n_missing]
+    if missing:
+        n = sum(each.n_missing for each in missing)
+        yield Text(f"{n:,} questions have no prediction and are left out (first: {missing[0].model}, "
+                   f"{missing[0].hop}).")  # fmt: skip
+    if any(each.note == NOT_TRAINED for each in results):
+        names = sorted({each.model for each in results if each.note == NOT_TRAINED})
+        yield Text(
+            f"Not trained on the splits: {', '.join(names)}. What such a model met before is not known, so "
+            "its gaps are no systematicity gaps."
+        )
+
+
+def _can_draw() -> str | None:
+    try:
+        check_plots()
+    except ConfigError as error:
+        return str(error)
+    return None
+
+
+def _csv(results: Sequence[Result]) -> bytes:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for each in results:
+        rows = each.rows()
+        plain = {**(rows[0] if rows else {}), "metric": "gap"}
+        for kind in ("complex", "minimal"):
+            gap = each.gap(kind)
+            if gap is not None:
+                rows.append({**plain, "split": kind, "mean_percent": gap})
+        if each.matched is not None and each.matched.points is not None:
+            rows.append({**plain, "metric": "matched_gap", "split": "complex",
+                         "mean_percent": each.matched.points})  # fmt: skip
+        for row in rows:
+            writer.writerow({**row, "mean_percent": f"{row['mean_percent']:.4f}"})
+    return text.getvalue().encode()
