@@ -30,6 +30,7 @@ from clevrhope.images.renderer import Scene
 from clevrhope.images.settings import (
     NativeSettings,
     Rendering,
+    other_revision,
     rendering_as_json,
     rendering_from_json,
     rendering_in_words,
@@ -228,6 +229,8 @@ def _bind(
         there = {"rendering": how, "scenes": {}}
     before, files = there["rendering"], there["scenes"]
     how = {**rendering_of_folder(before, how)}
+    if reason := other_revision(before, how):
+        raise DatasetError(f"{out}: {reason}")
     if before != how:
         a, b = rendering_in_words(before), rendering_in_words(how)
         if a == b:
@@ -281,7 +284,7 @@ def _problem_of_account(found: Any) -> str:
     settings = {key: value for key, value in found["rendering"].items() if key != "look"}
     # What is not said would be taken for the default, although nobody knows what it was.
     for key in ("renderer", *rendering_as_json(rendering_from_json(settings)), "look"):
-        if key not in found["rendering"]:
+        if key not in found["rendering"] and key != "revision":  # versions before the first had none
             return f"rendering.{key}: missing"
     for file, each in found["scenes"].items():
         if not isinstance(each, dict) or not isinstance(each.get("sha256"), str):
