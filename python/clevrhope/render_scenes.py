@@ -36,7 +36,7 @@ from clevrhope.images.settings import (
     rendering_in_words,
     rendering_of_folder,
 )
-from clevrhope.images.stage import render_png_files
+from clevrhope.images.stage import render_png_files, stage_title
 from clevrhope.progress import Progress, Silent
 
 ACCOUNT = "render.json"
@@ -99,7 +99,7 @@ def render_scene_file(
         kinds = _bind(out, scenes, names, look, rendering, kinds)
         n_there = sum((out / name).exists() for name in names)
         n_rendered = 0
-        with progress.stage("Rendering pictures", total=len(names) - n_there, unit="pictures") as advance:
+        with progress.stage(stage_title(renderer), total=len(names) - n_there, unit="pictures") as advance:
             named = zip(names, read_list(scenes, "scenes"), strict=True)
             tasks = ({**scene, "image_filename": name} for name, scene in named)
             for _ in render_png_files(tasks, lambda scene: out / scene["image_filename"], renderer=renderer):
