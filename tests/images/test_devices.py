@@ -127,8 +127,8 @@ def test_that_auto_came_to_the_cpu_for_a_failure_is_said(monkeypatch: pytest.Mon
     )
     with CyclesRenderer(settings=RenderSettings(), workers=1, command=FAKE_WORKER) as made:
         assert stage_title(made) == (
-            "Rendering pictures on the CPU, as asking for HIP devices failed: the process ended with status 11 "
-            "(a driver crashed)"
+            "Rendering pictures on the CPU, as asking for HIP devices failed: "
+            "the process ended with status 11 (a driver crashed)"
         )
         assert {start["allowance_s"] for start in made._pool._start} == {0.0}
         assert len(dict(made.render(scenes(2)))) == 2

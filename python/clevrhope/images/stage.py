@@ -75,7 +75,7 @@ def render_png_files(
 
 
 def stage_title(renderer: Renderer) -> str:
-    """What a display says while pictures are rendered: with Blender, on what, and why if it is for a failure."""
+    """What a display says while pictures are rendered: with Blender, on what; after a failure, why."""
     where = renderer.where if isinstance(renderer, CyclesRenderer) else ""
     return f"Rendering pictures on {where}" if where else "Rendering pictures"
 
