@@ -3,8 +3,8 @@
 Started by the pool as `python -m clevrhope.images.worker FOLDER`, where the folder is for its own use and
 goes with it; the first frame is {"look", "properties", "settings", "threads", "gpu", "timeout_s",
 "allowance_s"}, where "gpu" is the one that it is bound to, {"interface", "identity", "name"}, or null. It
-ends when its input does, so it does not outlive its parent, however that died. With {"list": a kind of device}
-in place of the look, it tells which there are, and goes on so.
+ends when its input does, so it does not outlive its parent, however that died. With {"list": a kind of
+device} in place of the look, it tells which there are, and goes on so.
 """
 
 from __future__ import annotations
