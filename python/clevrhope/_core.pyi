@@ -30,6 +30,7 @@ __all__ = [
     "Vocabulary",
     "World",
     "deflate_chunks",
+    "encode_png",
     "execute",
     "execute_batch",
     "execute_tokens",
@@ -890,6 +891,13 @@ def inflate_chunks(chunks: Sequence[bytes], *, item_size: int, chunk_size: int) 
 
     Raises:
         ValueError: a chunk that is cut off, or of another size.
+    """
+
+def encode_png(pixels: npt.NDArray[np.uint8]) -> bytes:
+    """The PNG file of (height, width, 3) uint8 sRGB pixels that lie in one piece.
+
+    Raises:
+        ValueError: another shape, or no pixels.
     """
 
 def execute(programs: Programs, program: int, scenes: SceneGraphs, scene: int) -> _Value:

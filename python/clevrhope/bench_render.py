@@ -92,6 +92,8 @@ class Compared:
     """By quality."""
     png_seconds: float
     """Of one core, to encode a picture."""
+    native_start_seconds: float
+    """From nothing to a native renderer that takes scenes."""
     references: Mapping[int, Pixels]
     """Cycles' pictures at 512 samples, by number of the scene."""
     device: str | None
@@ -126,7 +128,12 @@ class Compared:
             }
             if self.cycles
             else None,
-            "native": {**_as_json(self.native), "png_share": self.png_share(MAIN)},
+            "native": {
+                **_as_json(self.native),
+                "seconds_to_start": self.native_start_seconds,
+                "png_share": self.png_share(MAIN),
+                "png_shares": {name: self.png_share(name) for name in self.native},
+            },
             "ratio": self.ratio,
             "png_seconds": self.png_seconds,
             "cores": self.cores,
@@ -168,6 +175,9 @@ def compare(
     studio = _Studio(
         scenes, references, device=device, workers=workers, measures_ssim=not notes, advance=advance
     )
+    began = perf_counter()
+    studio.native(MAIN).close()
+    native_start_seconds = perf_counter() - began
     native = {name: Effort("native", name) for name in QUALITIES["native"]}
     made_of_cycles: dict[str, Effort] = {}
     rendered_on = n_workers = worker_bytes = None
@@ -195,6 +205,7 @@ def compare(
         cycles={name: made_of_cycles[name] for name in sorted(made_of_cycles, key=samples_of)},
         native=native,
         png_seconds=_png_seconds(native[MAIN].pictures.values()),
+        native_start_seconds=native_start_seconds,
         references=references,
         device=rendered_on,
         workers=n_workers,
@@ -234,10 +245,11 @@ def text_lines(compared: Compared) -> list[str]:
             f"{compared.workers} of Blender's processes; the largest held "
             f"{compared.worker_bytes / (1 << 20):,.0f} MiB of memory"
         )
-    lines.append(
-        f"a PNG file takes {1000 * compared.png_seconds:.1f} ms of one core, "
-        f"{100 * compared.png_share(MAIN):.1f}% of a native picture of quality {MAIN}"
-    )
+    shares = ", ".join(f"{name} {100 * compared.png_share(name):.1f}%" for name in compared.native)
+    lines += [
+        f"the native renderer is ready after {1000 * compared.native_start_seconds:.0f} ms",
+        f"a PNG file takes {1000 * compared.png_seconds:.1f} ms of one core; of a native picture's: {shares}",
+    ]
     return [*lines, *compared.notes]
 
 

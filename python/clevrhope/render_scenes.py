@@ -30,12 +30,13 @@ from clevrhope.images.renderer import Scene
 from clevrhope.images.settings import (
     NativeSettings,
     Rendering,
+    other_revision,
     rendering_as_json,
     rendering_from_json,
     rendering_in_words,
     rendering_of_folder,
 )
-from clevrhope.images.stage import render_png_files
+from clevrhope.images.stage import render_png_files, stage_title
 from clevrhope.progress import Progress, Silent
 
 ACCOUNT = "render.json"
@@ -98,7 +99,7 @@ def render_scene_file(
         kinds = _bind(out, scenes, names, look, rendering, kinds)
         n_there = sum((out / name).exists() for name in names)
         n_rendered = 0
-        with progress.stage("Rendering pictures", total=len(names) - n_there, unit="pictures") as advance:
+        with progress.stage(stage_title(renderer), total=len(names) - n_there, unit="pictures") as advance:
             named = zip(names, read_list(scenes, "scenes"), strict=True)
             tasks = ({**scene, "image_filename": name} for name, scene in named)
             for _ in render_png_files(tasks, lambda scene: out / scene["image_filename"], renderer=renderer):
@@ -228,6 +229,8 @@ def _bind(
         there = {"rendering": how, "scenes": {}}
     before, files = there["rendering"], there["scenes"]
     how = {**rendering_of_folder(before, how)}
+    if reason := other_revision(before, how):
+        raise DatasetError(f"{out}: {reason}")
     if before != how:
         a, b = rendering_in_words(before), rendering_in_words(how)
         if a == b:
@@ -281,7 +284,7 @@ def _problem_of_account(found: Any) -> str:
     settings = {key: value for key, value in found["rendering"].items() if key != "look"}
     # What is not said would be taken for the default, although nobody knows what it was.
     for key in ("renderer", *rendering_as_json(rendering_from_json(settings)), "look"):
-        if key not in found["rendering"]:
+        if key not in found["rendering"] and key != "revision":  # versions before the first had none
             return f"rendering.{key}: missing"
     for file, each in found["scenes"].items():
         if not isinstance(each, dict) or not isinstance(each.get("sha256"), str):

@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -382,6 +383,18 @@ def test_the_audit_finds_what_is_missing(spoilt: Path) -> None:
 
     of_pool(spoilt, change)
     assert problems(spoilt) == ["no annotations of the picture"]
+
+
+@pytest.mark.parametrize("said", [["mask"], []])
+def test_a_manifest_that_promises_other_passes_is_found(said: list[str], spoilt: Path) -> None:
+    path = spoilt / "manifest.json"
+    manifest = read_manifest(path)
+    assert manifest is not None
+    write_manifest(path, replace(manifest, config={**manifest.config, "passes": said}))
+    found = problems(spoilt)
+    assert len(found) == len(manifest.pools)
+    told = said[0] if said else "none"
+    assert all(re.fullmatch(rf"config\.passes is {told}, pools\.\w+\.passes", each) for each in found)
 
 
 def test_boxes_are_checked_without_a_mask(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from clevrhope.cli import run_command
 from clevrhope.config_sources import resolve_config
 from clevrhope.dataset.manifest import read_manifest, write_manifest
 from clevrhope.errors import DatasetError
-from clevrhope.images.settings import NativeSettings, RenderSettings
+from clevrhope.images.settings import NATIVE_REVISION, NativeSettings, RenderSettings
 
 #: A fifth of a picture's sides: whoever looks at what is in them takes whole ones.
 TINY = NativeSettings(width=96, height=64, quality="draft")
@@ -64,7 +64,13 @@ def test_without_blender_the_error_names_the_native_renderer_and_that_one_works(
     assert "pictures rendered" in said
     manifest = read_manifest(tmp_path / "made" / "manifest.json")
     assert manifest is not None
-    assert manifest.rendering == {"renderer": "native", "width": 480, "height": 320, "quality": "draft"}
+    assert manifest.rendering == {
+        "renderer": "native",
+        "width": 480,
+        "height": 320,
+        "quality": "draft",
+        "revision": NATIVE_REVISION,
+    }
 
 
 def test_killed_at_any_point_and_resumed_with_other_threads_equals_uninterrupted(tmp_path: Path) -> None:
@@ -132,6 +138,25 @@ def test_a_folder_is_bound_to_what_made_its_pictures(
     assert make(tmp_path, there).n_rendered == 0
     # Text alone asks for no renderer.
     make(tmp_path, wanted, render=False)
+
+
+@pytest.mark.parametrize(
+    ("there", "which"),
+    [(NATIVE_REVISION + 1, f"revision {NATIVE_REVISION + 1}"), (None, "an unknown revision")],
+)
+def test_pictures_of_another_revision_are_not_added_to(there: int | None, which: str, tmp_path: Path) -> None:
+    make(tmp_path)
+    path = tmp_path / "manifest.json"
+    manifest = read_manifest(path)
+    assert manifest is not None
+    assert manifest.rendering is not None
+    said = {name: value for name, value in manifest.rendering.items() if name != "revision"}
+    write_manifest(path, replace(manifest, rendering=said if there is None else {**said, "revision": there}))
+    with pytest.raises(
+        DatasetError, match=f"pictures are of {which} of the native renderer, and this clevrhope"
+    ):
+        make(tmp_path, sizes={**SIZES, "train": 63})
+    assert make(tmp_path, render=False).n_rendered == 0
 
 
 def test_a_folder_without_pictures_can_still_choose(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A worker that renders nothing and behaves as its scenes ask: {"do": ok, die, swell, exhausted, hang, ...}.
+"""A worker that renders nothing and behaves as its scenes ask: {"do": ok, die, swell, unfit, slow, ...}.
 
 With a "marker", a file that it makes, a worker behaves so once; the next one does what is asked of it.
 """
@@ -37,9 +37,11 @@ def main(folder: Path) -> None:
         if do == "swell":
             _held = b"x" * scene["bytes"]
             time.sleep(600)
-        if do == "exhausted":
-            write_frame(replies, {"exhausted": "ran out of memory; take fewer workers"})
+        if do == "unfit":
+            write_frame(replies, {"unfit": "failed with RuntimeError: illegal address in the queue"})
             continue
+        if do == "slow":
+            time.sleep(scene["seconds"])
         if do == "hang":
             time.sleep(600)
         if do == "problem":

@@ -20,10 +20,12 @@ from clevrhope.dataset.manifest import read_manifest
 from clevrhope.errors import ConfigError, DatasetError, RenderError
 from clevrhope.images import CyclesRenderer, RenderSettings
 from clevrhope.images.blender_devices import use_device
+from clevrhope.images.cycles import KERNELS_S
 from clevrhope.images.device_choice import CPU, INTERFACES, DeviceChoice, parse_device
 from clevrhope.images.devices import WORKER_COMMAND, find_devices, gpus_are_possible, gpus_of
 from clevrhope.images.quality import reference_scenes
 from clevrhope.images.settings import rendering_as_json
+from clevrhope.images.stage import stage_title
 
 LISTING = (sys.executable, str(Path(__file__).with_name("fake_preferences.py")))
 
@@ -118,6 +120,20 @@ def test_what_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert gpus_of(parse_device("auto"), command=nobody) == []
 
 
+def test_that_auto_came_to_the_cpu_for_a_failure_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clevrhope.images.devices.gpus_are_possible", lambda: True)
+    monkeypatch.setattr(
+        "clevrhope.images.devices.find_devices", lambda command: find_devices(("hip", "cpu"), command=LISTING)
+    )
+    with CyclesRenderer(settings=RenderSettings(), workers=1, command=FAKE_WORKER) as made:
+        assert stage_title(made) == (
+            "Rendering pictures on the CPU, as asking for HIP devices failed: "
+            "the process ended with status 11 (a driver crashed)"
+        )
+        assert {start["allowance_s"] for start in made._pool._start} == {0.0}
+        assert len(dict(made.render(scenes(2)))) == 2
+
+
 def test_where_linux_shows_no_gpu_blender_is_not_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -151,9 +167,11 @@ def test_each_gpu_has_its_own_workers(
     workers: int | None, of_each: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = find_devices(("cuda",), command=LISTING)
-    monkeypatch.setattr("clevrhope.images.cycles.gpus_of", lambda choice: there.of(choice.kind))
+    monkeypatch.setattr("clevrhope.images.cycles.choose_gpus", lambda choice: (there.of(choice.kind), ""))
     with CyclesRenderer(settings=RenderSettings(device="cuda"), workers=workers, command=FAKE_WORKER) as made:
         assert made.workers == 2 * of_each
+        assert {start["allowance_s"] for start in made._pool._start} == {KERNELS_S}
+        assert stage_title(made) == "Rendering pictures on Card 3, Card 1"
         starts = [start["gpu"] for start in made._pool._start]
         assert len(dict(made.render(scenes(12)))) == 12
         assert made.devices <= {"cuda:0 (Card 3)", "cuda:1 (Card 1)"}
@@ -168,7 +186,9 @@ def test_a_worker_sets_blender_to_its_gpu_denoiser_included(
     command = (sys.executable, "-P", "-c", BOUND_WORKER, str(Path(__file__).parent), str(tmp_path / "log"))
     told = {}
     for kind in ("optix", "oneapi"):
-        monkeypatch.setattr("clevrhope.images.cycles.gpus_of", lambda choice: there.of(choice.kind)[-1:])
+        monkeypatch.setattr(
+            "clevrhope.images.cycles.choose_gpus", lambda choice: (there.of(choice.kind)[-1:], "")
+        )
         settings = RenderSettings(width=48, height=32, samples=1, device=kind)
         with CyclesRenderer(settings=settings, workers=1, command=command) as made:
             assert len(dict(made.render(enumerate(reference_scenes()[:1])))) == 1

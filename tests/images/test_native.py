@@ -13,8 +13,9 @@ import pytest
 from clevrhope.errors import ConfigError, SceneError
 from clevrhope.images.look import Look, read_look
 from clevrhope.images.native import NativeRenderer
-from clevrhope.images.png import read_png
-from clevrhope.images.quality import psnr, reference_picture, reference_scenes
+from clevrhope.images.png import encode_png, read_png
+from clevrhope.images.quality import psnr, reference_folder, reference_picture, reference_scenes
+from clevrhope.images.settings import NATIVE_REVISION
 
 
 def test_more_effort_comes_closer():
@@ -30,7 +31,7 @@ def test_threads_do_not_show():
     program = """
 import json, sys
 from clevrhope.images.native import NativeRenderer
-from clevrhope.images.png import read_png
+from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.quality import reference_scenes
 [(_, picture)] = NativeRenderer(width=96, height=64).render([(0, reference_scenes()[6])])
 sys.stdout.buffer.write(picture.tobytes())
@@ -46,6 +47,22 @@ sys.stdout.buffer.write(picture.tobytes())
     ]
     assert len(pictures[0]) == 96 * 64 * 3
     assert pictures[0] == pictures[1]
+
+
+def test_pictures_are_those_of_their_revision():
+    """Where they are meant to be others, `NATIVE_REVISION` goes up, and the picture is drawn anew.
+
+    Machines may differ in the last bit of a sine, and so in a few pixels.
+    """
+    drawn = [
+        picture
+        for quality in ("draft", "standard", "high")
+        for _, picture in NativeRenderer(width=120, height=80, quality=quality).render(
+            [(0, reference_scenes()[2])]
+        )
+    ]
+    kept = read_png(reference_folder().parent / "native" / f"revision_{NATIVE_REVISION}.png")
+    assert np.mean(np.concatenate(drawn) == kept) > 0.9995
 
 
 def test_a_scene_without_objects_is_ground_alone():
@@ -81,3 +98,14 @@ def test_too_many_objects_are_refused():
 def test_sizes_and_qualities_that_are_none(choice, words):
     with pytest.raises(ConfigError, match=words):
         NativeRenderer(**choice)
+
+
+def test_png_files_hold_their_pixels_and_always_the_same_bytes(tmp_path):
+    pixels = read_png(reference_picture(5))
+    for picture in (pixels, pixels[::-1, 3:40], np.zeros((1, 1, 3), np.uint8)):
+        (tmp_path / "a.png").write_bytes(encode_png(picture))
+        assert np.array_equal(read_png(tmp_path / "a.png"), picture)
+        assert encode_png(picture.copy()) == (tmp_path / "a.png").read_bytes()
+    for none in (np.zeros((4, 4, 4), np.uint8), np.zeros((0, 4, 3), np.uint8)):
+        with pytest.raises(ValueError, match=r"shape|width|height|size"):
+            encode_png(none)

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 
 from clevrhope.errors import RenderError
-from clevrhope.images.cycles import CyclesRenderer, threads_of_workers
+from clevrhope.images.cycles import CyclesRenderer, memory_share, threads_of_workers
 from clevrhope.images.memory import available_bytes
 from clevrhope.images.pool import GROWTH_BYTES, ScenesFailedError
 from clevrhope.images.protocol import read_frame, write_frame
 from clevrhope.images.settings import RenderSettings
-from clevrhope.images.worker import _exhausted
+from clevrhope.images.worker import _why_unfit
+from clevrhope.images.worker_folder import remove_abandoned
 
 FAKE_WORKER = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
 
@@ -26,6 +27,7 @@ def renderer(
     *,
     workers: int = 2,
     timeout_s: float = 60.0,
+    allowance_s: float | None = None,
     samples: int = 1,
     pictures: int = 1000,
     memory_limit_bytes: int | None = None,
@@ -34,6 +36,7 @@ def renderer(
         settings=RenderSettings(samples=samples, device="cpu"),
         workers=workers,
         timeout_s=timeout_s,
+        allowance_s=allowance_s,
         pictures_per_worker=pictures,
         memory_limit_bytes=memory_limit_bytes,
         command=FAKE_WORKER,
@@ -137,9 +140,9 @@ def test_a_worker_that_holds_too_much_in_the_middle_of_a_scene_is_replaced(tmp_p
     assert "because it held more than its share of the memory, 0.25 GiB" in failure.reasons[4]
 
 
-def test_a_worker_without_memory_left_is_replaced(tmp_path: Path) -> None:
+def test_a_worker_that_is_of_no_use_any_more_is_replaced(tmp_path: Path) -> None:
     tasks = scenes(4)
-    tasks[1] = (1, {"do": "exhausted", "value": 1, "marker": str(tmp_path / "exhausted")})
+    tasks[1] = (1, {"do": "unfit", "value": 1, "marker": str(tmp_path / "unfit")})
     with renderer(workers=1) as made:
         before = {i: made.worker_pids for i, _ in made.render(tasks)}
     assert sorted(before) == [0, 1, 2, 3]
@@ -147,17 +150,40 @@ def test_a_worker_without_memory_left_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "said"),
+    ("error", "on_gpu", "said"),
     [
-        (MemoryError(), "ran out of memory; take fewer workers"),
-        (RuntimeError("Error: System is out of GPU memory\n"), "ran out of the GPU's memory"),
-        (RuntimeError("Out of memory in cuMemAlloc_v2(&device_pointer, size)"), "ran out of memory"),
-        (ValueError("not an uncompressed colour TGA"), ""),
+        (MemoryError(), True, "ran out of memory; take fewer workers"),
+        (RuntimeError("Error: System is out of GPU memory\n"), True, "ran out of the GPU's memory"),
+        (RuntimeError("Out of memory in cuMemAlloc_v2(&p, size)"), True, "ran out of the GPU's memory"),
+        (RuntimeError("Out of memory in pass"), False, "ran out of memory; take fewer workers"),
+        (RuntimeError("Illegal memory address in queue"), True, "failed with RuntimeError: Illegal memory"),
+        (
+            ValueError("not an uncompressed\ncolour TGA"),
+            False,
+            "failed with ValueError: not an uncompressed colour",
+        ),
     ],
 )
-def test_what_counts_as_no_memory_left(error: Exception, said: str) -> None:
-    assert _exhausted(error).startswith(said)
-    assert bool(_exhausted(error)) == bool(said)
+def test_why_a_worker_is_of_no_use_any_more(error: Exception, on_gpu: bool, said: str) -> None:
+    assert _why_unfit(error, on_gpu=on_gpu).startswith(said)
+
+
+def test_workers_that_all_fail_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clevrhope.images.pool.FAILURES_IN_A_ROW", 2)
+    tasks: list[tuple[int, dict[str, object]]] = [(i, {"do": "unfit"}) for i in range(100)]
+    with renderer() as made, pytest.raises(RenderError, match=r"2 scenes in a row gave no .*illegal address"):
+        list(made.render(tasks))
+
+
+def test_a_workers_first_picture_may_take_longer() -> None:
+    tasks = scenes(4)
+    for i in (0, 2):
+        tasks[i] = (i, {"do": "slow", "seconds": 1.5, "value": i})
+    with renderer(workers=1, timeout_s=0.5, allowance_s=60.0) as made:
+        before = {i: made.worker_pids for i, _ in made.render(tasks)}
+    # The third was its worker's third picture, was hung then, and became the first one of another worker.
+    assert sorted(before) == [0, 1, 2, 3]
+    assert before[0] == before[1] != before[2]
 
 
 def test_scenes_that_all_end_their_workers_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -288,6 +314,37 @@ def test_workers_do_not_outlive_a_parent_that_was_killed(
     process.kill()
     process.communicate()
     wait_until_gone(pids, 5.0)
+
+
+def test_what_a_run_and_its_workers_leave_behind_is_removed(tmp_path: Path) -> None:
+    """Both are killed at once; the next worker that starts on the machine removes their folders."""
+    program = (
+        "import sys, time; from pathlib import Path; from clevrhope.images import worker_folder as w;"
+        "w.MEMORY_FOLDER = Path(sys.argv[1]); folder = w.WorkerFolder();"
+        "print(folder.path, flush=True); time.sleep(600)"
+    )
+    runs = [
+        subprocess.Popen([sys.executable, "-c", program, str(tmp_path)], stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    folders = [Path(run.stdout.readline().strip()) for run in runs if run.stdout]
+    runs[0].kill()
+    runs[0].communicate()
+    remove_abandoned(tmp_path)
+    assert all(folder.is_dir() for folder in folders)  # as one that is being made
+    for folder in folders:
+        os.utime(folder, (1.0, 1.0))
+    remove_abandoned(tmp_path)
+    assert [folder.is_dir() for folder in folders] == [False, True]
+    runs[1].kill()
+    runs[1].communicate()
+
+
+def test_an_actors_memory_is_the_part_that_goes_with_its_cores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clevrhope.images.cycles.available_bytes", lambda: 100 << 30)
+    monkeypatch.setattr("clevrhope.images.cycles.available_cores", lambda: 32)
+    assert memory_share() == memory_share(32) == 80 << 30
+    assert memory_share(2) == 5 << 30
 
 
 def test_cores_are_shared_out_once() -> None:

@@ -110,6 +110,8 @@ def test_scenes_come_back_whatever_happens_to_actors(tmp_path: Path) -> None:
     tasks: dict[int, dict[str, Any]] = {i: {"do": "ok", "value": i} for i in range(30)}
     tasks[3] = {"do": "die", "value": 3, "marker": str(tmp_path / "died")}
     tasks[8] = {"do": "die"}
+    tasks[16] = {"do": "break", "value": 16, "marker": str(tmp_path / "broke")}
+    tasks[20] = {"do": "break"}
     tasks[12] = {"do": "refuse"}
     found = {}
 
@@ -123,10 +125,12 @@ def test_scenes_come_back_whatever_happens_to_actors(tmp_path: Path) -> None:
         assert renderer.actor_pids
         # And the next run has actors that are there.
         assert len(dict(renderer.render((i, tasks[0]) for i in range(3)))) == 3
-    assert found == {i: i for i in range(30) if i not in (8, 12)}
+    assert found == {i: i for i in range(30) if i not in (8, 12, 20)}
     assert (tmp_path / "died").exists()
+    assert (tmp_path / "broke").exists()
     assert failure.value.reasons[12] == "objects[0].color: unknown name"
     assert failure.value.reasons[8].startswith("3 of Ray's actors in turn were lost over it: The actor died")
+    assert failure.value.reasons[20].endswith("were lost over it: here: no space left in memory")
 
 
 @pytest.mark.usefixtures("cluster")

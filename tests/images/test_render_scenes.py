@@ -239,6 +239,17 @@ def test_a_folder_keeps_to_one_kind_of_picture_and_to_its_scenes(tmp_path: Path)
         render(first, tmp_path / "out")
 
 
+def test_pictures_of_another_revision_are_not_added_to(tmp_path: Path) -> None:
+    scenes = scene_file(tmp_path / "a.json")
+    render(scenes, tmp_path / "out")
+    account = tmp_path / "out" / "render.json"
+    said = json.loads(account.read_text())
+    del said["rendering"]["revision"]
+    account.write_text(json.dumps(said))
+    with pytest.raises(DatasetError, match="of an unknown revision of the native renderer"):
+        render(scenes, tmp_path / "out")
+
+
 def test_a_files_names_are_its_own_before_its_pictures_are_there(tmp_path: Path) -> None:
     first = scene_file(tmp_path / "a.json", [{**reference_scenes()[0], "image_filename": "000000.png"}])
     render(first, tmp_path / "out")

@@ -58,7 +58,18 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Tally:
         "masks, depths, normals and boxes are those of the scenes' objects",
         "pictures",
     )
-    if not folder.manifest.config.get("passes"):
+    promised = tuple(folder.manifest.config.get("passes") or ())
+    pools = {name: tuple(each.get("passes", ())) for name, each in folder.manifest.pools.items()}
+    for pool, kinds in pools.items():
+        if kinds != promised:
+            told = ", ".join(promised) or "none"
+            tally.fault(
+                "manifest.json",
+                None,
+                f"config.passes is {told}, pools.{pool}.passes",
+                ", ".join(kinds) or "none",
+            )
+    if not promised and not any(pools.values()):
         tally.skip("made without --passes")
         return tally
     sizes = _sizes(folder)
@@ -67,7 +78,9 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Tally:
     for pool, used in used_scenes(folder).items():
         if pool not in folder.manifest.pools:
             continue  # scenes without pictures
-        kinds = folder.manifest.pools[pool].get("passes", ())
+        kinds = pools[pool]
+        if not kinds:
+            continue
         path = folder.layout.passes_h5(pool)
         if not folder.is_readable(path):
             continue  # which another check tells
@@ -77,7 +90,7 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Tally:
         file = PassesFile(path)
         there = frozenset(file.indices.tolist())
         name = folder.layout.relative(path)
-        if tuple(kinds) != file.kinds:
+        if kinds != file.kinds:
             tally.fault(name, None, f"has {', '.join(file.kinds)}, the manifest says", ", ".join(kinds))
             continue
         for index in sorted(used - there):

@@ -21,7 +21,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.images.png import encode_png
 from clevrhope.images.pool import ScenesFailedError
 from clevrhope.images.renderer import Renderer, Scene
-from clevrhope.images.stage import TRY_AGAIN, render_png_files
+from clevrhope.images.stage import TRY_AGAIN, render_png_files, stage_title
 from clevrhope.progress import Advance, Progress
 
 
@@ -61,7 +61,7 @@ def render_missing(
     if not n_missing:
         return
     failed: dict[Path, str] = {}
-    with progress.stage("Rendering pictures", total=n_missing, unit="pictures") as advance:
+    with progress.stage(stage_title(renderer), total=n_missing, unit="pictures") as advance:
         for pool, missing in rendered.items():
             folder = _png_folder(pool, resolved)
             scenes = scenes_of(layout, pool, missing)

@@ -57,12 +57,19 @@ def _locked_file(path: Path) -> Iterator[None]:
             stack.callback(os.close, file)
             _lock(file, path.parent, words=os.pread(file, LETTERS_OF_A_COMMAND, 0).decode(errors="replace"))
             # Whoever had it may have removed it since it was opened: such a file keeps nobody out.
-            held = path.exists() and os.path.samestat(os.fstat(file), path.stat())
+            held = _is_at(file, path)
             if held:
                 stack.callback(path.unlink, missing_ok=True)
                 os.truncate(file, 0)
                 os.pwrite(file, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
                 yield
+
+
+def _is_at(file: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(file), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 def _lock(descriptor: int, root: Path, *, words: str = "") -> None:

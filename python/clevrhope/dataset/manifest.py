@@ -14,7 +14,7 @@ from typing import Any
 
 from clevrhope.atomic import FileRecord, write_whole
 from clevrhope.errors import DatasetError
-from clevrhope.images.settings import rendering_in_words, rendering_of_folder
+from clevrhope.images.settings import other_revision, rendering_in_words, rendering_of_folder
 
 FORMAT = 1
 """Version of the folder's layout and streams; other numbers are other datasets."""
@@ -242,6 +242,8 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
                 f"{root}: its pictures are made with {rendering_in_words(there)}, not with "
                 f"{rendering_in_words(here)}; choose another --out, or ask for what the folder was made with"
             )
+        if key == "rendering" and (reason := other_revision(there, here)):
+            raise BindingError(f"{root}: {reason}")
         if there != here:
             raise BindingError(
                 f"{root}: made with {_NAMES[key]} ({difference(there, here)}); "

@@ -78,6 +78,7 @@ class CentreRays:
 
     def look(self) -> Found:
         """What the scene shows as it stands."""
+        self._path.unlink(missing_ok=True)  # what Blender does not write is not what it showed before
         self._render()
         # "<layer>.<pass>.<component>"; there is one layer.
         channels = {name.split(".", 1)[1]: each for name, each in read_exr(self._path.read_bytes()).items()}

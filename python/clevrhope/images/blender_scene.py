@@ -77,6 +77,7 @@ class BlenderScene:
             SceneError: the scene names what the look does not have.
         """
         self._place(place(scene, self._look))
+        self._picture.unlink(missing_ok=True)  # what Blender does not write is not the picture before
         bpy.ops.render.render(write_still=True)
         return read_targa(self._picture.read_bytes())[:, :, :3]
 

@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.cores import available_cores
 from clevrhope.images.device_choice import INTERFACES, parse_device
-from clevrhope.images.devices import WORKER_COMMAND, Device, gpus_of
+from clevrhope.images.devices import WORKER_COMMAND, Device, choose_gpus
 from clevrhope.images.libraries import check_blender, explain_start
 from clevrhope.images.look import Look, read_look
 from clevrhope.images.memory import available_bytes
@@ -26,6 +26,8 @@ K = TypeVar("K", bound=Hashable)
 SECONDS_PER_SAMPLE = 5e-6
 PATIENCE = 10.0
 LEAST_TIMEOUT_S = 120.0
+#: In which a GPU's first picture has its kernels compiled besides: minutes with some makers' drivers.
+KERNELS_S = 1800.0
 #: By default. With one thread, another of its worker's spins beside it and takes up to half a core.
 THREADS_OF_A_WORKER = 2
 #: By default, processes that share a GPU: while one computes on it, the other prepares and reads back.
@@ -47,10 +49,13 @@ class CyclesRenderer:
             no other.
         cores: that the workers share; by default all that this process may use.
         timeout_s: how long a picture may take; by default what its samples would take on a very slow core.
+        allowance_s: how much longer a worker's first picture may take; by default half an hour on a GPU, for
+            which kernels may have to be compiled.
         pictures_per_worker: after so many a worker is replaced by a fresh one.
         growth_bytes: and when it holds so much more than after its first picture.
         memory_limit_bytes: it is killed, and its picture begun again, when it holds more than that; by
-            default its share of four fifths of the memory that this process may use.
+            default its share of four fifths of the memory that this process may use, or of the part of that
+            which goes with `cores`.
         command: the command line of a worker, for tests.
 
     Raises:
@@ -66,6 +71,7 @@ class CyclesRenderer:
         workers: int | None = None,
         cores: int | None = None,
         timeout_s: float | None = None,
+        allowance_s: float | None = None,
         pictures_per_worker: int = PICTURES_PER_WORKER,
         growth_bytes: int = GROWTH_BYTES,
         memory_limit_bytes: int | None = None,
@@ -77,29 +83,41 @@ class CyclesRenderer:
         if command is WORKER_COMMAND:
             check_blender()
         look = look or read_look()
-        gpus = gpus_of(parse_device(self._settings.device))
+        gpus, problem = choose_gpus(parse_device(self._settings.device))
+        titles = ", ".join(dict.fromkeys(gpu.title for gpu in gpus))
+        self._where = titles or ("the CPU" + (f", as {problem}" if problem else ""))
         bound: list[Device | None] = [gpu for gpu in gpus for _ in range(workers or WORKERS_OF_A_GPU)]
         threads = threads_of_workers(len(bound) or workers, cores=cores)
         bound = bound or [None] * len(threads)
         timeout_s = timeout_s or timeout_of(self._settings, threads=min(threads))
-        start = {"look": look.look, "properties": look.properties, "settings": asdict(self._settings)}
+        if allowance_s is None:
+            allowance_s = KERNELS_S if gpus else 0.0
+        start = {
+            "look": look.look,
+            "properties": look.properties,
+            "settings": asdict(self._settings),
+            "timeout_s": timeout_s,
+            "allowance_s": allowance_s,
+        }
         self._pool = WorkerPool(
-            [
-                {**start, "threads": n, "gpu": _as_json(gpu), "timeout_s": timeout_s}
-                for n, gpu in zip(threads, bound, strict=True)
-            ],
+            [{**start, "threads": n, "gpu": _as_json(gpu)} for n, gpu in zip(threads, bound, strict=True)],
             timeout_s=timeout_s,
+            allowance_s=allowance_s,
             command=command,
             pictures_per_worker=pictures_per_worker,
             growth_bytes=growth_bytes,
-            memory_limit_bytes=memory_limit_bytes
-            or int(SHARE_OF_WORKERS * available_bytes()) // len(threads),
+            memory_limit_bytes=memory_limit_bytes or memory_share(cores) // len(threads),
         )
 
     @property
     def settings(self) -> RenderSettings:
         """Size and effort of the pictures."""
         return self._settings
+
+    @property
+    def where(self) -> str:
+        """What it renders on, as it was chosen; and why it is not on GPUs, where asking for them failed."""
+        return self._where
 
     @property
     def workers(self) -> int:
@@ -176,6 +194,16 @@ def threads_of_workers(workers: int | None = None, *, cores: int | None = None) 
         1, min(cores // THREADS_OF_A_WORKER, available_bytes() // 2 // BYTES_OF_A_WORKER)
     )
     return [max(1, cores // workers + (i < cores % workers)) for i in range(workers)]
+
+
+def memory_share(cores: int | None = None) -> int:
+    """Bytes that all workers together may hold, which share the machine with those of its other cores.
+
+    Args:
+        cores: theirs; by default all that this process may use.
+    """
+    part = min(1.0, cores / available_cores()) if cores else 1.0
+    return max(int(SHARE_OF_WORKERS * available_bytes() * part), BYTES_OF_A_WORKER)
 
 
 def timeout_of(settings: RenderSettings, *, threads: int) -> float:

@@ -106,18 +106,23 @@ def gpus_of(choice: DeviceChoice, *, command: Sequence[str] = WORKER_COMMAND) ->
         ConfigError: a device that is not there; names those that are.
         RenderError: Blender cannot be started.
     """
+    return choose_gpus(choice, command=command)[0]
+
+
+def choose_gpus(choice: DeviceChoice, *, command: Sequence[str] = WORKER_COMMAND) -> tuple[list[Device], str]:
+    """As `gpus_of`; and, where "auto" found none, what happened to kinds that could not be asked for."""
     if choice.kind == CPU or (choice.kind == ANY and not gpus_are_possible()):
-        return []
+        return [], ""
     found = find_devices(command=command)
     there = found.of(choice.kind)
     if choice.kind == ANY:
-        return there
+        return there, "" if there else "; ".join((found.problems or {}).values())
     wanted = [f"{choice.kind}:{number}" for number in choice.numbers] or [choice.kind]
     by_name = {device.name: device for device in there}
     for name in wanted:
         if name not in by_name and not (name == choice.kind and there):
-            raise ConfigError(f"device {name}: not here; {_what_is_there(found, choice.kind)}")
-    return [by_name[name] for name in wanted] if choice.numbers else there
+            raise ConfigError(f"--device {name}: not here; {_what_is_there(found, choice.kind)}")
+    return ([by_name[name] for name in wanted] if choice.numbers else there), ""
 
 
 def gpus_are_possible() -> bool:

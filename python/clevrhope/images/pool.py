@@ -1,8 +1,8 @@
 """Tasks in one by one, pixels out in any order: worker processes that may die, hang or grow.
 
-A worker that dies or hangs is replaced and its task done again; a task that ends three workers is set aside
-and reported when all others are done. Many of those in a row end the run: then it is not the tasks. Each
-worker is driven by a thread here that mostly waits.
+A worker that dies, hangs or fails is replaced and its task done again; a task that ends three workers is
+set aside and reported when all others are done. Many of those in a row end the run: then it is not the tasks.
+Each worker is driven by a thread here that mostly waits.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ class WorkerPool:
     Args:
         start: what each worker is sent first, by worker: look, settings, threads.
         timeout_s: how long a task may take before its worker counts as hung.
+        allowance_s: how much longer a worker's first task may take.
         command: the worker's command line, to which its folder is added.
         pictures_per_worker: after so many a worker is replaced.
         growth_bytes: it is replaced too when it holds so much more than after its first picture.
@@ -76,6 +77,7 @@ class WorkerPool:
         start: Sequence[Mapping[str, Any]],
         *,
         timeout_s: float,
+        allowance_s: float = 0.0,
         command: Sequence[str],
         pictures_per_worker: int = PICTURES_PER_WORKER,
         growth_bytes: int = GROWTH_BYTES,
@@ -85,6 +87,7 @@ class WorkerPool:
         self._memory_limit_bytes = memory_limit_bytes
         self._start = start
         self._timeout_s = timeout_s
+        self._allowance_s = allowance_s
         self._command = command
         self._pictures_per_worker = pictures_per_worker
         self._tasks: queue.SimpleQueue[tuple[Any, Mapping[str, Any]] | None] = queue.SimpleQueue()
@@ -209,7 +212,8 @@ class _Driver:
             if process is None:
                 break
             try:
-                pixels = process.ask(task, timeout_s=pool._timeout_s)
+                allowance_s = 0.0 if process.pictures else pool._allowance_s
+                pixels = process.ask(task, timeout_s=pool._timeout_s + allowance_s)
             except TaskError as error:
                 return _Done(key, reason=str(error))
             except WorkerEndedError as error:

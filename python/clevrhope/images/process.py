@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -21,13 +19,14 @@ import clevrhope
 from clevrhope.errors import RenderError
 from clevrhope.images.memory import UNKNOWN_BYTES, resident_bytes
 from clevrhope.images.protocol import read_frame, write_frame
+from clevrhope.images.worker_folder import WorkerFolder
 
 Pixels = npt.NDArray[np.uint8]
 
-#: A picture passes through a file on its way out of Blender: in memory, where the system has such a place.
-MEMORY_FOLDER = Path("/dev/shm")
 #: Time to read Blender from a cold disk and build the look.
 START_TIMEOUT_S = 300.0
+#: In which a process ends that was killed, unless a driver holds it.
+END_TIMEOUT_S = 5.0
 #: How often one looks whether a worker hangs, or holds too much.
 LOOK_EVERY_S = 0.5
 #: What would change pictures, or keep a worker from starting, if it were inherited.
@@ -60,12 +59,11 @@ class WorkerProcess:
     """
 
     def __init__(self, command: Sequence[str], *, memory_limit_bytes: int = UNKNOWN_BYTES) -> None:
-        place = str(MEMORY_FOLDER) if os.access(MEMORY_FOLDER, os.W_OK) else None
-        self._folder = Path(tempfile.mkdtemp(prefix="clevrhope-", dir=place))
-        self._log = self._folder / "stderr.txt"
+        self._folder = WorkerFolder()
+        self._log = self._folder.path / "stderr.txt"
         with self._log.open("wb") as log:
             process = subprocess.Popen(
-                [*command, str(self._folder)],
+                [*command, str(self._folder.path)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=log,
@@ -107,11 +105,11 @@ class WorkerProcess:
 
         Raises:
             TaskError: the worker says why this task cannot be done.
-            WorkerEndedError: it died, ran out of memory, or was killed after `timeout_s`.
+            WorkerEndedError: it died, is of no use any more, or was killed after `timeout_s`.
         """
         header, payload = self._exchange(task, timeout_s)
-        if "exhausted" in header:
-            raise WorkerEndedError(header["exhausted"])
+        if "unfit" in header:
+            raise WorkerEndedError(header["unfit"])
         if "problem" in header:
             raise TaskError(header["problem"])
         self.pictures += 1
@@ -140,11 +138,18 @@ class WorkerProcess:
     def close(self) -> None:
         """Ends the process and removes what it left."""
         self.kill()
-        self._process.wait()
+        self._wait()
         for pipe in (self._requests, self._replies):
             with suppress(OSError):  # what was not sent yet has nobody to go to
                 pipe.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        self._folder.remove()
+
+    def _wait(self) -> int | None:
+        """Its exit status; None of one that a driver holds, which is left to itself."""
+        try:
+            return self._process.wait(timeout=END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            return None
 
     def _exchange(self, message: Mapping[str, Any], timeout_s: float) -> tuple[dict[str, Any], bytes]:
         answered = threading.Event()
@@ -178,11 +183,12 @@ class WorkerProcess:
         """Why there is no answer, to follow "it"."""
         if self._killed_because:
             return self._killed_because
-        try:
-            code = self._process.wait(timeout=5.0)  # the pipe closes a moment before the process ends
-        except subprocess.TimeoutExpired:
+        code = self._wait()  # the pipe closes a moment before the process ends
+        if code is None:
             self.kill()
-            code = self._process.wait()
+            code = self._wait()
+        if code is None:
+            return "closed its pipe and cannot be ended"
         how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
         if code == -signal.SIGKILL:
             how += ", as the system does when memory runs out"

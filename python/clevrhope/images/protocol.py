@@ -7,7 +7,7 @@ A worker that lists devices gets {"list"} and answers {"known", "devices"}, see 
 
 To a worker: {"task": "picture", "ids" or "passes", "scene"}. From a worker: first {"ready": true, "device",
 "bpy"} or {"ready": false, "problem"}; then for each task {"height", "width", "channels", "memory_bytes"} with
-the pixels, or {"problem"}, or {"exhausted"} from a worker that has no memory left and is to be replaced.
+the pixels, or {"problem"}, or {"unfit"} from a worker that is to be replaced: memory ran out, or it failed.
 """
 
 from __future__ import annotations

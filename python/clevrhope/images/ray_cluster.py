@@ -78,6 +78,11 @@ def connect(address: str | None) -> bool:
         )
     except Exception as error:
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        if address == "local":
+            raise RenderError(
+                f"Ray cannot be started on this machine ({first.partition('. ')[0].rstrip('.')}); where it "
+                "has much else to do, try again later, or leave --engine out, which needs no Ray"
+            ) from error
         raise RenderError(f"--address {address}: Ray cannot be joined there ({first})") from error
     finally:
         if in_main:

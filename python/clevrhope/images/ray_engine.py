@@ -2,7 +2,8 @@
 
 An actor holds one of Blender's workers, or the native renderer. It gets scenes from here and sends pixels
 back, and nothing else is shared: no folder, no file. So what is written, and by whom, is the same as without
-Ray. An actor that is lost, with its machine or alone, is replaced, and its scenes are given to others.
+Ray. An actor that is lost, with its machine or alone, or whose machine breaks down, is replaced, and its
+scenes are given to others.
 """
 
 from __future__ import annotations
@@ -139,6 +140,7 @@ class RayRenderer:
         self._actors: list[_Actor[Any]] = []
         self._under_way: dict[Any, tuple[_Actor[Any], _Task[Any] | None]] = {}
         self._idle_since = 0.0
+        self._has_pictures = False
 
     @property
     def workers(self) -> int:
@@ -171,6 +173,7 @@ class RayRenderer:
             return
         failed: dict[K, str] = {}
         lost_in_a_row = 0
+        self._has_pictures = False
         finished = False
         try:
             self._ensure_started()
@@ -187,14 +190,13 @@ class RayRenderer:
                                 failed[each.key] = (
                                     f"{ATTEMPTS} of Ray's actors in turn were lost over it: {answer}"
                                 )
-                    elif answer.problem:
-                        raise RenderError(answer.problem)
                     elif given is None:
                         actor.is_ready, actor.pid = True, answer.pid
                     elif answer.made is None:
                         failed[given.key] = answer.reason
                     else:
                         lost_in_a_row = 0
+                        self._has_pictures = True
                         yield given.key, answer.made
             finished = True
         finally:
@@ -242,7 +244,7 @@ class RayRenderer:
         """What came back in the last second, if not sooner; nothing of actors that were lost before.
 
         Raises:
-            RenderError: nobody has had a place for long.
+            RenderError: nobody has had a place for long, or a machine lacks something from the beginning.
         """
         if any(actor.is_ready for actor in self._actors):
             self._idle_since = monotonic()
@@ -261,6 +263,12 @@ class RayRenderer:
                 answer = self._ray.get(reference)
             except self._ray.exceptions.RayError as error:
                 yield actor, task, _Lost(error)
+                continue
+            if answer.problem:
+                if not self._has_pictures:
+                    raise RenderError(answer.problem)
+                # There were pictures, so it is not what all machines lack: this one has broken down.
+                yield actor, task, _Lost(RenderError(answer.problem))
                 continue
             if task is not None:
                 actor.tasks.remove(task)

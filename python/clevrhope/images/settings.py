@@ -22,6 +22,9 @@ RENDERERS = ("blender", "native")
 #: How much Blender spends on a picture, in samples a pixel.
 BLENDER_QUALITIES: Mapping[str, int] = {"draft": 4, "standard": 16, "original": SAMPLES_OF_THE_ORIGINAL}
 
+#: Goes up by one whenever the native renderer's pictures change, so that a folder never mixes two of them.
+NATIVE_REVISION = 1
+
 #: How much each renderer can be told to spend on a picture.
 QUALITIES: Mapping[str, tuple[str, ...]] = {
     "blender": tuple(BLENDER_QUALITIES),
@@ -152,11 +155,14 @@ def renderer_of(rendering: Rendering) -> str:
 def rendering_as_json(rendering: Rendering) -> dict[str, Any]:
     """What a manifest says of how pictures were made: the renderer, and all of its settings.
 
-    Of the device its kind alone: which of several GPUs of a machine made a picture tells nothing.
+    Of the native renderer its revision too. Of the device its kind alone: which of several GPUs of a machine
+    made a picture tells nothing.
     """
     found = {"renderer": renderer_of(rendering), **asdict(rendering)}
     if isinstance(rendering, RenderSettings):
         found["device"] = parse_device(rendering.device).kind
+    else:
+        found["revision"] = NATIVE_REVISION
     return found
 
 
@@ -190,11 +196,25 @@ def rendering_from_json(found: Mapping[str, Any]) -> Rendering:
     Raises:
         ConfigError: they are none of this version's.
     """
-    settings = {name: value for name, value in found.items() if name != "renderer"}
+    settings = {name: value for name, value in found.items() if name not in ("renderer", "revision")}
     try:
         return replace(default_settings(found.get("renderer", "blender")), **settings)
     except TypeError as error:
         raise ConfigError(f"rendering settings of a manifest that are none: {error}") from error
+
+
+def other_revision(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """Why pictures of two revisions of the native renderer don't go together; "" where they are of one."""
+    if any(each.get("renderer", "blender") != "native" for each in (there, here)):
+        return ""
+    before, now = there.get("revision"), here.get("revision")
+    if before == now:
+        return ""
+    which = "an unknown revision" if before is None else f"revision {before}"
+    return (
+        f"its pictures are of {which} of the native renderer, and this clevrhope has revision {now}, "
+        "whose pixels differ; choose another --out, or go on with the version that made them"
+    )
 
 
 def rendering_in_words(rendering: Mapping[str, Any]) -> str:

@@ -74,6 +74,12 @@ def render_png_files(
         yield from _written(opened.render(missing))
 
 
+def stage_title(renderer: Renderer) -> str:
+    """What a display says while pictures are rendered: with Blender, on what; after a failure, why."""
+    where = renderer.where if isinstance(renderer, CyclesRenderer) else ""
+    return f"Rendering pictures on {where}" if where else "Rendering pictures"
+
+
 def _written(pictures: Iterator[tuple[Path, Pixels]]) -> Iterator[Path]:
     """Each picture's path when its file is whole; threads encode and write while others are rendered."""
     with ThreadPoolExecutor(WRITERS) as threads:

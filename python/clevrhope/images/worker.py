@@ -1,10 +1,10 @@
 """The process that Blender runs in: a look on its standard input, then scenes; pixels on its standard output.
 
 Started by the pool as `python -m clevrhope.images.worker FOLDER`, where the folder is for its own use and
-goes with it; the first frame is {"look", "properties", "settings", "threads", "gpu", "timeout_s"}, where
-"gpu" is the one that it is bound to, {"interface", "identity", "name"}, or null. It ends when its input does,
-so it does not outlive its parent, however that died. With {"list": a kind of device} in place of the look, it
-tells which there are, and goes on so.
+goes with it; the first frame is {"look", "properties", "settings", "threads", "gpu", "timeout_s",
+"allowance_s"}, where "gpu" is the one that it is bound to, {"interface", "identity", "name"}, or null. It
+ends when its input does, so it does not outlive its parent, however that died. With {"list": a kind of
+device} in place of the look, it tells which there are, and goes on so.
 """
 
 from __future__ import annotations
@@ -45,12 +45,14 @@ def main(folder: Path) -> int:
         write_frame(replies, {"ready": False, "problem": f"{type(error).__name__}: {error}"})
         return 1
     write_frame(replies, {"ready": True, "device": scene.device, "bpy": scene.version})
+    allowance_s = start["allowance_s"]
     while True:
         task = tasks.get()
         # A watch of its own, without the interpreter's lock, should Blender hang while it holds that.
-        faulthandler.dump_traceback_later(start["timeout_s"] * 1.5 + 5.0, exit=True)
-        _serve(scene, task, replies)
+        faulthandler.dump_traceback_later((start["timeout_s"] + allowance_s) * 1.5 + 5.0, exit=True)
+        _serve(scene, task, replies, on_gpu=start["gpu"] is not None)
         faulthandler.cancel_dump_traceback_later()
+        allowance_s = 0.0
 
 
 def open_pipes(folder: Path) -> tuple[Tasks, BinaryIO]:
@@ -91,16 +93,14 @@ def _list_devices(start: dict[str, Any], tasks: Tasks, replies: BinaryIO) -> int
         start = tasks.get()
 
 
-def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO) -> None:
+def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO, *, on_gpu: bool) -> None:
     try:
         pixels = _answer(scene, task)
     except ClevrhopeError as error:
         write_frame(replies, {"problem": str(error)})
         return
-    except Exception as error:
-        exhausted = _exhausted(error)
-        problem = {"problem": f"{type(error).__name__}: {error}"}
-        write_frame(replies, {"exhausted": exhausted} if exhausted else problem)
+    except Exception as error:  # nobody knows in what state it leaves Blender, or a GPU
+        write_frame(replies, {"unfit": _why_unfit(error, on_gpu=on_gpu)})
         return
     height, width = pixels.shape[:2]
     header = {"height": height, "width": width, "channels": pixels.size // (height * width)}
@@ -128,14 +128,15 @@ def _be_ended_first() -> None:
         Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
 
 
-def _exhausted(error: Exception) -> str:
-    """That memory ran out, to follow "it"; nothing for another error."""
-    text = str(error).lower()
-    if "memory" in text and any(each in text for each in ("gpu", "cuda", "optix", "hip", "metal", "oneapi")):
-        return f"ran out of the GPU's memory ({error}); take fewer workers for each GPU, or a larger GPU"
-    if isinstance(error, MemoryError) or "out of memory" in text:
-        return "ran out of memory; take fewer workers"
-    return ""
+def _why_unfit(error: Exception, *, on_gpu: bool) -> str:
+    """What happened to this process, to follow "it"."""
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError) or "memory" in text.lower():
+        if on_gpu and not isinstance(error, MemoryError) and "address" not in text.lower():
+            return f"ran out of the GPU's memory ({text}); take fewer workers for each GPU, or a larger GPU"
+        if isinstance(error, MemoryError) or "out of memory" in text.lower():
+            return "ran out of memory; take fewer workers"
+    return f"failed with {type(error).__name__}: {text}"
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ mod _core {
     #[pymodule_export]
     use super::questions::{PyQuestionBatch, instantiate_questions};
     #[pymodule_export]
-    use super::render::PyNativeStudio;
+    use super::render::{PyNativeStudio, encode_png};
     #[pymodule_export]
     use super::scenes::{PySceneBatch, PySceneGraphs, object_ids, sample_scenes};
     #[pymodule_export]

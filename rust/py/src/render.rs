@@ -1,13 +1,15 @@
 //! A look in, a studio that renders placed objects out.
 
 use crate::errors::to_python;
+use clevrhope_core::png_file;
 use clevrhope_core::render::fast::{self, Effort, far::Patches};
 use clevrhope_core::render::passes::passes;
 use clevrhope_core::render::reference::path_trace;
 use clevrhope_core::render::stage::{Stage, Studio};
-use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods};
+use numpy::{PyArray1, PyArray2, PyArray3, PyArrayMethods, PyReadonlyArray3, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 /// Objects, depths and normals by pixel, and pixels by object.
 type Annotations<'py> =
@@ -91,4 +93,14 @@ impl PyNativeStudio {
             PyArray1::from_vec(py, found.alone_px),
         ))
     }
+}
+
+#[pyfunction]
+pub fn encode_png<'py>(py: Python<'py>, pixels: PyReadonlyArray3<'py, u8>) -> PyResult<Bound<'py, PyBytes>> {
+    let &[height, width, 3] = pixels.shape() else {
+        return Err(PyValueError::new_err(format!("{:?} is no shape (height, width, 3)", pixels.shape())));
+    };
+    let bytes = pixels.as_slice()?;
+    let file = py.detach(|| png_file::encode_png(bytes, [width as u32, height as u32]));
+    Ok(PyBytes::new(py, &file.map_err(|error| PyValueError::new_err(error.to_string()))?))
 }

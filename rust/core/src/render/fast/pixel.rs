@@ -37,6 +37,8 @@ pub struct Sample {
     pub clean: V3,
     /// What the broad lobes see of the room.
     pub noisy: V3,
+    /// Whether a sharp lobe mirrors what is near a lamp.
+    pub glint: bool,
 }
 
 /// The noisy light of a pixel's foremost body.
@@ -77,7 +79,7 @@ pub fn sample(
         let [u, v] = if most == 1 { [0.0; 2] } else { numbers.pair(60).map(|x| x - 0.5) };
         let ray = view.ray(column as f32 + 0.5 + u, row as f32 + 0.5 + v);
         let (columns, rows) = (filter.around(u), filter.around(v));
-        let mut sample = Sample { columns, rows, body: NOBODY, clean: V3::ZERO, noisy: V3::ZERO };
+        let mut sample = Sample { columns, rows, body: NOBODY, clean: V3::ZERO, noisy: V3::ZERO, glint: false };
         if let Some((t, body)) = room.bodies.nearest_of(bodies, ray, f32::INFINITY) {
             sample.body = body;
             let normal = shade(room, ray, t, body, &numbers, &mut sample);
@@ -103,11 +105,14 @@ pub fn sample(
 }
 
 /// Whether samples show the same body in much the same light.
+///
+/// Never about a glint: most of its few samples meet nothing of the lamp, so that those which agree are darker
+/// in the mean than all.
 fn alike(samples: &[Sample], difference: f32) -> bool {
     let light = |sample: &Sample| sample.clean.mean();
     let (mut least, mut most, mut sum) = (f32::MAX, 0.0_f32, 0.0);
     for sample in samples {
-        if sample.body != samples[0].body {
+        if sample.glint || sample.body != samples[0].body {
             return false;
         }
         least = least.min(light(sample));
@@ -161,6 +166,7 @@ fn shade(room: &Room<'_>, ray: Ray, t: f32, number: usize, numbers: &Numbers, sa
         }
     }
     if !sharp.is_empty() {
+        sample.glint = glints(room, start, direction - normal * (2.0 * normal.dot(direction)), sharp[0].kind);
         let next = sharp[0].sample(normal, v, numbers.pair(7));
         let (value, own) = sharp.evaluate(normal, v, next);
         if own > 0.0 {
@@ -169,4 +175,18 @@ fn shade(room: &Room<'_>, ray: Ray, t: f32, number: usize, numbers: &Numbers, sa
         }
     }
     normal
+}
+
+/// Whether a sharp lobe about `mirrored` holds a lamp, but for a twentieth of it.
+#[inline]
+fn glints(room: &Room<'_>, start: V3, mirrored: V3, kind: Kind) -> bool {
+    let Kind::Glossy { alpha_x, alpha_y, .. } = kind else { return false };
+    // GGX has all but a twentieth within 4.4 alpha of the normal, and mirroring doubles angles.
+    let reach = 8.8 * alpha_x.max(alpha_y);
+    room.lights.iter().any(|lamp| {
+        let (toward, _, spread) = lamp.middle(start);
+        let tan = spread + reach;
+        let cos = mirrored.dot(toward);
+        cos > 0.0 && cos * cos * (1.0 + tan * tan) > 1.0
+    })
 }

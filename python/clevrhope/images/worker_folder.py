@@ -1,0 +1,58 @@
+"""Nothing in, a folder for one worker out: in memory, and removed even when nobody is left to do so.
+
+A picture passes through a file on its way out of Blender. A worker and its run that are killed at once, as a
+cluster's scheduler does, leave the folder behind; the next worker that starts here removes it.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import tempfile
+import time
+from contextlib import suppress
+from pathlib import Path
+
+#: In memory, where the system has such a place.
+MEMORY_FOLDER = Path("/dev/shm")
+PREFIX = "clevrhope-"
+#: Locked by the run for as long as the folder is in use, whatever machine or container shares it.
+LOCK = "in_use"
+#: A folder is not looked at in its first seconds, in which it is not locked yet.
+LEAST_AGE_S = 60.0
+
+
+class WorkerFolder:
+    """A folder that is in use until `remove`, or until this process ends.
+
+    Attributes:
+        path: where it is.
+    """
+
+    def __init__(self) -> None:
+        place = MEMORY_FOLDER if os.access(MEMORY_FOLDER, os.W_OK) else Path(tempfile.gettempdir())
+        remove_abandoned(place)
+        self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
+        self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT)
+        with suppress(OSError):  # a disk without locks: then nothing is ever swept there
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+    def remove(self) -> None:
+        """Removes it with all that is in it."""
+        shutil.rmtree(self.path, ignore_errors=True)
+        os.close(self._lock)
+
+
+def remove_abandoned(place: Path) -> None:
+    """Removes this user's folders of workers whose run has ended without doing so."""
+    for path in place.glob(f"{PREFIX}*"):
+        with suppress(OSError):  # it goes while one looks, or is another user's
+            if path.stat().st_uid != os.getuid() or time.time() - path.stat().st_mtime < LEAST_AGE_S:
+                continue
+            lock = os.open(path / LOCK, os.O_RDWR)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            finally:
+                os.close(lock)
