@@ -20,6 +20,11 @@ def question_templates() -> Path:
     return _folder("question_templates")
 
 
+def experiments() -> Path:
+    """The folder of the experiments' files, TOML each."""
+    return _folder("experiments")
+
+
 def _folder(name: str) -> Path:
     folder = Path(str(files("clevrhope"))) / "_assets" / name
     if not folder.is_dir():

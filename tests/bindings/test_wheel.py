@@ -29,7 +29,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_wheel_holds_what_the_checkout_holds(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
-    for folder in ("blender_assets", "question_templates"):
+    for folder in ("blender_assets", "experiments", "question_templates"):
         files = [path for path in (REPOSITORY / folder).rglob("*") if path.is_file()]
         assert files
         for file in files:

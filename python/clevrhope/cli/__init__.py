@@ -9,6 +9,7 @@ import sys
 
 import click
 
+from clevrhope.cli.experimenting import experiment
 from clevrhope.cli.exports import export
 from clevrhope.cli.making import build, merge, plan
 from clevrhope.cli.measuring import audit, score, stats
@@ -34,6 +35,7 @@ for command in (
     build,
     devices,
     evaluate,
+    experiment,
     export,
     features,
     hops,
@@ -47,7 +49,7 @@ for command in (
 ):
     commands.add_command(command)
 
-RESUMED = (build, features, merge, render, train)
+RESUMED = (build, experiment, features, merge, render, train)
 """Begun again after they were stopped, these go on where they were."""
 
 

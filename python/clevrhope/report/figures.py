@@ -166,8 +166,8 @@ def box_plots(results: Sequence[Result], model: str) -> Figure | None:
             name=f"boxes_{_file(model)}",
             title=f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
             png=png(drawn),
-            note="A dot is a pair, the mean over its runs; boxes, of three pairs or more, hold the middle half "
-            "and the median.",
+            note="A dot is a pair, the mean over its runs; boxes, of three pairs or more, hold the middle "
+            "half and the median.",
         )
 
 

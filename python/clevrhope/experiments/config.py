@@ -1,0 +1,317 @@
+"""An experiment's TOML file in, what it asks for as frozen data out; docs/experiments.md has every key."""
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from clevrhope.config import suggestion
+from clevrhope.errors import ConfigError
+from clevrhope.hops import HOP_GROUPS
+
+_TOP = ("title", "out", "jobs", "threads", "dataset", "model", "report")
+_BUILD = ("hops", "diversity", "mode", "palette")
+_DATASET = ("name", "seed", "build", "splits", "templates", "config", "features", "folder")
+_FEATURES = ("kind", "size", "weights")
+_MODEL = ("name", "datasets", "hops", "sizes", "seeds", "updates", "set", "keep_last", "keep_every",
+          "features", "options", "evaluate")  # fmt: skip
+_REPORT = ("title", "least_iid", "ways")
+
+
+@dataclass(frozen=True)
+class BuildConfig:
+    """One call of `build`: pairs, and what limits the combinations of values."""
+
+    hops: tuple[str, ...]
+    diversity: tuple[int, ...] = ()
+    mode: str = "nested"
+    palette: str | None = None
+
+
+@dataclass(frozen=True)
+class FeaturesConfig:
+    """One call of `features`."""
+
+    kind: str
+    size: str | None = None
+    weights: str | None = None
+
+
+@dataclass(frozen=True)
+class DatasetConfig:
+    """A dataset's folder: calls of `build` and of `features`.
+
+    Attributes:
+        name: of the folder below the experiment's, and in models' `datasets`.
+        seed: as build's.
+        builds: one or more.
+        splits: those to build; all where none is named.
+        templates: names of the package's template files, such as zero_hop; all where none is named.
+        config: what build's `--config` takes, as it is.
+        features: kinds of features.
+        folder: a dataset that is there, to be used as it is; nothing is built then.
+    """
+
+    name: str
+    seed: int
+    builds: tuple[BuildConfig, ...]
+    splits: tuple[str, ...] = ()
+    templates: tuple[str, ...] = ()
+    config: Mapping[str, Any] = field(default_factory=dict)
+    features: tuple[FeaturesConfig, ...] = ()
+    folder: Path | None = None
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A model on some datasets, pairs, sizes and seeds.
+
+    Attributes:
+        name: as `train` takes it.
+        sizes: train sizes, as `--size` takes them.
+        seeds: one run each.
+        datasets: names; all where none is named.
+        hops: sub-datasets, by their names in the folder; all where none is named.
+        updates: as `--updates`.
+        settings: as `--set`, by name.
+        keep_last: late checkpoints, as `--keep-last`.
+        keep_every: updates between them.
+        features: as `--features`.
+        options: further options of `train`, as they are.
+        evaluate: further options of `evaluate`.
+    """
+
+    name: str
+    sizes: tuple[str, ...]
+    seeds: tuple[int, ...]
+    datasets: tuple[str, ...] = ()
+    hops: tuple[str, ...] = ()
+    updates: int | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    keep_last: int = 1
+    keep_every: int | None = None
+    features: str | None = None
+    options: tuple[str, ...] = ()
+    evaluate: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A whole file.
+
+    Attributes:
+        file: where it was read from.
+        title: of the report.
+        out: the folder that everything goes into.
+        jobs: runs side by side; None for one a core.
+        threads: of each run; None for the cores divided by the jobs.
+        datasets: folders.
+        models: grids of runs.
+        least_iid: complex_iid accuracy in per cent from which runs count in controlled diversity.
+        ways: of models that answer in several ways, those to report; all where none is named.
+    """
+
+    file: Path
+    title: str
+    out: Path
+    jobs: int | None
+    threads: int | None
+    datasets: tuple[DatasetConfig, ...]
+    models: tuple[ModelConfig, ...]
+    least_iid: float = 0.0
+    ways: tuple[str, ...] = ()
+
+
+def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
+    """Reads an experiment; paths in it are meant from where it lies, its `out` from the working directory.
+
+    Args:
+        file: TOML.
+        out: in place of the file's `out`, which is by default `out/` and the file's name.
+
+    Raises:
+        ConfigError: no such file, or an unknown key or value; names the place in it.
+    """
+    try:
+        raw = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: cannot be read ({error})") from error
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{file}: no TOML ({error})") from error
+    at = _Place(str(file))
+    at.check_keys(raw, _TOP)
+    datasets = tuple(_dataset(at.inside(f"dataset[{k}]"), each, file.parent)
+                     for k, each in enumerate(at.tables(raw, "dataset")))  # fmt: skip
+    models = tuple(_model(at.inside(f"model[{k}]"), each)
+                   for k, each in enumerate(at.tables(raw, "model")))  # fmt: skip
+    if not datasets or not models:
+        raise ConfigError(f"{file}: an experiment needs a [[dataset]] and a [[model]]")
+    names = [each.name for each in datasets]
+    at.check_unique(names, "dataset")
+    for k, model in enumerate(models):
+        for name in model.datasets:
+            if name not in names:
+                raise ConfigError(
+                    f'{file}: model[{k}].datasets: no dataset "{name}"{suggestion(name, names)}'
+                )
+    report = at.table(raw, "report")
+    at.inside("report").check_keys(report, _REPORT)
+    title = str(raw.get("title", file.stem))
+    return Experiment(
+        file=file,
+        title=str(report.get("title", title)),
+        out=out or Path(str(raw.get("out", Path("out") / file.stem))),
+        jobs=at.jobs(raw),
+        threads=at.whole(raw, "threads", None),
+        datasets=datasets,
+        models=models,
+        least_iid=float(report.get("least_iid", 0.0)),
+        ways=at.inside("report").texts(report, "ways"),
+    )
+
+
+def _dataset(at: "_Place", raw: Mapping[str, Any], beside: Path) -> DatasetConfig:
+    at.check_keys(raw, _DATASET)
+    folder = at.text(raw, "folder", None)
+    builds = []
+    for k, each in enumerate(at.tables(raw, "build")):
+        here = at.inside(f"build[{k}]")
+        here.check_keys(each, _BUILD)
+        names = here.texts(each, "hops")
+        hops = tuple(hop for name in names for hop in HOP_GROUPS.get(name, (name,)))
+        if not hops:
+            raise ConfigError(f'{here}: no "hops"; name held-out pairs, first6 or all')
+        mode = str(each.get("mode", "nested"))
+        if mode not in ("nested", "grid"):
+            raise ConfigError(f'{here}.mode: "{mode}"; expected "nested" or "grid"')
+        palette = here.text(each, "palette", None)
+        builds.append(BuildConfig(hops, here.wholes(each, "diversity"), mode, palette))
+    if not builds:
+        raise ConfigError(f"{at}: a dataset needs [[dataset.build]] with hops")
+    if folder is None and "seed" not in raw:
+        raise ConfigError(f"{at}: no seed; it decides the dataset")
+    features = []
+    for k, each in enumerate(at.tables(raw, "features")):
+        here = at.inside(f"features[{k}]")
+        here.check_keys(each, _FEATURES)
+        features.append(
+            FeaturesConfig(
+                here.needed(each, "kind"), here.text(each, "size", None), here.text(each, "weights", None)
+            )
+        )
+    return DatasetConfig(
+        name=at.needed(raw, "name"),
+        seed=at.whole(raw, "seed", 0) or 0,
+        builds=tuple(builds),
+        splits=at.texts(raw, "splits"),
+        templates=at.texts(raw, "templates"),
+        config=at.table(raw, "config"),
+        features=tuple(features),
+        folder=None if folder is None else beside / folder,
+    )
+
+
+def _model(at: "_Place", raw: Mapping[str, Any]) -> ModelConfig:
+    at.check_keys(raw, _MODEL)
+    sizes = tuple(str(each) for each in at.many(raw, "sizes"))
+    seeds = at.wholes(raw, "seeds")
+    if not sizes or not seeds:
+        raise ConfigError(f'{at}: a model needs "sizes" and "seeds", a list each')
+    at.check_unique([str(each) for each in seeds], "seeds")
+    return ModelConfig(
+        name=at.needed(raw, "name"),
+        sizes=sizes,
+        seeds=seeds,
+        datasets=at.texts(raw, "datasets"),
+        hops=at.texts(raw, "hops"),
+        updates=at.whole(raw, "updates", None),
+        settings=at.table(raw, "set"),
+        keep_last=at.whole(raw, "keep_last", 1) or 1,
+        keep_every=at.whole(raw, "keep_every", None),
+        features=at.text(raw, "features", None),
+        options=at.texts(raw, "options"),
+        evaluate=at.texts(raw, "evaluate"),
+    )
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A place in the file, for messages, and what reads values there."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+    def inside(self, name: str) -> "_Place":
+        return _Place(f"{self.name}: {name}" if ":" not in self.name else f"{self.name}.{name}")
+
+    def check_keys(self, raw: Mapping[str, Any], known: Sequence[str]) -> None:
+        for key in raw:
+            if key not in known:
+                raise ConfigError(
+                    f'{self}: unknown key "{key}"{suggestion(key, known)}; there are: {", ".join(known)}'
+                )
+
+    def check_unique(self, names: Sequence[str], what: str) -> None:
+        twice = {name for name in names if names.count(name) > 1}
+        if twice:
+            raise ConfigError(f'{self}: {what} "{min(twice)}" is there twice')
+
+    def table(self, raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
+        value = raw.get(key, {})
+        if not isinstance(value, dict):
+            raise ConfigError(f"{self}.{key}: expected a table")
+        return value
+
+    def tables(self, raw: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
+        value = raw.get(key, [])
+        value = [value] if isinstance(value, dict) else value
+        if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
+            raise ConfigError(f"{self}.{key}: expected a table, or [[{key}]] for several")
+        return value
+
+    def many(self, raw: Mapping[str, Any], key: str) -> list[Any]:
+        value = raw.get(key, [])
+        return list(value) if isinstance(value, list) else [value]
+
+    def texts(self, raw: Mapping[str, Any], key: str) -> tuple[str, ...]:
+        found = self.many(raw, key)
+        for each in found:
+            if not isinstance(each, str):
+                raise ConfigError(f"{self}.{key}: {each!r}; expected a text or a list of texts")
+        return tuple(found)
+
+    def wholes(self, raw: Mapping[str, Any], key: str) -> tuple[int, ...]:
+        found = self.many(raw, key)
+        for each in found:
+            if not isinstance(each, int) or isinstance(each, bool) or each < 0:
+                raise ConfigError(f"{self}.{key}: {each!r}; expected whole numbers from 0")
+        return tuple(found)
+
+    def whole(self, raw: Mapping[str, Any], key: str, default: int | None) -> int | None:
+        value = raw.get(key, default)
+        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+            raise ConfigError(f"{self}.{key}: {value!r}; expected a whole number from 0")
+        return value
+
+    def jobs(self, raw: Mapping[str, Any]) -> int | None:
+        value = raw.get("jobs", 1)
+        if value == "cores":
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+            raise ConfigError(f'{self}: jobs is {value!r}; expected a whole number from 1, or "cores"')
+        return value
+
+    def text(self, raw: Mapping[str, Any], key: str, default: str | None) -> str | None:
+        value = raw.get(key, default)
+        if value is not None and not isinstance(value, str):
+            raise ConfigError(f"{self}.{key}: {value!r}; expected a text")
+        return value
+
+    def needed(self, raw: Mapping[str, Any], key: str) -> str:
+        value = self.text(raw, key, None)
+        if not value:
+            raise ConfigError(f'{self}: no "{key}"')
+        return value

@@ -1,0 +1,167 @@
+"""A plan in, everything that it has not made yet made out: `run_experiment`."""
+
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from shutil import copyfile
+from threading import Event
+
+from clevrhope import assets
+from clevrhope.atomic import write_whole
+from clevrhope.config import suggestion
+from clevrhope.dataset.lock import locked
+from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.experiments.config import DatasetConfig
+from clevrhope.experiments.plan import Chain, Plan, config_file, templates_folder
+from clevrhope.experiments.processes import Failure, run_chain
+from clevrhope.experiments.ray_engine import run_on_ray
+from clevrhope.experiments.toml import toml
+from clevrhope.images.cores import available_cores
+from clevrhope.progress import Progress, Silent
+from clevrhope.questions import FAMILIES, SYNONYMS
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an experiment.
+
+    Attributes:
+        report: its page; None where there was nothing to report on.
+        n_runs: that it has.
+        n_done: of them, those that are done.
+        n_new: of those, the ones that this call made.
+        failures: of steps; the runs that need them are not done.
+    """
+
+    report: Path | None
+    n_runs: int
+    n_done: int
+    n_new: int
+    failures: tuple[Failure, ...]
+
+
+def run_experiment(
+    plan: Plan,
+    *,
+    jobs: int | None = None,
+    engine: str = "local",
+    address: str | None = None,
+    progress: Progress | None = None,
+    tell: Callable[[str], None] = lambda _: None,
+) -> Outcome:
+    """Builds datasets, trains and evaluates what is not done, several runs side by side, and reports.
+
+    A step that fails is told of, and its log kept; all that does not need it goes on. Called again, it does
+    what is left.
+
+    Args:
+        plan: what to do.
+        jobs: runs side by side, in place of the file's; with Ray, on a GPU.
+        engine: "local", or "ray" for the machines of a cluster that share the folder.
+        address: of the cluster.
+        progress: shows how far it is.
+        tell: is given a sentence for each step that failed, when it does.
+
+    Raises:
+        DatasetError: another process is at this experiment, or it cannot be written.
+        ConfigError: templates that there are none of.
+        RenderError: `engine` is "ray", and there is none.
+    """
+    progress = progress or Silent()
+    cores = available_cores()
+    jobs = jobs or plan.experiment.jobs or cores
+    threads = plan.experiment.threads or max(1, cores // jobs)
+    failures: list[Failure] = []
+
+    def note(failure: Failure | None) -> bool:
+        if failure is not None:
+            failures.append(failure)
+            tell(str(failure))
+        return failure is None
+
+    n_before = plan.n_done
+    with locked(plan.experiment.out):
+        ready = set()
+        with progress.stage("Datasets", total=len(plan.datasets), unit="folders") as advance:
+            for config in plan.experiment.datasets:
+                _prepare(plan, config)
+                if note(run_chain(plan.datasets[config.name], threads=cores)):
+                    ready.add(config.name)
+                advance(1)
+        waiting = [run.chain for run in plan.runs if run.dataset in ready and not run.chain.done]
+        with progress.stage("Runs", total=len(waiting), unit="runs") as advance:
+            if engine == "ray" and waiting:
+                ended = run_on_ray(waiting, address=address, threads=threads, a_gpu=jobs)
+            else:
+                ended = _run_here(waiting, jobs=jobs, threads=threads)
+            for _, failure in ended:
+                note(failure)
+                advance(1)
+        page = _report(plan, failures, progress)
+    return Outcome(page, len(plan.runs), plan.n_done, plan.n_done - n_before, tuple(failures))
+
+
+def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[tuple[Chain, Failure | None]]:
+    """Each chain with what came of it, so many at once, each in processes of its own."""
+    stop = Event()
+    with ThreadPoolExecutor(jobs) as pool:
+        under_way: dict[Future[Failure | None], Chain] = {
+            pool.submit(run_chain, chain, threads=threads, stop=stop): chain for chain in chains
+        }
+        try:
+            while under_way:
+                ended, _ = wait(under_way, return_when=FIRST_COMPLETED)
+                for each in ended:
+                    yield under_way.pop(each), each.result()
+        except BaseException:
+            stop.set()  # the processes save what they have; the pool waits for them
+            for each in under_way:
+                each.cancel()
+            raise
+
+
+def _prepare(plan: Plan, dataset: DatasetConfig) -> None:
+    """Writes what a build reads: its settings, and its templates where they are some of the package's."""
+    if dataset.folder is not None:
+        return
+    write_whole(config_file(plan.experiment, dataset), toml(dataset.config).encode())
+    if not dataset.templates:
+        return
+    folder, package = templates_folder(plan.experiment, dataset), assets.question_templates()
+    known = sorted(path.stem for path in package.glob("*.json") if path.name not in (SYNONYMS, FAMILIES))
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in dataset.templates:
+        if name not in known:
+            raise ConfigError(
+                f'{plan.experiment.file}: dataset {dataset.name}: no templates "{name}"'
+                f"{suggestion(name, known)}; there are: {', '.join(known)}"
+            )
+    wanted = {SYNONYMS, *(f"{name}.json" for name in dataset.templates)}
+    for name in wanted:
+        copyfile(package / name, folder / name)
+    for path in folder.glob("*.json"):
+        if path.name not in wanted:
+            path.unlink()
+
+
+def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path | None:
+    from clevrhope.report import report
+
+    folders = [plan.runs_folder / run.chain.name for run in plan.runs]
+    there = [folder for folder in folders if (folder / "predictions").is_dir()]
+    if not there:
+        return None
+    try:
+        made = report(
+            there,
+            plan.report,
+            title=plan.experiment.title,
+            least_iid=plan.experiment.least_iid,
+            ways=plan.experiment.ways,
+            failures=[str(each) for each in failures],
+            progress=progress,
+        )
+    except PredictionsError:
+        return None
+    return made.html
