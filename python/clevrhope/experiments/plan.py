@@ -182,7 +182,9 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
             arguments += ["--size", features.size]
         if features.weights:
             arguments += ["--weights", features.weights]
-        steps.append(_step(experiment, f"features-{dataset.name}-{features.kind}", [*arguments, "--quiet"], folder))
+        steps.append(
+            _step(experiment, f"features-{dataset.name}-{features.kind}", [*arguments, "--quiet"], folder)
+        )
     return Chain(dataset.name, tuple(steps))
 
 

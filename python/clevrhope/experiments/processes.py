@@ -16,7 +16,7 @@ _SNIPPET = "import sys; from clevrhope.cli import main; sys.exit(main())"
 _GRACE_S = 60.0
 """What a process is given to save its state before it is killed."""
 
-_LOOK_S = 0.2
+_LOOK_S = 0.05
 """Between two looks whether a process ended, or all are to stop."""
 
 _WORDS_OF_A_FAILURE = 400

@@ -16,8 +16,8 @@ RUN_FILE = "run.json"
 LAST = "last"
 """The weights that are reported: those at a run's end."""
 
-OWN_WAY = "predict"
-"""The way in which every model answers; others have names of their own."""
+OWN_WAYS = ("predict", "predicted_programs")
+"""Ways in which a model answers by itself, from question and picture; others have names of their own."""
 
 _LATE = re.compile(r".+-\d{7}")
 """Names of weights that were kept shortly before a run's end."""
@@ -130,7 +130,7 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
             path=path,
             dataset=dataset or _dataset(folder, run["places"]["dataset"]),
             model=name or str(run["model"]).rpartition(":")[2],
-            way="" if way == OWN_WAY else way,
+            way="" if way in OWN_WAYS else way,
             checkpoint=checkpoint if known else LAST,
             after="" if known else checkpoint,
             train_size=run["size"],
