@@ -1,0 +1,9 @@
+"""The fixtures of the tests of training."""
+
+import pytest
+
+pytest.importorskip("torch")
+
+from short_runs import dataset, models_here, one_thread, run
+
+__all__ = ["dataset", "models_here", "one_thread", "run"]

@@ -1,0 +1,312 @@
+"""Whole runs: the same seed gives the same weights, stopped or not; what is written; what is refused."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import load_file
+from short_runs import HOP, Train, build_demo
+
+from clevrhope.cli import run_command
+from clevrhope.dataset.lock import locked
+from clevrhope.dataset.manifest import BindingError
+from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, TrainingError
+from clevrhope.progress import Advance
+from clevrhope.training import loop
+from clevrhope.training.checkpoints import save_state
+
+CLOCKED = ("time", "updates_a_second")
+
+
+def weights(folder: Path, name: str = "last") -> bytes:
+    return (folder / "weights" / f"{name}.safetensors").read_bytes()
+
+
+def log(folder: Path) -> list[dict[str, Any]]:
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return [{name: value for name, value in line.items() if name not in CLOCKED} for line in lines]
+
+
+class StopsAt:
+    """A display that raises a signal when so many updates are made."""
+
+    def __init__(self, update: int, number: int = signal.SIGTERM) -> None:
+        self._left, self._number = update, number
+
+    @contextmanager
+    def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
+        first = True
+
+        def advance(n: int) -> None:
+            nonlocal first
+            if first:  # what an earlier call made
+                first = False
+                return
+            self._left -= n
+            if self._left == 0:
+                signal.raise_signal(self._number)
+
+        yield advance
+
+
+@pytest.fixture
+def whole(run: Train, tmp_path: Path) -> Path:
+    """A run that nobody stopped; both stages are 30 updates together."""
+    run("whole")
+    return tmp_path / "whole"
+
+
+def test_the_same_seed_gives_the_same_run_and_another_another(
+    run: Train, whole: Path, tmp_path: Path
+) -> None:
+    run("again")
+    run("other", seed=4)
+    assert weights(tmp_path / "again") == weights(whole)
+    assert log(tmp_path / "again") == log(whole)
+    there, other = (load_file(tmp_path / name / "weights/last.safetensors") for name in ("again", "other"))
+    assert not torch.equal(there["words.weight"], other["words.weight"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_stopped_at_any_update_and_resumed_equals_uninterrupted(
+    number: int, run: Train, whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In the first stage, at its end, at the start of the second, inside an epoch and at the edge of one."""
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    for k, left in enumerate((1, 6, 5, 1, 5, 11)):
+        with pytest.raises(KeyboardInterrupt):
+            run("stopped", progress=StopsAt(left, number))
+        states = [path.name for path in (tmp_path / "stopped/state").iterdir()]
+        assert states == [f"{(1, 7, 12, 13, 18, 29)[k]:09d}"]
+        assert not (tmp_path / "stopped/weights/last.safetensors").exists()
+    made = run("stopped")
+    assert (made.updates, made.resumed_at) == (30, 29)
+    assert weights(tmp_path / "stopped") == weights(whole)
+    assert weights(tmp_path / "stopped", "words") == weights(whole, "words")
+    assert log(tmp_path / "stopped") == log(whole)
+    assert not (tmp_path / "stopped/state").exists(), "what a resumed run needs is given back at the end"
+
+
+def test_killed_and_resumed_equals_uninterrupted(dataset: Path, run: Train, tmp_path: Path) -> None:
+    usual: dict[str, Any] = {"model": "tiny_models:Slow", "updates": 60}
+    run("whole", **usual)
+    out = tmp_path / "killed"
+    arguments = [
+        "train",
+        "tiny_models:Slow",
+        dataset,
+        "--hop",
+        HOP,
+        "--size",
+        "100",
+        "--seed",
+        "3",
+        "--updates",
+        "60",
+    ]
+    arguments += ["--save-every", "7", "--device", "cpu", "--out", out, "--quiet"]
+    code = "import sys; from clevrhope.cli import run_command; sys.exit(run_command(sys.argv[1:]))"
+    here = str(Path(__file__).parent)
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([here, *sys.path])}
+    process = subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], env=environment)
+    while process.poll() is None and not list((out / "state").glob("[!.]*")):
+        time.sleep(0.002)
+    process.kill()
+    process.wait()
+    # Whatever a kill can leave: half a file, half a state.
+    (out / "weights").mkdir(exist_ok=True)
+    (out / "weights/.last.safetensors.partial").write_bytes(b"half")
+    (out / "state/.000000099.work").mkdir(exist_ok=True)
+    made = run("killed", save_every=7, **usual)
+    assert made.updates == 60
+    assert weights(out) == weights(tmp_path / "whole")
+    assert log(out) == log(tmp_path / "whole")
+    assert not list(out.rglob("*.partial"))
+
+
+def test_a_finished_run_is_left_alone(run: Train, whole: Path) -> None:
+    before = {path: path.stat().st_mtime_ns for path in whole.rglob("*") if path.is_file()}
+    made = run("whole")
+    assert (made.updates, made.resumed_at, made.checkpoints) == (30, 30, ("words", "last"))
+    assert {path: path.stat().st_mtime_ns for path in whole.rglob("*") if path.is_file()} == before
+
+
+def test_only_a_stages_weights_move(whole: Path) -> None:
+    """The first stage of `Tiny` trains words and answer; its picture part stands still, running means too."""
+    from tiny_models import Tiny
+
+    from clevrhope.dataset.vocab import read_vocab
+    from clevrhope.training.order import derived_seed
+
+    said = json.loads((whole / "run.json").read_text())
+    torch.manual_seed(derived_seed(3, "weights"))
+    new = Tiny.build({}, read_vocab(Path(said["places"]["dataset"]) / "vocab.json")).state_dict()
+    first, last = (load_file(whole / f"weights/{name}.safetensors") for name in ("words", "last"))
+    for name in new:
+        assert torch.equal(new[name], first[name]) == name.startswith("look."), name
+        assert not torch.equal(first[name], last[name]), name
+
+
+def test_the_log_says_how_it_went(whole: Path) -> None:
+    lines = [json.loads(line) for line in (whole / "log.jsonl").read_text().splitlines()]
+    assert [(line["stage"], line["update"]) for line in lines] == [
+        *(("words", k) for k in range(1, 13)),
+        *(("all", k) for k in range(1, 19)),
+    ]
+    assert lines[12]["rate"] == 0, "the first update of a warm-up"
+    assert all(line["loss"] > 0 and line["updates_a_second"] > 0 for line in lines)
+
+
+def test_late_checkpoints_and_the_best_one_are_kept(run: Train, whole: Path, tmp_path: Path) -> None:
+    made = run("kept", keep_last=3, keep_every=4, tune_on="val", tune_every=5)
+    assert made.checkpoints == ("all-0000010", "all-0000014", "best", "words", "last")
+    # Looking at the tune set changes nothing.
+    a, b = (load_file(folder / "weights/last.safetensors") for folder in (tmp_path / "kept", whole))
+    assert all(torch.equal(a[name], b[name]) for name in a)
+    looks = [line for line in log(tmp_path / "kept") if "tuned_on" in line]
+    assert [line["update"] for line in looks] == [5, 10, 15, 18]
+    best = max(looks, key=lambda line: line["accuracy"])
+    from clevrhope.training.checkpoints import read_about
+
+    assert read_about(tmp_path / "kept/weights/best.safetensors")["update"] == best["update"]
+
+
+def test_a_loss_that_is_no_number_stops_the_run(run: Train, tmp_path: Path) -> None:
+    with pytest.raises(TrainingError) as caught:
+        run(model="tiny_models:Explodes", save_every=10)
+    told = str(caught.value)
+    assert "the loss is nan at update 25 of stage only" in told
+    assert "the last good state, of update 20, is kept" in told
+    tensors = load_file(tmp_path / "run/state/000000020/tensors.safetensors")
+    assert all(bool(each.isfinite().all()) for name, each in tensors.items() if name.startswith("model."))
+    assert not (tmp_path / "run/weights").exists()
+    with pytest.raises(TrainingError, match="at update 25"):
+        run(model="tiny_models:Explodes", save_every=10)
+
+
+def test_a_folder_belongs_to_one_run(run: Train, whole: Path, tmp_path: Path) -> None:
+    with pytest.raises(BindingError, match="seed is 3 there, 4 asked for"):
+        run("whole", seed=4)
+    with pytest.raises(BindingError, match=r"settings.width is \"none\" there, 9 asked for"):
+        run("whole", settings={"width": 9})
+    strange = tmp_path / "strange"
+    strange.mkdir()
+    (strange / "thesis.tex").write_text("")
+    with pytest.raises(DatasetError, match=r"thesis.tex is in it, but no run.json"):
+        run("strange")
+    with locked(tmp_path / "busy"), pytest.raises(DatasetError, match="another run is writing here"):
+        run("busy")
+
+
+def test_a_folder_half_written(run: Train, whole: Path, tmp_path: Path) -> None:
+    half = tmp_path / "half"
+    half.mkdir()
+    (half / ".run.json.partial").write_text("{")
+    run("half")
+    assert weights(half) == weights(whole)
+    shutil.rmtree(half)
+    run("half", save_every=2)
+    (half / "finished.json").unlink()  # killed between the last weights and the word that all is done
+    run("half", save_every=2)
+    assert weights(half) == weights(whole)
+    (half / "run.json").write_text("{")
+    with pytest.raises(DatasetError, match=r"run.json: no whole run.json"):
+        run("half")
+
+
+def test_a_damaged_state_is_told(run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        run(progress=StopsAt(5))
+    path = tmp_path / "run/state/000000005/tensors.safetensors"
+    path.write_bytes(path.read_bytes()[:100])
+    with pytest.raises(DatasetError, match="no whole state of a run"):
+        run()
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"size": 163}, "162 questions there, but the first 163 were asked for"),
+        ({"size": 12}, "12 questions, but a batch of stage all has 16"),
+        ({"hop": "rubber_cylindre"}, 'did you mean "rubber_cylinder"?'),
+        ({"model": "tyni"}, 'no model "tyni"'),
+        ({"model": "tiny_modles:Tiny"}, "no module tiny_modles"),
+        ({"model": "tiny_models:Tyni"}, "tiny_models has no Tyni"),
+        ({"model": "tiny_models:NoPredict"}, "the class has no method predict"),
+        ({"model": "tiny_models:Any"}, "is no class of a torch.nn.Module"),
+        ({"settings": {"widht": 3}}, 'tiny: no setting "widht"'),
+        ({"device": "cuda:99"}, 'device: no "cuda:99" here'),
+        ({"features": "pixels-9x9"}, 'no store "pixels-9x9"'),
+        ({"tune_on": "val", "hop": "none", "features": "atributes"}, 'no store "atributes"'),
+    ],
+)
+def test_what_cannot_be_trained(changes: dict[str, Any], told: str, run: Train, tmp_path: Path) -> None:
+    with pytest.raises(ClevrhopeError) as caught:
+        run(**changes)
+    assert told in str(caught.value)
+    assert not (tmp_path / "run").exists()
+
+
+def test_features_have_to_be_made_first_and_of_this_dataset(
+    dataset: Path, run: Train, tmp_path: Path
+) -> None:
+    other = build_demo(tmp_path / "other", seed=6, images="h5")
+    with pytest.raises(ConfigError, match=f"make them first: clevrhope features {other} --kind pixels"):
+        run(dataset=other)
+    shutil.copytree(dataset / "features", other / "features")
+    with pytest.raises(
+        DatasetError, match=r"features of another dataset than .*seed is 5 there, 6 asked for"
+    ):
+        run(dataset=other)
+
+
+def test_the_command_line_stops_in_a_sentence_and_goes_on(
+    dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    command = ["train", "tiny_models:Tiny", str(dataset), "--hop", HOP, "--size", "100", "--seed", "3"]
+    command += ["--set", "width=4", "--set", "recipe.words.rate=1e-3"]
+    monkeypatch.setattr("clevrhope.cli.modelling.shown_progress", lambda _: StopsAt(4))
+    assert run_command(command) == 130
+    assert capsys.readouterr().err == "clevrhope: stopped; run the same command to resume\n"
+    monkeypatch.setattr("clevrhope.cli.modelling.shown_progress", lambda _: None)
+    assert run_command([*command, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["folder"] == f"runs/Tiny-{HOP}-100-3"
+    assert (told["updates"], told["resumed_at"]) == (30, 4)
+    for wrong, sentence in (
+        (["--seed", "4", "--out", told["folder"]], "seed is 3 there, 4 asked for"),
+        (["--tune-on", "complex_ood"], "is a test set"),
+        (["--set", "width"], "should be NAME=VALUE"),
+        (["--size", "many"], "should be a number of questions"),
+    ):
+        assert run_command([*command, *wrong]) == 2
+        assert sentence in capsys.readouterr().err
+
+
+def test_a_state_can_be_written_twice(tmp_path: Path) -> None:
+    from clevrhope.training.checkpoints import Progressed, read_state
+
+    model = torch.nn.Linear(2, 2)
+    model.tied = model.weight  # shares memory, as tied embeddings do
+    for best in (None, 3.0):
+        save_state(tmp_path, Progressed(best=best), 7, model, None)
+    read = read_state(tmp_path)
+    assert read is not None
+    assert read[0].best == 3.0
+    assert torch.equal(read[1]["model.tied"], model.weight)
+    assert [path.name for path in tmp_path.iterdir()] == ["000000007"]
