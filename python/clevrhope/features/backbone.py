@@ -39,7 +39,8 @@ def read_resnet101(weights: Path | str | None, kind: str) -> tuple[nn.Module, st
         )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(RANDOM_SEED)
-        net = resnet101(weights=None)
+        # Residual branches begin as zeros: thirty random ones in a row would leave float16's range.
+        net = resnet101(weights=None, zero_init_residual=True)
     digest = RANDOM
     if str(weights) != RANDOM:
         path = Path(weights)

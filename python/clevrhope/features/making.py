@@ -93,7 +93,7 @@ def make_features(
     """
     layout = Layout(Path(dataset))
     manifest = dataset_manifest(layout)
-    extractor = make_extractor(kind, _asked(manifest, size, weights, device))
+    extractor = make_extractor(kind, _asked(layout, manifest, size, weights, device))
     info = StoreInfo(
         kind=kind,
         options=extractor.options,
@@ -129,10 +129,13 @@ def make_features(
 
 
 def _asked(
-    manifest: Manifest, size: tuple[int, int] | None, weights: Path | str | None, device: str
+    layout: Layout,
+    manifest: Manifest,
+    size: tuple[int, int] | None,
+    weights: Path | str | None,
+    device: str,
 ) -> Asked:
     constraints = manifest.world["constraints"]
-    rendering = manifest.rendering
     return Asked(
         size=size,
         weights=weights,
@@ -140,8 +143,24 @@ def _asked(
         attributes=manifest.world["attributes"],
         raster=(constraints["width"], constraints["height"]),
         most_objects=constraints["max_objects"],
-        picture_size=(rendering["width"], rendering["height"]) if rendering else None,
+        picture_size=_picture_size(layout, manifest),
     )
+
+
+def _picture_size(layout: Layout, manifest: Manifest) -> tuple[int, int] | None:
+    """Width and height of the first picture there is, as all of a dataset are of one size."""
+    for pool in sorted(manifest.pools):
+        indices = _pictured(layout, pool)[:1]
+        if len(indices) and (pictures := find_pictures(layout, pool, indices, prefer="h5")) is not None:
+            height, width = pictures.pixels(int(indices[0])).shape[:2]
+            return width, height
+    return None
+
+
+def _pictured(layout: Layout, pool: str) -> Ints:
+    """The scenes of a pool that have a picture, sorted."""
+    h5 = pictures_in(layout.pictures_h5(pool))
+    return h5 if len(h5) else png_indices(layout.pictures(pool))
 
 
 def _chosen(manifest: Manifest, layout: Layout, pools: Sequence[str] | None) -> list[str]:
@@ -187,8 +206,7 @@ class _Source:
         self._pictures: Pictures | None = None
         self._scenes = "scene" in extractor.reads
         if "picture" in extractor.reads:
-            h5 = pictures_in(layout.pictures_h5(pool))
-            self.indices: Ints = h5 if len(h5) else png_indices(layout.pictures(pool))
+            self.indices: Ints = _pictured(layout, pool)
             if not len(self.indices):
                 raise DatasetError(
                     f"{layout.root / 'images'}: no pictures of pool {pool}; build the dataset "

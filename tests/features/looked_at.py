@@ -1,0 +1,18 @@
+"""A demo with pictures that need no renderer, to make features of."""
+
+from pathlib import Path
+from typing import Any
+
+from building import request as asked
+from fake_renderer import FakeRenderer
+
+from clevrhope.build import build
+
+
+def build_demo(out: Path, **changes: Any) -> Path:
+    """A demo of rubber_cylinder, with 48 x 32 pictures."""
+    build(
+        asked(out, **changes),
+        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
+    )
+    return out

@@ -1,0 +1,182 @@
+"""ResNet-101's maps and vectors of boxes, from made weights; what is missing says what to put where."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+torchvision = pytest.importorskip("torchvision")
+
+from safetensors.torch import save_file
+
+import clevrhope
+from clevrhope.cli import run_command
+from clevrhope.errors import ConfigError
+from clevrhope.features.backbone import Batches
+from clevrhope.features.making import make_features
+from clevrhope.features.store import open_store
+
+HOP = "rubber_cylinder"
+
+
+@pytest.fixture(scope="module")
+def net() -> torch.nn.Module:
+    torch.manual_seed(5)
+    return torchvision.models.resnet101(weights=None, zero_init_residual=True).eval()
+
+
+@pytest.fixture(scope="module")
+def weights(net: torch.nn.Module, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("weights") / "resnet101.pth"
+    torch.save(net.state_dict(), path)
+    return path
+
+
+@pytest.fixture
+def folder(pristine: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(pristine, tmp_path / "demo"))
+
+
+def test_maps_are_torchvisions(folder: Path, net: torch.nn.Module, weights: Path, tmp_path: Path) -> None:
+    made = make_features(
+        folder, kind="resnet101", weights=weights, size=(48, 32), pools=["test_ood"], device="cpu"
+    )
+    assert made.folder.name == "resnet101-48x32"
+    pool = open_store(folder, kind="resnet101").pool("test_ood")
+    assert pool.arrays["maps"].shape == (len(pool.indices), 1024, 2, 3)
+    assert pool.arrays["maps"].dtype == np.float16
+    picture = clevrhope.load(folder, HOP, "complex_ood")[0]
+    from torchvision.models.feature_extraction import create_feature_extractor
+    from torchvision.transforms import functional
+
+    tensor = functional.normalize(
+        functional.to_tensor(picture["image"].copy()), [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+    )
+    with torch.no_grad():
+        expected = create_feature_extractor(net, ["layer3"])(tensor[None])["layer3"][0]
+    row = pool.rows(np.asarray([picture["image_index"]]))[0]
+    torch.testing.assert_close(
+        torch.from_numpy(pool.arrays["maps"][row]).float(), expected, rtol=2e-3, atol=2e-3
+    )
+    # The same weights as safetensors are another file, so another store.
+    save_file(net.state_dict(), tmp_path / "resnet101.safetensors")
+    make_features(
+        folder,
+        kind="resnet101",
+        weights=tmp_path / "resnet101.safetensors",
+        size=(48, 32),
+        pools=["test_ood"],
+        device="cpu",
+        out=tmp_path / "same",
+    )
+    np.testing.assert_array_equal(
+        np.load(tmp_path / "same/test_ood/maps.npy"), np.load(made.folder / "test_ood/maps.npy")
+    )
+
+
+def test_the_papers_size_is_the_default(folder: Path) -> None:
+    from clevrhope.features.extractor import Asked, Sample
+    from clevrhope.features.kinds import make_extractor
+
+    asked = Asked(
+        size=None,
+        weights="random",
+        device="cpu",
+        attributes={},
+        raster=(480, 320),
+        most_objects=10,
+        picture_size=(48, 32),
+    )
+    extractor = make_extractor("resnet101", asked)
+    picture = clevrhope.load(folder, HOP, "train")[0]["image"]
+    assert extractor.rows([Sample(0, picture, None)])["maps"].shape == (1, 1024, 14, 14)
+    assert extractor.note == "random weights, not the paper's"
+    assert extractor.suffix == "-random"
+
+
+def test_vectors_of_true_boxes(folder: Path) -> None:
+    made = make_features(folder, kind="scene-boxes", weights="random", pools=["test_ood"], device="cpu")
+    assert made.note == "true boxes and random weights, not the paper's"
+    assert json.loads((made.folder / "store.json").read_text())["note"] == made.note
+    pool = open_store(folder, kind="scene-boxes").pool("test_ood")
+    scenes = json.loads((folder / "scenes/test_ood/0000.json").read_text())["scenes"]
+    for scene in scenes:
+        row = pool.rows(np.asarray([scene["image_index"]]))[0]
+        n = len(scene["objects"])
+        vectors, boxes = pool.arrays["vectors"][row], pool.arrays["boxes"][row]
+        assert pool.arrays["n_boxes"][row] == n
+        assert vectors.shape == (36, 2048)
+        assert vectors[:n].any(axis=1).all()
+        assert not vectors[n:].any()
+        assert not boxes[n:].any()
+        expected = np.asarray([each["bbox"] for each in scene["objects"]]) / [480, 320, 480, 320]
+        np.testing.assert_allclose(boxes[:n], expected, atol=1e-6)
+        assert (boxes[:n, :2] < boxes[:n, 2:]).all()
+
+
+def test_batches_are_halved_until_they_fit() -> None:
+    tried = []
+
+    def compute(first: int, stop: int) -> torch.Tensor:
+        tried.append(stop - first)
+        if stop - first > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return torch.arange(first, stop)
+
+    batches = Batches(torch.device("cpu"))
+    assert batches(compute, 11).tolist() == list(range(11))
+    assert tried == [11, 8, 4, 2, 2, 2, 2, 2, 1]
+    assert batches.size == 2, "the next block does not try again"
+
+    def never(first: int, stop: int) -> torch.Tensor:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    with pytest.raises(ConfigError, match="not enough memory for one picture"):
+        batches(never, 2)
+
+    def broken(first: int, stop: int) -> torch.Tensor:
+        raise RuntimeError("shapes differ")
+
+    with pytest.raises(RuntimeError, match="shapes differ"):
+        Batches(torch.device("cpu"))(broken, 2)
+
+
+def test_weights_that_are_missing_or_others(
+    folder: Path, tmp_path: Path, weights: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nothing, text = tmp_path / "nothing.pth", tmp_path / "text.pth"
+    text.write_text("weights")
+    small = tmp_path / "small.safetensors"
+    save_file({"conv1.weight": torch.zeros(64, 3, 7, 7)}, small)
+    shaped = tmp_path / "shaped.pth"
+    torch.save({**torch.load(weights, weights_only=True), "conv1.weight": torch.zeros(64, 3, 3, 3)}, shaped)
+    coded = tmp_path / "coded.pth"
+    torch.save({"model": Batches}, coded)
+    for given, told in (
+        ([], "name the file with --weights PATH (weights are never downloaded here)"),
+        (["--weights", str(nothing)], f"{nothing}: no such file; put torchvision's ResNet-101"),
+        (["--weights", str(text)], f"{text}: no file of weights"),
+        (["--weights", str(small)], f"{small}: no weight "),
+        (["--weights", str(shaped)], "weight conv1.weight has shape (64, 3, 3, 3), not (64, 3, 7, 7)"),
+        (["--weights", str(coded)], f"{coded}: no file of weights"),
+    ):
+        assert run_command(["features", str(folder), "--kind", "resnet101", *given]) == 2
+        sentence = capsys.readouterr().err
+        assert told in sentence
+        assert len(sentence.splitlines()) == 1
+        assert not (folder / "features").exists()
+
+
+def test_other_weights_are_another_store(folder: Path, tmp_path: Path, weights: Path) -> None:
+    usual = {"kind": "resnet101", "size": (32, 32), "pools": ["test_ood"], "device": "cpu"}
+    make_features(folder, weights=weights, **usual)  # type: ignore[arg-type]
+    changed = torch.load(weights, weights_only=True)
+    changed["fc.bias"] += 1
+    torch.save(changed, tmp_path / "other.pth")
+    from clevrhope.errors import DatasetError
+
+    with pytest.raises(DatasetError, match="a feature store with other weights"):
+        make_features(folder, weights=tmp_path / "other.pth", **usual)  # type: ignore[arg-type]

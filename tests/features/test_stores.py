@@ -1,0 +1,202 @@
+"""Feature stores: what is in them, whatever run made them; what does not belong together is refused."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from building import Make, request
+from looked_at import build_demo
+from PIL import Image
+
+import clevrhope
+from clevrhope.audit import audit
+from clevrhope.build import build
+from clevrhope.cli import run_command
+from clevrhope.dataset.layout import Layout
+from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
+from clevrhope.features import making
+from clevrhope.features.making import make_features
+from clevrhope.features.store import open_store
+from clevrhope.progress import Advance
+
+HOP = "rubber_cylinder"
+
+
+@pytest.fixture
+def folder(pristine: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(pristine, tmp_path / "demo"))
+
+
+class Stops:
+    """A display whose owner presses Ctrl-C after so many pictures."""
+
+    def __init__(self, after: int) -> None:
+        self._left = after
+
+    @contextmanager
+    def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
+        def advance(n: int) -> None:
+            self._left -= n
+            if self._left <= 0:
+                raise KeyboardInterrupt
+
+        yield advance
+
+
+def arrays(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*.npy"))}
+
+
+def test_pixels_are_the_pictures(folder: Path) -> None:
+    made = make_features(folder, kind="pixels")
+    assert made.folder == folder / "features/pixels-48x32"
+    assert made.note is None
+    store = open_store(folder, kind="pixels")
+    for split in ("train", "minimal_ood"):
+        questions = clevrhope.load(folder, HOP, split)
+        pool = store.pool(questions.pool)
+        rows = pool.rows(np.asarray([each["image_index"] for each in questions]))
+        for row, each in zip(rows, questions, strict=True):
+            np.testing.assert_array_equal(pool.arrays["pixels"][row], each["image"].transpose(2, 0, 1))
+    assert made.pools == {pool: len(store.pool(pool).indices) for pool in made.pools}
+    assert made.n_made == sum(made.pools.values())
+
+
+def test_another_size_is_pillows_bicubic(folder: Path) -> None:
+    make_features(folder, kind="pixels", size=(20, 10), pools=["train"])
+    pool = open_store(folder, kind="pixels", name="pixels-20x10").pool("train")
+    picture = clevrhope.load(folder, HOP, "train")[0]
+    resized = Image.fromarray(picture["image"]).resize((20, 10), Image.Resampling.BICUBIC)
+    row = pool.rows(np.asarray([picture["image_index"]]))[0]
+    np.testing.assert_array_equal(pool.arrays["pixels"][row], np.asarray(resized).transpose(2, 0, 1))
+
+
+def test_attributes_are_those_of_the_scenes(folder: Path) -> None:
+    made = make_features(folder, kind="attributes")
+    assert made.note == "true attributes, nothing seen"
+    pool = open_store(folder, kind="attributes").pool("train")
+    scenes = json.loads(Layout(folder).scene_shard("train", 0).read_text())["scenes"]
+    types = json.loads((folder / "manifest.json").read_text())["world"]["attributes"]
+    assert pool.indices.tolist() == sorted(scene["image_index"] for scene in scenes)
+    for scene in scenes:
+        row = pool.rows(np.asarray([scene["image_index"]]))[0]
+        n = pool.arrays["n_boxes"][row]
+        assert n == len(scene["objects"])
+        read = [
+            {kind: values[k] for (kind, values), k in zip(types.items(), numbers, strict=True)}
+            for numbers in pool.arrays["attributes"][row][:n]
+        ]
+        assert read == [{kind: each[kind] for kind in types} for each in scene["objects"]]
+        coords = np.asarray([each["3d_coords"] for each in scene["objects"]])
+        np.testing.assert_allclose(pool.arrays["places"][row][:n] * 3, coords, atol=1e-6)
+        assert (pool.arrays["attributes"][row][n:] == -1).all()
+        assert not pool.arrays["places"][row][n:].any()
+
+
+@pytest.mark.parametrize("kind", ["pixels", "attributes"])
+def test_stopped_anywhere_and_begun_again_equals_uninterrupted(
+    kind: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = make_features(folder, kind=kind, out=tmp_path / "whole")
+    monkeypatch.setattr(making, "BLOCK", 5)
+    stopped = tmp_path / "stopped"
+    for _ in range(4):
+        with pytest.raises(KeyboardInterrupt):
+            make_features(folder, kind=kind, out=stopped, progress=Stops(7))
+        with pytest.raises(ClevrhopeError):
+            list(map(open_store(folder, kind=kind, name=str(stopped)).pool, whole.pools))
+    again = make_features(folder, kind=kind, out=stopped)
+    assert 0 < again.n_made < whole.n_made, "what was made is not made again"
+    assert arrays(stopped) == arrays(tmp_path / "whole")
+    assert make_features(folder, kind=kind, out=stopped).n_made == 0
+    assert not list(stopped.rglob(".*"))
+
+
+def test_a_dataset_that_grew_has_only_its_new_pictures_made(folder: Path, make: Make, tmp_path: Path) -> None:
+    first = make_features(folder, kind="pixels")
+    make(folder, images="h5", sizes={"train": 200})
+    with pytest.raises(
+        DatasetError, match="made before the pool's pictures or scenes changed; run clevrhope features"
+    ):
+        open_store(folder, kind="pixels").pool("train")
+    second = make_features(folder, kind="pixels")
+    assert second.n_made == sum(second.pools.values()) - sum(first.pools.values()) > 0
+    at_once = make_features(folder, kind="pixels", out=tmp_path / "at_once")
+    assert arrays(second.folder) == arrays(at_once.folder)
+
+
+def test_pictures_that_changed_are_made_again(folder: Path) -> None:
+    """As if the dataset had been made again with other pictures under the same name."""
+    made = make_features(folder, kind="pixels", pools=["train"])
+    sums = made.folder / "train/sums.npy"
+    known = np.load(sums)
+    known[3] += 1
+    np.save(sums, known)
+    (made.folder / "train/pool.json").write_text('{"source": "of other pictures"}')
+    assert make_features(folder, kind="pixels", pools=["train"]).n_made == 1
+
+
+def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
+    make_features(folder, kind="attributes")
+    other = build_demo(tmp_path / "other", seed=6, images="h5")
+    with pytest.raises(ConfigError, match="make them first: clevrhope features"):
+        open_store(other, kind="attributes")
+    shutil.copytree(folder / "features", other / "features")
+    with pytest.raises(DatasetError, match="features of another dataset"):
+        open_store(other, kind="attributes")
+    with pytest.raises(DatasetError, match="a feature store with other dataset"):
+        make_features(other, kind="attributes")
+
+
+def test_an_array_that_was_cut_off_is_told(folder: Path) -> None:
+    made = make_features(folder, kind="pixels", pools=["train"])
+    path = made.folder / "train/pixels.npy"
+    path.write_bytes(path.read_bytes()[:-1000])
+    with pytest.raises(DatasetError, match="no whole array"):
+        open_store(folder, kind="pixels").pool("train")
+    with pytest.raises(DatasetError, match="no features of pool test_ood yet"):
+        open_store(folder, kind="pixels").pool("test_ood")
+
+
+def test_the_audit_passes_a_dataset_with_features(folder: Path) -> None:
+    make_features(folder, kind="attributes")
+    assert audit(folder).ok
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--kind", "pixel"], 'no kind "pixel" (did you mean "pixels"?)'),
+        (["--kind", "pixels", "--size", "96"], "should be width and height in pixels, such as 96x64"),
+        (["--kind", "pixels", "--weights", "w.pth"], "take no --weights"),
+        (["--kind", "attributes", "--size", "9x9"], "take no --size"),
+        (["--kind", "pixels", "--pools", "trian"], 'no pool "trian" (did you mean "train"?)'),
+    ],
+)
+def test_what_cannot_be_made(
+    arguments: list[str], told: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["features", str(folder), *arguments]) == 2
+    assert told in capsys.readouterr().err
+    assert not (folder / "features").exists()
+
+
+def test_the_command_tells_what_it_made(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["features", str(folder), "--kind", "attributes", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["note"] == "true attributes, nothing seen"
+    assert told["made"] == sum(told["pools"].values())
+    assert run_command(["features", str(folder.parent), "--kind", "attributes"]) == 1
+    assert "no dataset of clevrhope" in capsys.readouterr().err
+
+
+def test_a_dataset_without_pictures(tmp_path: Path) -> None:
+    folder = tmp_path / "text"
+    build(request(folder, render=False))
+    assert make_features(folder, kind="attributes").n_made > 0
+    with pytest.raises(ConfigError, match="build it without --no-render"):
+        make_features(folder, kind="pixels")
