@@ -1,10 +1,13 @@
 """Experiments: what is planned, resumed, survived, with a command line that needs no torch; and all of it."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +91,32 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return read
 
 
+def start(grid: Path, out: Path) -> "subprocess.Popen[str]":
+    """The experiment in a process of its own, with the command line that takes the real one's place."""
+    code = (
+        "import sys\nfrom clevrhope.experiments import processes\n"
+        f"processes._SNIPPET = {processes._SNIPPET!r}\n"
+        "from clevrhope.cli import run_command\nsys.exit(run_command(sys.argv[1:]))"
+    )
+    command = [sys.executable, "-c", code, "experiment", str(grid), "--out", str(out), "--quiet"]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for(there: Callable[[], bool]) -> None:
+    began = time.monotonic()
+    while not there():
+        assert time.monotonic() - began < 100
+        time.sleep(0.05)
+
+
+def environments() -> Iterator[bytes]:
+    """Those of all processes but this one, as they began."""
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        if path.parent.name != str(os.getpid()):
+            with suppress(OSError):
+                yield path.read_bytes()
+
+
 def test_a_plan_has_every_pair_size_and_seed(grid: Path, tmp_path: Path) -> None:
     plan = make_plan(read_experiment(grid, out=tmp_path / "out"))
     names = [run.chain.name for run in plan.runs]
@@ -149,18 +178,10 @@ def test_a_stop_goes_through_to_the_processes_and_leaves_what_is_done(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("FAKE_DELAY_S", "0.3")
-    code = (
-        "import sys\nfrom clevrhope.experiments import processes\n"
-        f"processes._SNIPPET = {processes._SNIPPET!r}\n"
-        "from clevrhope.cli import run_command\nsys.exit(run_command(sys.argv[1:]))"
-    )
     out = tmp_path / "out"
-    command = [sys.executable, "-c", code, "experiment", str(grid), "--out", str(out), "--quiet"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    process = start(grid, out)
     try:
-        began = time.monotonic()
-        while not list((out / "done").glob("evaluate-*")) and time.monotonic() - began < 100:
-            time.sleep(0.05)
+        wait_for(lambda: any((out / "done").glob("evaluate-*")))
         process.send_signal(signal.SIGTERM)
         _, said = process.communicate(timeout=100)
     finally:
@@ -174,6 +195,23 @@ def test_a_stop_goes_through_to_the_processes_and_leaves_what_is_done(
     made = run_experiment(make_plan(read_experiment(grid, out=out)))
     assert (made.n_done, made.n_new) == (12, 12 - n_before)
     assert not any(each[0] == "build" for each in asked())
+
+
+def test_no_process_goes_on_when_the_experiment_is_killed(
+    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FAKE_DELAY_S", "60")
+    process = start(grid, tmp_path / "out")
+    try:
+        wait_for(lambda: (tmp_path / "asked.jsonl").exists())
+    finally:
+        process.kill()
+        process.communicate()
+    asked()
+    monkeypatch.setenv("FAKE_DELAY_S", "0")
+    own = f"FAKE_FOLDER={tmp_path}".encode()
+    wait_for(lambda: not any(own in environment for environment in environments()))
+    assert run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out"))).n_done == 12
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,15 @@ from clevrhope.experiments.plan import Chain, Step
 
 _SNIPPET = "import sys; from clevrhope.cli import main; sys.exit(main())"
 
+_ENDS_WITH_US = """
+import os, signal, threading
+def end_with_parent():
+    os.read(0, 1)  # ends when the other end of the pipe does, however it ends
+    os.kill(os.getpid(), signal.SIGTERM)
+threading.Thread(target=end_with_parent, daemon=True).start()
+"""
+"""What a process begins with, so that none goes on alone, holding its run's folder, when we are killed."""
+
 _GRACE_S = 60.0
 """What a process is given to save its state before it is killed."""
 
@@ -58,14 +67,15 @@ def _run(step: Step, *, threads: int, stop: Event | None) -> Failure | None:
         step.log.parent.mkdir(parents=True, exist_ok=True)
         with step.log.open("wb") as log:
             process = subprocess.Popen(
-                [sys.executable, "-c", _SNIPPET, *step.arguments],
-                stdin=subprocess.DEVNULL,
+                [sys.executable, "-c", _ENDS_WITH_US + _SNIPPET, *step.arguments],
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **limits},
                 start_new_session=True,  # Ctrl-C reaches it through us alone, once
             )
-            code = _wait(process, stop)
+            with process:
+                code = _wait(process, stop)
     if code == 0:
         return None
     return Failure(

@@ -1,7 +1,9 @@
 """Chains of steps in, run as tasks of a Ray cluster whose machines share the experiment's folder."""
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from clevrhope.experiments.plan import Chain
 from clevrhope.experiments.processes import Failure, run_chain
@@ -30,8 +32,8 @@ def run_on_ray(
     fresh = connect(address)
     try:
         gpus = 1 / a_gpu if ray.cluster_resources().get("GPU") else 0
-        task = ray.remote(run_chain).options(num_cpus=threads, num_gpus=gpus, max_retries=_RETRIES)
-        waiting = {task.remote(chain, threads=threads): chain for chain in chains}
+        task = ray.remote(_run_in).options(num_cpus=threads, num_gpus=gpus, max_retries=_RETRIES)
+        waiting = {task.remote(Path.cwd(), chain, threads=threads): chain for chain in chains}
         while waiting:
             (ended, *_), _ = ray.wait(list(waiting), num_returns=1)
             chain = waiting.pop(ended)
@@ -43,3 +45,9 @@ def run_on_ray(
     finally:
         if fresh and "ray" in sys.modules:
             ray.shutdown()
+
+
+def _run_in(folder: Path, chain: Chain, *, threads: int) -> Failure | None:
+    """Runs a chain where its paths are meant from; a worker begins elsewhere."""
+    os.chdir(folder)
+    return run_chain(chain, threads=threads)
