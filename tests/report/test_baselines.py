@@ -15,6 +15,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.metrics import score
 from clevrhope.metrics.baselines import BASELINES, baseline
 from clevrhope.metrics.collapsed import Mean, beats_question_only, is_collapsed, with_and_without
+from clevrhope.metrics.show import scores_lines
 from clevrhope.metrics.write import read_origin
 
 __all__ = ["make"]
@@ -108,7 +109,9 @@ def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images:
     assert (told["replies"], told["unreadable"]) == (10, 5)
     assert read_origin(out).model == "vlm"
     assert read_origin(out).note == "not trained on the splits"
-    scores = score(folder, out, seed=1, bootstrap=0, by=(), partial=True).condition(HOP)
+    found = score(folder, out, seed=1, bootstrap=0, by=(), partial=True)
+    assert "Of these predictions: not trained on the splits." in list(scores_lines(found))
+    scores = found.condition(HOP)
     assert scores.mean.splits["complex_ood"].percent == 100.0
     assert scores.mean.splits["complex_iid"].percent == 0.0
 

@@ -98,6 +98,9 @@ class Scores:
     conditions: tuple[Condition, ...]
     hops_missing: tuple[str, ...] = field(default=())
     """HOPs of the folder without any prediction; only with `partial` are there any."""
+    notes: tuple[str, ...] = field(default=())
+    """What the files say that has to be told with every number made from them, such as "not trained on the
+    splits"."""
 
     @property
     def n_missing(self) -> int:

@@ -14,6 +14,7 @@ from clevrhope.metrics.predictions import read_predictions
 from clevrhope.metrics.results import Accuracy, Condition, Gap, Part, Run, Scored, Scores
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.tallies import Answered, Rates, Tallies, tally
+from clevrhope.metrics.write import read_origin
 from clevrhope.progress import Progress, Silent
 
 GAPS: Mapping[str, tuple[str, str]] = {
@@ -94,6 +95,7 @@ def score(
         seed=seed,
         conditions=tuple(conditions),
         hops_missing=collector.hops_missing(),
+        notes=tuple(dict.fromkeys(note for file in files if (note := read_origin(file).note))),
     )
 
 

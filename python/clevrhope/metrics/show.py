@@ -92,6 +92,8 @@ def _notes(scores: Scores) -> Iterator[str]:
         they = "question has" if scores.n_missing == 1 else "questions have"
         are = "is" if scores.n_missing == 1 else "are"
         yield f"{scores.n_missing:,} {they} no prediction and {are} left out."
+    for note in scores.notes:
+        yield f"Of these predictions: {note}."
     if scores.hops_missing:
         yield f"No prediction about {', '.join(scores.hops_missing)}."
     if scores.n_left_aside:
