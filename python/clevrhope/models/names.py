@@ -13,7 +13,14 @@ if TYPE_CHECKING:
     from clevrhope.models.protocol import Model
 
 MODELS: Mapping[str, str] = {
+    "film": "clevrhope.models.film:Film",
+    "lxmert_p": "clevrhope.models.lxmert.model:LxmertPretrained",
+    "lxmert_s": "clevrhope.models.lxmert.model:LxmertScratch",
+    "mac": "clevrhope.models.mac:Mac",
+    "object_transformer": "clevrhope.models.object_transformer:ObjectTransformer",
+    "question_only": "clevrhope.models.question_only:QuestionOnly",
     "tensor_nmn": "clevrhope.models.tensor_nmn.model:TensorNmn",
+    "vector_nmn": "clevrhope.models.vector_nmn:VectorNmn",
 }
 """Name -> module and class."""
 

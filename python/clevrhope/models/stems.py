@@ -92,3 +92,11 @@ def check_pictures(features: Mapping[str, Tensor], kind: MapKind, height: int, w
             f"the pictures are {found[1]} x {found[0]} pixels, the model was made for {width} x {height}; "
             f"set picture_width to {found[1]} and picture_height to {found[0]}"
         )
+
+
+def with_places(maps: Tensor) -> Tensor:
+    """(B, C, H, W) with two more channels: where each cell lies across and down, from -1 to 1."""
+    n, _, height, width = maps.shape
+    across = torch.linspace(-1, 1, width, device=maps.device, dtype=maps.dtype).expand(n, 1, height, width)
+    down = torch.linspace(-1, 1, height, device=maps.device, dtype=maps.dtype)
+    return torch.cat([maps, across, down.unsqueeze(1).expand(n, 1, height, width)], dim=1)

@@ -1,0 +1,46 @@
+"""What can be set of an LXMERT; the defaults are the paper's model. No torch."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from clevrhope.errors import ConfigError
+from clevrhope.models.options import check_at_least
+
+
+@dataclass(frozen=True)
+class LxmertConfig:
+    """An LXMERT.
+
+    Attributes:
+        features: "frcnn", the paper's boxes; or "scene-boxes", true boxes, which are not the paper's.
+        weights: of LXMERT-p the file of pretrained weights; unused by LXMERT-s.
+        length: WordPieces of a question with its three marks, filled up; what is longer is cut.
+        hidden: units of all layers.
+        heads: of each attention.
+        intermediate: units of the layers between.
+        language_layers: over words alone.
+        object_layers: over boxes alone.
+        cross_layers: over both.
+        dropout: everywhere, attention included.
+    """
+
+    features: Literal["frcnn", "scene-boxes"] = "frcnn"
+    weights: str = ""
+    length: int = 49
+    hidden: int = 768
+    heads: int = 12
+    intermediate: int = 3072
+    language_layers: int = 9
+    object_layers: int = 5
+    cross_layers: int = 5
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_at_least("lxmert", 1, hidden=self.hidden, heads=self.heads, intermediate=self.intermediate)
+        check_at_least("lxmert", 0, language_layers=self.language_layers, object_layers=self.object_layers)
+        check_at_least("lxmert", 1, cross_layers=self.cross_layers)
+        check_at_least("lxmert", 4, length=self.length)
+        if self.hidden % self.heads:
+            raise ConfigError(f"lxmert: hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
+        if not 0.0 <= self.dropout < 1.0:
+            raise ConfigError(f"lxmert: dropout is {self.dropout}; expected 0 or more, below 1")

@@ -1,0 +1,76 @@
+"""A batch in, LXMERT's loss and answers out: pretrained, or from scratch."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
+from clevrhope.models.batch import Batch
+from clevrhope.models.lxmert.config import LxmertConfig
+from clevrhope.models.lxmert.network import AnswerHead, Body, draw_weights
+from clevrhope.models.lxmert.pretrained import load_pretrained
+from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
+from clevrhope.models.lxmert.word_pieces import WordPieces
+from clevrhope.models.options import read_options
+from clevrhope.models.recipe import Recipe
+
+
+class LxmertScratch(nn.Module):
+    """LXMERT-s: all weights random. Its state has the names of transformers' `LxmertForQuestionAnswering`."""
+
+    recipe: Recipe = SCRATCH
+    feature_kind: str = "frcnn"
+    name = "lxmert_s"
+
+    def __init__(self, config: LxmertConfig, vocab: Vocab) -> None:
+        super().__init__()
+        self.feature_kind = config.features
+        self.answers = vocab.answers()[len(SPECIAL_TOKENS) :]
+        """Those of the head; special tokens are none."""
+        self.pieces = WordPieces(vocab.questions(), config.length)
+        self.lxmert = Body(config)
+        self.answer_head = AnswerHead(config, len(self.answers))
+        self.apply(draw_weights)
+
+    @classmethod
+    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
+        """A new model; `LxmertConfig` says what can be set.
+
+        Raises:
+            ConfigError: a setting that there is not, or a wrong value.
+        """
+        return cls(read_options(LxmertConfig, config, model=cls.name), vocab)
+
+    def forward(self, batch: Batch) -> Tensor:
+        """(B, answers) scores."""
+        pieces, word_mask = self.pieces(batch.questions)
+        vectors, boxes, n_boxes = (batch.features[name] for name in ("vectors", "boxes", "n_boxes"))
+        box_mask = torch.arange(vectors.shape[1], device=vectors.device) < n_boxes.unsqueeze(1)
+        vectors = vectors.to(self.lxmert.encoder.visn_fc.visn_fc.weight.dtype)
+        return self.answer_head(  # type: ignore[no-any-return]
+            self.lxmert(pieces, word_mask, vectors, boxes, box_mask)
+        )
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Binary cross-entropy against one-hot answers, summed over answers, mean over questions."""
+        scores = self(batch).float()
+        targets = F.one_hot(batch.answers - len(SPECIAL_TOKENS), len(self.answers)).to(scores.dtype)
+        return F.binary_cross_entropy_with_logits(scores, targets) * len(self.answers)
+
+    def predict(self, batch: Batch) -> Tensor:
+        """(B, A) scores; of special tokens minus infinity."""
+        return F.pad(self(batch).float(), (len(SPECIAL_TOKENS), 0), value=-torch.inf)
+
+
+class LxmertPretrained(LxmertScratch):
+    """LXMERT-p: starts from published weights, which it is given as a local file."""
+
+    recipe: Recipe = PRETRAINED
+    name = "lxmert_p"
+
+    def __init__(self, config: LxmertConfig, vocab: Vocab) -> None:
+        super().__init__(config, vocab)
+        load_pretrained(self, config.weights, self.answers)

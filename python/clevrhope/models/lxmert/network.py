@@ -1,0 +1,244 @@
+"""WordPieces and boxes in, scores out: LXMERT's layers, by the names that its published weights have.
+
+Names and shapes are those of transformers' `LxmertForQuestionAnswering`, so its weights load as they are;
+attention is torch's fused one. In the last cross layer nothing follows the boxes' half: its weights are there
+and frozen, and it is not computed.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clevrhope.models.lxmert.config import LxmertConfig
+from clevrhope.models.lxmert.word_pieces import VOCABULARY_SIZE
+
+N_POSITIONS = 512
+N_TYPES = 2
+VECTOR_SIZE, BOX_SIZE = 2048, 4
+_EPSILON = 1e-12
+_DEVIATION = 0.02
+"""Of new weights, which are normal."""
+
+
+class Attention(nn.Module):
+    """What each of (B, N, D) draws from (B, M, D)."""
+
+    def __init__(self, config: LxmertConfig) -> None:
+        super().__init__()
+        self.heads, self.dropout = config.heads, config.dropout
+        self.query = nn.Linear(config.hidden, config.hidden)
+        self.key = nn.Linear(config.hidden, config.hidden)
+        self.value = nn.Linear(config.hidden, config.hidden)
+
+    def forward(self, x: Tensor, context: Tensor, mask: Tensor) -> Tensor:
+        """`mask` is (B, 1, 1, M) bool: whether each of `context` is there."""
+        query, key, value = (
+            layer(source).unflatten(2, (self.heads, -1)).transpose(1, 2)  # (B, heads, N or M, D / heads)
+            for layer, source in ((self.query, x), (self.key, context), (self.value, context))
+        )
+        dropout = self.dropout if self.training else 0.0
+        drawn = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+        return drawn.transpose(1, 2).flatten(2)
+
+
+class Residual(nn.Module):
+    """A dense layer, added to what is carried past it, normalised."""
+
+    def __init__(self, size_in: int, config: LxmertConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(size_in, config.hidden)
+        self.LayerNorm = nn.LayerNorm(config.hidden, eps=_EPSILON)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, hidden: Tensor, carried: Tensor) -> Tensor:
+        """(B, N, size_in) and (B, N, D) to (B, N, D)."""
+        return self.LayerNorm(self.dropout(self.dense(hidden)) + carried)  # type: ignore[no-any-return]
+
+
+class Intermediate(nn.Module):
+    """The wide layer between."""
+
+    def __init__(self, config: LxmertConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden, config.intermediate)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, N, D) to (B, N, intermediate)."""
+        return F.gelu(self.dense(x))
+
+
+class AttentionLayer(nn.Module):
+    """Attention with what is carried past it; its weights are published under "self" or "att"."""
+
+    def __init__(self, config: LxmertConfig, name: str) -> None:
+        super().__init__()
+        self.name = name
+        self.add_module(name, Attention(config))
+        self.output = Residual(config.hidden, config)
+
+    def forward(self, x: Tensor, context: Tensor, mask: Tensor) -> Tensor:
+        """(B, N, D), from (B, M, D) of which `mask` says what is there."""
+        return self.output(self.get_submodule(self.name)(x, context, mask), x)  # type: ignore[no-any-return]
+
+
+class Layer(nn.Module):
+    """A layer over words, or over boxes."""
+
+    def __init__(self, config: LxmertConfig) -> None:
+        super().__init__()
+        self.attention = AttentionLayer(config, "self")
+        self.intermediate = Intermediate(config)
+        self.output = Residual(config.intermediate, config)
+
+    def forward(self, x: Tensor, mask: Tensor) -> Tensor:
+        """(B, N, D) to the same."""
+        x = self.attention(x, x, mask)
+        return self.output(self.intermediate(x), x)  # type: ignore[no-any-return]
+
+
+class CrossLayer(nn.Module):
+    """A layer over both: each looks at the other, by the same weights, then at itself."""
+
+    def __init__(self, config: LxmertConfig, *, last: bool) -> None:
+        super().__init__()
+        self.last = last
+        self.visual_attention = AttentionLayer(config, "att")
+        self.lang_self_att = AttentionLayer(config, "self")
+        self.visn_self_att = AttentionLayer(config, "self")
+        self.lang_inter = Intermediate(config)
+        self.lang_output = Residual(config.intermediate, config)
+        self.visn_inter = Intermediate(config)
+        self.visn_output = Residual(config.intermediate, config)
+        if last:
+            for unused in (self.visn_self_att, self.visn_inter, self.visn_output):
+                unused.requires_grad_(False)
+
+    def forward(
+        self, words: Tensor, word_mask: Tensor, boxes: Tensor, box_mask: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """(B, N, D) words and (B, M, D) boxes to the same; the last layer leaves the boxes as they are."""
+        seen = self.visual_attention(words, boxes, box_mask)
+        seen = self.lang_self_att(seen, seen, word_mask)
+        seen = self.lang_output(self.lang_inter(seen), seen)
+        if self.last:
+            return seen, boxes
+        read = self.visual_attention(boxes, words, word_mask)
+        read = self.visn_self_att(read, read, box_mask)
+        return seen, self.visn_output(self.visn_inter(read), read)
+
+
+class Embeddings(nn.Module):
+    """WordPieces with their places."""
+
+    def __init__(self, config: LxmertConfig) -> None:
+        super().__init__()
+        # As published, the first row of each is for padding and never learned, that of the first place too.
+        self.word_embeddings = nn.Embedding(VOCABULARY_SIZE, config.hidden, padding_idx=0)
+        self.position_embeddings = nn.Embedding(N_POSITIONS, config.hidden, padding_idx=0)
+        self.token_type_embeddings = nn.Embedding(N_TYPES, config.hidden, padding_idx=0)
+        self.LayerNorm = nn.LayerNorm(config.hidden, eps=_EPSILON)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, pieces: Tensor) -> Tensor:
+        """(B, N) to (B, N, D)."""
+        places = torch.arange(pieces.shape[1], device=pieces.device)
+        types = torch.zeros_like(places)
+        beside = self.position_embeddings(places) + self.token_type_embeddings(types)
+        return self.dropout(self.LayerNorm(self.word_embeddings(pieces) + beside))  # type: ignore[no-any-return]
+
+
+class BoxEmbeddings(nn.Module):
+    """Boxes' vectors with their places."""
+
+    def __init__(self, config: LxmertConfig) -> None:
+        super().__init__()
+        self.visn_fc = nn.Linear(VECTOR_SIZE, config.hidden)
+        self.visn_layer_norm = nn.LayerNorm(config.hidden, eps=_EPSILON)
+        self.box_fc = nn.Linear(BOX_SIZE, config.hidden)
+        self.box_layer_norm = nn.LayerNorm(config.hidden, eps=_EPSILON)
+        self.dropout = nn.Dropout(config.dropout)
+
+    def forward(self, vectors: Tensor, boxes: Tensor) -> Tensor:
+        """(B, M, 2048) and (B, M, 4) to (B, M, D)."""
+        both = self.visn_layer_norm(self.visn_fc(vectors)) + self.box_layer_norm(self.box_fc(boxes))
+        return self.dropout(both / 2)  # type: ignore[no-any-return]
+
+
+class Encoder(nn.Module):
+    """Layers over words, over boxes, over both."""
+
+    def __init__(self, config: LxmertConfig) -> None:
+        super().__init__()
+        self.visn_fc = BoxEmbeddings(config)
+        self.layer = nn.ModuleList(Layer(config) for _ in range(config.language_layers))
+        n_cross = config.cross_layers
+        self.x_layers = nn.ModuleList(CrossLayer(config, last=k == n_cross - 1) for k in range(n_cross))
+        self.r_layers = nn.ModuleList(Layer(config) for _ in range(config.object_layers))
+
+    def forward(
+        self, words: Tensor, word_mask: Tensor, vectors: Tensor, places: Tensor, box_mask: Tensor
+    ) -> Tensor:
+        """What the words are in the end, (B, N, D)."""
+        boxes = self.visn_fc(vectors, places)
+        for layer in self.layer:
+            words = layer(words, word_mask)
+        for layer in self.r_layers:
+            boxes = layer(boxes, box_mask)
+        for layer in self.x_layers:
+            words, boxes = layer(words, word_mask, boxes, box_mask)
+        return words
+
+
+class Pooler(nn.Module):
+    """The first piece's state, for the whole."""
+
+    def __init__(self, config: LxmertConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden, config.hidden)
+
+    def forward(self, words: Tensor) -> Tensor:
+        """(B, N, D) to (B, D)."""
+        return torch.tanh(self.dense(words[:, 0]))
+
+
+class Body(nn.Module):
+    """All but the answers."""
+
+    def __init__(self, config: LxmertConfig) -> None:
+        super().__init__()
+        self.embeddings = Embeddings(config)
+        self.encoder = Encoder(config)
+        self.pooler = Pooler(config)
+
+    def forward(
+        self, pieces: Tensor, word_mask: Tensor, vectors: Tensor, places: Tensor, box_mask: Tensor
+    ) -> Tensor:
+        """(B, N) pieces, (B, M, 2048) vectors and (B, M, 4) places to (B, D); masks say what is there."""
+        word_mask, box_mask = word_mask[:, None, None], box_mask[:, None, None]  # (B, 1, 1, N or M)
+        words = self.encoder(self.embeddings(pieces), word_mask, vectors, places, box_mask)
+        return self.pooler(words)  # type: ignore[no-any-return]
+
+
+class AnswerHead(nn.Module):
+    """A score an answer."""
+
+    def __init__(self, config: LxmertConfig, n_answers: int) -> None:
+        super().__init__()
+        self.logit_fc = nn.Sequential(
+            nn.Linear(config.hidden, 2 * config.hidden),
+            nn.GELU(),
+            nn.LayerNorm(2 * config.hidden, eps=_EPSILON),
+            nn.Linear(2 * config.hidden, n_answers),
+        )
+
+    def forward(self, pooled: Tensor) -> Tensor:
+        """(B, D) to (B, answers)."""
+        return self.logit_fc(pooled)  # type: ignore[no-any-return]
+
+
+def draw_weights(module: nn.Module) -> None:
+    """New weights for a layer: normal with deviation 0.02, biases 0; for `nn.Module.apply`."""
+    if isinstance(module, nn.Linear | nn.Embedding):
+        nn.init.normal_(module.weight, std=_DEVIATION)
+    if isinstance(module, nn.Linear):
+        nn.init.zeros_(module.bias)

@@ -1,0 +1,144 @@
+"""A memory that a question rewrites in steps, each with a look at words and a look at the picture: MAC.
+
+Source: Hudson and Manning 2018; a cell's control, read and write as in its section 3, without the variants of
+its appendix. The updates are a choice.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.models.batch import Batch
+from clevrhope.models.options import check_at_least, read_options
+from clevrhope.models.reading import Read, Reader
+from clevrhope.models.recipe import Optimiser, Recipe, Stage
+from clevrhope.models.stems import MapKind, check_pictures, make_stem, map_size, with_places
+
+NAME = "mac"
+
+
+@dataclass(frozen=True)
+class MacConfig:
+    """A MAC network.
+
+    Attributes:
+        features: "resnet101" maps, or "pixels" for a stem that learns from pictures.
+        picture_width: of the pictures, in pixels; for "pixels" alone, as are the next two.
+        picture_height: as well.
+        halvings: how often the stem halves their sides.
+        channels: of the stem's maps.
+        words: size of embeddings.
+        hidden: units of control, memory and all else; even.
+        steps: how often the memory is rewritten.
+        dropout: in the classifier.
+    """
+
+    features: MapKind = "resnet101"
+    picture_width: int = 224
+    picture_height: int = 224
+    halvings: int = 4
+    channels: int = 128
+    words: int = 300
+    hidden: int = 512
+    steps: int = 12
+    dropout: float = 0.15
+
+    def __post_init__(self) -> None:
+        check_at_least(NAME, 1, halvings=self.halvings, channels=self.channels, words=self.words)
+        check_at_least(NAME, 2, hidden=self.hidden)
+        check_at_least(NAME, 1, steps=self.steps)
+
+
+class Cell(nn.Module):
+    """One step: which words matter now, what they ask of the picture, what is kept of it."""
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.control = nn.Linear(2 * hidden, hidden)
+        self.word_score = nn.Linear(hidden, 1)
+        self.memory_key = nn.Linear(hidden, hidden)
+        self.picture_key = nn.Linear(hidden, hidden)
+        self.mix = nn.Linear(2 * hidden, hidden)
+        self.cell_score = nn.Linear(hidden, 1)
+        self.write = nn.Linear(2 * hidden, hidden)
+
+    def forward(
+        self, control: Tensor, memory: Tensor, asked: Tensor, read: Read, picture: Tensor
+    ) -> tuple[Tensor, Tensor]:
+        """Control and memory (B, D) to the next; `asked` (B, D) is the question as this step sees it.
+
+        `picture` is (B, H * W, D).
+        """
+        wanted = self.control(torch.cat([control, asked], dim=1))
+        scores = self.word_score(wanted.unsqueeze(1) * read.words).squeeze(2)  # (B, Q)
+        weights = scores.masked_fill(~read.there, -torch.inf).softmax(1)
+        control = torch.einsum("bq,bqd->bd", weights, read.words)
+        met = self.memory_key(memory).unsqueeze(1) * self.picture_key(picture)  # (B, H * W, D)
+        mixed = self.mix(torch.cat([met, picture], dim=2)) * control.unsqueeze(1)
+        looked = self.cell_score(F.elu(mixed)).squeeze(2).softmax(1)
+        found = torch.einsum("bn,bnd->bd", looked, picture)
+        return control, self.write(torch.cat([found, memory], dim=1))
+
+
+class Mac(nn.Module):
+    """MAC: one cell, its weights the same at each step but for how the question is seen."""
+
+    recipe = Recipe(
+        (
+            Stage(
+                "train",
+                updates=500_000,
+                batch_size=64,
+                optimiser=Optimiser(rate=1e-4, clip_norm=8.0),
+                # Rate, clipping and batch are those of the model's own paper and code.
+                origins={"updates": "choice", "batch_size": "public code", "optimiser": "public code"},
+            ),
+        )
+    )
+
+    def __init__(self, config: MacConfig, vocab: Vocab) -> None:
+        super().__init__()
+        self.config = config
+        self.feature_kind = config.features
+        map_size(config.features, NAME, config.picture_height, config.picture_width, config.halvings)
+        hidden = config.hidden - config.hidden % 2
+        self.stem = make_stem(config.features, config.channels, config.halvings)
+        self.enter = nn.Conv2d(config.channels + 2, hidden, 1)
+        self.reader = Reader(len(vocab.questions()), config.words, hidden, both_ways=True)
+        self.asked = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(config.steps))
+        self.cell = Cell(hidden)
+        self.first_control = nn.Parameter(torch.zeros(hidden))
+        self.first_memory = nn.Parameter(torch.randn(hidden) / hidden**0.5)
+        self.classifier = nn.Sequential(
+            nn.Dropout(config.dropout),
+            nn.Linear(2 * hidden, hidden),
+            nn.ELU(),
+            nn.Dropout(config.dropout),
+            nn.Linear(hidden, len(vocab.answers())),
+        )
+
+    @classmethod
+    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
+        """A new model; `MacConfig` says what can be set."""
+        return cls(read_options(MacConfig, config, model=NAME), vocab)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Mean cross-entropy."""
+        return F.cross_entropy(self.predict(batch), batch.answers)
+
+    def predict(self, batch: Batch) -> Tensor:
+        """(B, A) scores."""
+        config = self.config
+        check_pictures(batch.features, config.features, config.picture_height, config.picture_width)
+        maps = F.elu(self.enter(with_places(self.stem(batch.features))))  # (B, D, H, W)
+        picture = maps.flatten(2).transpose(1, 2)  # (B, H * W, D)
+        read = self.reader(batch.questions, batch.question_lengths)
+        control, memory = (first.expand(len(batch), -1) for first in (self.first_control, self.first_memory))
+        for asked in self.asked:
+            control, memory = self.cell(control, memory, asked(read.whole), read, picture)
+        return self.classifier(torch.cat([memory, read.whole], dim=1))  # type: ignore[no-any-return]

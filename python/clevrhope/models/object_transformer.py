@@ -1,0 +1,162 @@
+"""A picture's objects and a question's words, each a token of a transformer, in; answers out.
+
+On "scene-boxes" it sees what a backbone makes of true boxes; on "attributes" it is told the true values and
+places, so what it gets wrong there is no fault of perception: the ceiling of perception. All its numbers are
+choices.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import ConfigError
+from clevrhope.models.batch import Batch
+from clevrhope.models.options import check_at_least, read_options
+from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
+
+NAME = "object_transformer"
+ATTRIBUTE_TYPES = ("size", "color", "material", "shape")
+"""Columns of a feature store of true attributes."""
+
+_BOX_VECTOR, _BOX, _PLACE = 2048, 4, 3
+
+
+@dataclass(frozen=True)
+class ObjectTransformerConfig:
+    """An object transformer.
+
+    Attributes:
+        features: "scene-boxes" or "frcnn" vectors, or true "attributes".
+        hidden: units of a token.
+        heads: of each attention.
+        layers: of the transformer.
+        dropout: everywhere.
+    """
+
+    features: Literal["scene-boxes", "frcnn", "attributes"] = "scene-boxes"
+    hidden: int = 256
+    heads: int = 8
+    layers: int = 6
+    dropout: float = 0.1
+
+    def __post_init__(self) -> None:
+        check_at_least(NAME, 1, hidden=self.hidden, heads=self.heads, layers=self.layers)
+        if self.hidden % self.heads:
+            raise ConfigError(f"{NAME}: hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
+
+
+class BoxTokens(nn.Module):
+    """Boxes' vectors and places to tokens."""
+
+    def __init__(self, hidden: int) -> None:
+        super().__init__()
+        self.vector = nn.Linear(_BOX_VECTOR, hidden)
+        self.place = nn.Linear(_BOX, hidden)
+
+    def forward(self, features: Mapping[str, Tensor]) -> Tensor:
+        """(B, 36, 2048) and (B, 36, 4) to (B, 36, D)."""
+        vectors = features["vectors"].to(self.vector.weight.dtype)
+        return self.vector(vectors) + self.place(features["boxes"])  # type: ignore[no-any-return]
+
+
+class AttributeTokens(nn.Module):
+    """Objects' true values and places to tokens."""
+
+    def __init__(self, hidden: int, most_values: int) -> None:
+        super().__init__()
+        self.most_values = most_values
+        self.values = nn.Embedding(len(ATTRIBUTE_TYPES) * most_values, hidden)
+        self.place = nn.Linear(_PLACE, hidden)
+
+    def forward(self, features: Mapping[str, Tensor]) -> Tensor:
+        """(B, 10, T) values and (B, 10, 3) places to (B, 10, D)."""
+        values = features["attributes"].clamp(min=0)  # beyond the objects, where nobody looks, it is -1
+        first = torch.arange(values.shape[2], device=values.device) * self.most_values
+        return self.values(values + first).sum(2) + self.place(features["places"])  # type: ignore[no-any-return]
+
+
+class ObjectTransformer(nn.Module):
+    """A transformer over objects and words."""
+
+    recipe = Recipe(
+        (
+            Stage(
+                "train",
+                updates=200_000,
+                batch_size=64,
+                optimiser=Optimiser(rate=1e-4, clip_norm=1.0),
+                schedule=Schedule("warmup_linear", warmup=0.02),
+                origins={
+                    "updates": "choice",
+                    "batch_size": "choice",
+                    "optimiser": "choice",
+                    "schedule": "choice",
+                },
+            ),
+        )
+    )
+
+    def __init__(self, config: ObjectTransformerConfig, vocab: Vocab) -> None:
+        super().__init__()
+        self.feature_kind = config.features
+        if config.features == "attributes":
+            self.objects: nn.Module = AttributeTokens(config.hidden, _most_values(vocab))
+        else:
+            self.objects = BoxTokens(config.hidden)
+        self.words = nn.Embedding(len(vocab.questions()), config.hidden)
+        self.places = nn.Parameter(torch.randn(_LONGEST, config.hidden) * 0.02)
+        self.kinds = nn.Parameter(torch.randn(2, config.hidden) * 0.02)
+        layer = nn.TransformerEncoderLayer(
+            config.hidden,
+            config.heads,
+            4 * config.hidden,
+            config.dropout,
+            F.gelu,
+            batch_first=True,
+            norm_first=True,
+        )
+        self.transformer = nn.TransformerEncoder(layer, config.layers, enable_nested_tensor=False)
+        self.norm = nn.LayerNorm(config.hidden)
+        self.classifier = nn.Linear(config.hidden, len(vocab.answers()))
+
+    @classmethod
+    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
+        """A new model; `ObjectTransformerConfig` says what can be set."""
+        return cls(read_options(ObjectTransformerConfig, config, model=NAME), vocab)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Mean cross-entropy."""
+        return F.cross_entropy(self.predict(batch), batch.answers)
+
+    def predict(self, batch: Batch) -> Tensor:
+        """(B, A) scores, read off the question's <START>."""
+        n_words = batch.questions.shape[1]
+        if n_words > _LONGEST:
+            raise ConfigError(f"{NAME}: questions of {n_words} tokens; it reads up to {_LONGEST}")
+        objects = self.objects(batch.features) + self.kinds[0]  # (B, M, D)
+        words = self.words(batch.questions) + self.places[:n_words] + self.kinds[1]  # (B, Q, D)
+        device = objects.device
+        nothing = torch.cat(
+            [
+                torch.arange(n_words, device=device) >= batch.question_lengths.unsqueeze(1),
+                torch.arange(objects.shape[1], device=device) >= batch.features["n_boxes"].unsqueeze(1),
+            ],
+            dim=1,
+        )
+        tokens = self.transformer(torch.cat([words, objects], dim=1), src_key_padding_mask=nothing)
+        return self.classifier(self.norm(tokens[:, 0]))  # type: ignore[no-any-return]
+
+
+_LONGEST = 64
+"""Tokens of a question; those of CLEVR's templates have up to 47."""
+
+
+def _most_values(vocab: Vocab) -> int:
+    """Values of the attribute type that has the most, as the programs' tokens name them."""
+    names = vocab.programs()
+    return max(sum(name.startswith(f"filter_{kind}[") for name in names) for kind in ATTRIBUTE_TYPES)

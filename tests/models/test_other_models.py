@@ -1,0 +1,141 @@
+"""FiLM, MAC, Vector-NMN, the object transformer and question only: each learns by heart; names; memory."""
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("safetensors")
+
+from overfitting import learn_by_heart, share_right  # noqa: E402
+from safetensors.torch import save_file  # noqa: E402
+from small_batches import clevr_vocab, small_batch  # noqa: E402
+
+from clevrhope.errors import ConfigError  # noqa: E402
+from clevrhope.models.batch import Batch  # noqa: E402
+from clevrhope.models.names import MODELS, find_model  # noqa: E402
+from clevrhope.models.protocol import Model  # noqa: E402
+
+PIXELS = {"features": "pixels", "picture_width": 48, "picture_height": 32, "halvings": 3}
+NMN = {"channels": 8, "classifier_channels": 8, "classifier_hidden": 16}
+GENERATOR = {"generator_words": 8, "generator_hidden": 8}
+TINY: dict[str, dict[str, object]] = {
+    "film": {**PIXELS, "channels": 16, "blocks": 2, "words": 16, "hidden": 48, "classifier_channels": 32}
+    | {"classifier_hidden": 64},
+    "lxmert_s": {"hidden": 8, "heads": 2, "intermediate": 8}
+    | {"language_layers": 1, "object_layers": 1, "cross_layers": 1},
+    "mac": {**PIXELS, "channels": 16, "words": 16, "hidden": 32, "steps": 3, "dropout": 0.0},
+    "object_transformer": {"hidden": 32, "heads": 2, "layers": 2, "dropout": 0.0},
+    "question_only": {"words": 16, "hidden": 32},
+    "tensor_nmn": {**PIXELS, **NMN, **GENERATOR},
+    "vector_nmn": {**PIXELS, "channels": 16, "hidden": 32},
+}
+
+
+def tiny(name: str, **changes: object) -> torch.nn.Module:
+    torch.manual_seed(0)
+    model = find_model(name).build({**TINY[name], **changes}, clevr_vocab())
+    assert isinstance(model, torch.nn.Module)
+    return model
+
+
+def batch_for(model: torch.nn.Module, n_scenes: int = 8, each: int = 8) -> Batch:
+    return small_batch(n_scenes, each, kind=getattr(model, "feature_kind", "pixels"))
+
+
+@pytest.mark.parametrize(
+    ("name", "rate", "changes"),
+    [
+        ("film", 3e-3, {}),
+        ("mac", 5e-3, {}),
+        ("vector_nmn", 5e-3, {}),
+        ("object_transformer", 2e-3, {}),
+        ("object_transformer", 2e-3, {"features": "attributes"}),
+    ],
+)
+def test_64_questions_are_learned_by_heart(name: str, rate: float, changes: dict[str, object]) -> None:
+    model = tiny(name, **changes)
+    batch = batch_for(model)
+    assert len(batch) == 64
+    assert learn_by_heart(model, batch, rate=rate, most=400) == 1.0
+
+
+def test_question_only_learns_questions_by_heart_and_sees_no_picture() -> None:
+    model = tiny("question_only")
+    batch = batch_for(model)
+    texts: dict[tuple[int, ...], int] = {}
+    for row, (text, answer) in enumerate(zip(batch.questions.tolist(), batch.answers.tolist(), strict=True)):
+        batch.answers[row] = texts.setdefault(tuple(text), answer)  # the same words, the same answer
+    assert learn_by_heart(model, batch, rate=1e-2, most=300) == 1.0
+    assert share_right(model, replace(batch, features={})) == 1.0
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_model_keeps_the_protocol(name: str) -> None:
+    model = tiny(name)
+    assert isinstance(model, Model)
+    batch = batch_for(model, 2, 3)
+    model.loss(batch).backward()
+    model.eval()
+    with torch.no_grad():
+        scores = model.predict(batch)
+        assert scores.shape == (len(batch), len(clevr_vocab().answers()))
+        for way in getattr(model, "ways", {}).values():
+            assert getattr(model, way)(batch).shape == scores.shape
+        for way in getattr(model, "program_ways", {}).values():
+            assert getattr(model, way)(batch).dtype == torch.int64
+    for stage in model.recipe.stages:
+        assert callable(getattr(model, stage.loss))
+        assert all(isinstance(getattr(model, part), torch.nn.Module) for part in stage.trains)
+        stated = {key.partition(".")[0] for key in stage.origins}
+        assert {"updates", "batch_size", "optimiser"} <= stated, f"{name}: where numbers are from is not said"
+
+
+def test_every_model_but_the_pretrained_one_is_tried_here() -> None:
+    assert set(MODELS) - set(TINY) == {"lxmert_p"}
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_a_wrong_setting_gets_one_sentence(name: str) -> None:
+    with pytest.raises(ConfigError, match=f'{name}: unknown setting "wdith"'):
+        find_model(name).build({"wdith": 3}, clevr_vocab())
+
+
+LOADING = """
+import sys
+import torch
+from safetensors.torch import load_file, save_file
+sys.path.insert(0, sys.argv[1])
+from test_other_models import TINY, batch_for, tiny
+scores = {}
+for name in TINY:
+    torch.manual_seed(17)
+    model = tiny(name)
+    with torch.no_grad():
+        for each in model.parameters():
+            each.add_(1.0)  # nothing may be left of what it was built with
+    model.load_state_dict(load_file(f"{sys.argv[2]}/{name}.safetensors"))
+    model.eval()
+    with torch.no_grad():
+        scores[name] = model.predict(batch_for(model, 2, 3))
+save_file(scores, f"{sys.argv[2]}/scores.safetensors")
+"""
+
+
+def test_weights_give_the_same_scores_in_another_process(tmp_path: Path) -> None:
+    expected = {}
+    for name in TINY:
+        model = tiny(name)
+        model.loss(batch_for(model, 2, 3))  # moves what batch norm keeps
+        save_file(model.state_dict(), tmp_path / f"{name}.safetensors")
+        model.eval()
+        with torch.no_grad():
+            expected[name] = model.predict(batch_for(model, 2, 3))
+    here = str(Path(__file__).parent)
+    subprocess.run([sys.executable, "-c", LOADING, here, str(tmp_path)], check=True)
+    loaded = __import__("safetensors.torch").torch.load_file(tmp_path / "scores.safetensors")
+    for name, scores in expected.items():
+        assert torch.equal(loaded[name].nan_to_num(9.0), scores.nan_to_num(9.0)), name
