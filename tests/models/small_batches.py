@@ -1,6 +1,7 @@
 """Questions of CLEVR's templates on sampled scenes, as batches with made features; no files."""
 
 from collections.abc import Mapping
+from dataclasses import fields
 from functools import cache
 
 import numpy as np
@@ -37,10 +38,12 @@ def small_batch(
     height: int = 32,
     width: int = 48,
     seed: int = 0,
+    longest: int | None = None,
 ) -> Batch:
     """Questions on a few scenes, each scene with features of noise that are its own.
 
-    Questions share scenes and scenes share questions, so neither alone gives the answers.
+    Questions share scenes and scenes share questions, so neither alone gives the answers. With `longest` those
+    alone whose programs have no more tokens, in rows as wide as that needs.
     """
     world, vocab = read_world(), clevr_vocab()
     templates = read_templates(world)
@@ -55,16 +58,30 @@ def small_batch(
     features = {
         name: array[pictures] for name, array in noise(n_scenes, kind, height, width, seed=seed).items()
     }
+    kept = np.flatnonzero(program_lengths <= (longest or templates.program_width))
+    n_words, n_tokens = (int(lengths[kept].max()) for lengths in (question_lengths, program_lengths))
     return Batch(
-        questions=long(questions),
-        question_lengths=long(question_lengths),
-        programs=long(programs),
-        program_lengths=long(program_lengths),
-        answers=torch.tensor(answers),
-        families=long(asked.question_families),
-        rows=torch.arange(len(asked)),
-        features=features,
+        questions=long(questions[kept, :n_words]),
+        question_lengths=long(question_lengths[kept]),
+        programs=long(programs[kept, :n_tokens]),
+        program_lengths=long(program_lengths[kept]),
+        answers=torch.tensor(answers)[kept],
+        families=long(asked.question_families[kept]),
+        rows=torch.arange(len(kept)),
+        features={name: array[kept] for name, array in features.items()},
     )
+
+
+def first_rows(batch: Batch, n: int) -> Batch:
+    arrays = {each.name: getattr(batch, each.name)[:n] for each in fields(batch) if each.name != "features"}
+    return Batch(**arrays, features={name: array[:n] for name, array in batch.features.items()})
+
+
+def short_questions(kind: str = "pixels") -> Batch:
+    """64 questions with programs of up to ten tokens, to be learned by heart."""
+    batch = first_rows(small_batch(30, 9, kind=kind, longest=10), 64)
+    assert len(batch) == 64
+    return batch
 
 
 def noise(n: int, kind: str, height: int, width: int, *, seed: int = 0) -> Mapping[str, Tensor]:
