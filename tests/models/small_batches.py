@@ -42,8 +42,8 @@ def small_batch(
 ) -> Batch:
     """Questions on a few scenes, each scene with features of noise that are its own.
 
-    Questions share scenes and scenes share questions, so neither alone gives the answers. With `longest` those
-    alone whose programs have no more tokens, in rows as wide as that needs.
+    Questions share scenes and scenes share questions, so neither alone gives the answers. With `longest`,
+    those alone whose programs have no more tokens. Rows are as wide as they need to be.
     """
     world, vocab = read_world(), clevr_vocab()
     templates = read_templates(world)

@@ -10,14 +10,14 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("safetensors")
 
-from overfitting import learn_by_heart, share_right  # noqa: E402
-from safetensors.torch import save_file  # noqa: E402
-from small_batches import clevr_vocab, small_batch  # noqa: E402
+from overfitting import learn_by_heart, share_right
+from safetensors.torch import save_file
+from small_batches import clevr_vocab, small_batch
 
-from clevrhope.errors import ConfigError  # noqa: E402
-from clevrhope.models.batch import Batch  # noqa: E402
-from clevrhope.models.names import MODELS, find_model  # noqa: E402
-from clevrhope.models.protocol import Model  # noqa: E402
+from clevrhope.errors import ConfigError
+from clevrhope.models.batch import Batch
+from clevrhope.models.names import MODELS, find_model
+from clevrhope.models.protocol import Model
 
 PIXELS = {"features": "pixels", "picture_width": 48, "picture_height": 32, "halvings": 3}
 NMN = {"channels": 8, "classifier_channels": 8, "classifier_hidden": 16}

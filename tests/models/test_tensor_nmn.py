@@ -7,16 +7,16 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from overfitting import learn_by_heart, share_right  # noqa: E402
-from small_batches import clevr_vocab, small_batch  # noqa: E402
+from overfitting import learn_by_heart, share_right
+from small_batches import clevr_vocab, short_questions, small_batch
 
-from clevrhope import _core  # noqa: E402
-from clevrhope.errors import ConfigError  # noqa: E402
-from clevrhope.models.batch import Batch  # noqa: E402
-from clevrhope.models.tensor_nmn.config import TensorNmnConfig  # noqa: E402
-from clevrhope.models.tensor_nmn.engine import Engine  # noqa: E402
-from clevrhope.models.tensor_nmn.generator import END, ProgramGenerator  # noqa: E402
-from clevrhope.models.tensor_nmn.model import GENERATORS, TensorNmn  # noqa: E402
+from clevrhope import _core
+from clevrhope.errors import ConfigError
+from clevrhope.models.batch import Batch
+from clevrhope.models.tensor_nmn.config import TensorNmnConfig
+from clevrhope.models.tensor_nmn.engine import Engine
+from clevrhope.models.tensor_nmn.generator import END, ProgramGenerator
+from clevrhope.models.tensor_nmn.model import GENERATORS, TensorNmn
 
 SMALL = {
     "features": "pixels",
@@ -27,7 +27,7 @@ SMALL = {
     "classifier_channels": 16,
     "classifier_hidden": 32,
     "generator_words": 24,
-    "generator_hidden": 48,
+    "generator_hidden": 64,
 }
 
 
@@ -169,8 +169,7 @@ def test_reinforce_counts_ill_formed_draws_and_moves_its_baseline() -> None:
 
 
 def test_64_questions_are_learned_by_heart_on_true_and_on_predicted_programs() -> None:
-    model, batch = small(channels=16), small_batch()
-    assert len(batch) == 64
+    model, batch = small(channels=16, halvings=3), short_questions()
     assert learn_programs(model, batch)
     assert share_right(model, batch) < 0.9
     assert learn_by_heart(model, batch, rate=3e-3, most=300) == 1.0
@@ -179,7 +178,7 @@ def test_64_questions_are_learned_by_heart_on_true_and_on_predicted_programs() -
 
 @pytest.mark.parametrize("kind", ["attention_one_layer", "plain"])
 def test_the_other_generators_learn_64_programs_by_heart(kind: str) -> None:
-    assert learn_programs(small(generator=kind), small_batch())
+    assert learn_programs(small(generator=kind), short_questions())
 
 
 def learn_programs(model: TensorNmn, batch: Batch) -> bool:

@@ -1,7 +1,8 @@
 """Sizes in, a table of how long each form of running modules takes out.
 
-`python -m clevrhope.models.tensor_nmn.bench --help` says what can be asked for. The forms take turns in one run, on the same questions of CLEVR's templates and the same made features, forward
-and back through the engine; the median of the rounds counts. How far their scores lie apart is measured too.
+`python -m clevrhope.models.tensor_nmn.bench --help` says what can be asked for. The forms take turns in one
+run, on the same questions of CLEVR's templates and the same made features, forward and back through the engine;
+the median of the rounds counts. How far their scores lie apart is measured too.
 """
 
 import argparse
@@ -68,7 +69,7 @@ def measured(
         for form, model in models.items():
             began = _now(device)
             model.zero_grad()
-            model.loss(batch).backward()
+            model.loss(batch).backward()  # type: ignore[no-untyped-call]
             if number:  # the first round warms up
                 seconds[form].append(_now(device) - began)
     for form, model in models.items():
