@@ -214,11 +214,16 @@ def _pair(hop: str, key: AnswerKey) -> tuple[str, tuple[str, ...], int, str]:
 
 
 def _floor(folder: Path, hop: str, size: int | None) -> float | None:
-    """What the most frequent answer of each family gives on complex_iid; None without a train set."""
-    try:
-        return train_accuracy_floor(folder, hop, "complex_iid", size)
-    except ClevrhopeError:
-        return None
+    """What the most frequent answer of each family gives on complex_iid; None without a train set.
+
+    Where the folder's train set is smaller than the run's, all of it is learned from.
+    """
+    for learned in (size, None):
+        try:
+            return train_accuracy_floor(folder, hop, "complex_iid", learned)
+        except ClevrhopeError:
+            continue
+    return None
 
 
 def _with_question_only(results: Sequence[Result]) -> list[Result]:
