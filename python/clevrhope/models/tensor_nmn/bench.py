@@ -1,7 +1,7 @@
 """Sizes in, a table of how long each form of running modules takes out.
 
 `python -m clevrhope.models.tensor_nmn.bench --help` says what can be asked for. The forms take turns in one
-run, on the same questions of CLEVR's templates and the same made features, forward and back through it;
+run, on the same questions of CLEVR's templates and the same made features, forward and back;
 the median of the rounds counts. How far their scores lie apart is measured too.
 """
 

@@ -45,7 +45,10 @@ def run_modules(bank: ModuleBank, maps: Tensor, plan: Levels) -> Tensor:
 
 def run_bucketed(bank: ModuleBank, maps: Tensor, plan: Levels) -> Tensor:
     """As `run_modules`, a convolution a run of nodes with one level and token."""
-    first, second, join = _kernels(bank)
+    if maps.is_contiguous(memory_format=torch.channels_last):
+        first, second, join = (_channels_last(each) for each in _kernels(bank))
+    else:
+        first, second, join = _kernels(bank)
     places = {token: token for token in range(len(first.weights))}
     return _run_levels(
         (_bucketed(first, places), _bucketed(second, places), _bucketed(join, bank.joining)), maps, plan
@@ -60,6 +63,12 @@ def run_gathered(bank: ModuleBank, maps: Tensor, plan: Levels) -> Tensor:
 
 def _kernels(bank: ModuleBank) -> tuple[Kernels, Kernels, Kernels]:
     return bank.first, bank.second, bank.joins
+
+
+def _channels_last(kernels: Kernels) -> Kernels:
+    """The same, laid out as the maps are: once a step, or each convolution would do it for itself."""
+    weights = kernels.weights.permute(0, 1, 3, 4, 2).contiguous().permute(0, 1, 4, 2, 3)
+    return Kernels(weights, kernels.biases)
 
 
 def _one_by_one(kernels: Kernels) -> list[tuple[Tensor, Tensor]]:
