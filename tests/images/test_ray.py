@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,8 @@ from fake_actor import FakeActor
 from clevrhope.build import build
 from clevrhope.cli import run_command
 from clevrhope.errors import ConfigError, RenderError
-from clevrhope.images import NativeRenderer, RenderSettings, ScenesFailedError
+from clevrhope.images import NativeRenderer, RenderSettings, ScenesFailedError, read_look
+from clevrhope.images.devices import Device
 from clevrhope.images.quality import reference_folder, reference_scenes
 from clevrhope.images.ray_actor import RenderActor
 from clevrhope.images.ray_cluster import connect
@@ -89,8 +91,6 @@ def test_an_actor_says_what_its_machine_lacks(monkeypatch: pytest.MonkeyPatch) -
     scene = reference_scenes()[0]
 
     def of(rendering: Any, *, has_gpu: bool = False, version: str = "") -> RenderActor:
-        from clevrhope.images import read_look
-
         return RenderActor(rendering, read_look(), 2, has_gpu, version or software_version())
 
     old = of(TINY, version="0.0.9").hello().problem
@@ -103,6 +103,20 @@ def test_an_actor_says_what_its_machine_lacks(monkeypatch: pytest.MonkeyPatch) -
     refused = well.render({"objects": [{**scene["objects"][0], "color": "ochre"}]})
     assert "ochre" in refused.reason
     assert not refused.problem
+
+
+@pytest.mark.parametrize(("kind", "name"), [("auto", "optix:0"), ("cuda", "cuda:0")])
+def test_an_actor_renders_on_the_gpu_that_ray_shows_it(
+    kind: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[dict[str, Any]] = []
+    card = Device(name, "Card 1", "identity", denoises=True)
+    monkeypatch.setattr("clevrhope.images.ray_actor.gpus_of", lambda choice: [card])
+    monkeypatch.setattr("clevrhope.images.cycles.CyclesRenderer", lambda **given: opened.append(given))
+    look = read_look()
+    actor = RenderActor(RenderSettings(device=kind), look, 2, True, software_version())
+    assert actor.hello().pid == os.getpid()
+    assert opened == [{"look": look, "settings": RenderSettings(device=name), "workers": 1, "cores": 2}]
 
 
 @pytest.mark.usefixtures("cluster")
@@ -175,7 +189,8 @@ class Unlucky(RayRenderer):
         for done in super().render(scenes):
             left -= 1
             if not left and self.killed < 2:
-                os.kill(chance.choice(self.actor_pids), signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it was killed before, and nobody has noticed yet
+                    os.kill(chance.choice(self.actor_pids), signal.SIGKILL)
                 Unlucky.killed += 1
                 left = chance.randrange(1, 5)
             yield done
