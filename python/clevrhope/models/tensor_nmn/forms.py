@@ -120,8 +120,9 @@ def _run_levels(convolve: tuple[Convolve, Convolve, Convolve], maps: Tensor, pla
         above = bool(outputs)
         x = _inputs(convolve[2], outputs, level, tokens, left, right) if above else maps[rows[: level.end]]
         here = tokens[level.begin : level.end]
-        hidden = torch.relu(convolve[0](x, level.runs, here))
-        outputs.append(torch.relu(x + convolve[1](hidden, level.runs, here)))
+        # In place, as nobody else holds what came out.
+        hidden = convolve[0](x, level.runs, here).relu_()
+        outputs.append(convolve[1](hidden, level.runs, here).add_(x).relu_())
     return _answers(outputs, plan, on_device[4 * len(plan) :].view(2, -1))
 
 
