@@ -174,10 +174,10 @@ def test_the_documentations_model_is_trained_scored_and_learns(
     monkeypatch.chdir(tmp_path)
     Path("mine.py").write_text(code)
     train = ["train", "mine:BagAndConv", str(dataset), "--hop", HOP, "--size", "64", "--seed", "1"]
-    train += ["--set", "width=16", "--updates", "300", "--out", "runs/mine-1", "--device", "cpu", "--quiet"]
+    train += ["--set", "width=16", "--updates", "150", "--out", "runs/mine-1", "--device", "cpu", "--quiet"]
     assert run_command(train) == 0
     lines = [json.loads(line) for line in Path("runs/mine-1/log.jsonl").read_text().splitlines()]
-    assert lines[-1]["loss"] < 0.5 * lines[0]["loss"]
+    assert lines[-1]["loss"] < 0.7 * lines[0]["loss"]
     assert run_command(["evaluate", "runs/mine-1", "--quiet"]) == 0
     predictions = "runs/mine-1/predictions/last.predict.jsonl"
     assert run_command(["score", str(dataset), predictions, "--hop", HOP, "--seed", "1", "--quiet"]) == 0
