@@ -1,10 +1,10 @@
 """A batch's stem maps and levels in, the maps of its answers out: three ways of running the same modules.
 
 - `run_modules` runs a module at a time on one map. It is what the others are held against.
-- `run_bucketed` and `run_gathered` run all nodes of a level together: the first with a convolution for each run
-  of nodes with the same token, the second with one batched product of matrices, each node's own weights gathered
-  for it. On a CPU the first takes half as long as the second, which starts far fewer kernels: what a GPU waits
-  for.
+- `run_bucketed` and `run_gathered` run all nodes of a level together: the first with a convolution for each
+  run of nodes with the same token, the second with one batched product of matrices, each node's own weights
+  gathered for it. On a CPU the first takes half as long as the second, which starts far fewer kernels: what a
+  GPU waits for.
 
 All give the same scores but for rounding.
 """
