@@ -89,9 +89,10 @@ class Explodes(Plain):
 
 
 class Silent(Plain):
-    """Two ways: one that has no answer to each question of an even row, one that always says yes."""
+    """No answer at even rows; always yes; and by programs, the true ones but for every fifth row's."""
 
     ways: ClassVar[Mapping[str, str]] = {"even": "predict_some", "yes": "predict_yes"}
+    program_ways: ClassVar[Mapping[str, str]] = {"symbolic": "write"}
     recipe = Recipe((Stage("only", updates=5, batch_size=8),))
 
     @classmethod
@@ -107,6 +108,20 @@ class Silent(Plain):
         scores = torch.zeros_like(self.predict(batch))
         scores[:, self.yes] = 1
         return scores
+
+    def write(self, batch: Batch) -> Tensor:
+        return batch.programs.masked_fill((batch.rows % 5 == 0)[:, None], 0)
+
+
+class Knowing(Plain):
+    """Reads true attributes, and makes nothing of them."""
+
+    feature_kind = "attributes"
+    recipe = Recipe((Stage("only", updates=3, batch_size=8),))
+
+    def loss(self, batch: Batch) -> Tensor:
+        assert batch.features["attributes"].shape[1:] == (10, 4)
+        return super().loss(batch)
 
 
 class Slow(Tiny):

@@ -24,7 +24,7 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON 
     "--kind",
     required=True,
     metavar="NAME",
-    help="pixels, attributes (true ones), scene-boxes (true boxes), resnet101.",
+    help="pixels, attributes (true ones), scene-boxes (true boxes), resnet101, frcnn.",
 )
 @click.option("--size", metavar="WxH", help="Bring pictures to this size first.  [default: the kind's own]")
 @click.option(

@@ -22,7 +22,7 @@ threading.Thread(target=end_with_parent, daemon=True).start()
 """
 """What a process begins with, so that none goes on alone, holding its run's folder, when we are killed."""
 
-_GRACE_S = 60.0
+_GRACE_S = 120.0
 """What a process is given to save its state before it is killed."""
 
 _LOOK_S = 0.05

@@ -40,7 +40,7 @@ def run_on_ray(
             try:
                 failure = ray.get(ended)
             except ray.exceptions.RayError as error:
-                failure = Failure(chain.name, str(error).strip().splitlines()[0])
+                failure = Failure(chain.name, str(error).strip().splitlines()[-1])
             yield chain, failure
     finally:
         if fresh and "ray" in sys.modules:

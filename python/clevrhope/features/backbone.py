@@ -60,9 +60,9 @@ def standardised(pictures: Sequence[npt.NDArray[np.uint8]], device: torch.device
 class Batches:
     """Runs a function over rows in batches as large as the memory holds: halved where it runs out."""
 
-    def __init__(self, device: torch.device) -> None:
+    def __init__(self, device: torch.device, *, start: int | None = None) -> None:
         self._device = device
-        self.size = _START.get(device.type, 16)
+        self.size = start or _START.get(device.type, 16)
         """Rows at once; what the last call found."""
 
     def __call__(self, compute: Callable[[int, int], Tensor], n: int) -> Tensor:

@@ -11,6 +11,7 @@ KINDS: Mapping[str, str] = {
     "pixels": "clevrhope.features.pixels:Pixels",
     "attributes": "clevrhope.features.attributes:Attributes",
     "scene-boxes": "clevrhope.features.scene_boxes:SceneBoxes",
+    "frcnn": "clevrhope.features.frcnn:FrcnnFeatures",
     "resnet101": "clevrhope.features.resnet101:Resnet101",
 }
 """Name -> module and class."""

@@ -28,7 +28,7 @@ class PixelStem(nn.Module):
         for number in range(n_halvings):
             # Batch norm has a bias of its own.
             layers.append(nn.Conv2d(channels if number else 3, channels, 4, stride=2, padding=1, bias=False))
-            layers += [nn.BatchNorm2d(channels), nn.ReLU()]
+            layers += [nn.BatchNorm2d(channels), nn.ReLU(inplace=True)]
         self.layers = nn.Sequential(*layers)
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:

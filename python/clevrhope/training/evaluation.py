@@ -19,7 +19,7 @@ from clevrhope.dataset.manifest import difference
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.device import chosen_device
-from clevrhope.features.store import FeatureStore, open_store
+from clevrhope.features.store import FeatureStore, dataset_manifest, open_store
 from clevrhope.metrics.answer_key import NO_ANSWER as NO_ANSWER_TEXT
 from clevrhope.models.names import find_model
 from clevrhope.progress import Progress, Silent
@@ -27,7 +27,8 @@ from clevrhope.training import recipes
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions
 from clevrhope.training.device import computing
-from clevrhope.training.predicting import BATCH, NO_ANSWER, accuracy, predicted
+from clevrhope.training.executing import executed
+from clevrhope.training.predicting import BATCH, NO_ANSWER, accuracy, predicted, written
 from clevrhope.training.run import described_features
 from clevrhope.training.run_folder import RunFolder, vocab_digest
 
@@ -105,6 +106,7 @@ def evaluate(
     assert isinstance(model, nn.Module)
     model.to(where)
     ways: Mapping[str, str] = getattr(model, "ways", {"predict": "predict"})
+    program_ways: Mapping[str, str] = getattr(model, "program_ways", {})
     sets = [Questions(layout.questions_h5(hop, split), store, where) for split in chosen]
     rows = {
         "model": said["model"],
@@ -113,20 +115,22 @@ def evaluate(
         **({"note": said["features"]["note"]} if said["features"]["note"] else {}),
     }
     made = []
-    total = len(names) * len(ways) * sum(len(each) for each in sets)
+    total = len(names) * (len(ways) + len(program_ways)) * sum(len(each) for each in sets)
     with (
         (progress or Silent()).stage("Predicting", total=total, unit="questions") as advance,
         computing(where, precision=said["precision"], deterministic=said["deterministic"]),
     ):
         for name in names:
             load_weights(folder.checkpoint(name), model)
-            for way, method in ways.items():
+            for way, method in (*ways.items(), *program_ways.items()):
                 answers = {
-                    each.split: predicted(
+                    each.split: _answers(
                         model,
                         method,
                         each,
-                        n_answers=len(vocab.answers()),
+                        layout,
+                        vocab,
+                        executes=way in program_ways,
                         precision=said["precision"],
                         batch_size=batch_size,
                         advance=advance,
@@ -146,6 +150,29 @@ def evaluate(
                     )
                 )
     return tuple(made)
+
+
+def _answers(
+    model: nn.Module,
+    method: str,
+    questions: Questions,
+    layout: Layout,
+    vocab: Vocab,
+    *,
+    executes: bool,
+    **how: Any,
+) -> npt.NDArray[np.int64]:
+    """(N,) a model's answers to a split: by its scores, or by executing the programs that it writes."""
+    if not executes:
+        return predicted(model, method, questions, n_answers=len(vocab.answers()), **how)
+    return executed(
+        written(model, method, questions, **how),
+        questions.image_idxs,
+        layout=layout,
+        pool=questions.pool,
+        vocab=vocab,
+        attributes=dataset_manifest(layout).world["attributes"],
+    )
 
 
 def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:

@@ -330,7 +330,7 @@ class _Updates:
         trainer, stage = self._trainer, self._stage
         n = trainer.done.n_losses
         trainer.last_loss = trainer.done.losses / n
-        told = getattr(trainer.model, "told", {})
+        told: Mapping[str, Tensor] = getattr(trainer.model, "log_values", dict)()
         trainer.write(
             {
                 "stage": stage.name,

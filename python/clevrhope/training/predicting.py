@@ -1,6 +1,6 @@
 """A model and questions in, its answers out."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -48,32 +48,64 @@ def predicted(
     Raises:
         ConfigError: the method gives scores of another shape.
     """
-    predict: Callable[[Batch], Tensor] = getattr(model, way)
-    modes = [(module, module.training) for module in model.modules()]
     found = []
+    for batch, scores in _each(model, way, questions, precision, batch_size):
+        if scores.shape != (len(batch), n_answers):
+            raise ConfigError(
+                f"{type(model).__name__}.{way}: scores of shape {tuple(scores.shape)} for {len(batch)} "
+                f"questions; expected ({len(batch)}, {n_answers}), a score for each answer of vocab.json"
+            )
+        scores = scores.float().clone()
+        none = scores.isnan().any(dim=1)
+        # The first numbers are special tokens': whatever a model gives them, they are no answers.
+        scores[:, : len(SPECIAL_TOKENS)] = -torch.inf
+        found.append(scores.argmax(dim=1).masked_fill(none, NO_ANSWER).cpu().numpy())
+        advance(len(batch))
+    return np.concatenate(found)
+
+
+def written(
+    model: nn.Module,
+    way: str,
+    questions: Questions,
+    *,
+    precision: Precision,
+    batch_size: int = BATCH,
+    advance: Advance = lambda _: None,
+) -> npt.NDArray[np.int64]:
+    """(N, P) the program tokens that a model's method gives for each question; as `predicted`.
+
+    Raises:
+        ConfigError: the method gives something else.
+    """
+    found: list[npt.NDArray[np.int64]] = []
+    for batch, programs in _each(model, way, questions, precision, batch_size):
+        if programs.ndim != 2 or len(programs) != len(batch) or programs.dtype != torch.int64:
+            raise ConfigError(
+                f"{type(model).__name__}.{way}: {programs.dtype} of shape {tuple(programs.shape)} for "
+                f"{len(batch)} questions; expected int64 rows of program tokens"
+            )
+        found.append(programs.cpu().numpy())
+        advance(len(batch))
+    width = max(each.shape[1] for each in found)
+    return np.concatenate([np.pad(each, ((0, 0), (0, width - each.shape[1]))) for each in found])
+
+
+def _each(
+    model: nn.Module, way: str, questions: Questions, precision: Precision, batch_size: int
+) -> Iterator[tuple[Batch, Tensor]]:
+    """What a method gives for each batch of all questions, in evaluation's mode."""
+    method: Callable[[Batch], Tensor] = getattr(model, way)
+    modes = [(module, module.training) for module in model.modules()]
     gpus = [questions.device] if questions.device.type == "cuda" else []
     try:
         model.eval()
         with torch.random.fork_rng(devices=gpus), torch.no_grad(), casting(questions.device, precision):
             for batch in questions.batches(np.arange(len(questions)), batch_size):
-                scores = predict(batch)
-                if scores.shape != (len(batch), n_answers):
-                    raise ConfigError(
-                        f"{type(model).__name__}.{way}: scores of shape {tuple(scores.shape)} for "
-                        f"{len(batch)} questions; expected ({len(batch)}, {n_answers}), a score for each "
-                        "answer of vocab.json"
-                    )
-                # The first numbers are special tokens': whatever a model gives them, they are no answers.
-                scores = scores.float().clone()
-                scores[:, : len(SPECIAL_TOKENS)] = -torch.inf
-                none = scores.isnan().any(dim=1)
-                answers = scores.argmax(dim=1).masked_fill(none, NO_ANSWER)
-                found.append(answers.cpu().numpy())
-                advance(len(batch))
+                yield batch, method(batch)
     finally:
         for module, training in modes:
             module.training = training
-    return np.concatenate(found)
 
 
 def accuracy(answers: npt.NDArray[np.int64], questions: Questions) -> float:

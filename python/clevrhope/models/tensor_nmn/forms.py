@@ -1,10 +1,10 @@
 """A batch's stem maps and levels in, the maps of its answers out: three ways of running the same modules.
 
 - `run_modules` runs a module at a time on one map. It is what the others are held against.
-- `run_levels` runs all nodes of a level together. The convolutions of a level are either "bucketed", one for
-  each run of nodes with the same token, or "gathered", one batched product of matrices with each node's own
-  weights. Measured, the first is faster on a CPU; the second starts far fewer kernels, which is what
-  a GPU waits for.
+- `run_bucketed` and `run_gathered` run all nodes of a level together: the first with a convolution for each
+  run of nodes with the same token, the second with one batched product of matrices, each node's own weights
+  gathered for it. On a CPU the first takes half as long as the second, which starts far fewer kernels: what a
+  GPU waits for.
 
 All give the same scores but for rounding.
 """
@@ -120,8 +120,9 @@ def _run_levels(convolve: tuple[Convolve, Convolve, Convolve], maps: Tensor, pla
         above = bool(outputs)
         x = _inputs(convolve[2], outputs, level, tokens, left, right) if above else maps[rows[: level.end]]
         here = tokens[level.begin : level.end]
-        hidden = torch.relu(convolve[0](x, level.runs, here))
-        outputs.append(torch.relu(x + convolve[1](hidden, level.runs, here)))
+        # In place, as nobody else holds what came out.
+        hidden = convolve[0](x, level.runs, here).relu_()
+        outputs.append(convolve[1](hidden, level.runs, here).add_(x).relu_())
     return _answers(outputs, plan, on_device[4 * len(plan) :].view(2, -1))
 
 

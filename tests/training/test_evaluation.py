@@ -1,0 +1,184 @@
+"""Predictions of trained runs: what is in the files, and what does not fit together."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from short_runs import HOP, Train, build_demo
+
+import clevrhope
+from clevrhope.cli import run_command
+from clevrhope.dataset.vocab import read_vocab, write_vocab
+from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
+from clevrhope.features.making import make_features
+from clevrhope.metrics import score
+from clevrhope.training.evaluation import evaluate
+
+SPLITS = ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def test_each_checkpoint_answers_every_test_set_in_scores_columns(
+    run: Train, dataset: Path, tmp_path: Path
+) -> None:
+    run(keep_last=2, keep_every=4)
+    made = evaluate(tmp_path / "run", device="cpu")
+    assert [(each.checkpoint, each.way) for each in made] == [
+        ("all-0000014", "predict"),
+        ("words", "predict"),
+        ("last", "predict"),
+    ]
+    for each in made:
+        assert each.path == tmp_path / f"run/predictions/{each.checkpoint}.predict.jsonl"
+        assert not any(each.unanswered.values())
+        (condition,) = score(dataset, each.path, seed=1, bootstrap=0, hops=[HOP]).conditions
+        assert condition.train_size == 100
+        assert [one.run for one in condition.runs] == ["3"]
+        found = {split: one.percent for split, one in condition.mean.splits.items()}
+        assert found == pytest.approx(dict(each.percent))
+        assert tuple(found) == SPLITS
+        assert {
+            (row["model"], row["seed"], row["checkpoint"], row["way"], row["features"])
+            for row in rows(each.path)
+        } == {("tiny_models:Tiny", 3, each.checkpoint, "predict", "pixels")}
+    before = made[2].path.read_bytes()
+    assert evaluate(tmp_path / "run", device="cpu", batch_size=7)[2].path.read_bytes() == before
+
+
+def test_ways_and_questions_without_an_answer(run: Train, dataset: Path, tmp_path: Path) -> None:
+    run(model="tiny_models:Silent")
+    even, yes, symbolic = evaluate(tmp_path / "run", device="cpu")
+    assert (even.way, yes.way, symbolic.way) == ("even", "yes", "symbolic")
+    answers = rows(even.path)
+    assert all((row["answer"] == "<UNK>") == (row["question_index"] % 2 == 0) for row in answers)
+    assert even.unanswered == {
+        split: sum(row["split"] == split for row in answers if row["answer"] == "<UNK>") for split in SPLITS
+    }
+    (condition,) = score(dataset, even.path, seed=1, bootstrap=0, hops=[HOP], by=()).conditions
+    assert {split: one.percent for split, one in condition.mean.splits.items()} == pytest.approx(
+        dict(even.percent)
+    )
+    for split in SPLITS:
+        asked = clevrhope.load(dataset, HOP, split, text=True, images=False)
+        right = np.mean([each["answer_text"] == "yes" for each in asked])
+        assert yes.percent[split] == pytest.approx(100 * right)
+    # It writes the true program, but for every fifth question, of which it writes none.
+    for split, n in symbolic.unanswered.items():
+        there = [row for row in rows(symbolic.path) if row["split"] == split]
+        assert n == len(there[::5]) == sum(row["answer"] == "<UNK>" for row in there)
+        assert symbolic.percent[split] == pytest.approx(100 * (1 - n / len(there)))
+
+
+def test_some_checkpoints_and_splits_elsewhere(run: Train, tmp_path: Path) -> None:
+    run()
+    (made,) = evaluate(
+        tmp_path / "run", checkpoints=["words"], splits=["minimal_ood"], out=tmp_path / "out", device="cpu"
+    )
+    assert made.path == tmp_path / "out/predictions/words.predict.jsonl"
+    assert {row["split"] for row in rows(made.path)} == {"minimal_ood"}
+    with pytest.raises(ConfigError, match=r'no checkpoint "lats" \(did you mean "last"\?\)'):
+        evaluate(tmp_path / "run", checkpoints=["lats"])
+    with pytest.raises(ConfigError, match='no test set "train"'):
+        evaluate(tmp_path / "run", splits=["train"])
+
+
+def test_notes_of_features_are_in_every_row(run: Train, dataset: Path, tmp_path: Path) -> None:
+    make_features(dataset, kind="attributes")
+    run(model="tiny_models:Knowing")
+    (made,) = evaluate(tmp_path / "run", device="cpu")
+    assert {row["note"] for row in rows(made.path)} == {"true attributes, nothing seen"}
+    assert json.loads((tmp_path / "run/run.json").read_text())["features"]["note"]
+
+
+def test_a_run_that_is_not_finished(run: Train, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="no run of clevrhope train"):
+        evaluate(tmp_path)
+    run()
+    (tmp_path / "run/weights/last.safetensors").unlink()
+    with pytest.raises(ConfigError, match="not finished, so there are no last weights"):
+        evaluate(tmp_path / "run")
+    assert len(evaluate(tmp_path / "run", checkpoints=["words"], device="cpu")) == 1
+    shutil.rmtree(tmp_path / "run/weights")
+    with pytest.raises(ConfigError, match="no weights yet"):
+        evaluate(tmp_path / "run")
+
+
+def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path) -> None:
+    run()
+    folder = tmp_path / "run"
+    other = build_demo(tmp_path / "other", seed=6, images="h5")
+    make_features(other, kind="pixels", size=(24, 8))
+    with pytest.raises(
+        DatasetError, match=r"other features than the run was trained on \(options.height is 16"
+    ):
+        evaluate(folder, dataset=other)
+    shutil.rmtree(other / "features")
+    make_features(other, kind="pixels", size=(24, 16))
+    (made,) = evaluate(
+        folder, dataset=other, checkpoints=["last"], device="cpu"
+    )  # another dataset, same words
+    assert set(made.percent) == set(SPLITS)
+    vocab = read_vocab(other / "vocab.json")
+    words = {**vocab.question_token_to_idx, "zebra": len(vocab.question_token_to_idx)}
+    write_vocab(
+        other / "vocab.json", type(vocab)(words, vocab.program_token_to_idx, vocab.answer_token_to_idx)
+    )
+    with pytest.raises(DatasetError, match="a checkpoint of another vocabulary than"):
+        evaluate(folder, dataset=other)
+    shutil.copyfile(folder / "weights/last.safetensors", tmp_path / "last.safetensors")
+    run("wide", settings={"width": 9})
+    shutil.copyfile(tmp_path / "wide/weights/last.safetensors", folder / "weights/last.safetensors")
+    with pytest.raises(DatasetError, match=r"of another model: look.0.weight is \(9, 3, 4, 4\) there"):
+        evaluate(folder, checkpoints=["last"])
+    (folder / "weights/last.safetensors").write_bytes(b"weights")
+    with pytest.raises(DatasetError, match="no checkpoint of clevrhope train"):
+        evaluate(folder, checkpoints=["last"])
+
+
+def test_scores_of_another_number_of_answers(run: Train, tmp_path: Path) -> None:
+    run(model="tiny_models:WrongShape")
+    with pytest.raises(
+        ClevrhopeError, match=r"WrongShape.predict: scores of shape .* a score for each answer"
+    ):
+        evaluate(tmp_path / "run", device="cpu")
+
+
+def test_the_command_tells_accuracies(run: Train, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run(model="tiny_models:Silent")
+    assert run_command(["evaluate", str(tmp_path / "run"), "--quiet", "--device", "cpu"]) == 0
+    first, *_ = capsys.readouterr().out.splitlines()
+    assert "complex_iid" in first
+    assert first.endswith(" without an answer")
+    assert run_command(["evaluate", str(tmp_path / "run"), "--quiet", "--json", "--device", "cpu"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["way"] for each in told] == ["even", "yes", "symbolic"]
+    assert run_command(["evaluate", str(tmp_path / "nothing"), "--quiet"]) == 1
+    assert "no run of clevrhope train" in capsys.readouterr().err
+
+
+def test_the_documentations_model_is_trained_scored_and_learns(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = Path(__file__).parents[2] / "docs/models_of_your_own.md"
+    code = page.read_text().split("```python\n")[1].split("```")[0]
+    assert 35 <= len(code.splitlines()) <= 45
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(code)
+    train = ["train", "mine:BagAndConv", str(dataset), "--hop", HOP, "--size", "64", "--seed", "1"]
+    train += ["--set", "width=16", "--updates", "150", "--out", "runs/mine-1", "--device", "cpu", "--quiet"]
+    assert run_command(train) == 0
+    lines = [json.loads(line) for line in Path("runs/mine-1/log.jsonl").read_text().splitlines()]
+    assert lines[-1]["loss"] < 0.7 * lines[0]["loss"]
+    assert run_command(["evaluate", "runs/mine-1", "--quiet"]) == 0
+    predictions = "runs/mine-1/predictions/last.predict.jsonl"
+    assert run_command(["score", str(dataset), predictions, "--hop", HOP, "--seed", "1", "--quiet"]) == 0
+    assert "complex_ood" in capsys.readouterr().out
