@@ -164,7 +164,9 @@ def _pictured(layout: Layout, pool: str) -> Ints:
 
 
 def _chosen(manifest: Manifest, layout: Layout, pools: Sequence[str] | None) -> list[str]:
-    known = sorted(manifest.pools)
+    # A manifest lists the pools that have pictures; scenes of all of them are there in any case.
+    with_scenes = (path.parent.name for path in (layout.root / "scenes").glob("*/[!.]*.json"))
+    known = sorted({*manifest.pools, *with_scenes})
     for name in pools or ():
         if name not in known:
             raise ConfigError(
