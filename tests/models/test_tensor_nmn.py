@@ -71,7 +71,8 @@ def test_forms_give_the_scores_and_gradients_of_module_by_module(form: str) -> N
     torch.testing.assert_close(scores, expected, atol=2e-6, rtol=1e-5)
     assert slopes.keys() == other.keys()
     for name, gradient in slopes.items():
-        torch.testing.assert_close(other[name], gradient, atol=2e-6, rtol=1e-4, msg=name)
+        # Sums over a batch come in another order; gradients are up to 0.02.
+        torch.testing.assert_close(other[name], gradient, atol=1e-5, rtol=1e-4, msg=name)
 
 
 @pytest.mark.parametrize("form", ["module", "bucketed", "gathered"])
