@@ -71,7 +71,8 @@ def _run(step: Step, *, threads: int, stop: Event | None) -> Failure | None:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **limits},
+                # Unbuffered, so that lines come in the order in which they were said: the last one is told.
+                env={**os.environ, **limits, "PYTHONUNBUFFERED": "1"},
                 start_new_session=True,  # Ctrl-C reaches it through us alone, once
             )
             with process:
