@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
 from clevrhope.errors import ConfigError
 from clevrhope.images.passes import Annotator, Passes
-from clevrhope.images.pool import ScenesFailedError
 from clevrhope.images.renderer import Renderer, Scene
-from clevrhope.images.stage import TRY_AGAIN
+from clevrhope.images.stage import written
 
 K = TypeVar("K", bound=Hashable)
-
-#: Threads that pack and write; zlib lets others run meanwhile.
-WRITERS = 2
-#: Annotations that wait for them at most.
-WRITTEN_AHEAD = 8
 
 
 def annotator_of(renderer: Renderer) -> Annotator:
@@ -45,22 +37,4 @@ def annotate(
         RenderError: as `Renderer.render`.
         ScenesFailedError: after all others are written, if some scenes gave nothing.
     """
-
-    def written(key: K, passes: Passes) -> K:
-        write(key, passes)
-        return key
-
-    with ThreadPoolExecutor(WRITERS) as threads:
-        under_way: deque[Future[K]] = deque()
-        failed: ScenesFailedError | None = None
-        try:
-            for key, passes in annotator.passes(scenes):
-                under_way.append(threads.submit(written, key, passes))
-                while under_way and (under_way[0].done() or len(under_way) > WRITTEN_AHEAD):
-                    yield under_way.popleft().result()
-        except ScenesFailedError as error:
-            failed = error  # all others are done; they are to be written first
-        while under_way:
-            yield under_way.popleft().result()
-        if failed is not None:
-            raise ScenesFailedError(failed.reasons, remedy=TRY_AGAIN)
+    return written(annotator.passes(scenes), write)

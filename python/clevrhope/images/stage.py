@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from clevrhope.atomic import write_whole
 from clevrhope.images.cycles import CyclesRenderer
@@ -16,11 +17,14 @@ from clevrhope.images.pool import ScenesFailedError
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import RenderSettings
 
+K = TypeVar("K", bound=Hashable)
+T = TypeVar("T")
+
 #: What helps when some scenes gave no picture: their files are missing, so a later run begins with them.
 TRY_AGAIN = "; all others are done, and the same command tries again"
 #: Threads that encode and write: a disk that is slow to sync holds up neither the renderer nor the other.
 WRITERS = 2
-#: Pictures that wait for them at most.
+#: Pictures, or annotations, that wait for them at most.
 WRITTEN_AHEAD = 8
 
 
@@ -71,7 +75,7 @@ def render_png_files(
     """
     missing = ((path, scene) for scene in scenes if not (path := path_of(scene)).exists())
     with _opened(renderer, settings, look, workers) as opened:
-        yield from _written(opened.render(missing))
+        yield from written(opened.render(missing), _write)
 
 
 def stage_title(renderer: Renderer) -> str:
@@ -80,27 +84,36 @@ def stage_title(renderer: Renderer) -> str:
     return f"Rendering pictures on {where}" if where else "Rendering pictures"
 
 
-def _written(pictures: Iterator[tuple[Path, Pixels]]) -> Iterator[Path]:
-    """Each picture's path when its file is whole; threads encode and write while others are rendered."""
+def written(made: Iterator[tuple[K, T]], write: Callable[[K, T], None]) -> Iterator[K]:
+    """Yields each key when `write`, which is called in another thread, is done with what was made of it.
+
+    Raises:
+        DatasetError: no space left, or no permission to write.
+        ScenesFailedError: after all others are written, if some scenes gave nothing.
+    """
+
+    def done(key: K, result: T) -> K:
+        write(key, result)
+        return key
+
     with ThreadPoolExecutor(WRITERS) as threads:
-        under_way: deque[Future[Path]] = deque()
+        under_way: deque[Future[K]] = deque()
         failed: ScenesFailedError | None = None
         try:
-            for path, pixels in pictures:
-                under_way.append(threads.submit(_write, path, pixels))
+            for key, result in made:
+                under_way.append(threads.submit(done, key, result))
                 while under_way and (under_way[0].done() or len(under_way) > WRITTEN_AHEAD):
                     yield under_way.popleft().result()
         except ScenesFailedError as error:
-            failed = error  # all others are rendered; they are to be written first
+            failed = error  # all others are made; they are to be written first
         while under_way:
             yield under_way.popleft().result()
         if failed is not None:
             raise ScenesFailedError(failed.reasons, remedy=TRY_AGAIN)
 
 
-def _write(path: Path, pixels: Pixels) -> Path:
+def _write(path: Path, pixels: Pixels) -> None:
     write_whole(path, encode_png(pixels))
-    return path
 
 
 @contextmanager
