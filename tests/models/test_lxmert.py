@@ -188,12 +188,14 @@ def test_missing_or_other_weights_get_one_sentence(tmp_path: Path) -> None:
     what = "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_model.bin; none is downloaded"
     assert message("") == f"lxmert_p: no pretrained weights; set weights to {what}"
     missing = tmp_path / "nothing.safetensors"
-    assert message(missing) == f"{missing}: no such file of pretrained weights; expected {what}"
+    assert message(missing) == (
+        f"{missing}: no such file; put {what} there (weights are never downloaded here)"
+    )
     broken = tmp_path / "broken.bin"
     broken.write_bytes(b"no weights")
-    assert message(broken).startswith(f"{broken}: cannot be read as weights")
+    assert message(broken).startswith(f"{broken}: no file of weights (")
     path = published(tmp_path, **{"lxmert.pooler.dense.bias": torch.zeros(7)})
     assert message(path) == f'{path}: weights "lxmert.pooler.dense.bias" have the shape [7]; expected [24]'
     code = tmp_path / "code.bin"
     torch.save({"weights": Path("code")}, code)  # a pickle that would import something
-    assert message(code).startswith(f"{code}: cannot be read as weights")
+    assert message(code).startswith(f"{code}: no file of weights (")

@@ -7,14 +7,12 @@ list of labels those of CLEVR stand.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from pickle import UnpicklingError
 
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from clevrhope.errors import ConfigError
+from clevrhope.features.weights import read_weights
 
 ANSWERS: Mapping[str, int] = {
     "yes": 9471, "no": 5291,
@@ -44,7 +42,7 @@ def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None
     """
     if not path:
         raise ConfigError(f"lxmert_p: no pretrained weights; set weights to {_WHAT}")
-    published = _read(Path(path))
+    published = read_weights(Path(path), what=_WHAT)
     own = model.state_dict()
     for name, weight in own.items():
         if name not in published:
@@ -63,18 +61,3 @@ def _chosen(rows: Tensor, answers: Sequence[str]) -> Tensor:
     """The rows of some answers."""
     zero = torch.zeros_like(rows[0])
     return torch.stack([rows[ANSWERS[name]] if name in ANSWERS else zero for name in answers])
-
-
-def _read(path: Path) -> Mapping[str, Tensor]:
-    if not path.is_file():
-        raise ConfigError(f"{path}: no such file of pretrained weights; expected {_WHAT}")
-    try:
-        if path.suffix == ".safetensors":
-            return load_file(path)
-        content = torch.load(path, map_location="cpu", weights_only=True)
-    except (SafetensorError, UnpicklingError, RuntimeError, EOFError, OSError) as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ConfigError(f"{path}: cannot be read as weights ({reason}); expected {_WHAT}") from error
-    if not isinstance(content, Mapping) or not all(isinstance(each, Tensor) for each in content.values()):
-        raise ConfigError(f"{path}: holds something else than tensors by name; expected {_WHAT}")
-    return content
