@@ -39,6 +39,7 @@ __all__ = [
     "instantiate_questions",
     "object_ids",
     "plan_levels",
+    "plan_runs",
     "program_arities",
     "sample_scenes",
     "trace",
@@ -48,6 +49,8 @@ _Pair: TypeAlias = Sequence[tuple[str, str]]  # (attribute type, value) each, of
 _Rule: TypeAlias = Literal["any", "without", "with"]
 _QuestionRule: TypeAlias = Literal["any", "without", "unimplied", "with"]
 _Value: TypeAlias = bool | int | str
+_Numbers: TypeAlias = npt.NDArray[np.int64]
+_NodePlan: TypeAlias = tuple[_Numbers, _Numbers, _Numbers, _Numbers, _Numbers]
 _TracedStep: TypeAlias = tuple[str, str | None, tuple[int, ...], str, list[int] | _Value | None]
 
 @final
@@ -951,17 +954,7 @@ def program_arities(names: Sequence[str]) -> npt.NDArray[np.int8]:
         ProgramError: a name whose function is none.
     """
 
-def plan_levels(
-    rows: npt.NDArray[np.int64], arities: npt.NDArray[np.int8]
-) -> tuple[
-    npt.NDArray[np.int64],
-    npt.NDArray[np.int64],
-    npt.NDArray[np.int64],
-    npt.NDArray[np.int64],
-    npt.NDArray[np.int64],
-    npt.NDArray[np.int64],
-    npt.NDArray[np.int64],
-]:
+def plan_levels(rows: npt.NDArray[np.int64], arities: npt.NDArray[np.int8]) -> _NodePlan:
     """The nodes of (B, P) rows of prefix tokens, sorted by level, number of inputs, token and row.
 
     A node's level is 0 where it takes no input, and one more than that of its highest input elsewhere. Types
@@ -972,10 +965,17 @@ def plan_levels(
         arities: of each token, as `program_arities` gives them.
 
     Returns:
-        (N,) levels, (N,) tokens, (N,) rows and (N, 2) operands of the nodes, operands being earlier nodes or
-        -1; where each run of one level and one token begins, and last N; where each level begins, and last N;
-        and (B,) the node that gives each row's answer, -1 for a row that is no program.
+        (N,) tokens, (N,) rows and (N, 2) operands of the nodes, operands being earlier nodes or -1; where
+        each level begins, and last N; and (B,) the node that gives each row's answer, -1 for a row that is no
+        program.
 
     Raises:
         ValueError: rows that are not contiguous, or have no columns.
+    """
+
+def plan_runs(rows: npt.NDArray[np.int64], arities: npt.NDArray[np.int8]) -> _NodePlan:
+    """As `plan_levels`, but in runs of nodes of one token, which wait for others of it: few, large runs.
+
+    Returns:
+        As `plan_levels`; where each run begins in place of each level.
     """

@@ -1,4 +1,7 @@
-"""The native plan of levels against a slow and obvious one, for trees and for any rows."""
+"""The native plans of levels and of runs against slow and obvious claims, for trees and for any rows."""
+
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,12 +52,20 @@ def n_nodes(tree: Tree) -> int:
     return 1 + sum(n_nodes(one) for one in tree[1:])
 
 
+Plan = tuple[Any, ...]
+
+
 def check(rows: list[list[int]]) -> None:
-    """Every claim of the plan, read off the trees."""
-    levels, tokens, row_of, operands, groups, level_starts, roots = _core.plan_levels(
-        np.array(rows, dtype=np.int64), ARITIES
-    )
+    """Every claim of the plans, read off the trees."""
     trees = [slow_tree(row) for row in rows]
+    in_arrays = np.array(rows, dtype=np.int64)
+    check_levels(_core.plan_levels(in_arrays, ARITIES), trees)
+    check_runs(_core.plan_runs(in_arrays, ARITIES), trees)
+
+
+def check_trees(plan: Plan, trees: list[Tree | None]) -> list[Tree]:
+    """What holds in whatever order nodes are; gives the tree below each node."""
+    tokens, row_of, operands, starts, roots = plan
 
     def tree_of(node: int) -> Tree:
         return (int(tokens[node]), *(tree_of(one) for one in operands[node] if one >= 0))
@@ -65,16 +76,42 @@ def check(rows: list[list[int]]) -> None:
             assert tree_of(roots[number]) == tree
             assert (row_of == number).sum() == n_nodes(tree)
     assert len(tokens) == sum(n_nodes(tree) for tree in trees if tree)
+    assert starts[0] == 0
+    assert starts[-1] == len(tokens)
+    assert (np.diff(starts) > 0).all()
+    for begin, end in pairwise(starts):
+        # A set's inputs were run before it.
+        assert (operands[begin:end] < begin).all()
     for node in range(len(tokens)):
-        assert levels[node] == height(tree_of(node))
-        assert all(one < node and row_of[one] == row_of[node] for one in operands[node] if one >= 0)
+        assert all(row_of[one] == row_of[node] for one in operands[node] if one >= 0)
         assert (operands[node] >= 0).sum() == ARITIES[tokens[node]]
-    keys = [(levels[n], ARITIES[tokens[n]], tokens[n], row_of[n]) for n in range(len(tokens))]
+    return [tree_of(node) for node in range(len(tokens))]
+
+
+def check_levels(plan: Plan, trees: list[Tree | None]) -> None:
+    below = check_trees(plan, trees)
+    tokens, row_of, _, starts, _ = plan
+    keys = [(height(tree), ARITIES[tokens[n]], tokens[n], row_of[n]) for n, tree in enumerate(below)]
     assert keys == sorted(keys)
-    starts = [n for n in range(len(keys)) if n == 0 or keys[n][:3] != keys[n - 1][:3]]
-    assert groups.tolist() == [*starts, len(keys)]
-    starts = [n for n in range(len(keys)) if n == 0 or keys[n][0] != keys[n - 1][0]]
-    assert level_starts.tolist() == [*starts, len(keys)]
+    levels = [n for n in range(len(keys)) if n == 0 or keys[n][0] != keys[n - 1][0]]
+    assert starts.tolist() == [*levels, len(keys)]
+
+
+def check_runs(plan: Plan, trees: list[Tree | None]) -> None:
+    below = check_trees(plan, trees)
+    tokens, row_of, operands, starts, _ = plan
+    done: set[int] = set()
+    for begin, end in pairwise(starts):
+        assert len(set(tokens[begin:end])) == 1
+        assert (np.diff(row_of[begin:end]) >= 0).all()
+        # No node of the run's token that could have been run stays behind.
+        could = {
+            node
+            for node in range(len(below))
+            if tokens[node] == tokens[begin] and {one for one in operands[node] if one >= 0} <= done
+        }
+        assert could - done == set(range(begin, end))
+        done |= set(range(begin, end))
 
 
 def prefix(tree: Tree) -> list[int]:
@@ -106,6 +143,14 @@ def test_rows_with_a_wrong_token_are_planned_or_have_no_node(spoiled: list[tuple
     for row, (_, place, token) in zip(rows, spoiled, strict=True):
         row[place % len(row)] = token
     check(rows)
+
+
+def test_runs_are_fewer_than_the_tokens_of_levels() -> None:
+    # 5(7(4)), 7(5(4)) and 7(4): by levels and tokens there are 5 sets, but the second `5` can wait.
+    trees = [(5, (7, (4,))), (7, (5, (4,))), (7, (4,))]
+    rows = np.array(padded([[START, *prefix(tree), END] for tree in trees]), dtype=np.int64)
+    tokens, _, _, starts, _ = _core.plan_runs(rows, ARITIES)
+    assert [(tokens[begin], end - begin) for begin, end in pairwise(starts)] == [(4, 3), (7, 2), (5, 2), (7, 1)]
 
 
 def test_arities_are_read_off_names() -> None:

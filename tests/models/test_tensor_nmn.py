@@ -62,17 +62,16 @@ def test_forms_give_the_scores_and_gradients_of_module_by_module(form: str) -> N
     assert (arities[batch.programs] == 2).any(), "no question joins two branches"
     results = {}
     for name in ("module", form):
-        model = small(form=name)
+        model = small(form=name).double()  # or machines would differ by how they round sums
         model.loss(batch).backward()
         gradients = {key: each.grad for key, each in model.named_parameters() if each.grad is not None}
         model.eval()
         results[name] = (model.predict_true_programs(batch), gradients)
     (expected, slopes), (scores, other) = results["module"], results[form]
-    torch.testing.assert_close(scores, expected, atol=2e-6, rtol=1e-5)
+    torch.testing.assert_close(scores, expected, atol=1e-12, rtol=1e-10)
     assert slopes.keys() == other.keys()
     for name, gradient in slopes.items():
-        # Sums over a batch come in another order; gradients are up to 0.02.
-        torch.testing.assert_close(other[name], gradient, atol=1e-5, rtol=1e-4, msg=name)
+        torch.testing.assert_close(other[name], gradient, atol=1e-12, rtol=1e-10, msg=name)
 
 
 @pytest.mark.parametrize("form", ["module", "bucketed", "gathered"])

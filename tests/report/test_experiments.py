@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from clevrhope import assets
 from clevrhope.cli import run_command
 from clevrhope.errors import ConfigError
 from clevrhope.experiments import make_plan, processes, read_experiment, run_experiment
 from clevrhope.experiments.shipped import find_file, shipped_experiments
+from clevrhope.experiments.some import some_templates, some_values
 from clevrhope.experiments.toml import toml
 
 GRID = """
@@ -243,6 +245,38 @@ def test_templates_that_there_are_none_of_are_named(grid: Path, tmp_path: Path) 
     grid.write_text(GRID.replace("seed = 3", 'seed = 3\ntemplates = ["zero_hops"]'))
     with pytest.raises(ConfigError, match=r"zero_hops. \(did you mean .zero_hop.\?\)"):
         run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
+
+
+@pytest.mark.parametrize(
+    ("added", "told"),
+    [
+        ('templates = ["zero_hop"]\nasks = ["cuont"]', "no template of zero_hop asks cuont; they ask count, exist,"),
+        ('values = { sizes = ["large", "lage"] }', 'no sizes "lage" (did you mean "large"?)'),
+        ('values = { size = ["large"] }', 'no values "size" (did you mean "sizes"?)'),
+    ],
+)
+def test_questions_and_values_that_there_are_none_of_are_named(
+    grid: Path, tmp_path: Path, added: str, told: str
+) -> None:
+    grid.write_text(GRID.replace("seed = 3", f"seed = 3\n{added}"))
+    with pytest.raises(ConfigError) as error:
+        run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
+    assert told in str(error.value)
+
+
+def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) -> None:
+    files = some_templates(["zero_hop", "one_hop"], ["exist", "query_color"], "here")
+    assert set(files) == {"zero_hop.json", "one_hop.json", "synonyms.json"}
+    for name in ("zero_hop.json", "one_hop.json"):
+        ends = [template["nodes"][-1]["type"] for template in json.loads(files[name])]
+        assert [end.rpartition("_exist")[1] or end for end in ends] == ["_exist", "query_color"]
+    package = json.loads((assets.blender_assets() / "properties.json").read_bytes())
+    properties = some_values({"sizes": ["large"], "colors": ["red", "blue"]}, "here")
+    assert properties == {
+        **package,
+        "sizes": {"large": 0.7},
+        "colors": {name: package["colors"][name] for name in ("red", "blue")},
+    }
 
 
 def test_the_packages_experiments_can_be_planned(tmp_path: Path, capfd: Any) -> None:

@@ -12,7 +12,7 @@ from clevrhope.hops import HOP_GROUPS
 
 _TOP = ("title", "out", "jobs", "threads", "dataset", "model", "report")
 _BUILD = ("hops", "diversity", "mode", "palette")
-_DATASET = ("name", "seed", "build", "splits", "templates", "config", "features", "folder")
+_DATASET = ("name", "seed", "build", "splits", "templates", "asks", "values", "config", "features", "folder")
 _FEATURES = ("kind", "size", "weights")
 _MODEL = ("name", "datasets", "hops", "sizes", "seeds", "updates", "set", "keep_last", "keep_every",
           "features", "options", "evaluate")  # fmt: skip
@@ -48,6 +48,10 @@ class DatasetConfig:
         builds: one or more.
         splits: those to build; all where none is named.
         templates: names of the package's template files, such as zero_hop; all where none is named.
+        asks: of these, only templates that end with such a function, count or query_color; all where none is
+            named.
+        values: of the package's properties, only these values of these types (sizes, colors, materials,
+            shapes); all of a type that is not named.
         config: what build's `--config` takes, as it is.
         features: kinds of features.
         folder: a dataset that is there, to be used as it is; nothing is built then.
@@ -58,6 +62,8 @@ class DatasetConfig:
     builds: tuple[BuildConfig, ...]
     splits: tuple[str, ...] = ()
     templates: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
+    values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     features: tuple[FeaturesConfig, ...] = ()
     folder: Path | None = None
@@ -200,12 +206,15 @@ def _dataset(at: "_Place", raw: Mapping[str, Any], beside: Path) -> DatasetConfi
                 here.needed(each, "kind"), here.text(each, "size", None), here.text(each, "weights", None)
             )
         )
+    values = at.table(raw, "values")
     return DatasetConfig(
         name=at.needed(raw, "name"),
         seed=at.whole(raw, "seed", 0) or 0,
         builds=tuple(builds),
         splits=at.texts(raw, "splits"),
         templates=at.texts(raw, "templates"),
+        asks=at.texts(raw, "asks"),
+        values={name: at.inside("values").texts(values, name) for name in values},
         config=at.table(raw, "config"),
         features=tuple(features),
         folder=None if folder is None else beside / folder,

@@ -138,6 +138,11 @@ def templates_folder(experiment: Experiment, dataset: DatasetConfig) -> Path:
     return experiment.out / "config" / f"{dataset.name}_templates"
 
 
+def properties_file(experiment: Experiment, dataset: DatasetConfig) -> Path:
+    """The properties that a dataset is built with, where it takes some of the package's values only."""
+    return experiment.out / "config" / f"{dataset.name}_properties.json"
+
+
 def _names(build: BuildConfig) -> Sequence[str]:
     if build.palette is not None:
         return [f"{hop}-{Path(build.palette).stem}" for hop in build.hops]
@@ -172,8 +177,10 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
                 arguments += ["--palette", str(experiment.file.parent / build.palette)]
             if dataset.splits:
                 arguments += ["--splits", ",".join(dataset.splits)]
-            if dataset.templates:
+            if dataset.templates or dataset.asks:
                 arguments += ["--templates", str(templates_folder(experiment, dataset))]
+            if dataset.values:
+                arguments += ["--properties", str(properties_file(experiment, dataset))]
             arguments += ["--config", str(config_file(experiment, dataset)), "--quiet"]
             steps.append(_step(experiment, f"build-{dataset.name}-{k}", arguments, folder / "manifest.json"))
     for features in dataset.features:

@@ -1,25 +1,23 @@
 """A plan in, everything that it has not made yet made out: `run_experiment`."""
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
-from shutil import copyfile
 from threading import Event
 
-from clevrhope import assets
 from clevrhope.atomic import write_whole
-from clevrhope.config import suggestion
 from clevrhope.dataset.lock import locked
-from clevrhope.errors import ConfigError, PredictionsError
+from clevrhope.errors import PredictionsError
 from clevrhope.experiments.config import DatasetConfig
-from clevrhope.experiments.plan import Chain, Plan, config_file, templates_folder
+from clevrhope.experiments.plan import Chain, Plan, config_file, properties_file, templates_folder
 from clevrhope.experiments.processes import Failure, run_chain
 from clevrhope.experiments.ray_engine import run_on_ray
+from clevrhope.experiments.some import some_templates, some_values
 from clevrhope.experiments.toml import toml
 from clevrhope.images.cores import available_cores
 from clevrhope.progress import Progress, Silent
-from clevrhope.questions import FAMILIES, SYNONYMS
 
 
 @dataclass(frozen=True)
@@ -122,27 +120,23 @@ def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[t
 
 
 def _prepare(plan: Plan, dataset: DatasetConfig) -> None:
-    """Writes what a build reads: its settings, and its templates where they are some of the package's."""
+    """Writes what a build reads: its settings, and templates and values where not all of the package's."""
     if dataset.folder is not None:
         return
     write_whole(config_file(plan.experiment, dataset), toml(dataset.config).encode())
-    if not dataset.templates:
-        return
-    folder, package = templates_folder(plan.experiment, dataset), assets.question_templates()
-    known = sorted(path.stem for path in package.glob("*.json") if path.name not in (SYNONYMS, FAMILIES))
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in dataset.templates:
-        if name not in known:
-            raise ConfigError(
-                f'{plan.experiment.file}: dataset {dataset.name}: no templates "{name}"'
-                f"{suggestion(name, known)}; there are: {', '.join(known)}"
-            )
-    wanted = {SYNONYMS, *(f"{name}.json" for name in dataset.templates)}
-    for name in wanted:
-        copyfile(package / name, folder / name)
-    for path in folder.glob("*.json"):
-        if path.name not in wanted:
-            path.unlink()
+    where = f"{plan.experiment.file}: dataset {dataset.name}"
+    if dataset.values:
+        properties = some_values(dataset.values, where)
+        write_whole(properties_file(plan.experiment, dataset), json.dumps(properties, indent=2).encode())
+    if dataset.templates or dataset.asks:
+        files = some_templates(dataset.templates, dataset.asks, where)
+        folder = templates_folder(plan.experiment, dataset)
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            write_whole(folder / name, content)
+        for path in folder.glob("*.json"):
+            if path.name not in files:
+                path.unlink()
 
 
 def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path | None:

@@ -19,21 +19,26 @@ class PixelStem(nn.Module):
     """Four-by-four convolutions of stride 2 with batch norm: each halves the picture's sides.
 
     Source: FiLM from raw pixels (Perez et al. 2018): four of them, 128 channels, 224 x 224 to 14 x 14. Batch
-    norm before ReLU is a choice.
+    norm before ReLU is a choice, as are fewer channels for the first of them, and twice as many for each of
+    the next.
     """
 
-    def __init__(self, channels: int, n_halvings: int) -> None:
+    def __init__(self, channels: int, n_halvings: int, first_channels: int | None = None) -> None:
         super().__init__()
         layers: list[nn.Module] = []
+        n_before = 3
         for number in range(n_halvings):
+            is_last = number + 1 == n_halvings
+            n = channels if is_last else min(channels, (first_channels or channels) << number)
             # Batch norm has a bias of its own.
-            layers.append(nn.Conv2d(channels if number else 3, channels, 4, stride=2, padding=1, bias=False))
-            layers += [nn.BatchNorm2d(channels), nn.ReLU(inplace=True)]
+            layers.append(nn.Conv2d(n_before, n, 4, stride=2, padding=1, bias=False))
+            layers += [nn.BatchNorm2d(n), nn.ReLU(inplace=True)]
+            n_before = n
         self.layers = nn.Sequential(*layers)
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
         """(B, 3, H, W) uint8 `pixels` to (B, channels, H / 2^n, W / 2^n)."""
-        pixels = features["pixels"].float() / 127.5 - 1.0  # -1 to 1
+        pixels = features["pixels"].to(next(self.parameters()).dtype) / 127.5 - 1.0  # -1 to 1
         if not pixels.is_cuda:
             # Channels side by side in memory: a sixth faster on a CPU, measured; maps stay so from here on.
             pixels = pixels.contiguous(memory_format=torch.channels_last)
@@ -59,9 +64,9 @@ class ResnetStem(nn.Module):
         return torch.relu(self.second(torch.relu(self.first(maps))))
 
 
-def make_stem(kind: MapKind, channels: int, n_halvings: int) -> nn.Module:
+def make_stem(kind: MapKind, channels: int, n_halvings: int, first_channels: int | None = None) -> nn.Module:
     """The stem for a kind of features."""
-    return PixelStem(channels, n_halvings) if kind == "pixels" else ResnetStem(channels)
+    return PixelStem(channels, n_halvings, first_channels) if kind == "pixels" else ResnetStem(channels)
 
 
 def map_size(kind: MapKind, model: str, height: int, width: int, n_halvings: int) -> tuple[int, int]:

@@ -126,8 +126,8 @@ class VectorNmn(nn.Module):
         # Operands count from 0 behind a vector of zeros, which stands for those that a token does not take.
         operands = torch.from_numpy(plan.operands + 1).to(maps.device)
         vectors = maps.new_zeros(1, config.channels)
-        for level in plan.levels:
-            here = slice(level.begin, level.end)
+        for begin, end in plan.sets:
+            here = slice(begin, end)
             inputs = vectors[operands[here]].flatten(1)  # (n, 2 C)
             made = self.module(maps[rows[here]], torch.cat([tokens[here], inputs], dim=1))
             vectors = torch.cat([vectors, made])

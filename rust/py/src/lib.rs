@@ -37,7 +37,7 @@ mod _core {
     #[pymodule_export]
     use super::counting::PyCountingPool;
     #[pymodule_export]
-    use super::levels::{plan_levels, program_arities};
+    use super::levels::{plan_levels, plan_runs, program_arities};
     #[pymodule_export]
     use super::parse::{PyTextReader, find_windows};
     #[pymodule_export]

@@ -19,7 +19,7 @@ from clevrhope.dataset.vocab import Vocab, make_vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import FORMS
-from clevrhope.models.tensor_nmn.levels import plan_levels
+from clevrhope.models.tensor_nmn.levels import plan_levels, plan_runs
 from clevrhope.models.tensor_nmn.model import TensorNmn
 from clevrhope.questions import instantiate_questions, read_templates
 from clevrhope.scenes import read_world, sample_scenes
@@ -76,10 +76,10 @@ def measured(
         model.eval()
         with torch.no_grad():
             scores[form] = model.predict(batch)
-    plan = plan_levels(batch.programs, models[forms[0]].engine.arities)
-    n_runs = sum(len(level.runs) for level in plan.levels)
+    arities = models[forms[0]].engine.arities
+    levels, runs = plan_levels(batch.programs, arities), plan_runs(batch.programs, arities)
     shape = (
-        f"{n} questions, {len(plan)} nodes on {len(plan.levels)} levels in {n_runs} runs of one token; "
+        f"{n} questions, {len(levels)} nodes on {len(levels.sets)} levels or in {len(runs.sets)} runs; "
         f"{config['features']}, {config['channels']} channels; {device}, {torch.get_num_threads()} threads; "
         f"median of {rounds} rounds"
     )

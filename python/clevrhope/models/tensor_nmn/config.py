@@ -20,9 +20,11 @@ class TensorNmnConfig:
 
     Attributes:
         features: "resnet101" maps, or "pixels" for a stem that learns from pictures.
-        picture_width: of the pictures, in pixels; for "pixels" alone, as are the next two.
+        picture_width: of the pictures, in pixels; for "pixels" alone, as are the next three.
         picture_height: as well.
         halvings: how often the stem halves their sides.
+        stem_channels: of the stem's first convolution; each further one has twice as many, up to `channels`,
+            which the last one has in any case. 0 for as many as `channels` throughout.
         channels: of all maps.
         classifier_channels: of the classifier's maps.
         classifier_hidden: units of its hidden layer.
@@ -40,6 +42,7 @@ class TensorNmnConfig:
     picture_width: int = 224
     picture_height: int = 224
     halvings: int = 4
+    stem_channels: int = 0
     channels: int = 128
     classifier_channels: int = 512
     classifier_hidden: int = 1024
@@ -62,6 +65,7 @@ class TensorNmnConfig:
             generator_words=self.generator_words,
             generator_hidden=self.generator_hidden,
         )
+        check_at_least(NAME, 0, stem_channels=self.stem_channels)
         check_at_least(NAME, 3, longest_program=self.longest_program)
         if not 0.0 <= self.baseline_decay < 1.0:
             raise ConfigError(f"{NAME}: baseline_decay is {self.baseline_decay}; expected 0 or more, below 1")

@@ -11,10 +11,10 @@ from clevrhope import _core
 from clevrhope.models.stems import check_pictures, make_stem, map_size
 from clevrhope.models.tensor_nmn.bank import ModuleBank
 from clevrhope.models.tensor_nmn.config import NAME, TensorNmnConfig
-from clevrhope.models.tensor_nmn.forms import run_bucketed, run_gathered, run_modules
-from clevrhope.models.tensor_nmn.levels import Levels, plan_levels
+from clevrhope.models.tensor_nmn.forms import Arities, run_bucketed, run_gathered, run_modules
+from clevrhope.models.tensor_nmn.levels import Plan
 
-FORMS: Mapping[str, Callable[[ModuleBank, Tensor, Levels], Tensor]] = {
+FORMS: Mapping[str, Callable[[ModuleBank, Tensor, Tensor, Arities], tuple[Tensor, Plan]]] = {
     "module": run_modules,
     "bucketed": run_bucketed,
     "gathered": run_gathered,
@@ -44,7 +44,7 @@ class Engine(nn.Module):
         height, width = map_size(
             config.features, NAME, config.picture_height, config.picture_width, config.halvings
         )
-        self.stem = make_stem(config.features, config.channels, config.halvings)
+        self.stem = make_stem(config.features, config.channels, config.halvings, config.stem_channels)
         self.bank = ModuleBank(self.arities, config.channels)
         self.classifier = nn.Sequential(
             nn.Conv2d(config.channels, config.classifier_channels, 1),
@@ -60,11 +60,10 @@ class Engine(nn.Module):
         """Scores of (B, P) rows of program tokens, without those that are no trees."""
         config = self.config
         check_pictures(features, config.features, config.picture_height, config.picture_width)
-        plan = plan_levels(programs, self.arities)
         maps = self.stem(features)  # (B, C, H, W)
         form = config.form
         if form == "auto":
             form = "gathered" if maps.is_cuda else "bucketed"
-        answers = FORMS[form](self.bank, maps, plan)  # (R, C, H, W)
+        answers, plan = FORMS[form](self.bank, maps, programs, self.arities)  # (R, C, H, W)
         rows = torch.from_numpy(plan.well_formed.astype(np.int64)).to(maps.device, non_blocking=True)
         return Scores(self.classifier(answers), rows)

@@ -1,31 +1,41 @@
-"""A batch's stem maps and levels in, the maps of its answers out: three ways of running the same modules.
+"""A batch's stem maps and programs in, the maps of its answers out: three ways of running the same modules.
 
 - `run_modules` runs a module at a time on one map. It is what the others are held against.
-- `run_bucketed` and `run_gathered` run all nodes of a level together: the first with a convolution for each
-  run of nodes with the same token, the second with one batched product of matrices, each node's own weights
-  gathered for it. On a CPU the first takes half as long as the second, which starts far fewer kernels: what a
-  GPU waits for.
+- `run_bucketed` runs all nodes of a token together whose inputs are there, a convolution for each such run.
+- `run_gathered` runs all nodes of a level together, whatever their tokens, by one batched product of
+  matrices, each node's own weights gathered for it.
 
-All give the same scores but for rounding.
+On a CPU the second takes half as long as the third, which starts far fewer kernels: what a GPU waits for. All
+give the same scores but for rounding.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from clevrhope.models.tensor_nmn.bank import Kernels, ModuleBank
-from clevrhope.models.tensor_nmn.levels import Level, Levels, Run
+from clevrhope.models.tensor_nmn.levels import Plan, plan_levels, plan_runs
 
-Convolve = Callable[[Tensor, Sequence[Run], Tensor], Tensor]
-"""(n, C in, H, W) maps, the runs of nodes that they belong to and (n,) tokens in, (n, C, H, W) maps out."""
+Arities = npt.NDArray[np.int8]
+Convolve = Callable[[Tensor, Tensor], Tensor]
+"""(n, C in, H, W) maps and (n,) tokens in, (n, C, H, W) maps out."""
 
 
-def run_modules(bank: ModuleBank, maps: Tensor, plan: Levels) -> Tensor:
-    """Maps of the answers, (R, C, H, W), from stem maps (B, C, H, W), a node at a time."""
+def run_modules(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arities) -> tuple[Tensor, Plan]:
+    """Maps of the answers, (R, C, H, W), from stem maps (B, C, H, W), a node at a time; and how it went.
+
+    Args:
+        bank: the modules' weights.
+        maps: of the stem.
+        programs: (B, P) tokens.
+        arities: how many inputs each token takes.
+    """
+    plan = plan_levels(programs, arities)
     outputs: list[Tensor] = []
     firsts, seconds, joins = (_one_by_one(each) for each in _kernels(bank))
     for token, row, operands in zip(
@@ -38,27 +48,60 @@ def run_modules(bank: ModuleBank, maps: Tensor, plan: Levels) -> Tensor:
             x = inputs[0]
         else:
             x = torch.relu(_convolve(torch.cat(inputs, dim=1), joins[bank.joining[token]]))
-        hidden = torch.relu(_convolve(x, firsts[token]))
-        outputs.append(torch.relu(x + _convolve(hidden, seconds[token])))
-    return torch.cat([outputs[root] for root in plan.roots]) if len(plan.roots) else maps[:0]
+        outputs.append(_block(x, firsts[token], seconds[token]))
+    return (torch.cat([outputs[root] for root in plan.roots]) if len(plan.roots) else maps[:0]), plan
 
 
-def run_bucketed(bank: ModuleBank, maps: Tensor, plan: Levels) -> Tensor:
-    """As `run_modules`, a convolution a run of nodes with one level and token."""
-    if maps.is_contiguous(memory_format=torch.channels_last):
-        first, second, join = (_channels_last(each) for each in _kernels(bank))
-    else:
-        first, second, join = _kernels(bank)
-    places = {token: token for token in range(len(first.weights))}
-    return _run_levels(
-        (_bucketed(first, places), _bucketed(second, places), _bucketed(join, bank.joining)), maps, plan
-    )
+def run_bucketed(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arities) -> tuple[Tensor, Plan]:
+    """As `run_modules`, a set of nodes with one token at a time."""
+    plan = plan_runs(programs, arities)
+    if not len(plan.roots):
+        return maps[:0], plan
+    # Channels last on a CPU, as the stem gives maps; weights once a step, or each convolution would do it.
+    last = maps.is_contiguous(memory_format=torch.channels_last)
+    kernels = ((_channels_last(each) if last else each) for each in _kernels(bank))
+    firsts, seconds, joins = (_one_by_one(each) for each in kernels)
+    outputs: list[Tensor] = []  # (H, W, C) of each node
+
+    def stacked(nodes: list[int]) -> Tensor:
+        return torch.stack([outputs[node] for node in nodes]).permute(0, 3, 1, 2)
+
+    rows = torch.from_numpy(plan.rows).to(maps.device)
+    tokens, operands = plan.tokens.tolist(), plan.operands.T.tolist()
+    for begin, end in plan.sets:
+        token, (left, right) = tokens[begin], (each[begin:end] for each in operands)
+        if left[0] < 0:
+            x = maps[rows[begin:end]]
+        elif right[0] < 0:
+            x = stacked(left)
+        else:
+            pairs = torch.cat([stacked(left), stacked(right)], dim=1)
+            x = torch.relu(_convolve(pairs, joins[bank.joining[token]]))
+        outputs += _block(x, firsts[token], seconds[token]).permute(0, 2, 3, 1).unbind()
+    return stacked(plan.roots.tolist()), plan
 
 
-def run_gathered(bank: ModuleBank, maps: Tensor, plan: Levels) -> Tensor:
+def run_gathered(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arities) -> tuple[Tensor, Plan]:
     """As `run_modules`, a product of matrices a level."""
-    first, second, join = _kernels(bank)
-    return _run_levels((_gathered(first), _gathered(second), _gathered(join, bank.join_places)), maps, plan)
+    plan = plan_levels(programs, arities)
+    if not len(plan.roots):
+        return maps[:0], plan
+    first, second = (_gathered(each) for each in (bank.first, bank.second))
+    join = _gathered(bank.joins, bank.join_places)
+    on_device = _indices(plan, maps.device)
+    tokens, rows, left, right = on_device[: 4 * len(plan)].view(4, -1)
+    outputs: list[Tensor] = []
+    for begin, end in plan.sets:
+        here = slice(begin, end)
+        if outputs:
+            n_joins = int(np.count_nonzero(plan.operands[here, 1] >= 0))
+            x = _inputs(join, outputs, begin, end, n_joins, tokens, left, right)
+        else:
+            x = maps[rows[here]]
+        # In place, as nobody else holds what came out.
+        hidden = first(x, tokens[here]).relu_()
+        outputs.append(second(hidden, tokens[here]).add_(x).relu_())
+    return _answers(outputs, plan, on_device[4 * len(plan) :].view(2, -1)), plan
 
 
 def _kernels(bank: ModuleBank) -> tuple[Kernels, Kernels, Kernels]:
@@ -66,7 +109,6 @@ def _kernels(bank: ModuleBank) -> tuple[Kernels, Kernels, Kernels]:
 
 
 def _channels_last(kernels: Kernels) -> Kernels:
-    """The same, laid out as the maps are: once a step, or each convolution would do it for itself."""
     weights = kernels.weights.permute(0, 1, 3, 4, 2).contiguous().permute(0, 1, 4, 2, 3)
     return Kernels(weights, kernels.biases)
 
@@ -81,22 +123,17 @@ def _convolve(x: Tensor, kernel: tuple[Tensor, Tensor]) -> Tensor:
     return F.conv2d(x, weights, biases, padding=weights.shape[-1] // 2)
 
 
-def _bucketed(kernels: Kernels, places: dict[int, int]) -> Convolve:
-    kernel_of = _one_by_one(kernels)
-
-    def convolve(x: Tensor, runs: Sequence[Run], tokens: Tensor) -> Tensor:
-        parts = torch.split(x, [run.end - run.begin for run in runs])
-        made = [_convolve(part, kernel_of[places[run.token]]) for part, run in zip(parts, runs, strict=True)]
-        return torch.cat(made) if len(made) > 1 else made[0]
-
-    return convolve
+def _block(x: Tensor, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]) -> Tensor:
+    """A residual block; in place, as nobody else holds what comes out of a convolution."""
+    hidden = _convolve(x, first).relu_()
+    return _convolve(hidden, second).add_(x).relu_()
 
 
 def _gathered(kernels: Kernels, places: Tensor | None = None) -> Convolve:
     side = kernels.weights.shape[-1]
     weights = kernels.weights.flatten(2)  # (T, C, C in * side * side)
 
-    def convolve(x: Tensor, runs: Sequence[Run], tokens: Tensor) -> Tensor:
+    def convolve(x: Tensor, tokens: Tensor) -> Tensor:
         tokens = tokens if places is None else places[tokens]
         n, _, height, width = x.shape
         if side > 1:
@@ -110,39 +147,29 @@ def _gathered(kernels: Kernels, places: Tensor | None = None) -> Convolve:
     return convolve
 
 
-def _run_levels(convolve: tuple[Convolve, Convolve, Convolve], maps: Tensor, plan: Levels) -> Tensor:
-    if not len(plan.roots):
-        return maps[:0]
-    on_device = _indices(plan, maps.device)
-    tokens, rows, left, right = on_device[: 4 * len(plan)].view(4, -1)
-    outputs: list[Tensor] = []
-    for level in plan.levels:
-        above = bool(outputs)
-        x = _inputs(convolve[2], outputs, level, tokens, left, right) if above else maps[rows[: level.end]]
-        here = tokens[level.begin : level.end]
-        # In place, as nobody else holds what came out.
-        hidden = convolve[0](x, level.runs, here).relu_()
-        outputs.append(convolve[1](hidden, level.runs, here).add_(x).relu_())
-    return _answers(outputs, plan, on_device[4 * len(plan) :].view(2, -1))
-
-
 def _inputs(
-    join: Convolve, outputs: list[Tensor], level: Level, tokens: Tensor, left: Tensor, right: Tensor
+    join: Convolve,
+    outputs: list[Tensor],
+    begin: int,
+    end: int,
+    n_joins: int,
+    tokens: Tensor,
+    left: Tensor,
+    right: Tensor,
 ) -> Tensor:
     """What a level above the lowest takes, (n, C, H, W), inputs of two joined."""
-    below = level.begin - len(outputs[-1])
     # The only input of a node is always on the level right below.
-    single = outputs[-1][left[level.begin : level.joins_begin] - below]
-    if level.joins_begin == level.end:
+    below = begin - len(outputs[-1])
+    joining = slice(end - n_joins, end)
+    single = outputs[-1][left[begin : joining.start] - below]
+    if not n_joins:
         return single
     earlier = torch.cat(outputs)
-    joining = slice(level.joins_begin, level.end)
     pairs = torch.cat([earlier[left[joining]], earlier[right[joining]]], dim=1)
-    runs = [run for run in level.runs if run.begin >= level.joins_begin]
-    return torch.cat([single, torch.relu(join(pairs, runs, tokens[joining]))])
+    return torch.cat([single, torch.relu(join(pairs, tokens[joining]))])
 
 
-def _indices(plan: Levels, device: torch.device) -> Tensor:
+def _indices(plan: Plan, device: torch.device) -> Tensor:
     """All that maps are looked up by, in one transfer: nodes' tokens, rows, operands; roots in two orders."""
     order = np.argsort(plan.roots)  # roots as their levels give them
     back = np.argsort(order)
@@ -150,13 +177,13 @@ def _indices(plan: Levels, device: torch.device) -> Tensor:
     return torch.from_numpy(np.concatenate(lists)).to(device, non_blocking=True)
 
 
-def _answers(outputs: list[Tensor], plan: Levels, roots: Tensor) -> Tensor:
+def _answers(outputs: list[Tensor], plan: Plan, roots: Tensor) -> Tensor:
     """The maps of the roots, (R, C, H, W), in the order of their programs."""
     sorted_roots, back = roots
-    bounds = np.searchsorted(np.sort(plan.roots), [0, *(level.end for level in plan.levels)]).tolist()
+    bounds = np.searchsorted(np.sort(plan.roots), plan.starts).tolist()
     taken = [
-        output[sorted_roots[begin:end] - level.begin]
-        for output, level, (begin, end) in zip(outputs, plan.levels, pairwise(bounds), strict=True)
+        output[sorted_roots[begin:end] - first]
+        for output, (first, _), (begin, end) in zip(outputs, plan.sets, pairwise(bounds), strict=True)
         if begin < end
     ]
     return torch.cat(taken)[back]

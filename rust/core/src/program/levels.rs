@@ -1,9 +1,12 @@
-//! Rows of prefix tokens in, their nodes level by level out: the order in which a module network runs a batch.
+//! Rows of prefix tokens in, their nodes in an order in which a module network can run a batch out.
 //!
-//! A node's level is 0 where it takes no input, and one more than that of its highest input elsewhere, so
-//! whatever stands on one level can run at once. Nodes are sorted by level, then number of inputs, then token,
-//! then row: the nodes that one module runs together are neighbours, as are those that join two inputs. Only the shape of a program counts here, not its types; a
-//! row that is no tree is ill-formed, which is a fact about a model that wrote it and no error.
+//! - Level by level: a node's level is 0 where it takes no input, and one more than that of its highest input
+//!   elsewhere, so whatever stands on one level can run at once. Within a level nodes are sorted by number of
+//!   inputs, then token, then row.
+//! - Token by token: what is run together has one token, on whatever level.
+//!
+//! Only the shape of a program counts here, not its types; a row that is no tree is ill-formed, which is a
+//! fact about a model that wrote it and no error.
 
 use super::Function;
 use super::encode::{END, NULL, SPECIAL_NAMES, START};
@@ -14,19 +17,16 @@ pub const NO_NODE: i64 = -1;
 /// In place of a token's number of inputs: the token stands for no function.
 pub const NO_FUNCTION: i8 = -1;
 
-/// The nodes of a batch of programs; parallel lists, an entry a node.
+/// The nodes of a batch of programs in the order in which they are run; parallel lists, an entry a node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LevelPlan {
-    pub levels: Vec<i64>,
+pub struct NodePlan {
     pub tokens: Vec<i64>,
     /// Which row each node is of.
     pub rows: Vec<i64>,
     /// The nodes that each takes its inputs from, all earlier ones; `NO_NODE` where it takes fewer than two.
     pub operands: Vec<[i64; 2]>,
-    /// Where each run of nodes with one level and one token begins, and last the number of nodes.
-    pub group_starts: Vec<i64>,
-    /// Where each level begins, and last the number of nodes.
-    pub level_starts: Vec<i64>,
+    /// Where each set of nodes that are run together begins, and last the number of nodes.
+    pub starts: Vec<i64>,
     /// For each row the node that gives its answer; `NO_NODE` where the row is ill-formed.
     pub roots: Vec<i64>,
 }
@@ -38,6 +38,13 @@ struct Node {
     row: i64,
     /// Numbers in reading order, not yet sorted.
     operands: [i64; 2],
+}
+
+impl Node {
+    fn inputs(&self) -> impl Iterator<Item = usize> {
+        // `NO_NODE` is no number.
+        self.operands.into_iter().flat_map(usize::try_from)
+    }
 }
 
 /// How many inputs each token takes, by number, from the names of a `vocab.json`.
@@ -56,13 +63,75 @@ pub fn arities<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<i8>, 
     names.into_iter().enumerate().map(arity).collect()
 }
 
-/// Plans rows of `width` tokens each, laid end to end, with the number of inputs of each token.
-pub fn plan_levels(rows: &[i64], width: usize, arities: &[i8]) -> LevelPlan {
+/// Plans rows of `width` tokens each, laid end to end, with the number of inputs of each token: a level at a
+/// time.
+pub fn plan_levels(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
+    let (nodes, roots) = read_rows(rows, width, arities);
+    let mut order: Vec<usize> = (0..nodes.len()).collect();
+    order.sort_by_key(|&node| (nodes[node].level, nodes[node].inputs().count(), nodes[node].token));
+    let level_starts = starts(order.iter().map(|&node| nodes[node].level));
+    in_order(&nodes, &order, level_starts, &roots)
+}
+
+/// As `plan_levels`, but a token at a time: few, large runs of nodes that one module runs together.
+///
+/// A node waits for others of its token. Of the tokens with nodes whose inputs are all there, the next is one
+/// that no node will ask for later, where there is any; then the one with the longest way to a program's end;
+/// then the one with most nodes.
+pub fn plan_runs(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
+    let (nodes, roots) = read_rows(rows, width, arities);
+    // Who takes what a node gives, and how far that is from the program's end: programs are trees, so there is
+    // one taker, which stands behind the node in reading order.
+    let mut takers = vec![None; nodes.len()];
+    let mut ways = vec![0_usize; nodes.len()];
+    for (taker, node) in nodes.iter().enumerate().rev() {
+        for input in node.inputs() {
+            takers[input] = Some(taker);
+            ways[input] = ways[taker] + 1;
+        }
+    }
+    let mut missing: Vec<usize> = nodes.iter().map(|node| node.inputs().count()).collect();
+    let mut n_left = vec![0; arities.len()];
+    let mut ready = vec![Vec::new(); arities.len()];
+    for (number, node) in nodes.iter().enumerate() {
+        n_left[node.token as usize] += 1;
+        if missing[number] == 0 {
+            ready[node.token as usize].push(number);
+        }
+    }
+    let mut order = Vec::with_capacity(nodes.len());
+    let mut run_starts = Vec::new();
+    let urgency = |token: usize, waiting: &[usize], left: usize| {
+        let way = waiting.iter().map(|&node| ways[node]).max();
+        (waiting.len() == left, way, waiting.len(), std::cmp::Reverse(token))
+    };
+    while let Some(token) = (0..ready.len())
+        .filter(|&token| !ready[token].is_empty())
+        .max_by_key(|&token| urgency(token, &ready[token], n_left[token]))
+    {
+        run_starts.push(order.len() as i64);
+        let mut run = std::mem::take(&mut ready[token]);
+        run.sort_unstable();
+        n_left[token] -= run.len();
+        for taker in run.iter().filter_map(|&node| takers[node]) {
+            missing[taker] -= 1;
+            if missing[taker] == 0 {
+                ready[nodes[taker].token as usize].push(taker);
+            }
+        }
+        order.append(&mut run);
+    }
+    run_starts.push(order.len() as i64);
+    in_order(&nodes, &order, run_starts, &roots)
+}
+
+/// All nodes in reading order, and for each row the number of its last.
+fn read_rows(rows: &[i64], width: usize, arities: &[i8]) -> (Vec<Node>, Vec<i64>) {
     let mut nodes = Vec::new();
     let mut open = Vec::new();
     let read = |(number, row): (usize, &[i64])| read_row(row, number as i64, arities, &mut nodes, &mut open);
-    let roots: Vec<i64> = rows.chunks_exact(width.max(1)).enumerate().map(read).collect();
-    sorted(&nodes, &roots)
+    let roots = rows.chunks_exact(width.max(1)).enumerate().map(read).collect();
+    (nodes, roots)
 }
 
 /// Adds a row's nodes, inputs first, and gives the number of the last; adds none where the row is ill-formed.
@@ -102,11 +171,8 @@ fn read_token(token: i64, row: i64, arities: &[i8], nodes: &mut Vec<Node>, open:
     Some(())
 }
 
-/// Nodes in reading order, sorted and numbered anew.
-fn sorted(nodes: &[Node], roots: &[i64]) -> LevelPlan {
-    let mut order: Vec<usize> = (0..nodes.len()).collect();
-    let n_inputs = |node: &Node| node.operands.iter().filter(|&&operand| operand != NO_NODE).count();
-    order.sort_by_key(|&node| (nodes[node].level, n_inputs(&nodes[node]), nodes[node].token));
+/// Nodes in reading order, put into another order and numbered anew.
+fn in_order(nodes: &[Node], order: &[usize], starts: Vec<i64>, roots: &[i64]) -> NodePlan {
     let mut places = vec![0; nodes.len()];
     for (place, &node) in order.iter().enumerate() {
         places[node] = place as i64;
@@ -114,13 +180,11 @@ fn sorted(nodes: &[Node], roots: &[i64]) -> LevelPlan {
     // `NO_NODE` is no place.
     let place = |node: i64| usize::try_from(node).map_or(NO_NODE, |node| places[node]);
     let taken = || order.iter().map(|&node| nodes[node]);
-    LevelPlan {
-        levels: taken().map(|node| node.level).collect(),
+    NodePlan {
         tokens: taken().map(|node| node.token).collect(),
         rows: taken().map(|node| node.row).collect(),
         operands: taken().map(|node| node.operands.map(place)).collect(),
-        group_starts: starts(taken().map(|node| (node.level, node.token))),
-        level_starts: starts(taken().map(|node| node.level)),
+        starts,
         roots: roots.iter().map(|&root| place(root)).collect(),
     }
 }
@@ -150,20 +214,18 @@ mod tests {
     /// Tokens 4 to 7 take none, one, two and one input.
     const ARITIES: [i8; 8] = [-1, -1, -1, -1, 0, 1, 2, 1];
 
-    fn plan(rows: &[[i64; 8]]) -> LevelPlan {
+    fn plan(rows: &[[i64; 8]]) -> NodePlan {
         plan_levels(&rows.concat(), 8, &ARITIES)
     }
 
     #[test]
     fn nodes_are_sorted_by_level_and_token() {
         let made = plan(&[[1, 6, 5, 4, 4, 2, 0, 0], [1, 5, 4, 2, 0, 0, 0, 0]]);
-        assert_eq!(made.levels, [0, 0, 0, 1, 1, 2]);
         assert_eq!(made.tokens, [4, 4, 4, 5, 5, 6]);
         assert_eq!(made.rows, [0, 0, 1, 0, 1, 0]);
         // The row is read backwards, so its second `4` is the first node, and the first one goes into `5`.
         assert_eq!(made.operands, [[-1, -1], [-1, -1], [-1, -1], [1, -1], [2, -1], [3, 0]]);
-        assert_eq!(made.group_starts, [0, 3, 5, 6]);
-        assert_eq!(made.level_starts, [0, 3, 5, 6]);
+        assert_eq!(made.starts, [0, 3, 5, 6]);
         assert_eq!(made.roots, [5, 4]);
     }
 
@@ -171,7 +233,19 @@ mod tests {
     fn nodes_that_join_two_stand_behind_those_of_one_input() {
         let made = plan(&[[1, 7, 4, 2, 0, 0, 0, 0], [1, 6, 4, 4, 2, 0, 0, 0], [1, 5, 4, 2, 0, 0, 0, 0]]);
         assert_eq!(made.tokens, [4, 4, 4, 4, 5, 7, 6]);
-        assert_eq!(made.group_starts, [0, 4, 5, 6, 7]);
+        assert_eq!(made.starts, [0, 4, 7]);
+    }
+
+    #[test]
+    fn nodes_wait_for_others_of_their_token() {
+        // 5(7(4)), 7(5(4)) and 7(4): the second row's `5` waits for the first row's.
+        let rows = [[1, 5, 7, 4, 2, 0, 0, 0], [1, 7, 5, 4, 2, 0, 0, 0], [1, 7, 4, 2, 0, 0, 0, 0]];
+        let made = plan_runs(&rows.concat(), 8, &ARITIES);
+        assert_eq!(made.tokens, [4, 4, 4, 7, 7, 5, 5, 7]);
+        assert_eq!(made.rows, [0, 1, 2, 0, 2, 0, 1, 1]);
+        assert_eq!(made.starts, [0, 3, 5, 7, 8]);
+        assert_eq!(made.roots, [5, 7, 4]);
+        assert_eq!(plan(&rows).starts, [0, 3, 6, 8]);
     }
 
     #[test]
@@ -198,7 +272,7 @@ mod tests {
         }
         assert_eq!(
             plan(&[ill_formed[0]]),
-            LevelPlan { group_starts: vec![0], level_starts: vec![0], roots: vec![-1], ..LevelPlan::default() }
+            NodePlan { starts: vec![0], roots: vec![-1], ..NodePlan::default() }
         );
     }
 
@@ -220,22 +294,22 @@ mod tests {
             let width = encoded.iter().map(Vec::len).max().unwrap_or(1);
             let padded = |row: &Vec<i32>| row.iter().copied().chain(std::iter::repeat(NULL)).take(width).map(i64::from).collect::<Vec<_>>();
             let rows: Vec<i64> = encoded.iter().flat_map(padded).collect();
-            let made = plan_levels(&rows, width, &arities);
-            prop_assert_eq!(made.levels.len(), encoded.iter().map(|row| row.iter().take_while(|&&token| token != END).count() - 1).sum::<usize>());
-            prop_assert!(made.levels.windows(2).all(|pair| pair[0] <= pair[1]));
-            for (row, &root) in encoded.iter().zip(&made.roots) {
-                // Read from the root down, first input before second, the tree is the row.
-                let mut read = vec![i64::from(START)];
-                let mut pile = vec![root];
-                while let Some(node) = pile.pop() {
-                    read.push(made.tokens[node as usize]);
-                    let inputs = made.operands[node as usize];
-                    prop_assert!(inputs.iter().all(|&input| input < node));
-                    pile.extend(inputs.into_iter().rev().filter(|&input| input != NO_NODE));
+            for made in [plan_levels(&rows, width, &arities), plan_runs(&rows, width, &arities)] {
+                prop_assert_eq!(made.tokens.len(), encoded.iter().map(|row| row.iter().take_while(|&&token| token != END).count() - 1).sum::<usize>());
+                for (row, &root) in encoded.iter().zip(&made.roots) {
+                    // Read from the root down, first input before second, the tree is the row.
+                    let mut read = vec![i64::from(START)];
+                    let mut pile = vec![root];
+                    while let Some(node) = pile.pop() {
+                        read.push(made.tokens[node as usize]);
+                        let inputs = made.operands[node as usize];
+                        prop_assert!(inputs.iter().all(|&input| input < node));
+                        pile.extend(inputs.into_iter().rev().filter(|&input| input != NO_NODE));
+                    }
+                    let length = read.len();
+                    prop_assert_eq!(read, row[..length].iter().copied().map(i64::from).collect::<Vec<_>>());
+                    prop_assert_eq!(row[length], END);
                 }
-                let length = read.len();
-                prop_assert_eq!(read, row[..length].iter().copied().map(i64::from).collect::<Vec<_>>());
-                prop_assert_eq!(row[length], END);
             }
         }
     }

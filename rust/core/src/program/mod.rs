@@ -21,7 +21,7 @@ pub use encode::{EncodeError, ProgramVocabulary, TokenError};
 pub use execute::{Invalid, Output, execute, trace};
 pub use function::{Argument, Function, Signature, Type};
 pub use json::Node;
-pub use levels::{LevelPlan, plan_levels};
+pub use levels::{NodePlan, plan_levels, plan_runs};
 pub use table::{ProgramTable, SceneTable};
 pub use typecheck::{Fault, ProgramError};
 

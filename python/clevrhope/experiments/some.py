@@ -1,0 +1,70 @@
+"""Names in, what of the package's templates and values has them out: worlds that are simpler than CLEVR's."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from clevrhope import assets
+from clevrhope.config import suggestion
+from clevrhope.errors import ConfigError
+from clevrhope.questions import FAMILIES, SYNONYMS
+
+
+def some_templates(names: Sequence[str], asks: Sequence[str], where: str) -> dict[str, bytes]:
+    """Files of templates, by name, and the synonyms.
+
+    Args:
+        names: of the package's files, without their endings; all where none is named.
+        asks: functions that templates end with, such as count and query_color; all where none is named.
+        where: what the names are from, for messages.
+
+    Raises:
+        ConfigError: no such file, or no template in it that ends so.
+    """
+    package = assets.question_templates()
+    known = sorted(path.stem for path in package.glob("*.json") if path.name not in (SYNONYMS, FAMILIES))
+    files = {SYNONYMS: (package / SYNONYMS).read_bytes()}
+    for name in names or known:
+        if name not in known:
+            raise ConfigError(_unknown(where, "templates", name, known))
+        content = (package / f"{name}.json").read_bytes()
+        if asks:
+            templates = json.loads(content)
+            ends = sorted({_asked(each) for each in templates})
+            kept = [each for each in templates if _asked(each) in asks]
+            if not kept:
+                raise ConfigError(
+                    f"{where}: no template of {name} asks {' or '.join(asks)}; they ask {', '.join(ends)}"
+                )
+            content = json.dumps(kept, indent=2).encode()
+        files[f"{name}.json"] = content
+    return files
+
+
+def some_values(wanted: Mapping[str, Sequence[str]], where: str) -> dict[str, dict[str, Any]]:
+    """The package's properties with these values only of the types that are named, all of the others.
+
+    Raises:
+        ConfigError: no such type or value.
+    """
+    properties: dict[str, dict[str, Any]] = json.loads(
+        (assets.blender_assets() / "properties.json").read_bytes()
+    )
+    for kind, names in wanted.items():
+        if kind not in properties:
+            raise ConfigError(_unknown(where, "values", kind, list(properties)))
+        for name in names:
+            if name not in properties[kind]:
+                raise ConfigError(_unknown(where, kind, name, list(properties[kind])))
+        properties[kind] = {name: properties[kind][name] for name in names}
+    return properties
+
+
+def _asked(template: Mapping[str, Any]) -> str:
+    """The function that a template ends with, out of the macro that it may stand in."""
+    end = str(template["nodes"][-1]["type"])
+    return next((name for name in ("count", "exist") if end.endswith(f"_{name}")), end)
+
+
+def _unknown(where: str, what: str, name: str, known: Sequence[str]) -> str:
+    return f'{where}: no {what} "{name}"{suggestion(name, known)}; there are: {", ".join(known)}'
