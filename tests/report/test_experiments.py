@@ -250,7 +250,10 @@ def test_templates_that_there_are_none_of_are_named(grid: Path, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("added", "told"),
     [
-        ('templates = ["zero_hop"]\nasks = ["cuont"]', "no template of zero_hop asks cuont; they ask count, exist,"),
+        (
+            'templates = ["zero_hop"]\nasks = ["cuont"]',
+            "no template of zero_hop asks cuont; they ask count, exist,",
+        ),
         ('values = { sizes = ["large", "lage"] }', 'no sizes "lage" (did you mean "large"?)'),
         ('values = { size = ["large"] }', 'no values "size" (did you mean "sizes"?)'),
     ],

@@ -270,10 +270,7 @@ mod tests {
                 "{row:?}"
             );
         }
-        assert_eq!(
-            plan(&[ill_formed[0]]),
-            NodePlan { starts: vec![0], roots: vec![-1], ..NodePlan::default() }
-        );
+        assert_eq!(plan(&[ill_formed[0]]), NodePlan { starts: vec![0], roots: vec![-1], ..NodePlan::default() });
     }
 
     #[test]
