@@ -23,7 +23,7 @@ RENDERERS = ("blender", "native")
 BLENDER_QUALITIES: Mapping[str, int] = {"draft": 4, "standard": 16, "original": SAMPLES_OF_THE_ORIGINAL}
 
 #: Goes up by one whenever the native renderer's pictures change, so that a folder never mixes two of them.
-NATIVE_REVISION = 1
+NATIVE_REVISION = 2
 
 #: How much each renderer can be told to spend on a picture.
 QUALITIES: Mapping[str, tuple[str, ...]] = {

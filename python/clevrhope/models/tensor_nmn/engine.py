@@ -45,7 +45,7 @@ class Engine(nn.Module):
             config.features, NAME, config.picture_height, config.picture_width, config.halvings
         )
         self.stem = make_stem(config.features, config.channels, config.halvings, config.stem_channels)
-        self.bank = ModuleBank(self.arities, config.channels)
+        self.bank = ModuleBank(self.arities, config.channels, config.module_init)
         self.classifier = nn.Sequential(
             nn.Conv2d(config.channels, config.classifier_channels, 1),
             nn.ReLU(),

@@ -12,16 +12,28 @@ use std::f32::consts::{PI, TAU};
 const MARGIN: f32 = 2.2;
 /// Bodies that could throw no more than this share of all light on a place are passed over there.
 const LEAST_SHARE: f32 = 0.002;
+/// Rows of a picture whose map is as fine as the effort says; lower pictures have coarser maps.
+const ROWS: usize = 320;
+/// Points along each side of the coarsest map.
+const LEAST_SIDE: usize = 24;
 
 /// How finely the map is made.
 #[derive(Clone, Copy, Debug)]
 pub struct NearEffort {
-    /// Points along each side; the indirect light has half as many.
+    /// Points along each side, for a picture of `ROWS` rows or more; the indirect light has half as many.
     pub side: usize,
     /// Rays of a point to a body that fills its sky; a power of two.
     pub rays: u32,
     /// Shadow rays of a point to each light; a power of two.
     pub shadow_rays: u32,
+}
+
+impl NearEffort {
+    /// The effort for a picture of so many rows: what its pixels are too coarse to show is not worked out.
+    pub fn for_rows(self, rows: usize) -> Self {
+        let side = (self.side * rows / ROWS).max(LEAST_SIDE).min(self.side);
+        Self { side: side & !1, ..self }
+    }
 }
 
 /// Radiance of the ground, and the light that reaches it indirectly, over a square of the world's x and y.
