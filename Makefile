@@ -1,4 +1,4 @@
-# make demo   all set-up, then the main job with real rendering (8 samples: two thirds of the time), into out/demo
+# make demo   all set-up, then the main job with real rendering (8 samples: little more than half of the time), into out/demo
 # make test   all set-up, then every check: Rust, Python, linters, types, stubs
 # make test-paper   all 29 pairs' text at the paper's sizes, checked and timed
 #

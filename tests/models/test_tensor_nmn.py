@@ -1,5 +1,6 @@
 """Tensor-NMN: numbers of parameters, three forms with equal scores, ill-formed programs, stages, memory."""
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,8 @@ from small_batches import clevr_vocab, short_questions, small_batch
 from clevrhope import _core
 from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
+from clevrhope.models.stems import make_stem
+from clevrhope.models.tensor_nmn.bank import ModuleBank
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
 from clevrhope.models.tensor_nmn.generator import END, ProgramGenerator
@@ -38,6 +41,34 @@ def small(seed: int = 0, **changes: object) -> TensorNmn:
 
 def n_parameters(module: torch.nn.Module) -> int:
     return sum(each.numel() for each in module.parameters())
+
+
+def test_a_stem_may_begin_with_fewer_channels() -> None:
+    def widths(stem_channels: int) -> list[int]:
+        layers = make_stem("pixels", 32, 4, stem_channels).layers
+        return [each.out_channels for each in layers if isinstance(each, torch.nn.Conv2d)]
+
+    assert widths(0) == [32, 32, 32, 32]
+    assert widths(8) == [8, 16, 32, 32]
+    assert widths(24) == [24, 32, 32, 32]
+
+
+def test_modules_may_begin_as_he_et_al_draw_them() -> None:
+    arities = _core.program_arities(clevr_vocab().programs())
+    bank = ModuleBank(arities, 32, "he")
+    expected = [
+        (bank.first, math.sqrt(2 / 288)),
+        (bank.second, 0.5 / math.sqrt(288)),
+        (bank.joins, math.sqrt(2 / 64)),
+    ]
+    for kernels, deviation in expected:
+        weights, biases = kernels.weights.detach(), kernels.biases.detach()
+        assert float(weights.std()) == pytest.approx(deviation, rel=0.03)
+        assert abs(float(weights.mean())) < 0.02 * deviation
+        assert not biases.any()
+    drawn = ModuleBank(arities, 32).first
+    assert float(drawn.weights.detach().abs().max()) <= 1 / math.sqrt(288)
+    assert drawn.biases.detach().any()
 
 
 def test_the_engine_has_the_published_number_of_parameters() -> None:

@@ -252,7 +252,7 @@ def test_templates_that_there_are_none_of_are_named(grid: Path, tmp_path: Path) 
     [
         (
             'templates = ["zero_hop"]\nasks = ["cuont"]',
-            "no template of zero_hop asks cuont; they ask count, exist,",
+            'no question that asks "cuont" (did you mean "count"?); there are: count, exist,',
         ),
         ('values = { sizes = ["large", "lage"] }', 'no sizes "lage" (did you mean "large"?)'),
         ('values = { size = ["large"] }', 'no values "size" (did you mean "sizes"?)'),
@@ -267,7 +267,31 @@ def test_questions_and_values_that_there_are_none_of_are_named(
     assert told in str(error.value)
 
 
+def test_a_build_is_told_of_its_simpler_world_and_is_another_when_that_changes(
+    grid: Path, tmp_path: Path
+) -> None:
+    def build(added: str) -> Any:
+        grid.write_text(GRID.replace("seed = 3", f"seed = 3\n{added}"))
+        return make_plan(read_experiment(grid, out=tmp_path / "out")).datasets["d"].steps[0]
+
+    plain, simple = build(""), build('asks = ["count"]\nvalues = { sizes = ["large"] }')
+    config = tmp_path / "out" / "config"
+    assert "--templates" not in plain.arguments
+    assert "--properties" not in plain.arguments
+    assert simple.arguments[simple.arguments.index("--templates") + 1] == str(config / "d_templates")
+    assert simple.arguments[simple.arguments.index("--properties") + 1] == str(config / "d_properties.json")
+    simple.made.parent.mkdir(parents=True)
+    simple.made.touch()
+    simple.set_done()
+    assert build('asks = ["count"]\nvalues = { sizes = ["large"] }').done
+    assert not build('asks = ["exist"]\nvalues = { sizes = ["large"] }').done
+    assert not build('asks = ["count"]\nvalues = { sizes = ["small"] }').done
+
+
 def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) -> None:
+    every = some_templates([], ["equal_integer"], "here")
+    assert set(every) == {"compare_integer.json", "synonyms.json"}
+    assert some_values({"sizes": []}, "here")["sizes"] == {"small": 0.35, "large": 0.7}
     files = some_templates(["zero_hop", "one_hop"], ["exist", "query_color"], "here")
     assert set(files) == {"zero_hop.json", "one_hop.json", "synonyms.json"}
     for name in ("zero_hop.json", "one_hop.json"):

@@ -1,19 +1,21 @@
 """An experiment in, its steps out: command lines, what each needs, and whether it is done.
 
 A step is done when its mark is there, a file written after its command ended well that holds the command; so
-another command for the same step (more updates, say) is another step, and is run.
+another command for the same step (more updates, say) is another step, and is run. A build's mark holds a
+digest of the files that are written for it, too.
 """
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import sha256
 from pathlib import Path
 
 from clevrhope.atomic import write_whole
 from clevrhope.config import suggestion
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig
-from clevrhope.experiments.toml import value
+from clevrhope.experiments.toml import toml, value
 from clevrhope.palettes import diversity_name
 
 
@@ -24,6 +26,7 @@ class Step:
     Attributes:
         name: unique in the experiment; of its mark and log.
         arguments: of `clevrhope`.
+        reads: of what the experiment's file says in the files that it names, a digest.
         made: what it leaves behind, a file or folder; where that is gone, it is not done.
         mark: the file that says that it is done.
         log: where what it prints goes.
@@ -34,18 +37,23 @@ class Step:
     made: Path
     mark: Path
     log: Path
+    reads: str = ""
 
     @property
     def done(self) -> bool:
         """Whether this very command ended well before."""
         try:
-            return self.made.exists() and bool(json.loads(self.mark.read_bytes()) == list(self.arguments))
+            return self.made.exists() and bool(json.loads(self.mark.read_bytes()) == self._marked)
         except (OSError, ValueError):
             return False
 
     def set_done(self) -> None:
         """Writes the mark."""
-        write_whole(self.mark, json.dumps(list(self.arguments)).encode())
+        write_whole(self.mark, json.dumps(self._marked).encode())
+
+    @property
+    def _marked(self) -> list[str]:
+        return [*self.arguments, self.reads] if self.reads else list(self.arguments)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +190,8 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
             if dataset.values:
                 arguments += ["--properties", str(properties_file(experiment, dataset))]
             arguments += ["--config", str(config_file(experiment, dataset)), "--quiet"]
-            steps.append(_step(experiment, f"build-{dataset.name}-{k}", arguments, folder / "manifest.json"))
+            step = _step(experiment, f"build-{dataset.name}-{k}", arguments, folder / "manifest.json")
+            steps.append(replace(step, reads=_digest(dataset)))
     for features in dataset.features:
         arguments = ["features", str(folder), "--kind", features.kind]
         if features.size:
@@ -220,6 +229,12 @@ def _run_chain(
         _step(experiment, f"evaluate-{name}", evaluate, run / "predictions"),
     )
     return Chain(name, steps)
+
+
+def _digest(dataset: DatasetConfig) -> str:
+    """Of what is written for a build to read."""
+    written = [toml(dataset.config), dataset.templates, dataset.asks, dataset.values]
+    return sha256(json.dumps(written, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _step(experiment: Experiment, name: str, arguments: Sequence[str], made: Path) -> Step:

@@ -63,7 +63,7 @@ def run_experiment(
 
     Raises:
         DatasetError: another process is at this experiment, or it cannot be written.
-        ConfigError: templates that there are none of.
+        ConfigError: templates, questions or values that there are none of.
         RenderError: `engine` is "ray", and there is none.
     """
     progress = progress or Silent()

@@ -19,30 +19,32 @@ def some_templates(names: Sequence[str], asks: Sequence[str], where: str) -> dic
         where: what the names are from, for messages.
 
     Raises:
-        ConfigError: no such file, or no template in it that ends so.
+        ConfigError: no such file, or no template in any that ends so.
     """
     package = assets.question_templates()
     known = sorted(path.stem for path in package.glob("*.json") if path.name not in (SYNONYMS, FAMILIES))
     files = {SYNONYMS: (package / SYNONYMS).read_bytes()}
+    ends: set[str] = set()
     for name in names or known:
         if name not in known:
             raise ConfigError(_unknown(where, "templates", name, known))
         content = (package / f"{name}.json").read_bytes()
         if asks:
             templates = json.loads(content)
-            ends = sorted({_asked(each) for each in templates})
+            ends |= {_asked(each) for each in templates}
             kept = [each for each in templates if _asked(each) in asks]
             if not kept:
-                raise ConfigError(
-                    f"{where}: no template of {name} asks {' or '.join(asks)}; they ask {', '.join(ends)}"
-                )
+                continue
             content = json.dumps(kept, indent=2).encode()
         files[f"{name}.json"] = content
+    for name in asks:
+        if name not in ends:
+            raise ConfigError(_unknown(where, "question that asks", name, sorted(ends)))
     return files
 
 
 def some_values(wanted: Mapping[str, Sequence[str]], where: str) -> dict[str, dict[str, Any]]:
-    """The package's properties with these values only of the types that are named, all of the others.
+    """The package's properties with these values only; all of a type of which none is named.
 
     Raises:
         ConfigError: no such type or value.
@@ -56,7 +58,8 @@ def some_values(wanted: Mapping[str, Sequence[str]], where: str) -> dict[str, di
         for name in names:
             if name not in properties[kind]:
                 raise ConfigError(_unknown(where, kind, name, list(properties[kind])))
-        properties[kind] = {name: properties[kind][name] for name in names}
+        if names:
+            properties[kind] = {name: properties[kind][name] for name in names}
     return properties
 
 

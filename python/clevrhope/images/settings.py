@@ -40,7 +40,7 @@ class RenderSettings:
         width: pixels.
         height: pixels.
         samples: camera rays a pixel, at most. Over the sixteen reference scenes 16 keep 45.4 dB against 512;
-            8 keep 43.8 dB in three fifths of the time, and lose more of metal's finest glints.
+            8 keep 43.9 dB in little more than half of the time, and lose more of metal's finest glints.
         denoise: OpenImageDenoise over the finished picture, guided by albedo and normals.
         adaptive_threshold: noise level under which a pixel gets no more samples; 0 gives all to all. Cycles
             asks after every 16 samples, so this tells from 17 on: 64 take half of the time, for 1 dB.

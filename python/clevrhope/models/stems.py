@@ -19,11 +19,11 @@ class PixelStem(nn.Module):
     """Four-by-four convolutions of stride 2 with batch norm: each halves the picture's sides.
 
     Source: FiLM from raw pixels (Perez et al. 2018): four of them, 128 channels, 224 x 224 to 14 x 14. Batch
-    norm before ReLU is a choice, as are fewer channels for the first of them, and twice as many for each of
-    the next.
+    norm before ReLU is a choice, as are `first_channels` for the first of them and twice as many for each of
+    the next; with 0 all have `channels`.
     """
 
-    def __init__(self, channels: int, n_halvings: int, first_channels: int | None = None) -> None:
+    def __init__(self, channels: int, n_halvings: int, first_channels: int = 0) -> None:
         super().__init__()
         layers: list[nn.Module] = []
         n_before = 3
@@ -64,7 +64,7 @@ class ResnetStem(nn.Module):
         return torch.relu(self.second(torch.relu(self.first(maps))))
 
 
-def make_stem(kind: MapKind, channels: int, n_halvings: int, first_channels: int | None = None) -> nn.Module:
+def make_stem(kind: MapKind, channels: int, n_halvings: int, first_channels: int = 0) -> nn.Module:
     """The stem for a kind of features."""
     return PixelStem(channels, n_halvings, first_channels) if kind == "pixels" else ResnetStem(channels)
 

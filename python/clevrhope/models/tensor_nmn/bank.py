@@ -27,10 +27,9 @@ class ModuleBank(nn.Module):
     Args:
         arities: how many inputs each token takes; -1 for special tokens.
         channels: of all maps.
-        init: how weights are drawn. "torch": uniform, as torch draws those of a convolution. "he": normal, with
-            the deviations of He et al. (2015) for what a ReLU follows, and under a third of them for what is
-            added to a block's input; biases 0. A choice: small engines then begin to tell objects apart in
-            half as many updates.
+        init: how weights are drawn. "torch": uniform, as torch draws those of a convolution. "he": normal,
+            with the deviations of He et al. (2015) for what a ReLU follows, and about a third of them for
+            what is added to a block's input; biases 0. A choice.
     """
 
     join_places: Tensor

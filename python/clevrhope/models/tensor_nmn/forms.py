@@ -57,9 +57,9 @@ def run_bucketed(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arit
     plan = plan_runs(programs, arities)
     if not len(plan.roots):
         return maps[:0], plan
-    # Channels last on a CPU, as the stem gives maps; weights once a step, or each convolution would do it.
-    last = maps.is_contiguous(memory_format=torch.channels_last)
-    kernels = ((_channels_last(each) if last else each) for each in _kernels(bank))
+    # Weights are laid out as the maps are, once a step, or each convolution would do it.
+    maps = maps.contiguous(memory_format=torch.channels_last)
+    kernels = (_channels_last(each) for each in _kernels(bank))
     firsts, seconds, joins = (_one_by_one(each) for each in kernels)
     outputs: list[Tensor] = []  # (H, W, C) of each node
 

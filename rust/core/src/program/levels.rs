@@ -249,6 +249,22 @@ mod tests {
     }
 
     #[test]
+    fn a_token_that_nobody_asks_for_later_is_first() {
+        // 7(4) and 5(5(4)): `7` is nearer to its end, but no other `7` comes.
+        let made = plan_runs(&[[1, 7, 4, 2, 0, 0, 0, 0], [1, 5, 5, 4, 2, 0, 0, 0]].concat(), 8, &ARITIES);
+        assert_eq!(made.tokens, [4, 4, 7, 5, 5]);
+        assert_eq!(made.starts, [0, 2, 3, 4, 5]);
+    }
+
+    #[test]
+    fn of_tokens_that_come_again_the_one_farthest_from_its_end_is_first() {
+        // 7(5(7(4))) and 5(5(4)): both tokens come again; after the first row's `7` both rows' `5` are one run.
+        let made = plan_runs(&[[1, 7, 5, 7, 4, 2, 0, 0], [1, 5, 5, 4, 2, 0, 0, 0]].concat(), 8, &ARITIES);
+        assert_eq!(made.tokens, [4, 4, 7, 5, 5, 5, 7]);
+        assert_eq!(made.starts, [0, 2, 3, 5, 6, 7]);
+    }
+
+    #[test]
     fn a_row_that_is_no_tree_leaves_no_nodes() {
         let ill_formed = [
             [1, 2, 0, 0, 0, 0, 0, 0],  // nothing in it

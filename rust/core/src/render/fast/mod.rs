@@ -81,6 +81,7 @@ pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
         near: Near::empty(),
         blur_glossy: stage.blur_glossy,
     };
-    room.near = Near::new(&room, effort.near.for_rows(stage.camera.lens.height_px as usize));
+    let lens = stage.camera.lens;
+    room.near = Near::new(&room, effort.near.for_side(lens.width_px.max(lens.height_px) as usize));
     picture::picture(&room, &stage.camera, effort.picture)
 }
