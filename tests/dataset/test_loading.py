@@ -220,6 +220,7 @@ def test_where_torch_is_it_is_a_torch_dataset(bare: Path, torch_stand_in: type) 
 @pytest.mark.parametrize("start", ["fork", "spawn"])
 def test_a_dataloader_with_workers_gives_each_question_once(folder: Path, start: str) -> None:
     import torch
+    from torch.multiprocessing.reductions import shared_cache
     from torch.utils.data import DataLoader, Dataset
 
     data = load(folder, HOP, "train", text=True)
@@ -234,3 +235,4 @@ def test_a_dataloader_with_workers_gives_each_question_once(folder: Path, start:
         seen.update(zip(batch["question_index"].tolist(), batch["image"], strict=True))
     assert sorted(seen) == list(range(162))
     np.testing.assert_array_equal(seen[0].numpy(), first)
+    shared_cache.clear()  # torch would give them back one by one as the interpreter ends, and fail at each
