@@ -254,6 +254,7 @@ def test_templates_that_there_are_none_of_are_named(grid: Path, tmp_path: Path) 
             'templates = ["zero_hop"]\nasks = ["cuont"]',
             'no question that asks "cuont" (did you mean "count"?); there are: count, exist,',
         ),
+        ('mentions = ["colour"]', 'no type that is mentioned "colour" (did you mean "color"?)'),
         ('values = { sizes = ["large", "lage"] }', 'no sizes "lage" (did you mean "large"?)'),
         ('values = { size = ["large"] }', 'no values "size" (did you mean "sizes"?)'),
     ],
@@ -289,10 +290,13 @@ def test_a_build_is_told_of_its_simpler_world_and_is_another_when_that_changes(
 
 
 def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) -> None:
-    every = some_templates([], ["equal_integer"], "here")
+    coloured = json.loads(some_templates(["zero_hop"], ["query_shape"], ["color"], "here")["zero_hop.json"])
+    empty = {each["params"][0] for each in coloured[0]["constraints"] if each["type"] == "NULL"}
+    assert empty == {"<Z>", "<M>", "<S>"}
+    every = some_templates([], ["equal_integer"], [], "here")
     assert set(every) == {"compare_integer.json", "synonyms.json"}
     assert some_values({"sizes": []}, "here")["sizes"] == {"small": 0.35, "large": 0.7}
-    files = some_templates(["zero_hop", "one_hop"], ["exist", "query_color"], "here")
+    files = some_templates(["zero_hop", "one_hop"], ["exist", "query_color"], [], "here")
     assert set(files) == {"zero_hop.json", "one_hop.json", "synonyms.json"}
     for name in ("zero_hop.json", "one_hop.json"):
         ends = [template["nodes"][-1]["type"] for template in json.loads(files[name])]

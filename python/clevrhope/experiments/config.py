@@ -12,7 +12,19 @@ from clevrhope.hops import HOP_GROUPS
 
 _TOP = ("title", "out", "jobs", "threads", "dataset", "model", "report")
 _BUILD = ("hops", "diversity", "mode", "palette")
-_DATASET = ("name", "seed", "build", "splits", "templates", "asks", "values", "config", "features", "folder")
+_DATASET = (
+    "name",
+    "seed",
+    "build",
+    "splits",
+    "templates",
+    "asks",
+    "mentions",
+    "values",
+    "config",
+    "features",
+    "folder",
+)
 _FEATURES = ("kind", "size", "weights")
 _MODEL = ("name", "datasets", "hops", "sizes", "seeds", "updates", "set", "keep_last", "keep_every",
           "features", "options", "evaluate")  # fmt: skip
@@ -50,6 +62,7 @@ class DatasetConfig:
         templates: names of the package's template files, such as zero_hop; all where none is named.
         asks: of these, only templates that end with such a function, count or query_color; all where none is
             named.
+        mentions: types that descriptions may name, such as color; all where none is named.
         values: of the package's properties, only these values of these types (sizes, colors, materials,
             shapes); all of a type that is not named.
         config: what build's `--config` takes, as it is.
@@ -63,10 +76,16 @@ class DatasetConfig:
     splits: tuple[str, ...] = ()
     templates: tuple[str, ...] = ()
     asks: tuple[str, ...] = ()
+    mentions: tuple[str, ...] = ()
     values: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     config: Mapping[str, Any] = field(default_factory=dict)
     features: tuple[FeaturesConfig, ...] = ()
     folder: Path | None = None
+
+    @property
+    def has_templates(self) -> bool:
+        """Whether it takes templates of its own, or changed ones."""
+        return bool(self.templates or self.asks or self.mentions)
 
 
 @dataclass(frozen=True)
@@ -214,6 +233,7 @@ def _dataset(at: "_Place", raw: Mapping[str, Any], beside: Path) -> DatasetConfi
         splits=at.texts(raw, "splits"),
         templates=at.texts(raw, "templates"),
         asks=at.texts(raw, "asks"),
+        mentions=at.texts(raw, "mentions"),
         values={name: at.inside("values").texts(values, name) for name in values},
         config=at.table(raw, "config"),
         features=tuple(features),

@@ -185,7 +185,7 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
                 arguments += ["--palette", str(experiment.file.parent / build.palette)]
             if dataset.splits:
                 arguments += ["--splits", ",".join(dataset.splits)]
-            if dataset.templates or dataset.asks:
+            if dataset.has_templates:
                 arguments += ["--templates", str(templates_folder(experiment, dataset))]
             if dataset.values:
                 arguments += ["--properties", str(properties_file(experiment, dataset))]
@@ -233,7 +233,7 @@ def _run_chain(
 
 def _digest(dataset: DatasetConfig) -> str:
     """Of what is written for a build to read."""
-    written = [toml(dataset.config), dataset.templates, dataset.asks, dataset.values]
+    written = [toml(dataset.config), dataset.templates, dataset.asks, dataset.mentions, dataset.values]
     return sha256(json.dumps(written, sort_keys=True).encode()).hexdigest()[:16]
 
 

@@ -128,8 +128,8 @@ def _prepare(plan: Plan, dataset: DatasetConfig) -> None:
     if dataset.values:
         properties = some_values(dataset.values, where)
         write_whole(properties_file(plan.experiment, dataset), json.dumps(properties, indent=2).encode())
-    if dataset.templates or dataset.asks:
-        files = some_templates(dataset.templates, dataset.asks, where)
+    if dataset.has_templates:
+        files = some_templates(dataset.templates, dataset.asks, dataset.mentions, where)
         folder = templates_folder(plan.experiment, dataset)
         folder.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():

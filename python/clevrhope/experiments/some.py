@@ -9,17 +9,22 @@ from clevrhope.config import suggestion
 from clevrhope.errors import ConfigError
 from clevrhope.questions import FAMILIES, SYNONYMS
 
+_TYPES = ("size", "color", "material", "shape")
 
-def some_templates(names: Sequence[str], asks: Sequence[str], where: str) -> dict[str, bytes]:
+
+def some_templates(
+    names: Sequence[str], asks: Sequence[str], mentions: Sequence[str], where: str
+) -> dict[str, bytes]:
     """Files of templates, by name, and the synonyms.
 
     Args:
         names: of the package's files, without their endings; all where none is named.
         asks: functions that templates end with, such as count and query_color; all where none is named.
+        mentions: types whose values descriptions may name, such as color; all where none is named.
         where: what the names are from, for messages.
 
     Raises:
-        ConfigError: no such file, or no template in any that ends so.
+        ConfigError: no such file or type, or no template in any file that ends so.
     """
     package = assets.question_templates()
     known = sorted(path.stem for path in package.glob("*.json") if path.name not in (SYNONYMS, FAMILIES))
@@ -29,10 +34,10 @@ def some_templates(names: Sequence[str], asks: Sequence[str], where: str) -> dic
         if name not in known:
             raise ConfigError(_unknown(where, "templates", name, known))
         content = (package / f"{name}.json").read_bytes()
-        if asks:
+        if asks or mentions:
             templates = json.loads(content)
             ends |= {_asked(each) for each in templates}
-            kept = [each for each in templates if _asked(each) in asks]
+            kept = [_mentioning(each, mentions) for each in templates if not asks or _asked(each) in asks]
             if not kept:
                 continue
             content = json.dumps(kept, indent=2).encode()
@@ -40,6 +45,9 @@ def some_templates(names: Sequence[str], asks: Sequence[str], where: str) -> dic
     for name in asks:
         if name not in ends:
             raise ConfigError(_unknown(where, "question that asks", name, sorted(ends)))
+    for name in mentions:
+        if name not in _TYPES:
+            raise ConfigError(_unknown(where, "type that is mentioned", name, _TYPES))
     return files
 
 
@@ -61,6 +69,18 @@ def some_values(wanted: Mapping[str, Sequence[str]], where: str) -> dict[str, di
         if names:
             properties[kind] = {name: properties[kind][name] for name in names}
     return properties
+
+
+def _mentioning(template: Mapping[str, Any], mentions: Sequence[str]) -> dict[str, Any]:
+    """The template with the parameters of all other types left empty."""
+    others = [kind.capitalize() for kind in _TYPES if mentions and kind not in mentions]
+    held = {each["params"][0] for each in template["constraints"] if each["type"] == "NULL"}
+    empty = [
+        {"type": "NULL", "params": [each["name"]]}
+        for each in template["params"]
+        if each["type"] in others and each["name"] not in held
+    ]
+    return {**template, "constraints": [*template["constraints"], *empty]}
 
 
 def _asked(template: Mapping[str, Any]) -> str:
