@@ -133,6 +133,7 @@ def _schedule(stage: Stage, **changes: Any) -> Stage:
 _FIELDS: Mapping[str, Callable[[Stage, Any, str], Stage]] = {
     "updates": lambda stage, value, at: replace(stage, updates=_whole(value, at)),
     "batch_size": lambda stage, value, at: replace(stage, batch_size=_whole(value, at)),
+    "longest_program": lambda stage, value, at: replace(stage, longest_program=_whole(value, at)),
     "rate": lambda stage, value, at: _optimiser(stage, rate=_number(value, at, positive=True)),
     "epsilon": lambda stage, value, at: _optimiser(stage, epsilon=_number(value, at, positive=True)),
     "decay": lambda stage, value, at: _optimiser(stage, decay=_number(value, at)),

@@ -33,7 +33,8 @@ class TensorNmnConfig:
         classifier_hidden: units of its hidden layer.
         module_init: how the modules' first weights are drawn.
         form: how modules are run.
-        stages: "all" for the paper's three, or "engine" for an engine on true programs and no generator.
+        stages: "all" for the paper's three, or "engine" for an engine on true programs and no generator;
+            "short_first" for that on short programs first.
         generator: "attention" with two layers; "attention_one_layer"; or "plain", two layers without it. The
             paper's number of parameters, 42 million, fits the last two, the public trainer the first two.
         generator_words: size of its embeddings.
@@ -52,7 +53,7 @@ class TensorNmnConfig:
     classifier_hidden: int = 1024
     module_init: ModuleInit = "torch"
     form: Form = "auto"
-    stages: Literal["all", "engine"] = "all"
+    stages: Literal["all", "engine", "short_first"] = "all"
     generator: GeneratorKind = "attention"
     generator_words: int = 300
     generator_hidden: int = 256

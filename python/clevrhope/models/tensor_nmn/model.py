@@ -14,7 +14,7 @@ from clevrhope.models.recipe import Recipe
 from clevrhope.models.tensor_nmn.config import NAME, GeneratorKind, TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine, Scores
 from clevrhope.models.tensor_nmn.generator import ProgramGenerator
-from clevrhope.models.tensor_nmn.recipe import ENGINE_ALONE, THREE_STAGES
+from clevrhope.models.tensor_nmn.recipe import ENGINE_ALONE, ENGINE_SHORT_FIRST, THREE_STAGES
 
 GENERATORS: Mapping[GeneratorKind, Mapping[str, Any]] = {
     "attention": {"n_layers": 2, "attention": True},
@@ -45,8 +45,9 @@ class TensorNmn(nn.Module):
         self.config = config
         self.feature_kind = config.features
         self.engine = Engine(config, vocab.programs(), len(vocab.answers()))
-        if config.stages == "engine":
-            self.generator, self.recipe = None, ENGINE_ALONE
+        if config.stages != "all":
+            self.generator = None
+            self.recipe = ENGINE_ALONE if config.stages == "engine" else ENGINE_SHORT_FIRST
             self.ways, self.program_ways = self.ENGINE_WAYS, {}
         else:
             n_words, n_tokens = len(vocab.questions()), len(vocab.programs())
@@ -138,7 +139,9 @@ class TensorNmn(nn.Module):
 
     def _generator(self) -> ProgramGenerator:
         if self.generator is None:
-            raise RuntimeError(f'{NAME} was built with stages="engine": it has no program generator')
+            raise RuntimeError(
+                f'{NAME} was built with stages="{self.config.stages}": it has no program generator'
+            )
         return self.generator
 
 
