@@ -14,7 +14,7 @@ from small_batches import clevr_vocab, short_questions, small_batch
 from clevrhope import _core
 from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
-from clevrhope.models.stems import make_stem
+from clevrhope.models.stems import make_stem, shifted
 from clevrhope.models.tensor_nmn.bank import ModuleBank
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
@@ -51,6 +51,29 @@ def test_a_stem_may_begin_with_fewer_channels() -> None:
     assert widths(0) == [32, 32, 32, 32]
     assert widths(8) == [8, 16, 32, 32]
     assert widths(24) == [24, 32, 32, 32]
+
+
+def test_pictures_are_shifted_in_training_alone() -> None:
+    pixels = torch.arange(2 * 3 * 8 * 12).view(2, 3, 8, 12).remainder(251).to(torch.uint8)
+    torch.manual_seed(0)
+    found = set()
+    for _ in range(60):
+        for before, after in zip(pixels, shifted(pixels, 2), strict=True):
+            edges = torch.nn.functional.pad(before[None].float(), (2, 2, 2, 2), mode="replicate")[0]
+            fits = [
+                (down, across)
+                for down in range(5)
+                for across in range(5)
+                if torch.equal(edges[:, down : down + 8, across : across + 12], after.float())
+            ]
+            assert len(fits) == 1
+            found.update(fits)
+    assert len(found) == 25
+    stem = make_stem("pixels", 8, 2, 0, 3)
+    features = {"pixels": torch.randint(0, 256, (4, 3, 16, 24), dtype=torch.uint8)}
+    assert not torch.equal(stem(features), stem(features))
+    stem.eval()
+    assert torch.equal(stem(features), stem(features))
 
 
 def test_modules_may_begin_as_he_et_al_draw_them() -> None:

@@ -21,10 +21,14 @@ class PixelStem(nn.Module):
     Source: FiLM from raw pixels (Perez et al. 2018): four of them, 128 channels, 224 x 224 to 14 x 14. Batch
     norm before ReLU is a choice, as are `first_channels` for the first of them and twice as many for each of
     the next; with 0 all have `channels`.
+
+    In training each picture is moved by up to `shift` pixels each way, its edges continued: a choice, against
+    learning few pictures by heart.
     """
 
-    def __init__(self, channels: int, n_halvings: int, first_channels: int = 0) -> None:
+    def __init__(self, channels: int, n_halvings: int, first_channels: int = 0, shift: int = 0) -> None:
         super().__init__()
+        self.shift = shift
         layers: list[nn.Module] = []
         n_before = 3
         for number in range(n_halvings):
@@ -38,11 +42,24 @@ class PixelStem(nn.Module):
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
         """(B, 3, H, W) uint8 `pixels` to (B, channels, H / 2^n, W / 2^n)."""
-        pixels = features["pixels"].to(next(self.parameters()).dtype) / 127.5 - 1.0  # -1 to 1
+        pixels = features["pixels"]
+        if self.training and self.shift:
+            pixels = shifted(pixels, self.shift)
+        pixels = pixels.to(next(self.parameters()).dtype) / 127.5 - 1.0  # -1 to 1
         if not pixels.is_cuda:
             # Channels side by side in memory: a sixth faster on a CPU, measured; maps stay so from here on.
             pixels = pixels.contiguous(memory_format=torch.channels_last)
         return self.layers(pixels)  # type: ignore[no-any-return]
+
+
+def shifted(pixels: Tensor, most: int) -> Tensor:
+    """(B, 3, H, W) pictures, each moved by up to `most` pixels down or up and across, edges continued."""
+    n, _, height, width = pixels.shape
+    moves = torch.randint(-most, most + 1, (2, n, 1), device=pixels.device)
+    rows = (torch.arange(height, device=pixels.device) + moves[0]).clamp(0, height - 1)  # (B, H)
+    columns = (torch.arange(width, device=pixels.device) + moves[1]).clamp(0, width - 1)  # (B, W)
+    pictures = torch.arange(n, device=pixels.device)[:, None, None]
+    return pixels[pictures, :, rows[:, :, None], columns[:, None, :]].permute(0, 3, 1, 2)
 
 
 class ResnetStem(nn.Module):
@@ -64,9 +81,13 @@ class ResnetStem(nn.Module):
         return torch.relu(self.second(torch.relu(self.first(maps))))
 
 
-def make_stem(kind: MapKind, channels: int, n_halvings: int, first_channels: int = 0) -> nn.Module:
-    """The stem for a kind of features."""
-    return PixelStem(channels, n_halvings, first_channels) if kind == "pixels" else ResnetStem(channels)
+def make_stem(
+    kind: MapKind, channels: int, n_halvings: int, first_channels: int = 0, shift: int = 0
+) -> nn.Module:
+    """The stem for a kind of features; the last two are for pixels."""
+    if kind == "pixels":
+        return PixelStem(channels, n_halvings, first_channels, shift)
+    return ResnetStem(channels)
 
 
 def map_size(kind: MapKind, model: str, height: int, width: int, n_halvings: int) -> tuple[int, int]:

@@ -23,11 +23,12 @@ class TensorNmnConfig:
 
     Attributes:
         features: "resnet101" maps, or "pixels" for a stem that learns from pictures.
-        picture_width: of the pictures, in pixels; for "pixels" alone, as are the next three.
+        picture_width: of the pictures, in pixels; for "pixels" alone, as are the next four.
         picture_height: as well.
         halvings: how often the stem halves their sides.
         stem_channels: of the stem's first convolution; each further one has twice as many, up to `channels`,
             which the last one has in any case. 0 for as many as `channels` throughout.
+        shift: pixels that pictures are moved by at most, each in its own direction, in training.
         channels: of all maps.
         classifier_channels: of the classifier's maps.
         classifier_hidden: units of its hidden layer.
@@ -48,6 +49,7 @@ class TensorNmnConfig:
     picture_height: int = 224
     halvings: int = 4
     stem_channels: int = 0
+    shift: int = 0
     channels: int = 128
     classifier_channels: int = 512
     classifier_hidden: int = 1024
@@ -71,7 +73,7 @@ class TensorNmnConfig:
             generator_words=self.generator_words,
             generator_hidden=self.generator_hidden,
         )
-        check_at_least(NAME, 0, stem_channels=self.stem_channels)
+        check_at_least(NAME, 0, stem_channels=self.stem_channels, shift=self.shift)
         check_at_least(NAME, 3, longest_program=self.longest_program)
         if not 0.0 <= self.baseline_decay < 1.0:
             raise ConfigError(f"{NAME}: baseline_decay is {self.baseline_decay}; expected 0 or more, below 1")

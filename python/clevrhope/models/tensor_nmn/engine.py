@@ -44,7 +44,9 @@ class Engine(nn.Module):
         height, width = map_size(
             config.features, NAME, config.picture_height, config.picture_width, config.halvings
         )
-        self.stem = make_stem(config.features, config.channels, config.halvings, config.stem_channels)
+        self.stem = make_stem(
+            config.features, config.channels, config.halvings, config.stem_channels, config.shift
+        )
         self.bank = ModuleBank(self.arities, config.channels, config.module_init)
         self.classifier = nn.Sequential(
             nn.Conv2d(config.channels, config.classifier_channels, 1),
