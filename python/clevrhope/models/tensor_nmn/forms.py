@@ -5,8 +5,8 @@
 - `run_gathered` runs all nodes of a level together, whatever their tokens, by one batched product of
   matrices, each node's own weights gathered for it.
 
-On a CPU the second takes half as long as the third, which starts far fewer kernels: what a GPU waits for. All
-give the same scores but for rounding.
+On a CPU the second takes half as long as the third or less, which starts far fewer kernels: what a GPU waits
+for. All give the same scores but for rounding.
 """
 
 from collections.abc import Callable
