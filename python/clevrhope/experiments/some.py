@@ -6,10 +6,9 @@ from typing import Any
 
 from clevrhope import assets
 from clevrhope.config import suggestion
+from clevrhope.dataset.clevr_folder import TYPES
 from clevrhope.errors import ConfigError
 from clevrhope.questions import FAMILIES, SYNONYMS
-
-_TYPES = ("size", "color", "material", "shape")
 
 
 def some_templates(
@@ -46,8 +45,8 @@ def some_templates(
         if name not in ends:
             raise ConfigError(_unknown(where, "question that asks", name, sorted(ends)))
     for name in mentions:
-        if name not in _TYPES:
-            raise ConfigError(_unknown(where, "type that is mentioned", name, _TYPES))
+        if name not in TYPES:
+            raise ConfigError(_unknown(where, "type that is mentioned", name, TYPES))
     return files
 
 
@@ -73,7 +72,7 @@ def some_values(wanted: Mapping[str, Sequence[str]], where: str) -> dict[str, di
 
 def _mentioning(template: Mapping[str, Any], mentions: Sequence[str]) -> dict[str, Any]:
     """The template with the parameters of all other types left empty."""
-    others = [kind.capitalize() for kind in _TYPES if mentions and kind not in mentions]
+    others = [kind.capitalize() for kind in TYPES if mentions and kind not in mentions]
     held = {each["params"][0] for each in template["constraints"] if each["type"] == "NULL"}
     empty = [
         {"type": "NULL", "params": [each["name"]]}
