@@ -99,6 +99,22 @@ def test_stopped_at_any_update_and_resumed_equals_uninterrupted(
     assert not (tmp_path / "stopped/state").exists(), "what a resumed run needs is given back at the end"
 
 
+def test_muon_in_bfloat16_resumes_as_well(
+    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    settings = {"recipe.all.optimiser": "muon", "recipe.all.decay": 0}
+    usual: dict[str, Any] = {"precision": "bf16", "settings": settings}
+    run("muon", **usual)
+    with pytest.raises(KeyboardInterrupt):
+        run("stopped", progress=StopsAt(20), **usual)
+    assert run("stopped", **usual).resumed_at == 20
+    assert weights(tmp_path / "stopped") == weights(tmp_path / "muon")
+    run("float32", settings=settings)
+    run("adam", precision="bf16", settings={"recipe.all.optimiser": "adam", "recipe.all.decay": 0})
+    assert len({weights(tmp_path / name) for name in ("muon", "float32", "adam")}) == 3
+
+
 def test_killed_and_resumed_equals_uninterrupted(dataset: Path, run: Train, tmp_path: Path) -> None:
     usual: dict[str, Any] = {"model": "tiny_models:Slow", "updates": 60}
     run("whole", **usual)

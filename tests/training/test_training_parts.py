@@ -97,6 +97,40 @@ def test_the_first_update_of_bert_adam_is_larger_than_adams() -> None:
     assert moves[1] / moves[0] == pytest.approx(0.1 / math.sqrt(0.001))
 
 
+def test_muon_moves_convolutions_by_orthogonal_matrices_and_the_rest_as_adam_does() -> None:
+    torch.manual_seed(0)
+    convolution = torch.nn.Parameter(torch.randn(4, 3, 2, 2, dtype=torch.float64))
+    bank = torch.nn.Parameter(torch.randn(3, 4, 2, 1, 1, dtype=torch.float64))  # tall matrices
+    others = [torch.nn.Parameter(torch.randn(5, 3).double()), torch.nn.Parameter(torch.randn(4).double())]
+    twins = [torch.nn.Parameter(each.detach().clone()) for each in others]
+    optimiser = make_optimiser(Optimiser("muon", rate=0.01), [convolution, bank, *others])
+    adam = make_optimiser(Optimiser("adam", rate=0.01), twins)
+    momentum = np.zeros((4, 12))
+    for _ in range(4):
+        before = convolution.detach().numpy().reshape(4, 12).copy(), bank.detach().numpy()[..., 0, 0].copy()
+        for each in (convolution, bank, *others):
+            each.grad = torch.randn_like(each)
+        bank.grad[1] = 0  # a module that no question of the batch has
+        for each, twin in zip(others, twins, strict=True):
+            twin.grad = each.grad.clone()
+        optimiser.step()
+        adam.step()
+        gradient = convolution.grad.numpy().reshape(4, 12)
+        momentum = 0.95 * momentum + gradient
+        u, _, vt = np.linalg.svd(gradient + 0.95 * momentum, full_matrices=False)
+        move = (before[0] - convolution.detach().numpy().reshape(4, 12)) / (0.01 * 0.2 * math.sqrt(12))
+        singular = np.diag(u.T @ move @ vt.T)
+        assert singular == pytest.approx(np.ones(4), abs=0.35), "about 1, whatever the gradient's own are"
+        assert np.abs(u.T @ move @ vt.T - np.diag(singular)).max() < 1e-9, "its directions are the gradient's"
+        moves = before[1] - bank.detach().numpy()[..., 0, 0]
+        for one in (0, 2):
+            sizes = np.linalg.svd(moves[one], compute_uv=False) / (0.01 * 0.2 * math.sqrt(4))
+            assert sizes == pytest.approx(np.ones(2), abs=0.35)
+        assert not moves[1].any(), "each module is a matrix of its own; one without a gradient stays"
+    for each, twin in zip(others, twins, strict=True):
+        np.testing.assert_allclose(each.detach().numpy(), twin.detach().numpy(), rtol=1e-6)
+
+
 @pytest.mark.parametrize("updates", [3, 4, 7, 80, 800, 1000])
 def test_updates_are_shared_out(updates: int) -> None:
     scaled = [stage.updates for stage in recipes.followed(RECIPE, {}, updates).stages]
@@ -127,6 +161,8 @@ def test_settings_of_recipes() -> None:
         ({"stages": "parse,motor"}, 'no stage "motor"'),
         ({"rate": -1}, "recipe.rate is -1; expected a number above 0"),
         ({"rate": "high"}, "recipe.rate is 'high'"),
+        ({"optimiser": "moun"}, "recipe.optimiser is 'moun' (did you mean"),
+        ({"optimiser": "muon", "both.decay": 0.1}, "recipe.both.decay is 0.1, but muon has none"),
         ({"batch_size": 1.5}, "recipe.batch_size is 1.5; expected a whole number from 1"),
         ({"schedule": "cosine"}, "expected constant, linear, warmup_linear"),
         ({"warmup": 1}, "below 1"),

@@ -38,7 +38,10 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON 
 @_quiet
 @_as_json
 def features(folder: Path, kind: str, **choices: Any) -> None:
-    """Makes what models read of a dataset's pictures; run it again after any stop to go on."""
+    """Makes what models read of a dataset's pictures; run it again after any stop to go on.
+
+    DIR may be CLEVR v1.0's own folder, whose val train --tune-on takes.
+    """
     from clevrhope.features.making import make_features
 
     pools = read_names(choices["pools"])
@@ -87,10 +90,14 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 @_device
 @click.option("--deterministic", is_flag=True, help="The same bits each time on a GPU, too; slower.")
 @click.option(
-    "--precision", type=click.Choice(["float32", "tf32", "bf16"]), help="Of a GPU.  [default: the recipe's]"
+    "--precision",
+    type=click.Choice(["float32", "tf32", "bf16"]),
+    help="[default: the recipe's on a GPU, float32 on a CPU]",
 )
 @click.option(
-    "--tune-on", metavar="SPLIT", help="val of none: keep the weights that are best there, too, as best."
+    "--tune-on",
+    metavar="SET",
+    help="Keep what is best there, too, as best: val (of none), or CLEVR v1.0's folder for its val.",
 )
 @click.option("--tune-every", type=Whole(1), metavar="N", help="Updates between looks.  [default: 20 looks]")
 @click.option("--keep-last", type=Whole(1), default=1, metavar="K", help="Late checkpoints.  [default: 1]")

@@ -3,6 +3,7 @@
 import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from os import cpu_count
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
+from clevrhope.dataset.clevr_folder import picture_name, pictures_folder
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, Picture, pictures_in, read_png
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.process_file import ProcessFile
@@ -39,12 +41,12 @@ class Pictures(Protocol):
 class PngPictures:
     """PNG files of a folder."""
 
-    def __init__(self, layout: Layout, pool: str) -> None:
-        self._folder = layout.pictures(pool)
-        self._pool = pool
+    def __init__(self, folder: Path, named: Callable[[int], str]) -> None:
+        """The folder, and what gives a scene's file in it its name."""
+        self._folder, self._named = folder, named
 
     def _path(self, index: int) -> Path:
-        return self._folder / image_filename(self._pool, index)
+        return self._folder / self._named(index)
 
     def pixels(self, index: int) -> Picture:
         """As `Pictures`; a DatasetError names a file that is missing or cut off."""
@@ -109,7 +111,7 @@ def find_pictures(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Pi
     missing = {kind: np.setdiff1d(wanted, there[kind], assume_unique=True) for kind in kinds}
     for kind in kinds:
         if len(there[kind]) and not len(missing[kind]):
-            return H5Pictures(layout, pool) if kind == "h5" else PngPictures(layout, pool)
+            return H5Pictures(layout, pool) if kind == "h5" else _png_pictures(layout, pool)
     fewest = min(missing.values(), key=len)
     if len(fewest) == len(wanted):
         return None
@@ -117,6 +119,15 @@ def find_pictures(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Pi
         f"{layout.pictures(pool)}: {len(fewest):,} of {len(wanted):,} pictures are missing, first "
         f"{image_filename(pool, int(fewest[0]))}; run its build again to render them"
     )
+
+
+def clevr_pictures(folder: Path, split: str) -> Pictures:
+    """The pictures of a split in a CLEVR folder."""
+    return PngPictures(pictures_folder(folder, split), partial(picture_name, split=split))
+
+
+def _png_pictures(layout: Layout, pool: str) -> Pictures:
+    return PngPictures(layout.pictures(pool), partial(image_filename, pool))
 
 
 def png_indices(folder: Path) -> Ints:

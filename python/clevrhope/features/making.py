@@ -1,4 +1,7 @@
-"""A dataset's folder and a kind of features in, a feature store out, block by block; killed runs go on."""
+"""A dataset's folder and a kind of features in, a feature store out, block by block; killed runs go on.
+
+CLEVR's own folder can stand for a dataset's, with kinds that read pictures alone.
+"""
 
 import hashlib
 import json
@@ -7,6 +10,7 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +19,17 @@ import numpy.typing as npt
 
 from clevrhope.atomic import disk_errors, sync_folder, write_whole
 from clevrhope.config import suggestion
+from clevrhope.dataset.clevr_folder import pictures_folder
 from clevrhope.dataset.clevr_json import read_scene_indices, read_scenes_at
 from clevrhope.dataset.images_h5 import pictures_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.lock import locked
-from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.picture_source import Pictures, find_pictures, png_indices
+from clevrhope.dataset.picture_source import Pictures, clevr_pictures, find_pictures, png_indices
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.extractor import Asked, Extractor, Sample
 from clevrhope.features.kinds import make_extractor
-from clevrhope.features.store import (
-    FOLDER,
-    Array,
-    StoreInfo,
-    dataset_manifest,
-    described_dataset,
-    pool_digest,
-    read_info,
-)
+from clevrhope.features.owner import BuiltDataset, ClevrFolder, Owner, owner_of
+from clevrhope.features.store import FOLDER, Array, StoreInfo, pool_source, read_info
 from clevrhope.progress import Progress, Silent
 
 BLOCK = 256
@@ -78,7 +75,7 @@ def make_features(
     """Makes a dataset's features of a kind, or extends them to pictures that were added since.
 
     Args:
-        dataset: a finished folder.
+        dataset: a finished folder, or CLEVR v1.0 as it was published.
         kind: a name of `KINDS`.
         size: width and height that pictures are brought to; None for the kind's own.
         weights: a local file of the backbone's weights, or "random" for the kinds that allow it.
@@ -91,9 +88,13 @@ def make_features(
         ConfigError: no such kind, pool or weights, or options that the kind does not take.
         DatasetError: the dataset is not finished, lacks pictures, or `out` holds another store.
     """
-    layout = Layout(Path(dataset))
-    manifest = dataset_manifest(layout)
-    extractor = make_extractor(kind, _asked(layout, manifest, size, weights, device))
+    owner = owner_of(Path(dataset))
+    extractor = make_extractor(kind, _asked(owner, size, weights, device))
+    if isinstance(owner, ClevrFolder) and "scene" in extractor.reads:
+        raise ConfigError(
+            f"{owner.root}: CLEVR's own folder, of which features can be made from pictures alone; "
+            f"{kind} reads scenes"
+        )
     info = StoreInfo(
         kind=kind,
         options=extractor.options,
@@ -101,21 +102,21 @@ def make_features(
         weights=extractor.weights,
         code=extractor.code,
         note=extractor.note,
-        dataset=described_dataset(manifest, pictures="picture" in extractor.reads),
+        dataset=owner.described(pictures="picture" in extractor.reads),
     )
-    folder = out or layout.root / FOLDER / f"{kind}{extractor.suffix}"
-    chosen = _chosen(manifest, layout, pools)
+    folder = out or owner.root / FOLDER / f"{kind}{extractor.suffix}"
+    chosen = _chosen(owner, pools)
     n_made = 0
     with locked(folder):
         _bind(folder, info)
-        sources = {pool: _Source(layout, manifest, pool, extractor) for pool in chosen}
+        sources = {pool: _Source(owner, pool, extractor) for pool in chosen}
         total = sum(len(each.indices) for each in sources.values())
         with (progress or Silent()).stage(
             f"Features of kind {kind}", total=total, unit="pictures"
         ) as advance:
             for pool, source in sources.items():
                 work = _Pool(folder / pool, source, info, extractor)
-                for n_rows, n_new in work.make(pool_digest(manifest, pool, info)):
+                for n_rows, n_new in work.make(pool_source(owner, pool, info)):
                     n_made += n_new
                     advance(n_rows)
     return FeatureSummary(
@@ -128,49 +129,57 @@ def make_features(
     )
 
 
-def _asked(
-    layout: Layout,
-    manifest: Manifest,
-    size: tuple[int, int] | None,
-    weights: Path | str | None,
-    device: str,
-) -> Asked:
-    constraints = manifest.world["constraints"]
-    return Asked(
-        size=size,
-        weights=weights,
-        device=device,
-        attributes=manifest.world["attributes"],
+def _asked(owner: Owner, size: tuple[int, int] | None, weights: Path | str | None, device: str) -> Asked:
+    asked = partial(Asked, size=size, weights=weights, device=device, picture_size=_picture_size(owner))
+    if not isinstance(owner, BuiltDataset):
+        return asked(attributes={}, raster=(0, 0), most_objects=0)
+    constraints = owner.manifest.world["constraints"]
+    return asked(
+        attributes=owner.manifest.world["attributes"],
         raster=(constraints["width"], constraints["height"]),
         most_objects=constraints["max_objects"],
-        picture_size=_picture_size(layout, manifest),
     )
 
 
-def _picture_size(layout: Layout, manifest: Manifest) -> tuple[int, int] | None:
+def _picture_size(owner: Owner) -> tuple[int, int] | None:
     """Width and height of the first picture there is, as all of a dataset are of one size."""
-    for pool in sorted(manifest.pools):
-        indices = _pictured(layout, pool)[:1]
-        if len(indices) and (pictures := find_pictures(layout, pool, indices, prefer="h5")) is not None:
+    for pool in _pools(owner):
+        indices = _pictured(owner, pool)[:1]
+        if len(indices) and (pictures := _pictures(owner, pool, indices)) is not None:
             height, width = pictures.pixels(int(indices[0])).shape[:2]
             return width, height
     return None
 
 
-def _pictured(layout: Layout, pool: str) -> Ints:
+def _pictured(owner: Owner, pool: str) -> Ints:
     """The scenes of a pool that have a picture, sorted."""
-    h5 = pictures_in(layout.pictures_h5(pool))
-    return h5 if len(h5) else png_indices(layout.pictures(pool))
+    if not isinstance(owner, BuiltDataset):
+        return png_indices(pictures_folder(owner.root, pool))
+    h5 = pictures_in(owner.layout.pictures_h5(pool))
+    return h5 if len(h5) else png_indices(owner.layout.pictures(pool))
 
 
-def _chosen(manifest: Manifest, layout: Layout, pools: Sequence[str] | None) -> list[str]:
+def _pictures(owner: Owner, pool: str, indices: Ints) -> Pictures | None:
+    if not isinstance(owner, BuiltDataset):
+        return clevr_pictures(owner.root, pool)
+    return find_pictures(owner.layout, pool, indices, prefer="h5")
+
+
+def _pools(owner: Owner) -> list[str]:
+    if isinstance(owner, ClevrFolder):
+        return owner.pools()
+    assert isinstance(owner, BuiltDataset)
     # A manifest lists the pools that have pictures; scenes of all of them are there in any case.
-    with_scenes = (path.parent.name for path in (layout.root / "scenes").glob("*/[!.]*.json"))
-    known = sorted({*manifest.pools, *with_scenes})
+    with_scenes = (path.parent.name for path in (owner.root / "scenes").glob("*/[!.]*.json"))
+    return sorted({*owner.manifest.pools, *with_scenes})
+
+
+def _chosen(owner: Owner, pools: Sequence[str] | None) -> list[str]:
+    known = _pools(owner)
     for name in pools or ():
         if name not in known:
             raise ConfigError(
-                f'{layout.root}: no pool "{name}"{suggestion(name, known)}; there: {", ".join(known)}'
+                f'{owner.root}: no pool "{name}"{suggestion(name, known)}; there: {", ".join(known)}'
             )
     return [name for name in known if pools is None or name in pools]
 
@@ -203,20 +212,20 @@ def _plain(value: Any) -> str:
 class _Source:
     """The scenes of a pool that get features, and what they are made from."""
 
-    def __init__(self, layout: Layout, manifest: Manifest, pool: str, extractor: Extractor) -> None:
-        self._layout, self._pool = layout, pool
+    def __init__(self, owner: Owner, pool: str, extractor: Extractor) -> None:
+        self._layout, self._pool = Layout(owner.root), pool
         self._pictures: Pictures | None = None
         self._scenes = "scene" in extractor.reads
         if "picture" in extractor.reads:
-            self.indices: Ints = _pictured(layout, pool)
+            self.indices: Ints = _pictured(owner, pool)
             if not len(self.indices):
                 raise DatasetError(
-                    f"{layout.root / 'images'}: no pictures of pool {pool}; build the dataset "
+                    f"{owner.root / 'images'}: no pictures of pool {pool}; build the dataset "
                     "without --no-render"
                 )
-            self._pictures = find_pictures(layout, pool, self.indices, prefer="h5")
+            self._pictures = _pictures(owner, pool, self.indices)
         else:
-            shards = sorted(layout.scenes(pool).glob("[!.]*.json"))
+            shards = sorted(self._layout.scenes(pool).glob("[!.]*.json"))
             found = [read_scene_indices(shard) for shard in shards]
             self.indices = np.sort(np.concatenate([np.zeros(0, dtype=np.int32), *found])).astype(np.int32)
 

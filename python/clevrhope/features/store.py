@@ -14,16 +14,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from difflib import get_close_matches
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, difference, read_manifest
+from clevrhope.dataset.manifest import difference
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.features.owner import Owner, owner_of
 
 FOLDER = "features"
 """Below a dataset's folder; its manifest does not list it."""
@@ -68,6 +67,11 @@ class StoreInfo:
         return {"format": FORMAT, **asdict(self)}
 
     @property
+    def of_pictures(self) -> bool:
+        """Whether they depend on pictures, not on scenes alone."""
+        return "rendering" in self.dataset
+
+    @property
     def fingerprint(self) -> str:
         """SHA-256 of all of it."""
         return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
@@ -103,25 +107,21 @@ class PoolFeatures:
 class FeatureStore:
     """A store on disk, opened for the dataset that it belongs to."""
 
-    def __init__(self, folder: Path, layout: Layout) -> None:
+    def __init__(self, folder: Path, owner: Owner) -> None:
         """Reads store.json.
 
         Raises:
             DatasetError: no store there, or one of another dataset.
         """
         self.folder = folder
-        self._layout = layout
+        self._owner = owner
         self.info = read_info(folder)
-        here = described_dataset(self._manifest, pictures="rendering" in self.info.dataset)
+        here = owner.described(pictures=self.info.of_pictures)
         if dict(self.info.dataset) != here:
             raise DatasetError(
-                f"{folder}: features of another dataset than {layout.root} "
+                f"{folder}: features of another dataset than {owner.root} "
                 f"({difference(self.info.dataset, here)}); make this one's with clevrhope features"
             )
-
-    @cached_property
-    def _manifest(self) -> Manifest:
-        return dataset_manifest(self._layout)
 
     def pool(self, pool: str) -> PoolFeatures:
         """The arrays of a pool.
@@ -130,14 +130,14 @@ class FeatureStore:
             DatasetError: it is not there, half-made, or made from other pictures than the dataset has now.
         """
         folder = self.folder / pool
-        remedy = f"run clevrhope features {self._layout.root} --kind {self.info.kind} again"
+        remedy = f"run clevrhope features {self._owner.root} --kind {self.info.kind} again"
         try:
             said = json.loads((folder / "pool.json").read_text("utf-8"))
         except FileNotFoundError as error:
             raise DatasetError(f"{folder}: no features of pool {pool} yet; {remedy}") from error
         except (OSError, ValueError) as error:
             raise DatasetError(f"{folder / 'pool.json'}: cannot be read ({error}); {remedy}") from error
-        if said.get("source") != pool_digest(self._manifest, pool, self.info):
+        if said.get("source") != pool_source(self._owner, pool, self.info):
             raise DatasetError(f"{folder}: made before the pool's pictures or scenes changed; {remedy}")
         indices = _mapped(folder / "indices.npy", remedy)
         arrays = {name: _mapped(folder / f"{name}.npy", remedy) for name in self.info.arrays}
@@ -163,17 +163,17 @@ def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureS
         ConfigError: no such store, several of them, or one of another kind.
         DatasetError: it belongs to another dataset.
     """
-    layout = Layout(dataset)
+    owner = owner_of(dataset)
     home = dataset / FOLDER
     if name is not None:
         folder = home / name if (home / name).is_dir() else Path(name)
         if not (folder / "store.json").is_file():
             raise ConfigError(f'features: no store "{name}", in {home} or as a folder{_there(home, name)}')
-        store = FeatureStore(folder, layout)
+        store = FeatureStore(folder, owner)
         if store.info.kind != kind:
             raise ConfigError(f"{folder}: features of kind {store.info.kind}, but the model reads {kind}")
         return store
-    dataset_manifest(layout)  # a folder that is no dataset is told as that
+    owner.described(pictures=False)  # a folder that is no dataset is told as that
     found = [folder for folder in stores_in(dataset) if read_info(folder).kind == kind]
     if not found:
         raise ConfigError(
@@ -182,7 +182,27 @@ def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureS
     if len(found) > 1:
         names = ", ".join(folder.name for folder in found)
         raise ConfigError(f"{home}: several stores of kind {kind} ({names}); say which with --features")
-    return FeatureStore(found[0], layout)
+    return FeatureStore(found[0], owner)
+
+
+def store_like(root: Path, info: StoreInfo) -> FeatureStore:
+    """The store of another folder that a model which reads `info`'s features can read as well.
+
+    Raises:
+        ConfigError: it has none of the same kind, options, weights and code.
+    """
+    alike = [folder for folder in stores_in(root) if _is_alike(read_info(folder), info)]
+    if not alike:
+        options = "".join(f" {name} {value}" for name, value in info.options.items())
+        raise ConfigError(
+            f"{root / FOLDER}: no features of kind {info.kind}{options} with the same weights; make them: "
+            f"clevrhope features {root} --kind {info.kind}"
+        )
+    return FeatureStore(alike[0], owner_of(root))
+
+
+def _is_alike(one: StoreInfo, other: StoreInfo) -> bool:
+    return all(getattr(one, name) == getattr(other, name) for name in ("kind", "options", "weights", "code"))
 
 
 def stores_in(dataset: Path) -> list[Path]:
@@ -209,50 +229,9 @@ def read_info(folder: Path) -> StoreInfo:
         raise DatasetError(f"{path}: no feature store ({error}); make one with clevrhope features") from error
 
 
-def dataset_manifest(layout: Layout) -> Manifest:
-    """The manifest of a finished dataset.
-
-    Raises:
-        DatasetError: there is none, or the dataset is not finished, or a part of one.
-    """
-    manifest = read_manifest(layout.manifest)
-    if manifest is None:
-        raise DatasetError(f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name})")
-    if manifest.shard is not None:
-        raise DatasetError(f"{layout.root}: part of a dataset; join the parts with clevrhope merge first")
-    if not manifest.complete:
-        raise DatasetError(f"{layout.root}: not finished yet; run its build again first")
-    return manifest
-
-
-def described_dataset(manifest: Manifest, *, pictures: bool) -> dict[str, Any]:
-    """What a dataset's scenes depend on, and with `pictures` its pictures, too."""
-    described = {
-        "version": manifest.version,
-        "seed": manifest.seed,
-        "world": manifest.world["fingerprint"],
-    }
-    # By way of JSON, as the other side of every comparison has gone.
-    found = {**described, **({"rendering": manifest.rendering} if pictures else {})}
-    return dict(json.loads(json.dumps(found)))
-
-
-def pool_digest(manifest: Manifest, pool: str, info: StoreInfo) -> str:
-    """SHA-256 of the manifest's checksums of what a pool's features are made from.
-
-    Pictures of one pool are stored up to twice; the HDF5 file counts where there is one.
-    """
-    chosen = []
-    if "rendering" in info.dataset:
-        h5 = f"images/{pool}.h5"
-        prefix = f"images/{pool}/"
-        chosen += (
-            [h5] if h5 in manifest.files else [each for each in manifest.files if each.startswith(prefix)]
-        )
-    if info.kind in ("attributes", "scene-boxes"):
-        chosen += [each for each in manifest.files if each.startswith(f"scenes/{pool}/")]
-    rows = [f"{name} {manifest.files[name].sha256}" for name in sorted(chosen)]
-    return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+def pool_source(owner: Owner, pool: str, info: StoreInfo) -> str:
+    """SHA-256 of what a pool's features are made from."""
+    return owner.digest(pool, kind=info.kind, pictures=info.of_pictures)
 
 
 def _mapped(path: Path, remedy: str) -> Array:

@@ -13,7 +13,8 @@ class Optimiser:
     """An optimiser and its numbers.
 
     Attributes:
-        kind: "adam"; or "bert_adam", Adam without bias correction, whose decay is decoupled.
+        kind: "adam"; "bert_adam", Adam without bias correction, whose decay is decoupled; or "muon", which
+            moves convolutions by orthogonal matrices and all else by Adam.
         rate: the learning rate, before the schedule.
         betas: decay of the first and second moments.
         epsilon: added to the root of the second moment.
@@ -21,7 +22,7 @@ class Optimiser:
         clip_norm: the norm that gradients are clipped to, over all of a stage's weights; None for not at all.
     """
 
-    kind: Literal["adam", "bert_adam"] = "adam"
+    kind: Literal["adam", "bert_adam", "muon"] = "adam"
     rate: float = 1e-4
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
@@ -81,6 +82,7 @@ class Recipe:
     Attributes:
         stages: one after the other.
         precision: "bf16" computes in bfloat16 under autocast where the device is a GPU; weights stay float32.
+            On a CPU only a request for it does so.
     """
 
     stages: tuple[Stage, ...]

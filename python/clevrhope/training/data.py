@@ -2,15 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.features.store import Array, FeatureStore
 from clevrhope.models.batch import Batch
 
@@ -18,6 +17,23 @@ SHARE_OF_MEMORY = 0.6
 """Of a GPU's free memory, which features may take; the rest is for the model."""
 
 _ROWS_AT_ONCE = 1024
+
+
+class Split(Protocol):
+    """What has a split's questions: `SplitReader`, or `ClevrSplit` for CLEVR's own."""
+
+    hop: str
+    split: str
+    pool: str
+    answers: Ints
+    image_idxs: Ints
+    question_families: Ints
+    question_lengths: Ints
+    program_lengths: Ints
+
+    def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
+        """All rows in order: the first one's number, questions, programs."""
+        ...
 
 
 class Questions:
@@ -28,16 +44,12 @@ class Questions:
     them. Where they do not fit, a thread brings the next batch while one is computed.
     """
 
-    def __init__(
-        self, path: Path, store: FeatureStore, device: torch.device, *, limit: int | None = None
-    ) -> None:
+    def __init__(self, reader: Split, store: FeatureStore, device: torch.device) -> None:
         """Reads all but features.
 
         Raises:
-            ConfigError: fewer questions than the limit.
             DatasetError: a file that is not whole, or pictures without features.
         """
-        reader = SplitReader(path, limit=limit)
         self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
         self.image_idxs = reader.image_idxs
         self.answers = reader.answers

@@ -39,7 +39,12 @@ def computing(device: torch.device, *, precision: Precision, deterministic: bool
 
 
 def casting(device: torch.device, precision: Precision) -> AbstractContextManager[object]:
-    """Autocast to bfloat16 where the precision says so and the device is a GPU; else nothing."""
-    return torch.autocast(
-        device.type, dtype=torch.bfloat16, enabled=precision == "bf16" and device.type == "cuda"
-    )
+    """Autocast to bfloat16 where the precision says so; else nothing."""
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
+
+
+def chosen_precision(asked: Precision | None, of_recipe: Precision, device: torch.device) -> Precision:
+    """What was asked for, or the recipe's; on a CPU, of which few are faster in bfloat16, float32."""
+    if asked is not None:
+        return asked
+    return of_recipe if device.type == "cuda" else "float32"

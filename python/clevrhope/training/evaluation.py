@@ -16,17 +16,19 @@ from clevrhope.config import suggestion
 from clevrhope.dataset.contents import find_hop, splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference
+from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.device import chosen_device
-from clevrhope.features.store import FeatureStore, dataset_manifest, open_store
+from clevrhope.features.owner import dataset_manifest
+from clevrhope.features.store import FeatureStore, open_store
 from clevrhope.metrics.answer_key import NO_ANSWER as NO_ANSWER_TEXT
 from clevrhope.models.names import find_model
 from clevrhope.progress import Progress, Silent
 from clevrhope.training import recipes
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions
-from clevrhope.training.device import computing
+from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.executing import executed
 from clevrhope.training.predicting import BATCH, NO_ANSWER, accuracy, predicted, written
 from clevrhope.training.run import described_features
@@ -107,18 +109,19 @@ def evaluate(
     model.to(where)
     ways: Mapping[str, str] = getattr(model, "ways", {"predict": "predict"})
     program_ways: Mapping[str, str] = getattr(model, "program_ways", {})
-    sets = [Questions(layout.questions_h5(hop, split), store, where) for split in chosen]
+    sets = [Questions(SplitReader(layout.questions_h5(hop, split)), store, where) for split in chosen]
     rows = {
         "model": said["model"],
         "seed": said["seed"],
         "features": said["features"]["kind"],
         **({"note": said["features"]["note"]} if said["features"]["note"] else {}),
     }
+    precision = chosen_precision(None, said["precision"], where)
     made = []
     total = len(names) * (len(ways) + len(program_ways)) * sum(len(each) for each in sets)
     with (
         (progress or Silent()).stage("Predicting", total=total, unit="questions") as advance,
-        computing(where, precision=said["precision"], deterministic=said["deterministic"]),
+        computing(where, precision=precision, deterministic=said["deterministic"]),
     ):
         for name in names:
             load_weights(folder.checkpoint(name), model)
@@ -131,7 +134,7 @@ def evaluate(
                         layout,
                         vocab,
                         executes=way in program_ways,
-                        precision=said["precision"],
+                        precision=precision,
                         batch_size=batch_size,
                         advance=advance,
                     )

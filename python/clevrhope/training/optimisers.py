@@ -1,6 +1,7 @@
-"""An optimiser's numbers and weights in, torch's optimiser out; BertAdam is written here."""
+"""An optimiser's numbers and weights in, torch's optimiser out; BertAdam and Muon are written here."""
 
-from collections.abc import Callable, Iterable
+import math
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import torch
@@ -34,22 +35,10 @@ class BertAdam(torch.optim.Optimizer):
         """One update of all weights that have a gradient."""
         assert closure is None
         for group in self.param_groups:
-            params = [each for each in group["params"] if each.grad is not None]
+            params = _with_gradients(group)
             if not params:
                 continue
-            for each in params:
-                if not self.state[each]:
-                    self.state[each] = {
-                        "exp_avg": torch.zeros_like(each),
-                        "exp_avg_sq": torch.zeros_like(each),
-                    }
-            grads: list[Tensor] = [each.grad for each in params]
-            means = [self.state[each]["exp_avg"] for each in params]
-            squares = [self.state[each]["exp_avg_sq"] for each in params]
-            b1, b2 = group["betas"]
-            torch._foreach_lerp_(means, grads, 1 - b1)
-            torch._foreach_mul_(squares, b2)
-            torch._foreach_addcmul_(squares, grads, grads, 1 - b2)
+            means, squares = _moments(self, group, params)
             divisors = torch._foreach_sqrt(squares)
             torch._foreach_add_(divisors, group["eps"])
             moves = torch._foreach_div(means, divisors)
@@ -58,14 +47,114 @@ class BertAdam(torch.optim.Optimizer):
             torch._foreach_add_(params, moves, alpha=-group["lr"])
 
 
+class Muon(torch.optim.Optimizer):
+    """Moves convolutions' weights, as matrices of outputs by inputs, by orthogonal ones; the rest by Adam.
+
+    m = b m + g;  p = p - rate * 0.2 * sqrt(longer side) * orthogonal(g + b m), with b = 0.95
+
+    `orthogonal` sets all singular values to about 1, by five steps of Newton and Schulz' kind.
+    The factor gives moves the size of Adam's, so that both take one rate. Weights of five dimensions are one
+    matrix for each entry of the first, as a bank of modules has them; one that never had a gradient stays.
+
+    Source: Jordan et al. 2024 (the iteration, its three numbers, 0.95), Liu et al. 2025 (the factor). There
+    Adam takes the first and the last layer as well; here it takes what is no convolution.
+    """
+
+    MOMENTUM = 0.95
+    STEPS = 5
+    COEFFICIENTS = (3.4445, -4.7750, 2.0315)
+
+    def __init__(
+        self, params: Iterable[Parameter], *, lr: float, betas: tuple[float, float], eps: float
+    ) -> None:
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps})
+
+    @torch.no_grad()
+    def step(self, closure: Callable[[], float] | None = None) -> None:  # type: ignore[override]
+        """One update of all weights that have a gradient."""
+        assert closure is None
+        for group in self.param_groups:
+            params = _with_gradients(group)
+            for each in params:
+                if each.dim() >= _CONVOLUTION:
+                    self._move(each, group["lr"])
+            others = [each for each in params if each.dim() < _CONVOLUTION]
+            if others:
+                self._adam(others, group)
+
+    def _move(self, weights: Tensor, rate: float) -> None:
+        assert weights.grad is not None
+        state = self.state[weights]
+        if not state:
+            state["momentum"] = torch.zeros_like(weights)
+        momentum = state["momentum"]
+        momentum.mul_(self.MOMENTUM).add_(weights.grad)
+        ahead = weights.grad.add(momentum, alpha=self.MOMENTUM)
+        matrices = ahead.reshape(*weights.shape[:-3], -1)  # (..., outputs, inputs)
+        scale = 0.2 * math.sqrt(max(matrices.shape[-2:]))
+        weights.add_(self._orthogonal(matrices).view_as(weights), alpha=-rate * scale)
+
+    def _orthogonal(self, matrices: Tensor) -> Tensor:
+        """(..., M, N) matrices with their singular values set to about 1; those of zeros stay."""
+        is_tall = matrices.shape[-2] > matrices.shape[-1]
+        x = matrices.mT if is_tall else matrices
+        x = x / x.norm(dim=(-2, -1), keepdim=True).clamp_min(1e-12)
+        a, b, c = self.COEFFICIENTS
+        # x <- (a + b s + c s s) x with s = x x^T, but on the shorter side's squares: a fifth of the work.
+        square = x @ x.mT
+        one = torch.eye(square.shape[-1], dtype=x.dtype, device=x.device)
+        product = one
+        for _ in range(self.STEPS):
+            factor = a * one + b * square + c * square @ square
+            product = factor @ product
+            square = factor @ square @ factor
+        made: Tensor = product @ x
+        return (made.mT if is_tall else made).contiguous()
+
+    def _adam(self, params: list[Tensor], group: Mapping[str, Any]) -> None:
+        means, squares = _moments(self, group, params)
+        for each in params:
+            self.state[each]["step"] = self.state[each].get("step", torch.zeros(())) + 1
+        steps = [self.state[each]["step"].item() for each in params]
+        b1, b2 = group["betas"]
+        divisors = torch._foreach_sqrt(squares)
+        torch._foreach_div_(divisors, [math.sqrt(1 - b2**step) for step in steps])
+        torch._foreach_add_(divisors, group["eps"])
+        torch._foreach_mul_(divisors, [1 - b1**step for step in steps])
+        torch._foreach_addcdiv_(params, means, divisors, value=-group["lr"])
+
+
+_CONVOLUTION = 4
+"""Dimensions at least: outputs, inputs, height, width."""
+
+
+def _with_gradients(group: Mapping[str, Any]) -> list[Tensor]:
+    return [each for each in group["params"] if each.grad is not None]
+
+
+def _moments(
+    optimiser: torch.optim.Optimizer, group: Mapping[str, Any], params: list[Tensor]
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Adam's means and mean squares of the weights' gradients, these gradients included."""
+    for each in params:
+        if not optimiser.state[each]:
+            optimiser.state[each] = {"exp_avg": torch.zeros_like(each), "exp_avg_sq": torch.zeros_like(each)}
+    grads = [each.grad for each in params if each.grad is not None]
+    means = [optimiser.state[each]["exp_avg"] for each in params]
+    squares = [optimiser.state[each]["exp_avg_sq"] for each in params]
+    b1, b2 = group["betas"]
+    torch._foreach_lerp_(means, grads, 1 - b1)
+    torch._foreach_mul_(squares, b2)
+    torch._foreach_addcmul_(squares, grads, grads, 1 - b2)
+    return means, squares
+
+
 def make_optimiser(wanted: Optimiser, weights: Iterable[Parameter]) -> torch.optim.Optimizer:
     """The optimiser with its rate before the schedule."""
-    numbers: dict[str, Any] = {
-        "lr": wanted.rate,
-        "betas": wanted.betas,
-        "eps": wanted.epsilon,
-        "weight_decay": wanted.decay,
-    }
+    numbers: dict[str, Any] = {"lr": wanted.rate, "betas": wanted.betas, "eps": wanted.epsilon}
+    if wanted.kind == "muon":
+        return Muon(weights, **numbers)
+    numbers["weight_decay"] = wanted.decay
     if wanted.kind == "bert_adam":
         return BertAdam(weights, **numbers)
     # Fused: one call for all weights. Of a small model the loop over them takes as long as the gradients.

@@ -15,6 +15,7 @@ DEFAULT = Recipe((Stage("train", updates=20_000, batch_size=64, optimiser=Optimi
 """Of a model without a recipe: a choice of this project."""
 
 _SCHEDULES = get_args(Schedule.__annotations__["kind"])
+_OPTIMISERS = get_args(Optimiser.__annotations__["kind"])
 
 
 def split_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -34,7 +35,7 @@ def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -
         updates: of all stages together; None to leave them.
 
     Raises:
-        ConfigError: a name or value that does not exist, or fewer updates than stages.
+        ConfigError: a name or value that does not exist, a decay for muon, or fewer updates than stages.
     """
     settings = dict(settings)
     stages = list(recipe.stages)
@@ -63,6 +64,11 @@ def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -
             _FIELDS[field](stage, value, place) if not dot or stage.name == stage_name else stage
             for stage in stages
         ]
+    for stage in stages:
+        if stage.optimiser.kind == "muon" and stage.optimiser.decay:
+            raise ConfigError(
+                f"{PREFIX}{stage.name}.decay is {stage.optimiser.decay:g}, but muon has none; set it to 0"
+            )
     if updates is not None:
         stages = _scaled(stages, updates)
     return replace(recipe, stages=tuple(stages))
@@ -134,6 +140,7 @@ _FIELDS: Mapping[str, Callable[[Stage, Any, str], Stage]] = {
     "updates": lambda stage, value, at: replace(stage, updates=_whole(value, at)),
     "batch_size": lambda stage, value, at: replace(stage, batch_size=_whole(value, at)),
     "longest_program": lambda stage, value, at: replace(stage, longest_program=_whole(value, at)),
+    "optimiser": lambda stage, value, at: _optimiser(stage, kind=_name(value, at, _OPTIMISERS)),
     "rate": lambda stage, value, at: _optimiser(stage, rate=_number(value, at, positive=True)),
     "epsilon": lambda stage, value, at: _optimiser(stage, epsilon=_number(value, at, positive=True)),
     "decay": lambda stage, value, at: _optimiser(stage, decay=_number(value, at)),

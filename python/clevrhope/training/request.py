@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from clevrhope.config import suggestion
+from clevrhope.dataset.clevr_folder import clevr_splits, questions_file, scenes_file
 from clevrhope.errors import ConfigError
 
 Precision = Literal["float32", "tf32", "bf16"]
@@ -16,7 +17,7 @@ TEST_SETS = ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood", "test",
 """What is reported; nothing may be chosen by any of them."""
 
 TUNE_SET = "val"
-"""The split of `none` that weights can be chosen by."""
+"""The split of `none`, or of CLEVR, that weights can be chosen by."""
 
 _SIZE = re.compile(r"([1-9]\d*)(k?)", re.ASCII)
 
@@ -40,7 +41,8 @@ class TrainRequest:
         device: "auto" for a GPU where there is one, else as torch spells it.
         deterministic: whether a GPU is held to ways of computing that give the same bits each time.
         precision: None for the recipe's.
-        tune_on: "val" to keep, beside the last weights, those that are best on the val split of `none`.
+        tune_on: "val" to keep, beside the last weights, those that are best on the val split of `none`; or
+            the folder of CLEVR v1.0, with features of the same kind, for CLEVR's val.
         tune_every: updates of the last stage between two looks at it; None for twenty looks.
         keep_last: how many checkpoints of the last stage are kept and evaluated, its end included.
         keep_every: updates between them.
@@ -113,9 +115,18 @@ def check_tune_on(name: str | None) -> None:
     if name in TEST_SETS:
         raise ConfigError(
             f'tune_on: "{name}" is a test set, and what is chosen by it can no longer be tested on it; '
-            f'choose by "{TUNE_SET}", the val split of none'
+            f'choose by "{TUNE_SET}", the val split of none, or by CLEVR\'s'
         )
-    raise ConfigError(f'tune_on: no set "{name}"{suggestion(name, [TUNE_SET])}; there is "{TUNE_SET}"')
+    if not Path(name).is_dir():
+        raise ConfigError(
+            f'tune_on: no set "{name}"{suggestion(name, [TUNE_SET])}; there is "{TUNE_SET}", and the folder '
+            "of CLEVR v1.0 stands for its val"
+        )
+    if TUNE_SET not in clevr_splits(Path(name)):
+        raise ConfigError(
+            f"tune_on: {name} is no CLEVR_v1.0 folder: expected {questions_file(Path(), TUNE_SET)} and "
+            f"{scenes_file(Path(), TUNE_SET)} in it"
+        )
 
 
 def parse_size(text: str) -> int:

@@ -11,25 +11,29 @@ import torch
 from torch import nn
 
 from clevrhope.atomic import sweep, write_whole
+from clevrhope.dataset.clevr_questions import ClevrSplit
 from clevrhope.dataset.contents import find_hop, find_split
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.lock import locked
-from clevrhope.dataset.vocab import read_vocab
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.device import chosen_device
-from clevrhope.features.store import FeatureStore, dataset_manifest, open_store
+from clevrhope.features.owner import dataset_manifest
+from clevrhope.features.store import FeatureStore, open_store, store_like
 from clevrhope.models.names import find_model
 from clevrhope.models.recipe import Recipe
 from clevrhope.progress import Progress, Silent
 from clevrhope.training import recipes
 from clevrhope.training.checkpoints import read_state
 from clevrhope.training.data import Questions
-from clevrhope.training.device import computing
+from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.interrupts import interrupts
 from clevrhope.training.log import Log
 from clevrhope.training.loop import Setting, Trainer, check_stage
 from clevrhope.training.order import derived_seed
-from clevrhope.training.request import TrainRequest, TrainSummary
+from clevrhope.training.request import TUNE_SET, TrainRequest, TrainSummary
 from clevrhope.training.run_folder import RunFolder, described, vocab_digest
 from clevrhope.version import software_version
 
@@ -65,11 +69,12 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     assert isinstance(model, nn.Module)
     store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
     recipe = _recipe(model, about_recipe, request)
-    precision = request.precision or recipe.precision
+    precision = chosen_precision(request.precision, recipe.precision, device)
     for stage in recipe.stages:
         check_stage(model, stage, request.size)
-    questions = Questions(layout.questions_h5(request.hop, split), store, device, limit=request.size)
-    tune = _tune_questions(request, layout, store, device)
+    reader = SplitReader(layout.questions_h5(request.hop, split), limit=request.size)
+    questions = Questions(reader, store, device)
+    tune = _tune_questions(request, layout, manifest, vocab, store, device)
 
     folder = RunFolder(request.out)
     with locked(request.out):
@@ -85,7 +90,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
                 "precision": precision,
                 "deterministic": request.deterministic,
                 "keep": {"last": request.keep_last, "every": request.keep_every},
-                "tune": {"on": request.tune_on, "every": request.tune_every},
+                "tune": {"on": _tuned_on(request), "every": request.tune_every},
                 "features": described_features(store),
                 "dataset": described(layout, manifest, vocab),
                 "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
@@ -162,12 +167,30 @@ def _recipe(model: nn.Module, settings: dict[str, Any], request: TrainRequest) -
 
 
 def _tune_questions(
-    request: TrainRequest, layout: Layout, store: FeatureStore, device: torch.device
+    request: TrainRequest,
+    layout: Layout,
+    manifest: Manifest,
+    vocab: Vocab,
+    store: FeatureStore,
+    device: torch.device,
 ) -> Questions | None:
     if request.tune_on is None:
         return None
-    hop = find_hop(layout, "none")
-    return Questions(layout.questions_h5(hop, find_split(layout, hop, request.tune_on)), store, device)
+    if request.tune_on == TUNE_SET:
+        hop = find_hop(layout, "none")
+        split = find_split(layout, hop, TUNE_SET)
+        return Questions(SplitReader(layout.questions_h5(hop, split)), store, device)
+    clevr = Path(request.tune_on)
+    theirs = store_like(clevr, store.info)
+    split_of_clevr = ClevrSplit(clevr, TUNE_SET, vocab, manifest.world["attributes"])
+    return Questions(split_of_clevr, theirs, device)
+
+
+def _tuned_on(request: TrainRequest) -> str | None:
+    """As run.json has it: a run that goes on from elsewhere finds the same folder."""
+    if request.tune_on in (None, TUNE_SET):
+        return request.tune_on
+    return str(Path(request.tune_on).resolve())
 
 
 def _finish(folder: RunFolder, model: nn.Module, updates: int, loss: float | None) -> None:

@@ -1,0 +1,84 @@
+"""A split of a CLEVR folder in, its questions in the numbers of a dataset's vocabulary out."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from clevrhope._core import Programs, ProgramTokens
+from clevrhope.dataset.audit_reader import vocabulary_with
+from clevrhope.dataset.clevr_folder import questions_file
+from clevrhope.dataset.json_rows import read_list
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
+from clevrhope.errors import DatasetError
+
+_NULL, _START, _END, _UNKNOWN = range(len(SPECIAL_TOKENS))
+
+_WORDS = re.compile(r"[;,]|[^\s;,?.]+")
+"""As the public CLEVR code cuts questions: semicolons and commas are words, marks of the end are none."""
+
+
+class ClevrSplit:
+    """The questions of a split, with the columns of `clevrhope.dataset.split_reader.SplitReader`.
+
+    Words that the dataset's questions cannot have become <UNK>.
+    """
+
+    hop = "CLEVR"
+
+    def __init__(
+        self, folder: Path, split: str, vocab: Vocab, attributes: Mapping[str, Sequence[str]]
+    ) -> None:
+        """Reads them all.
+
+        Args:
+            folder: CLEVR v1.0, or one laid out like it.
+            split: such as "val".
+            vocab: whose numbers are wanted.
+            attributes: types of the dataset's world, and their values.
+
+        Raises:
+            DatasetError: no such file, or a question that is none or has an answer that is not in `vocab`.
+            ProgramError: a program that the dataset's world does not have.
+        """
+        path = questions_file(folder, split)
+        self.split = self.pool = split
+        questions, answers, images, families = [], [], [], []
+        for n, row in enumerate(read_list(path, "questions")):
+            try:
+                words = _WORDS.findall(row["question"])
+                questions.append([vocab.question_token_to_idx.get(word, _UNKNOWN) for word in words])
+                answers.append(vocab.answer_token_to_idx[str(row["answer"])])
+                images.append(int(row["image_index"]))
+                families.append(int(row["question_family_index"]))
+            except (KeyError, TypeError, ValueError) as error:
+                raise DatasetError(
+                    f"{path}: questions[{n}] is no question with an answer that the dataset knows ({error!r})"
+                ) from error
+        self.answers: Ints = np.asarray(answers, dtype=np.int32)
+        self.image_idxs: Ints = np.asarray(images, dtype=np.int32)
+        self.question_families: Ints = np.asarray(families, dtype=np.int32)
+        self.question_lengths: Ints = np.asarray([len(each) + 2 for each in questions], dtype=np.int32)
+        self._questions: Ints = np.full(
+            (len(questions), max(self.question_lengths, default=0)), _NULL, np.int32
+        )
+        for row_of, tokens in zip(self._questions, questions, strict=True):
+            row_of[: len(tokens) + 2] = [_START, *tokens, _END]
+        vocabulary = vocabulary_with(attributes)
+        programs, _ = Programs.from_questions(vocabulary, path.read_bytes(), file=str(path))
+        tokens_of = ProgramTokens(vocabulary, vocab.programs())
+        self._programs: Ints = programs.to_tokens(tokens_of, _LONGEST_PROGRAM)
+        self.program_lengths: Ints = (self._programs != _NULL).sum(axis=1).astype(np.int32)
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
+        """All rows at once: the first one's number, questions (N, Q), programs (N, P)."""
+        yield 0, self._questions, self._programs
+
+
+_LONGEST_PROGRAM = 64
+"""Tokens, <START> and <END> included: twice what CLEVR's longest programs have."""
