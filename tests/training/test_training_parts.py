@@ -1,6 +1,9 @@
 """The parts of the loop one by one: order, schedules, optimisers, recipes."""
 
 import math
+import platform
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -205,3 +208,32 @@ def test_requests_that_make_no_sense(tmp_path: Any) -> None:
     ):
         with pytest.raises(ConfigError, match=told):
             TrainRequest(**{**usual, **changes})
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc takes these options")
+def test_freed_memory_is_kept() -> None:
+    """In a process of its own: what is freed and asked for again comes without a page fault."""
+    code = """
+import resource, sys, torch
+from clevrhope.training.memory import keep_freed_memory
+if sys.argv[1] == "kept":
+    assert keep_freed_memory()
+torch.set_num_threads(1)
+def faults():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+def update():
+    tensors = [torch.ones(1 << 20) for _ in range(8)]  # 4 MiB each
+update()
+for _ in range(3):
+    update()
+before = faults()
+for _ in range(5):
+    update()
+print(faults() - before)
+"""
+    made = {
+        how: int(subprocess.run([sys.executable, "-c", code, how], stdout=subprocess.PIPE, check=True).stdout)
+        for how in ("kept", "given back")
+    }
+    assert made["kept"] < 500
+    assert made["given back"] > 5_000, "a fault a page of 4 KiB"

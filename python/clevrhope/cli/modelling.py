@@ -114,8 +114,11 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
     from clevrhope.training.request import TrainRequest, parse_size
 
     check_torch()
+    from clevrhope.training.memory import keep_freed_memory
     from clevrhope.training.run import default_out
     from clevrhope.training.run import train as run
+
+    keep_freed_memory()
 
     size, seed = parse_size(choices.pop("size")), choices.pop("seed")
     drawn = seed is None
