@@ -165,6 +165,7 @@ def test_published_weights_start_lxmert_p(tmp_path: Path, suffix: str) -> None:
         path = tmp_path / "pytorch_model.bin"
         torch.save(weights, path)
     model = LxmertPretrained.build({**TINY, "weights": str(path)}, clevr_vocab())
+    model.begin()
     assert torch.equal(model.lxmert.pooler.dense.weight, weights["lxmert.pooler.dense.weight"])
     head = model.answer_head.logit_fc[3]
     assert len(ANSWERS) == 26
@@ -182,7 +183,7 @@ def test_published_weights_start_lxmert_p(tmp_path: Path, suffix: str) -> None:
 def test_missing_or_other_weights_get_one_sentence(tmp_path: Path) -> None:
     def message(path: Path | str) -> str:
         with pytest.raises(ConfigError) as error:
-            LxmertPretrained.build({**TINY, "weights": str(path)}, clevr_vocab())
+            LxmertPretrained.build({**TINY, "weights": str(path)}, clevr_vocab()).begin()
         return str(error.value)
 
     what = "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_model.bin; none is downloaded"

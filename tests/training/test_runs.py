@@ -26,6 +26,7 @@ from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, Training
 from clevrhope.progress import Advance
 from clevrhope.training import loop
 from clevrhope.training.checkpoints import save_state
+from clevrhope.training.evaluation import evaluate
 
 CLOCKED = ("time", "updates_a_second")
 
@@ -113,6 +114,29 @@ def test_muon_in_bfloat16_resumes_as_well(
     run("float32", settings=settings)
     run("adam", precision="bf16", settings={"recipe.all.optimiser": "adam", "recipe.all.decay": 0})
     assert len({weights(tmp_path / name) for name in ("muon", "float32", "adam")}) == 3
+
+
+def test_pretrained_weights_are_needed_once(
+    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a run begins; not where it goes on, is asked for again, or is evaluated."""
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    file = tmp_path / "bias"
+    monkeypatch.setenv("TINY_BEGINS_WITH", str(file))
+    usual: dict[str, Any] = {"model": "tiny_models:Begins"}
+    for name, bias in (("zero", "0"), ("whole", "3")):
+        file.write_text(bias)
+        run(name, **usual)
+    with pytest.raises(KeyboardInterrupt):
+        run("stopped", progress=StopsAt(5), **usual)
+    file.unlink()
+    run("stopped", **usual)
+    assert weights(tmp_path / "stopped") == weights(tmp_path / "whole") != weights(tmp_path / "zero")
+    assert run("stopped", **usual).updates == 30
+    assert evaluate(tmp_path / "stopped", device="cpu")
+    with pytest.raises(ConfigError, match="bias: no such file"):
+        run("another", **usual)
+    assert not (tmp_path / "another").exists()
 
 
 def test_killed_and_resumed_equals_uninterrupted(dataset: Path, run: Train, tmp_path: Path) -> None:

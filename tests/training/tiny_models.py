@@ -1,6 +1,8 @@
 """Models small enough to train in a test: what each does is its docstring."""
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import torch
@@ -53,6 +55,16 @@ class Tiny(nn.Module):
 
     def loss(self, batch: Batch) -> Tensor:
         return F.cross_entropy(self.predict(batch), batch.answers)
+
+
+class Begins(Tiny):
+    """Begins with a bias from a file that the environment names."""
+
+    def begin(self) -> None:
+        path = Path(os.environ["TINY_BEGINS_WITH"])
+        if not path.exists():
+            raise ConfigError(f"{path}: no such file")
+        nn.init.constant_(self.answer.bias, float(path.read_text()))
 
 
 class Plain(nn.Module):

@@ -23,6 +23,8 @@ class Model(Protocol):
       ("true_programs", "predicted_programs"); where it has none, `predict` alone.
     - `program_ways`: the same for methods that give no scores but (B, P) program tokens ("symbolic"), which
       `clevrhope.models.symbolic.execute_programs` runs on the pictures' true scenes.
+    - `begin`: a method without arguments that is called before a new run's first update, and not where a run
+      is gone on with or evaluated: for pretrained weights from a file, which is then needed only once.
     - `log_values`: a method without arguments that gives a mapping from names to scalar tensors, for the log.
     """
 
@@ -64,6 +66,17 @@ class HasProgramWays(Protocol):
     """A model that can write programs for an executor to answer by."""
 
     program_ways: ClassVar[Mapping[str, str]]
+
+
+class HasBegin(Protocol):
+    """A model whose runs begin with more than drawn weights."""
+
+    def begin(self) -> None:
+        """Takes weights from elsewhere.
+
+        Raises:
+            ConfigError: they are not there, or do not fit.
+        """
 
 
 class HasLogValues(Protocol):

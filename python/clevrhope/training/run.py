@@ -67,6 +67,9 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     torch.manual_seed(derived_seed(request.seed, "weights"))
     model = found.build(config, vocab)
     assert isinstance(model, nn.Module)
+    folder = RunFolder(request.out)
+    if not folder.is_begun:
+        getattr(model, "begin", _nothing)()
     store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
     recipe = _recipe(model, about_recipe, request)
     precision = chosen_precision(request.precision, recipe.precision, device)
@@ -76,7 +79,6 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     questions = Questions(reader, store, device)
     tune = _tune_questions(request, layout, manifest, vocab, store, device)
 
-    folder = RunFolder(request.out)
     with locked(request.out):
         sweep(request.out)
         folder.bind(
@@ -184,6 +186,10 @@ def _tune_questions(
     theirs = store_like(clevr, store.info)
     split_of_clevr = ClevrSplit(clevr, TUNE_SET, vocab, manifest.world["attributes"])
     return Questions(split_of_clevr, theirs, device)
+
+
+def _nothing() -> None:
+    """What a model without `begin` does."""
 
 
 def _tuned_on(request: TrainRequest) -> str | None:

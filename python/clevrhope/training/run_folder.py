@@ -52,6 +52,11 @@ class RunFolder:
         names = sorted(path.stem for path in self.weights.glob("[!.]*.safetensors"))
         return (*(name for name in names if name != "last"), *(name for name in names if name == "last"))
 
+    @property
+    def is_begun(self) -> bool:
+        """Whether it has a state to go on with, or its last weights."""
+        return self.finished.exists() or any(self.state.glob("[!.]*"))
+
     def prediction(self, checkpoint: str, way: str) -> Path:
         """The predictions of a checkpoint in one of its model's ways."""
         return self.predictions / f"{checkpoint}.{way}.jsonl"

@@ -27,6 +27,7 @@ class LxmertScratch(nn.Module):
 
     def __init__(self, config: LxmertConfig, vocab: Vocab) -> None:
         super().__init__()
+        self.config = config
         self.feature_kind = config.features
         self.answers = vocab.answers()[len(SPECIAL_TOKENS) :]
         """Those of the head; special tokens are none."""
@@ -66,11 +67,11 @@ class LxmertScratch(nn.Module):
 
 
 class LxmertPretrained(LxmertScratch):
-    """LXMERT-p: starts from published weights, which it is given as a local file."""
+    """LXMERT-p: a run of it begins with published weights, which it is given as a local file."""
 
     recipe: Recipe = PRETRAINED
     name = "lxmert_p"
 
-    def __init__(self, config: LxmertConfig, vocab: Vocab) -> None:
-        super().__init__(config, vocab)
-        load_pretrained(self, config.weights, self.answers)
+    def begin(self) -> None:
+        """Takes the published weights; errors as `load_pretrained`."""
+        load_pretrained(self, self.config.weights, self.answers)
