@@ -14,6 +14,7 @@ from small_batches import clevr_vocab, short_questions, small_batch
 from clevrhope import _core
 from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
+from clevrhope.models.maps import MapsConfig
 from clevrhope.models.stems import make_stem, shifted
 from clevrhope.models.tensor_nmn.bank import ModuleBank
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
@@ -45,7 +46,7 @@ def n_parameters(module: torch.nn.Module) -> int:
 
 def test_a_stem_may_begin_with_fewer_channels() -> None:
     def widths(stem_channels: int) -> list[int]:
-        layers = make_stem("pixels", 32, 4, stem_channels).layers
+        layers = make_stem(MapsConfig("pixels", channels=32, stem_channels=stem_channels)).layers
         return [each.out_channels for each in layers if isinstance(each, torch.nn.Conv2d)]
 
     assert widths(0) == [32, 32, 32, 32]
@@ -69,7 +70,7 @@ def test_pictures_are_shifted_in_training_alone() -> None:
             assert len(fits) == 1
             found.update(fits)
     assert len(found) == 25
-    stem = make_stem("pixels", 8, 2, 0, 3)
+    stem = make_stem(MapsConfig("pixels", 24, 16, halvings=2, channels=8, shift=3))
     features = {"pixels": torch.randint(0, 256, (4, 3, 16, 24), dtype=torch.uint8)}
     assert not torch.equal(stem(features), stem(features))
     stem.eval()

@@ -176,33 +176,6 @@ def test_killed_and_resumed_equals_uninterrupted(dataset: Path, run: Train, tmp_
     assert not list(out.rglob("*.partial"))
 
 
-def test_a_stage_of_short_programs_sees_no_others(
-    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    import tiny_models
-
-    seen: list[tuple[int, list[int]]] = []
-    loss = tiny_models.Tiny.loss
-
-    def looked_at(model: Any, batch: Any) -> Any:
-        seen.append((len(batch), batch.program_lengths.tolist()))
-        return loss(model, batch)
-
-    monkeypatch.setattr(tiny_models.Tiny, "loss", looked_at)
-    short = {"recipe.words.longest_program": 9}
-    run("short", settings=short)
-    assert max(length for size, lengths in seen if size == 8 for length in lengths) == 9
-    assert max(length for size, lengths in seen if size == 16 for length in lengths) > 9
-    assert len([size for size, _ in seen if size == 8]) == 12
-    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
-    with pytest.raises(KeyboardInterrupt):
-        run("stopped", settings=short, progress=StopsAt(7))
-    run("stopped", settings=short)
-    assert weights(tmp_path / "stopped") == weights(tmp_path / "short")
-    with pytest.raises(ConfigError, match=r"size: \d questions, but a batch of stage words has 8"):
-        run("few", settings={"recipe.words.longest_program": 4})
-
-
 def test_a_finished_run_is_left_alone(run: Train, whole: Path) -> None:
     before = {path: path.stat().st_mtime_ns for path in whole.rglob("*") if path.is_file()}
     made = run("whole")

@@ -222,7 +222,7 @@ torch.set_num_threads(1)
 def faults():
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt
 def update():
-    tensors = [torch.ones(1 << 20) for _ in range(8)]  # 4 MiB each
+    tensors = [torch.ones(10 << 20) for _ in range(2)]  # 40 MiB each: by itself glibc keeps none
 update()
 for _ in range(3):
     update()
@@ -235,5 +235,5 @@ print(faults() - before)
         how: int(subprocess.run([sys.executable, "-c", code, how], stdout=subprocess.PIPE, check=True).stdout)
         for how in ("kept", "given back")
     }
-    assert made["kept"] < 500
-    assert made["given back"] > 5_000, "a fault a page of 4 KiB"
+    assert made["kept"] < 1_000
+    assert made["given back"] > 50_000, "a fault a page of 4 KiB"

@@ -13,24 +13,20 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
+from clevrhope.models.maps import MapsConfig
 from clevrhope.models.options import check_at_least, read_options
 from clevrhope.models.reading import Reader
 from clevrhope.models.recipe import Optimiser, Recipe, Stage
-from clevrhope.models.stems import MapKind, check_pictures, make_stem, map_size, with_places
+from clevrhope.models.stems import make_stem, with_places
 
 NAME = "film"
 
 
 @dataclass(frozen=True)
-class FilmConfig:
-    """A FiLM network.
+class FilmConfig(MapsConfig):
+    """A FiLM network: of `MapsConfig`, and this.
 
     Attributes:
-        features: "resnet101" maps, or "pixels" for a stem that learns from pictures.
-        picture_width: of the pictures, in pixels; for "pixels" alone, as are the next two.
-        picture_height: as well.
-        halvings: how often the stem halves their sides.
-        channels: of all maps.
         blocks: how many residual blocks the question steers.
         words: size of embeddings.
         hidden: units of the question's LSTM.
@@ -38,11 +34,6 @@ class FilmConfig:
         classifier_hidden: units of its hidden layer.
     """
 
-    features: MapKind = "resnet101"
-    picture_width: int = 224
-    picture_height: int = 224
-    halvings: int = 4
-    channels: int = 128
     blocks: int = 4
     words: int = 200
     hidden: int = 4096
@@ -50,8 +41,8 @@ class FilmConfig:
     classifier_hidden: int = 1024
 
     def __post_init__(self) -> None:
-        check_at_least(NAME, 1, halvings=self.halvings, channels=self.channels, blocks=self.blocks)
-        check_at_least(NAME, 1, words=self.words, hidden=self.hidden)
+        self.check_maps(NAME)
+        check_at_least(NAME, 1, blocks=self.blocks, words=self.words, hidden=self.hidden)
         check_at_least(
             NAME, 1, classifier_channels=self.classifier_channels, classifier_hidden=self.classifier_hidden
         )
@@ -93,8 +84,7 @@ class Film(nn.Module):
         super().__init__()
         self.config = config
         self.feature_kind = config.features
-        map_size(config.features, NAME, config.picture_height, config.picture_width, config.halvings)
-        self.stem = make_stem(config.features, config.channels, config.halvings)
+        self.stem = make_stem(config)
         self.enter = nn.Conv2d(config.channels + 2, config.channels, 3, padding=1)
         self.reader = Reader(len(vocab.questions()), config.words, config.hidden)
         self.steer = nn.Linear(config.hidden, config.blocks * 2 * config.channels)
@@ -118,7 +108,6 @@ class Film(nn.Module):
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores."""
         config = self.config
-        check_pictures(batch.features, config.features, config.picture_height, config.picture_width)
         whole = self.reader(batch.questions, batch.question_lengths).whole
         steering = self.steer(whole).view(len(batch), config.blocks, 2, config.channels)
         x = torch.relu(self.enter(with_places(self.stem(batch.features))))  # (B, C, H, W)

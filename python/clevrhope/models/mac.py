@@ -14,44 +14,35 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
+from clevrhope.models.maps import MapsConfig
 from clevrhope.models.options import check_at_least, read_options
 from clevrhope.models.reading import Read, Reader
 from clevrhope.models.recipe import Optimiser, Recipe, Stage
-from clevrhope.models.stems import MapKind, check_pictures, make_stem, map_size, with_places
+from clevrhope.models.stems import make_stem, with_places
 
 NAME = "mac"
 
 
 @dataclass(frozen=True)
-class MacConfig:
-    """A MAC network.
+class MacConfig(MapsConfig):
+    """A MAC network: of `MapsConfig`, and this.
 
     Attributes:
-        features: "resnet101" maps, or "pixels" for a stem that learns from pictures.
-        picture_width: of the pictures, in pixels; for "pixels" alone, as are the next two.
-        picture_height: as well.
-        halvings: how often the stem halves their sides.
-        channels: of the stem's maps.
         words: size of embeddings.
         hidden: units of control, memory and all else; even.
         steps: how often the memory is rewritten.
         dropout: in the classifier.
     """
 
-    features: MapKind = "resnet101"
-    picture_width: int = 224
-    picture_height: int = 224
-    halvings: int = 4
-    channels: int = 128
     words: int = 300
     hidden: int = 512
     steps: int = 12
     dropout: float = 0.15
 
     def __post_init__(self) -> None:
-        check_at_least(NAME, 1, halvings=self.halvings, channels=self.channels, words=self.words)
+        self.check_maps(NAME)
+        check_at_least(NAME, 1, words=self.words, steps=self.steps)
         check_at_least(NAME, 2, hidden=self.hidden)
-        check_at_least(NAME, 1, steps=self.steps)
 
 
 class Cell(nn.Module):
@@ -105,9 +96,8 @@ class Mac(nn.Module):
         super().__init__()
         self.config = config
         self.feature_kind = config.features
-        map_size(config.features, NAME, config.picture_height, config.picture_width, config.halvings)
         hidden = config.hidden - config.hidden % 2
-        self.stem = make_stem(config.features, config.channels, config.halvings)
+        self.stem = make_stem(config)
         self.enter = nn.Conv2d(config.channels + 2, hidden, 1)
         self.reader = Reader(len(vocab.questions()), config.words, hidden, both_ways=True)
         self.asked = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(config.steps))
@@ -133,8 +123,6 @@ class Mac(nn.Module):
 
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores."""
-        config = self.config
-        check_pictures(batch.features, config.features, config.picture_height, config.picture_width)
         maps = F.elu(self.enter(with_places(self.stem(batch.features))))  # (B, D, H, W)
         picture = maps.flatten(2).transpose(1, 2)  # (B, H * W, D)
         read = self.reader(batch.questions, batch.question_lengths)

@@ -54,8 +54,6 @@ class Stage:
         updates: how many, whatever the size of the train set.
         batch_size: questions an update. The last, partial batch of an epoch is left out.
         loss: the model's method that gives the loss.
-        longest_program: only questions whose programs have at most so many tokens, the first and the last
-            one, <START> and <END>, included; all where it is None.
         trains: the model's submodules whose weights are updated; all where none is named.
         optimiser: with which numbers; its state starts anew with the stage.
         schedule: of the rate.
@@ -67,7 +65,6 @@ class Stage:
     updates: int
     batch_size: int
     loss: str = "loss"
-    longest_program: int | None = None
     trains: tuple[str, ...] = ()
     optimiser: Optimiser = field(default_factory=Optimiser)
     schedule: Schedule = field(default_factory=Schedule)

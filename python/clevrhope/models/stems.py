@@ -1,39 +1,37 @@
 """Pictures' features in, maps out: (B, channels, H, W), the form that models of maps begin with."""
 
 from collections.abc import Mapping
-from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from clevrhope.errors import ConfigError
+from clevrhope.models.maps import MapsConfig
 
-MapKind = Literal["pixels", "resnet101"]
-"""Kinds of features that maps are made from."""
-
-RESNET_CHANNELS, RESNET_SIDE = 1024, 14
-"""Of ResNet-101 up to layer3, on a picture of 224 x 224."""
+RESNET_CHANNELS = 1024
+"""Of ResNet-101 up to layer3."""
 
 
 class PixelStem(nn.Module):
     """Four-by-four convolutions of stride 2 with batch norm: each halves the picture's sides.
 
     Source: FiLM from raw pixels (Perez et al. 2018): four of them, 128 channels, 224 x 224 to 14 x 14. Batch
-    norm before ReLU is a choice, as are `first_channels` for the first of them and twice as many for each of
+    norm before ReLU is a choice, as are `stem_channels` for the first of them and twice as many for each of
     the next; with 0 all have `channels`.
 
     In training each picture is moved by up to `shift` pixels each way, its edges continued: a choice, against
     learning few pictures by heart.
     """
 
-    def __init__(self, channels: int, n_halvings: int, first_channels: int = 0, shift: int = 0) -> None:
+    def __init__(self, config: MapsConfig) -> None:
         super().__init__()
-        self.shift = shift
+        self.config = config
         layers: list[nn.Module] = []
         n_before = 3
-        for number in range(n_halvings):
-            is_last = number + 1 == n_halvings
-            n = channels if is_last else min(channels, (first_channels or channels) << number)
+        for number in range(config.halvings):
+            is_last = number + 1 == config.halvings
+            begun_with = (config.stem_channels or config.channels) << number
+            n = config.channels if is_last else min(config.channels, begun_with)
             # Batch norm has a bias of its own.
             layers.append(nn.Conv2d(n_before, n, 4, stride=2, padding=1, bias=False))
             layers += [nn.BatchNorm2d(n), nn.ReLU(inplace=True)]
@@ -41,15 +39,29 @@ class PixelStem(nn.Module):
         self.layers = nn.Sequential(*layers)
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
-        """(B, 3, H, W) uint8 `pixels` to (B, channels, H / 2^n, W / 2^n)."""
+        """(B, 3, H, W) uint8 `pixels` to (B, channels, H / 2^n, W / 2^n).
+
+        Raises:
+            ConfigError: pictures of another size than the model was made for; says which settings to change.
+        """
         pixels = features["pixels"]
+        self._check(pixels)
         # Channels side by side in memory: a sixth faster on a CPU, measured; maps stay so from here on.
         layout = torch.contiguous_format if pixels.is_cuda else torch.channels_last
         scaled = torch.empty_like(pixels, dtype=next(self.parameters()).dtype, memory_format=layout)
         scaled.copy_(pixels).div_(127.5).sub_(1.0)  # -1 to 1
-        if self.training and self.shift:
-            scaled = shifted(scaled, self.shift)
+        if self.training and self.config.shift:
+            scaled = shifted(scaled, self.config.shift)
         return self.layers(scaled)  # type: ignore[no-any-return]
+
+    def _check(self, pixels: Tensor) -> None:
+        found = tuple(pixels.shape[-1:-3:-1])
+        made_for = (self.config.picture_width, self.config.picture_height)
+        if found != made_for:
+            raise ConfigError(
+                "the pictures are {} x {} pixels, the model was made for {} x {}; ".format(*found, *made_for)
+                + "set picture_width to {} and picture_height to {}".format(*found)
+            )
 
 
 def shifted(pictures: Tensor, most: int) -> Tensor:
@@ -85,46 +97,9 @@ class ResnetStem(nn.Module):
         return torch.relu(self.second(torch.relu(self.first(maps))))
 
 
-def make_stem(
-    kind: MapKind, channels: int, n_halvings: int, first_channels: int = 0, shift: int = 0
-) -> nn.Module:
-    """The stem for a kind of features; the last two are for pixels."""
-    if kind == "pixels":
-        return PixelStem(channels, n_halvings, first_channels, shift)
-    return ResnetStem(channels)
-
-
-def map_size(kind: MapKind, model: str, height: int, width: int, n_halvings: int) -> tuple[int, int]:
-    """Height and width of the maps that `make_stem`'s stem gives.
-
-    Raises:
-        ConfigError: pictures that cannot be halved so often.
-    """
-    if kind == "resnet101":
-        return RESNET_SIDE, RESNET_SIDE
-    factor = 2**n_halvings
-    if min(height, width) < 2 * factor:
-        raise ConfigError(
-            f"{model}: pictures of {width} x {height} pixels are too small for {n_halvings} halvings; "
-            "set fewer with halvings"
-        )
-    return height // factor, width // factor
-
-
-def check_pictures(features: Mapping[str, Tensor], kind: MapKind, height: int, width: int) -> None:
-    """Passes for pictures of the size that a model was made for.
-
-    Raises:
-        ConfigError: they have another; says which settings to change.
-    """
-    if kind != "pixels":
-        return
-    found = tuple(features["pixels"].shape[-2:])
-    if found != (height, width):
-        raise ConfigError(
-            f"the pictures are {found[1]} x {found[0]} pixels, the model was made for {width} x {height}; "
-            f"set picture_width to {found[1]} and picture_height to {found[0]}"
-        )
+def make_stem(config: MapsConfig) -> nn.Module:
+    """The stem for a kind of features."""
+    return PixelStem(config) if config.features == "pixels" else ResnetStem(config.channels)
 
 
 def with_places(maps: Tensor) -> Tensor:

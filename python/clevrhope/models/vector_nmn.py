@@ -16,36 +16,28 @@ from torch import Tensor, nn
 from clevrhope import _core
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
+from clevrhope.models.maps import MapsConfig
 from clevrhope.models.options import check_at_least, read_options
 from clevrhope.models.recipe import Optimiser, Recipe, Stage
-from clevrhope.models.stems import MapKind, check_pictures, make_stem, map_size, with_places
+from clevrhope.models.stems import make_stem, with_places
 from clevrhope.models.tensor_nmn.levels import plan_levels
 
 NAME = "vector_nmn"
 
 
 @dataclass(frozen=True)
-class VectorNmnConfig:
-    """A Vector-NMN.
+class VectorNmnConfig(MapsConfig):
+    """A Vector-NMN: of `MapsConfig`, and this. Vectors have as many numbers as maps have channels.
 
     Attributes:
-        features: "resnet101" maps, or "pixels" for a stem that learns from pictures.
-        picture_width: of the pictures, in pixels; for "pixels" alone, as are the next two.
-        picture_height: as well.
-        halvings: how often the stem halves their sides.
-        channels: of all maps, and of vectors.
         hidden: units of the layer that steers a module, and of the classifier.
     """
 
-    features: MapKind = "resnet101"
-    picture_width: int = 224
-    picture_height: int = 224
-    halvings: int = 4
-    channels: int = 128
     hidden: int = 1024
 
     def __post_init__(self) -> None:
-        check_at_least(NAME, 1, halvings=self.halvings, channels=self.channels, hidden=self.hidden)
+        self.check_maps(NAME)
+        check_at_least(NAME, 1, hidden=self.hidden)
 
 
 class SteeredModule(nn.Module):
@@ -88,9 +80,8 @@ class VectorNmn(nn.Module):
         super().__init__()
         self.config = config
         self.feature_kind = config.features
-        map_size(config.features, NAME, config.picture_height, config.picture_width, config.halvings)
         self.arities = _core.program_arities(vocab.programs())
-        self.stem = make_stem(config.features, config.channels, config.halvings)
+        self.stem = make_stem(config)
         self.enter = nn.Conv2d(config.channels + 2, config.channels, 1)
         self.tokens = nn.Embedding(len(vocab.programs()), config.channels)
         self.module = SteeredModule(config.channels, config.hidden)
@@ -118,7 +109,6 @@ class VectorNmn(nn.Module):
     def _run(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Scores (R, A), and which rows (R,) they are of."""
         config = self.config
-        check_pictures(batch.features, config.features, config.picture_height, config.picture_width)
         plan = plan_levels(batch.programs, self.arities)
         maps = torch.relu(self.enter(with_places(self.stem(batch.features))))  # (B, C, H, W)
         on_device = [torch.from_numpy(each).to(maps.device) for each in (plan.tokens, plan.rows)]

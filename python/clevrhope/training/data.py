@@ -71,12 +71,6 @@ class Questions:
     def __len__(self) -> int:
         return len(self.image_idxs)
 
-    def up_to(self, longest_program: int | None) -> npt.NDArray[np.int64]:
-        """Numbers of the questions whose programs have at most so many tokens; of all for None."""
-        if longest_program is None:
-            return np.arange(len(self))
-        return np.flatnonzero(self._columns["program_lengths"].cpu().numpy() <= longest_program)
-
     def batches(self, numbers: npt.NDArray[np.int64], size: int) -> Iterator[Batch]:
         """Batches of these questions, in their order; the last one may be smaller."""
         rows = torch.from_numpy(numbers).to(self.device)

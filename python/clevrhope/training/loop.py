@@ -73,7 +73,7 @@ class Trainer:
         for stage in setting.stages:
             self._before.append(self._before[-1] + stage.updates)
         for stage in setting.stages:
-            check_stage(model, stage, len(setting.questions.up_to(stage.longest_program)))
+            check_stage(model, stage, len(setting.questions))
 
     @property
     def total(self) -> int:
@@ -206,8 +206,7 @@ class _Updates:
         self._loss: Callable[[Batch], Tensor] = getattr(trainer.model, stage.loss)
         setting, request = trainer.setting, trainer.setting.request
         self._setting = setting
-        self._numbers = setting.questions.up_to(stage.longest_program)
-        self._per_epoch = len(self._numbers) // stage.batch_size
+        self._per_epoch = len(setting.questions) // stage.batch_size
         self._is_last = stage is setting.stages[-1]
         self._log_every = max(1, min(LOG_UPDATES, stage.updates // 20))
         self._tune_every = request.tune_every or max(1, stage.updates // LOOKS)
@@ -259,9 +258,9 @@ class _Updates:
 
     def _batches(self, position: Position) -> Iterator[Batch]:
         """The rest of an epoch from a position on."""
-        size, numbers = self._stage.batch_size, self._numbers
-        order = numbers[permutation(self._setting.request.seed, position.epoch, len(numbers))]
-        return self._setting.questions.batches(order[position.index * size : self._per_epoch * size], size)
+        size, questions = self._stage.batch_size, self._setting.questions
+        order = permutation(self._setting.request.seed, position.epoch, len(questions))
+        return questions.batches(order[position.index * size : self._per_epoch * size], size)
 
     def _after(self, made: int, now: float) -> None:
         """What is due after an update: a line of the log, a look at the tune set, weights, a state."""

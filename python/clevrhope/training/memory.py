@@ -19,5 +19,6 @@ def keep_freed_memory() -> bool:
         set_option = ctypes.CDLL(None).mallopt
     except (OSError, AttributeError, TypeError):  # no C library by that name, or another one
         return False
-    # The largest size that older versions take, and no end of what may lie at the top unused.
-    return bool(set_option(_MMAP_THRESHOLD, 1 << 25) and set_option(_TRIM_THRESHOLD, (1 << 31) - 1))
+    # Blocks of any size come from what is kept, or of the largest that older versions know.
+    kept = any(set_option(_MMAP_THRESHOLD, size) for size in (1 << 30, 1 << 25))
+    return kept and bool(set_option(_TRIM_THRESHOLD, (1 << 31) - 1))

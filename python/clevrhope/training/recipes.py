@@ -139,7 +139,6 @@ def _schedule(stage: Stage, **changes: Any) -> Stage:
 _FIELDS: Mapping[str, Callable[[Stage, Any, str], Stage]] = {
     "updates": lambda stage, value, at: replace(stage, updates=_whole(value, at)),
     "batch_size": lambda stage, value, at: replace(stage, batch_size=_whole(value, at)),
-    "longest_program": lambda stage, value, at: replace(stage, longest_program=_whole(value, at)),
     "optimiser": lambda stage, value, at: _optimiser(stage, kind=_name(value, at, _OPTIMISERS)),
     "rate": lambda stage, value, at: _optimiser(stage, rate=_number(value, at, positive=True)),
     "epsilon": lambda stage, value, at: _optimiser(stage, epsilon=_number(value, at, positive=True)),

@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from clevrhope import _core
-from clevrhope.models.stems import check_pictures, make_stem, map_size
+from clevrhope.models.stems import make_stem
 from clevrhope.models.tensor_nmn.bank import ModuleBank
-from clevrhope.models.tensor_nmn.config import NAME, TensorNmnConfig
+from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.forms import Arities, run_bucketed, run_gathered, run_modules
 from clevrhope.models.tensor_nmn.levels import Plan
 
@@ -41,12 +41,8 @@ class Engine(nn.Module):
         super().__init__()
         self.config = config
         self.arities = _core.program_arities(program_tokens)
-        height, width = map_size(
-            config.features, NAME, config.picture_height, config.picture_width, config.halvings
-        )
-        self.stem = make_stem(
-            config.features, config.channels, config.halvings, config.stem_channels, config.shift
-        )
+        height, width = config.map_size
+        self.stem = make_stem(config)
         self.bank = ModuleBank(self.arities, config.channels, config.module_init)
         self.classifier = nn.Sequential(
             nn.Conv2d(config.channels, config.classifier_channels, 1),
@@ -60,10 +56,8 @@ class Engine(nn.Module):
 
     def forward(self, features: Mapping[str, Tensor], programs: Tensor) -> Scores:
         """Scores of (B, P) rows of program tokens, without those that are no trees."""
-        config = self.config
-        check_pictures(features, config.features, config.picture_height, config.picture_width)
         maps = self.stem(features)  # (B, C, H, W)
-        form = config.form
+        form = self.config.form
         if form == "auto":
             form = "gathered" if maps.is_cuda else "bucketed"
         answers, plan = FORMS[form](self.bank, maps, programs, self.arities)  # (R, C, H, W)

@@ -14,7 +14,7 @@ from clevrhope.models.recipe import Recipe
 from clevrhope.models.tensor_nmn.config import NAME, GeneratorKind, TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine, Scores
 from clevrhope.models.tensor_nmn.generator import ProgramGenerator
-from clevrhope.models.tensor_nmn.recipe import ENGINE_ALONE, ENGINE_SHORT_FIRST, THREE_STAGES
+from clevrhope.models.tensor_nmn.recipe import ENGINE_ALONE, THREE_STAGES
 
 GENERATORS: Mapping[GeneratorKind, Mapping[str, Any]] = {
     "attention": {"n_layers": 2, "attention": True},
@@ -45,9 +45,9 @@ class TensorNmn(nn.Module):
         self.config = config
         self.feature_kind = config.features
         self.engine = Engine(config, vocab.programs(), len(vocab.answers()))
-        if config.stages != "all":
+        if config.stages == "engine":
             self.generator = None
-            self.recipe = ENGINE_ALONE if config.stages == "engine" else ENGINE_SHORT_FIRST
+            self.recipe = ENGINE_ALONE
             self.ways, self.program_ways = self.ENGINE_WAYS, {}
         else:
             n_words, n_tokens = len(vocab.questions()), len(vocab.programs())

@@ -1,7 +1,5 @@
 """How a Tensor-NMN is trained: the paper's three stages, or the engine's alone. No torch."""
 
-from dataclasses import replace
-
 from clevrhope.models.recipe import Optimiser, Origin, Recipe, Stage
 
 _BATCH = 64
@@ -50,16 +48,5 @@ REINFORCE = Stage(
     origins={**_SHARED, "optimiser.rate": "public code", "loss": "public code"},
 )
 
-SHORT = replace(
-    ENGINE,
-    name="short",
-    updates=160_000,
-    longest_program=6,
-    evaluated=False,
-    origins={**ENGINE.origins, "updates": "choice", "longest_program": "choice"},
-)
-"""Before `ENGINE`: short programs, most of them without a relation, on which it learns to see sooner."""
-
 THREE_STAGES = Recipe(stages=(GENERATOR, ENGINE, REINFORCE))
 ENGINE_ALONE = Recipe(stages=(ENGINE,))
-ENGINE_SHORT_FIRST = Recipe(stages=(SHORT, ENGINE))
