@@ -94,6 +94,29 @@ def test_a_model_keeps_the_protocol(name: str) -> None:
         assert {"updates", "batch_size", "optimiser"} <= stated, f"{name}: where numbers are from is not said"
 
 
+@pytest.mark.parametrize(
+    ("name", "changes", "n_parameters"),
+    [
+        ("film", {}, 0),
+        ("mac", {}, 0),
+        ("vector_nmn", {}, 0),
+        ("object_transformer", {}, 0),
+        ("object_transformer", {"features": "attributes"}, 0),
+        ("question_only", {}, 0),
+    ],
+)
+def test_full_size_goes_forward_and_back(name: str, changes: dict[str, object], n_parameters: int) -> None:
+    torch.manual_seed(0)
+    model = find_model(name).build(changes, clevr_vocab())
+    assert isinstance(model, torch.nn.Module)
+    batch = batch_for(model, 2, 1)
+    model.loss(batch).backward()
+    without = [name for name, each in model.named_parameters() if each.grad is None]
+    assert not without
+    assert all(bool(each.grad.isfinite().all()) for each in model.parameters())
+    assert sum(each.numel() for each in model.parameters()) == n_parameters
+
+
 def test_every_model_but_the_pretrained_one_is_tried_here() -> None:
     assert set(MODELS) - set(TINY) == {"lxmert_p"}
 

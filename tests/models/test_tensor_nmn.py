@@ -195,6 +195,21 @@ def _n_chosen(row: torch.Tensor) -> int:
     return int(ends[0]) + 1 if len(ends) else len(row)
 
 
+def test_what_the_recipe_is() -> None:
+    """As the paper's table 3 has it, and the public code what it does not state."""
+    stages = small().recipe.stages
+    assert [(each.name, each.updates, each.batch_size) for each in stages] == [
+        ("generator", 200_000, 64),
+        ("engine", 500_000, 64),
+        ("reinforce", 100_000, 64),
+    ]
+    assert [each.optimiser.rate for each in stages] == [7e-4, 1e-4, 5e-4]
+    for each in stages:
+        optimiser = each.optimiser
+        assert (optimiser.kind, optimiser.betas, optimiser.epsilon) == ("adam", (0.9, 0.999), 1e-8)
+        assert (optimiser.decay, optimiser.clip_norm, each.schedule.kind) == (0.0, None, "constant")
+
+
 def test_reinforce_counts_ill_formed_draws_and_moves_its_baseline() -> None:
     model, batch = small(), small_batch(4, 4)
     model.reinforce_loss(batch).backward()
@@ -205,10 +220,13 @@ def test_reinforce_counts_ill_formed_draws_and_moves_its_baseline() -> None:
     # Where each program drawn is the true one, the reward is the share of right answers.
     generator = model.generator
     assert generator is not None
-    before = float(model.baseline)
+    model.baseline.fill_(0.3)
+    before = 0.3
     model.eval()
     scores = model.predict_true_programs(batch)
-    right = (scores.argmax(1) == batch.answers).float()
+    best, worst = scores.argmax(1), scores.argmin(1)
+    right = (torch.arange(len(batch)) % 3 == 0).float()  # some right, some wrong
+    batch = replace(batch, answers=torch.where(right.bool(), best, worst))
     log_p = torch.linspace(-2.0, -1.0, len(batch), requires_grad=True)
     model.train()
     generator.write = lambda *_, **__: type(  # type: ignore[method-assign]

@@ -132,7 +132,11 @@ def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path
     write_vocab(
         other / "vocab.json", type(vocab)(words, vocab.program_token_to_idx, vocab.answer_token_to_idx)
     )
-    with pytest.raises(DatasetError, match="a checkpoint of another vocabulary than"):
+    run("trained_there", dataset=other)
+    (folder / "weights/last.safetensors").write_bytes(
+        (tmp_path / "trained_there/weights/last.safetensors").read_bytes()
+    )
+    with pytest.raises(DatasetError, match="a checkpoint of another vocabulary than the run's"):
         evaluate(folder, dataset=other)
     shutil.copyfile(folder / "weights/last.safetensors", tmp_path / "last.safetensors")
     run("wide", settings={"width": 9})

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
+from clevrhope.models.tensor_nmn.recipe import THREE_STAGES
 from clevrhope.training import recipes
 from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.order import Position, derived_seed, permutation
@@ -109,11 +110,12 @@ def test_muon_moves_convolutions_by_orthogonal_matrices_and_the_rest_as_adam_doe
     optimiser = make_optimiser(Optimiser("muon", rate=0.01), [convolution, bank, *others])
     adam = make_optimiser(Optimiser("adam", rate=0.01), twins)
     momentum = np.zeros((4, 12))
-    for _ in range(4):
+    for step in range(4):
         before = convolution.detach().numpy().reshape(4, 12).copy(), bank.detach().numpy()[..., 0, 0].copy()
         for each in (convolution, bank, *others):
             each.grad = torch.randn_like(each)
-        bank.grad[1] = 0  # a module that no question of the batch has
+        gone = 1 if step % 2 else 2  # a module that no question of the batch has
+        bank.grad[gone] = 0
         for each, twin in zip(others, twins, strict=True):
             twin.grad = each.grad.clone()
         optimiser.step()
@@ -126,10 +128,10 @@ def test_muon_moves_convolutions_by_orthogonal_matrices_and_the_rest_as_adam_doe
         assert singular == pytest.approx(np.ones(4), abs=0.35), "about 1, whatever the gradient's own are"
         assert np.abs(u.T @ move @ vt.T - np.diag(singular)).max() < 1e-9, "its directions are the gradient's"
         moves = before[1] - bank.detach().numpy()[..., 0, 0]
-        for one in (0, 2):
+        for one in {0, 1, 2} - {gone}:
             sizes = np.linalg.svd(moves[one], compute_uv=False) / (0.01 * 0.2 * math.sqrt(4))
             assert sizes == pytest.approx(np.ones(2), abs=0.35)
-        assert not moves[1].any(), "each module is a matrix of its own; one without a gradient stays"
+        assert not moves[gone].any(), "each module is a matrix of its own; one without a gradient stays"
     for each, twin in zip(others, twins, strict=True):
         np.testing.assert_allclose(each.detach().numpy(), twin.detach().numpy(), rtol=1e-6)
 
@@ -154,6 +156,20 @@ def test_settings_of_recipes() -> None:
     (alone,) = recipes.followed(RECIPE, {"stages": "engine", "engine.updates": 9}, None).stages
     assert (alone.name, alone.updates) == ("engine", 9)
     assert recipes.split_settings({"channels": 4, "recipe.rate": 1.0}) == ({"channels": 4}, {"rate": 1.0})
+
+
+def test_what_is_set_is_no_longer_from_the_paper() -> None:
+    (stage,) = THREE_STAGES.stages[1:2]
+    settings = {"engine.rate": 3e-3, "engine.optimiser": "muon", "engine.batch_size": stage.batch_size}
+    made = recipes.followed(THREE_STAGES, settings, 8_000).stages[1].origins
+    changed = {"updates", "optimiser.rate", "optimiser.kind"}
+    assert {name for name, origin in made.items() if origin == "setting"} == changed
+    assert made["batch_size"] == "paper", "set to what it was"
+    assert {name: made[name] for name in set(made) - changed} == {
+        name: stage.origins[name] for name in set(stage.origins) - changed
+    }
+    warm = recipes.followed(RECIPE, {"schedule": "linear", "both.warmup": 0.5}, None).stages
+    assert [each.origins["schedule"] for each in warm] == ["setting"] * 3
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Origin = Literal["paper", "public code", "choice"]
-"""Where a value is from: the CLEVR-HOPE paper, the public code that it followed, or this project."""
+Origin = Literal["paper", "public code", "choice", "setting"]
+"""Where a value is from: the CLEVR-HOPE paper, the code that it followed, this project, or a setting."""
 
 
 @dataclass(frozen=True)

@@ -57,8 +57,9 @@ def save_state(
         for number, state in optimiser.state_dict()["state"].items():
             tensors |= {f"optimiser.{number}.{key}": value for key, value in state.items()}
     tensors["generator.cpu"] = torch.get_rng_state()
-    if any(each.is_cuda for each in model.parameters()):
-        tensors["generator.cuda"] = torch.cuda.get_rng_state()
+    gpu = _gpu_of(model)
+    if gpu is not None:
+        tensors["generator.cuda"] = torch.cuda.get_rng_state(gpu)
     work = folder / f".{name}.work"
     with disk_errors(work):
         if work.exists():
@@ -108,8 +109,9 @@ def load_state(
     if optimiser is not None:
         optimiser.load_state_dict({**optimiser.state_dict(), "state": state})
     torch.set_rng_state(tensors["generator.cpu"])
-    if "generator.cuda" in tensors and any(each.is_cuda for each in model.parameters()):
-        torch.cuda.set_rng_state(tensors["generator.cuda"])
+    gpu = _gpu_of(model)
+    if "generator.cuda" in tensors and gpu is not None:
+        torch.cuda.set_rng_state(tensors["generator.cuda"], gpu)
 
 
 def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any]) -> None:
@@ -150,6 +152,11 @@ def load_weights(path: Path, model: nn.Module) -> None:
             shapes = f"{tuple(tensors[name].shape)} there, {tuple(wanted[name].shape)} in the model"
             raise DatasetError(f"{path}: of another model: {name} is {shapes}")
     model.load_state_dict(tensors)
+
+
+def _gpu_of(model: nn.Module) -> torch.device | None:
+    """The GPU that the model is on, which need not be the one that torch takes first."""
+    return next((each.device for each in model.parameters() if each.is_cuda), None)
 
 
 def _tensors_of(model: nn.Module) -> dict[str, Tensor]:

@@ -27,10 +27,11 @@ from clevrhope.models.names import find_model
 from clevrhope.progress import Progress, Silent
 from clevrhope.training import recipes
 from clevrhope.training.checkpoints import load_weights, read_about
-from clevrhope.training.data import Questions
+from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.executing import executed
 from clevrhope.training.predicting import BATCH, NO_ANSWER, accuracy, predicted, written
+from clevrhope.training.renumbered import Renumbered
 from clevrhope.training.run import described_features
 from clevrhope.training.run_folder import RunFolder, vocab_digest
 
@@ -75,8 +76,8 @@ def evaluate(
 
     Args:
         run: a folder that `train` wrote.
-        dataset: a folder of the same vocabulary in place of the one trained on, or that one where it lies
-            now.
+        dataset: a folder of the same world in place of the one trained on, or that one where it lies now.
+            Its templates may be others, CLOSURE's for one; words that the model does not know become <UNK>.
         features: a store, as in `TrainRequest`.
         checkpoints: names; None for all that are kept.
         splits: of the run's HOP; None for all but what was trained or tuned on.
@@ -95,9 +96,10 @@ def evaluate(
     root = dataset or Path(said["places"]["dataset"])
     layout = Layout(root)
     store = _store(root, said, features)
-    vocab = read_vocab(layout.vocab)
+    there = read_vocab(layout.vocab)
+    vocab = read_vocab(folder.vocab) if folder.vocab.exists() else there
     for name in names:
-        _check_vocab(folder.checkpoint(name), layout, vocab)
+        _check_vocab(folder.checkpoint(name), vocab)
     hop = find_hop(layout, said["hop"])
     chosen = _splits(layout, hop, splits)
     where = chosen_device(device)
@@ -109,12 +111,14 @@ def evaluate(
     model.to(where)
     ways: Mapping[str, str] = getattr(model, "ways", {"predict": "predict"})
     program_ways: Mapping[str, str] = getattr(model, "program_ways", {})
-    sets = [Questions(SplitReader(layout.questions_h5(hop, split)), store, where) for split in chosen]
+    readers = [_reader(layout, hop, split, there, vocab) for split in chosen]
+    sets = [Questions(reader, store, where) for reader in readers]
+    notes = [said["features"]["note"], _unknown_words(readers)]
     rows = {
         "model": said["model"],
         "seed": said["seed"],
         "features": said["features"]["kind"],
-        **({"note": said["features"]["note"]} if said["features"]["note"] else {}),
+        **({"note": "; ".join(filter(None, notes))} if any(notes) else {}),
     }
     precision = chosen_precision(None, said["precision"], where)
     made = []
@@ -222,11 +226,25 @@ def _store(root: Path, said: Mapping[str, Any], name: str | None) -> FeatureStor
     return store
 
 
-def _check_vocab(path: Path, layout: Layout, vocab: Vocab) -> None:
+def _reader(layout: Layout, hop: str, split: str, there: Vocab, vocab: Vocab) -> Split:
+    path = layout.questions_h5(hop, split)
+    reader = SplitReader(path)
+    return reader if there == vocab else Renumbered(reader, there=there, here=vocab, place=str(path))
+
+
+def _unknown_words(readers: Sequence[Split]) -> str:
+    """What is to be said of words that the model's vocabulary lacks; "" where it has them all."""
+    found = [reader.unknown for reader in readers if isinstance(reader, Renumbered)]
+    words = sorted({word for each in found for word in each})
+    if not words:
+        return ""
+    return f"{len(words)} words of the questions were read as <UNK>: {', '.join(words)}"
+
+
+def _check_vocab(path: Path, vocab: Vocab) -> None:
     if read_about(path)["vocab"] != vocab_digest(vocab):
         raise DatasetError(
-            f"{path}: a checkpoint of another vocabulary than {layout.vocab}'s; evaluate it on the dataset "
-            "that it was trained on"
+            f"{path}: a checkpoint of another vocabulary than the run's, so of another run; put back its own"
         )
 
 

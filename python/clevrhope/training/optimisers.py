@@ -54,7 +54,8 @@ class Muon(torch.optim.Optimizer):
 
     `orthogonal` sets all singular values to about 1, by five steps of Newton and Schulz' kind.
     The factor gives moves the size of Adam's, so that both take one rate. Weights of five dimensions are one
-    matrix for each entry of the first, as a bank of modules has them; one that never had a gradient stays.
+    matrix for each entry of the first, as a bank of modules has them; one without a gradient stays, whatever
+    its momentum, or a module that no question of a batch has would make a whole step.
 
     Source: Jordan et al. 2024 (the iteration, its three numbers, 0.95), Liu et al. 2025 (the factor). There
     Adam takes the first and the last layer as well; here it takes what is no convolution.
@@ -92,7 +93,9 @@ class Muon(torch.optim.Optimizer):
         ahead = weights.grad.add(momentum, alpha=self.MOMENTUM)
         matrices = ahead.reshape(*weights.shape[:-3], -1)  # (..., outputs, inputs)
         scale = 0.2 * math.sqrt(max(matrices.shape[-2:]))
-        weights.add_(self._orthogonal(matrices).view_as(weights), alpha=-rate * scale)
+        there = weights.grad.flatten(-3).any(dim=-1).any(dim=-1)[..., None, None]  # (..., 1, 1)
+        moves = self._orthogonal(matrices) * there
+        weights.add_(moves.view_as(weights), alpha=-rate * scale)
 
     def _orthogonal(self, matrices: Tensor) -> Tensor:
         """(..., M, N) matrices with their singular values set to about 1; those of zeros stay."""

@@ -61,7 +61,9 @@ def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -
             )
         place = f"{PREFIX}{name}"
         stages = [
-            _FIELDS[field](stage, value, place) if not dot or stage.name == stage_name else stage
+            _told(stage, _FIELDS[field](stage, value, place), _ORIGINS.get(field, f"optimiser.{field}"))
+            if not dot or stage.name == stage_name
+            else stage
             for stage in stages
         ]
     for stage in stages:
@@ -90,9 +92,16 @@ def _scaled(stages: list[Stage], updates: int) -> list[Stage]:
     for k, stage in enumerate(stages):
         done += stage.updates
         upto = min(max(round(updates * done / total), given + 1), updates - (len(stages) - 1 - k))
-        scaled.append(replace(stage, updates=upto - given))
+        scaled.append(_told(stage, replace(stage, updates=upto - given), "updates"))
         given = upto
     return scaled
+
+
+def _told(before: Stage, after: Stage, name: str) -> Stage:
+    """The stage that came of a setting; where it changed a value, that has this origin from now on."""
+    if before == after:
+        return before
+    return replace(after, origins={**after.origins, name: "setting"})
 
 
 def _whole(value: Any, place: str) -> int:
@@ -148,3 +157,12 @@ _FIELDS: Mapping[str, Callable[[Stage, Any, str], Stage]] = {
     "warmup": lambda stage, value, at: _schedule(stage, warmup=_share(value, at)),
 }
 """Name -> a stage with this value."""
+
+_ORIGINS: Mapping[str, str] = {
+    "updates": "updates",
+    "batch_size": "batch_size",
+    "optimiser": "optimiser.kind",
+    "schedule": "schedule",
+    "warmup": "schedule",
+}
+"""Name -> what `Stage.origins` calls it, of those that are no number of the optimiser."""

@@ -17,7 +17,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.split_reader import SplitReader
-from clevrhope.dataset.vocab import Vocab, read_vocab
+from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.owner import dataset_manifest
@@ -99,6 +99,8 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
                 "versions": {"clevrhope": software_version(), "torch": torch.__version__},
             }
         )
+        if not folder.vocab.exists():
+            write_vocab(folder.vocab, vocab)
         total = sum(stage.updates for stage in recipe.stages)
         if folder.finished.exists():
             return TrainSummary(

@@ -2,6 +2,7 @@
 
 ```
 RUN/run.json                          model, dataset, pair, size, seed, recipe, features: what binds the run
+RUN/vocab.json                        the vocabulary that its numbers are of
 RUN/log.jsonl                         a line every so many updates
 RUN/state/<update>/tensors.safetensors  weights, optimiser and generators: what a resumed run needs
 RUN/state/<update>/state.json           and its scalars
@@ -36,6 +37,7 @@ class RunFolder:
     def __init__(self, root: Path) -> None:
         self.root = root
         self.run = root / "run.json"
+        self.vocab = root / "vocab.json"
         self.log = root / "log.jsonl"
         self.state = root / "state"
         self.weights = root / "weights"

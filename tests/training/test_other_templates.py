@@ -1,0 +1,119 @@
+"""A trained run on questions from other templates, CLOSURE's: their numbers become the run's by name."""
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+
+from short_runs import HOP, Train, build_demo
+
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, read_vocab
+from clevrhope.errors import DatasetError
+from clevrhope.features.making import make_features
+from clevrhope.metrics import score
+from clevrhope.training.evaluation import evaluate
+from clevrhope.training.renumbered import Renumbered
+
+SPLITS = ("complex_iid", "complex_ood")
+
+
+@pytest.fixture(scope="module")
+def closure(test_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = build_demo(
+        tmp_path_factory.mktemp("closure") / "closure",
+        templates=test_data / "closure_templates",
+        splits=("train", *SPLITS),
+        images="h5",
+    )
+    make_features(folder, kind="pixels", size=(24, 16))
+    return folder
+
+
+def mixed(numbers: dict[str, int], seed: int) -> dict[str, int]:
+    """The same names in another order, the special ones first."""
+    names = [name for name in numbers if name not in SPECIAL_TOKENS]
+    np.random.default_rng(seed).shuffle(names)
+    return {name: number for number, name in enumerate([*SPECIAL_TOKENS, *names])}
+
+
+def table(before: list[str], after: dict[str, int]) -> np.ndarray:
+    return np.asarray([after[name] for name in before], dtype=np.int32)
+
+
+def test_numbers_of_another_vocabulary_become_the_models_own(dataset: Path) -> None:
+    layout = Layout(dataset)
+    here = read_vocab(layout.vocab)
+    reader = SplitReader(layout.questions_h5(HOP, "complex_ood"))
+    ((_, questions, programs),) = reader.blocks()
+    maps = (here.question_token_to_idx, here.program_token_to_idx, here.answer_token_to_idx)
+    there = Vocab(*(mixed(dict(each), seed) for seed, each in enumerate(maps)))
+    theirs = SimpleNamespace(
+        hop=reader.hop,
+        split=reader.split,
+        pool=reader.pool,
+        image_idxs=reader.image_idxs,
+        question_families=reader.question_families,
+        question_lengths=reader.question_lengths,
+        program_lengths=reader.program_lengths,
+        answers=table(here.answers(), dict(there.answer_token_to_idx))[reader.answers],
+        blocks=lambda: [
+            (
+                0,
+                table(here.questions(), dict(there.question_token_to_idx))[questions],
+                table(here.programs(), dict(there.program_token_to_idx))[programs],
+            )
+        ],
+    )
+    assert not np.array_equal(theirs.answers, reader.answers)
+    made = Renumbered(theirs, there=there, here=here, place="there")
+    ((_, made_questions, made_programs),) = made.blocks()
+    np.testing.assert_array_equal(made_questions, questions)
+    np.testing.assert_array_equal(made_programs, programs)
+    np.testing.assert_array_equal(made.answers, reader.answers)
+    assert made.unknown == []
+
+    fewer = {name: number for name, number in here.question_token_to_idx.items() if name != "cube"}
+    unknown = Renumbered(
+        theirs, there=there, here=Vocab(fewer, here.program_token_to_idx, here.answer_token_to_idx), place=""
+    )
+    ((_, with_unknown, _),) = unknown.blocks()
+    np.testing.assert_array_equal(with_unknown == 3, questions == here.question_token_to_idx["cube"])
+    assert unknown.unknown == ["cube"]
+    functions = {name: number for name, number in here.program_token_to_idx.items() if name != "unique"}
+    with pytest.raises(DatasetError, match='there: the function "unique" is in it'):
+        Renumbered(
+            theirs,
+            there=there,
+            here=Vocab(here.question_token_to_idx, functions, here.answer_token_to_idx),
+            place="there",
+        )
+
+
+def test_closure_is_a_further_test_set(run: Train, closure: Path, tmp_path: Path) -> None:
+    run()
+    own = read_vocab(tmp_path / "run/vocab.json")
+    assert own != read_vocab(closure / "vocab.json")
+    made = evaluate(
+        tmp_path / "run", dataset=closure, checkpoints=["last"], out=tmp_path / "closure", device="cpu"
+    )
+    (last,) = made
+    assert set(last.percent) == set(SPLITS)
+    (condition,) = score(closure, last.path, seed=1, bootstrap=0, hops=[HOP], by=()).conditions
+    found = {split: one.percent for split, one in condition.mean.splits.items()}
+    assert found == pytest.approx(dict(last.percent))
+    rows = [json.loads(line) for line in last.path.read_text().splitlines()]
+    assert {row["answer"] for row in rows} <= set(own.answers())
+    words = read_vocab(closure / "vocab.json").questions()
+    used: set[str] = set()
+    for split in SPLITS:
+        for _, questions, _ in SplitReader(Layout(closure).questions_h5(HOP, split)).blocks():
+            used |= {words[token] for token in np.unique(questions).tolist()}
+    unknown = sorted(used - set(own.questions()))
+    told = f"{len(unknown)} words of the questions were read as <UNK>: {', '.join(unknown)}"
+    assert {row.get("note") for row in rows} == {told if unknown else None}

@@ -1,0 +1,137 @@
+"""Tensor-NMN through its three stages, and LXMERT: stopped, gone on with, evaluated in every way."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from short_runs import HOP, Train
+from test_runs import StopsAt, log, weights
+
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.features import kinds
+from clevrhope.features.extractor import Asked, Sample
+from clevrhope.features.making import make_features
+from clevrhope.features.store import Array, ArraySpec
+from clevrhope.training import loop
+from clevrhope.training.evaluation import evaluate
+
+NMN: dict[str, Any] = {
+    "model": "tensor_nmn",
+    "settings": {
+        **{"features": "pixels", "picture_width": 24, "picture_height": 16, "halvings": 2, "channels": 8},
+        **{"classifier_channels": 8, "classifier_hidden": 16, "generator_words": 8, "generator_hidden": 8},
+        **{"recipe.batch_size": 16, "recipe.rate": 1e-2, "recipe.updates": 6},
+    },
+}
+LXMERT: dict[str, Any] = {
+    "model": "lxmert_s",
+    "updates": 8,
+    "settings": {
+        **{"features": "scene-boxes", "hidden": 8, "heads": 2, "intermediate": 8},
+        **{"language_layers": 1, "object_layers": 1, "cross_layers": 1},
+    },
+}
+WAYS = ("predicted_programs", "symbolic", "true_programs")
+
+
+class NoiseBoxes:
+    """Features of the kind scene-boxes without a backbone: noise that depends on the scene alone."""
+
+    reads = ("scene",)
+    options: ClassVar[Mapping[str, Any]] = {}
+    suffix = ""
+    weights = "random"
+    code = 1
+    note = "noise"
+
+    def __init__(self, asked: Asked) -> None:
+        shapes = {"vectors": ("float16", (36, 2048)), "boxes": ("float32", (36, 4)), "n_boxes": ("int32", ())}
+        self.arrays = {name: ArraySpec(*each) for name, each in shapes.items()}
+
+    def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
+        made: dict[str, list[Array]] = {name: [] for name in self.arrays}
+        for sample in samples:
+            rng = np.random.default_rng(sample.index)
+            made["vectors"].append(rng.random((36, 2048)).astype(np.float16))
+            made["boxes"].append(rng.random((36, 4), dtype=np.float32))
+            made["n_boxes"].append(np.asarray(len((sample.scene or {})["objects"]), dtype=np.int32))
+        return {name: np.stack(each) for name, each in made.items()}
+
+
+@pytest.fixture
+def boxes(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setitem(kinds.KINDS, "scene-boxes", "test_stages_of_models:NoiseBoxes")
+    make_features(dataset, kind="scene-boxes")
+    return dataset
+
+
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
+def test_tensor_nmn_stopped_in_each_stage_equals_uninterrupted(
+    precision: str, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    usual = {**NMN, "precision": precision}
+    run("whole", **usual)
+    for left in (3, 6, 5):  # within the generator's stage, the engine's, and REINFORCE
+        with pytest.raises(KeyboardInterrupt):
+            run("stopped", progress=StopsAt(left), **usual)
+    made = run("stopped", **usual)
+    assert (made.updates, made.resumed_at, made.checkpoints) == (18, 14, ("engine", "last"))
+    for name in made.checkpoints:
+        assert weights(tmp_path / "stopped", name) == weights(tmp_path / "whole", name)
+    assert log(tmp_path / "stopped") == log(tmp_path / "whole")
+    stages = [line["stage"] for line in log(tmp_path / "whole")]
+    assert list(dict.fromkeys(stages)) == ["generator", "engine", "reinforce"]
+
+
+def test_both_late_stages_of_tensor_nmn_answer_in_each_way(run: Train, dataset: Path, tmp_path: Path) -> None:
+    run("run", **NMN)
+    made = evaluate(tmp_path / "run", device="cpu")
+    assert sorted((each.checkpoint, each.way) for each in made) == [
+        (checkpoint, way) for checkpoint in ("engine", "last") for way in WAYS
+    ]
+    n = {
+        split: len(SplitReader(Layout(dataset).questions_h5(HOP, split)))
+        for split in ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+    }
+    for each in made:
+        rows = [json.loads(line) for line in each.path.read_text().splitlines()]
+        assert {split: sum(row["split"] == split for row in rows) for split in n} == n
+        if each.way == "true_programs":
+            assert not any(each.unanswered.values())
+        else:  # a generator after 18 updates writes hardly a tree
+            assert sum(each.unanswered.values()) > 0.5 * len(rows)
+
+
+def test_programs_that_are_written_right_are_answered_right_by_the_executor(
+    run: Train, dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from clevrhope.models.tensor_nmn.model import TensorNmn
+
+    run("run", **NMN)
+    monkeypatch.setattr(TensorNmn, "predict_programs", lambda _, batch: batch.programs)
+    made = {each.way: each for each in evaluate(tmp_path / "run", checkpoints=["last"], device="cpu")}
+    assert set(made["symbolic"].percent.values()) == {100.0}
+    assert made["predicted_programs"].percent == made["true_programs"].percent
+
+
+def test_lxmert_resumes_and_is_evaluated(
+    boxes: Path, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    run("whole", **LXMERT)
+    with pytest.raises(KeyboardInterrupt):
+        run("stopped", progress=StopsAt(3), **LXMERT)
+    assert run("stopped", **LXMERT).resumed_at == 3
+    assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
+    (made,) = evaluate(tmp_path / "whole", device="cpu")
+    rows = [json.loads(line) for line in made.path.read_text().splitlines()]
+    assert {row["note"] for row in rows} == {"noise"}
+    assert "<UNK>" not in {row["answer"] for row in rows}
