@@ -116,6 +116,36 @@ def test_muon_in_bfloat16_resumes_as_well(
     assert len({weights(tmp_path / name) for name in ("muon", "float32", "adam")}) == 3
 
 
+def test_tensorboard_shows_each_update_once(
+    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    accumulator = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    state = tmp_path / "stopped/state"
+    for left in (15, 5):
+        if left == 5:
+            shutil.copytree(state, tmp_path / "kept")
+        with pytest.raises(KeyboardInterrupt):
+            run("stopped", tensorboard=True, progress=StopsAt(left))
+    # As if it had been killed at 20: what was drawn behind the last state, of 15, is drawn again.
+    shutil.rmtree(state)
+    (tmp_path / "kept").rename(state)
+    assert run("stopped", tensorboard=True).resumed_at == 15
+    events = accumulator.EventAccumulator(str(tmp_path / "stopped/tensorboard"))
+    events.Reload()
+    for stage, steps in (("words", range(1, 13)), ("all", range(13, 31))):
+        shown = events.Scalars(f"{stage}/loss")
+        assert [each.step for each in shown] == list(steps)
+        lines = [line for line in log(tmp_path / "stopped") if line["stage"] == stage]
+        assert [each.value for each in shown] == pytest.approx([line["loss"] for line in lines])
+
+
+def test_tensorboard_that_is_not_there_gets_one_sentence(run: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
+    with pytest.raises(ConfigError, match="TensorBoard is not installed: pip install tensorboard"):
+        run(tensorboard=True)
+
+
 def test_pretrained_weights_are_needed_once(
     run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,13 +13,21 @@ from clevrhope.errors import ConfigError
 class Log:
     """An open log; a line that is there is whole."""
 
-    def __init__(self, path: Path, *, length: int, tensorboard: Path | None = None) -> None:
+    def __init__(
+        self, path: Path, *, length: int = 0, step: int = 0, tensorboard: Path | None = None
+    ) -> None:
         """Opens it, without what was written after its first `length` bytes: a resumed run writes that again.
+
+        Args:
+            path: of the file.
+            length: bytes of it to keep.
+            step: the update that these bytes go up to; TensorBoard forgets what was drawn behind it.
+            tensorboard: the folder of TensorBoard's files; None for none.
 
         Raises:
             ConfigError: TensorBoard's files are wanted, and it is not installed.
         """
-        self._writer = _writer(tensorboard) if tensorboard else None
+        self._writer = _writer(tensorboard, step) if tensorboard else None
         path.touch()
         os.truncate(path, min(length, path.stat().st_size))
         self._file = path.open("ab")
@@ -49,9 +57,10 @@ class Log:
             self._writer.close()
 
 
-def _writer(folder: Path) -> Any:
+def _writer(folder: Path, step: int) -> Any:
     try:
-        return import_module("torch.utils.tensorboard").SummaryWriter(str(folder))
+        writer = import_module("torch.utils.tensorboard").SummaryWriter
+        return writer(str(folder), purge_step=step + 1 if folder.exists() else None)
     except ModuleNotFoundError as error:
         raise ConfigError(
             "TensorBoard is not installed: pip install tensorboard, or leave --tensorboard out"

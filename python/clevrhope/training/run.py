@@ -26,7 +26,7 @@ from clevrhope.models.names import find_model
 from clevrhope.models.recipe import Recipe
 from clevrhope.progress import Progress, Silent
 from clevrhope.training import recipes
-from clevrhope.training.checkpoints import read_state
+from clevrhope.training.checkpoints import Progressed, read_state
 from clevrhope.training.data import Questions
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.interrupts import interrupts
@@ -127,6 +127,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
         log = Log(
             folder.log,
             length=resumed[0].log_bytes if resumed else 0,
+            step=_updates_before(recipe, resumed[0]) if resumed else 0,
             tensorboard=folder.tensorboard if request.tensorboard else None,
         )
         try:
@@ -188,6 +189,10 @@ def _tune_questions(
     theirs = store_like(clevr, store.info)
     split_of_clevr = ClevrSplit(clevr, TUNE_SET, vocab, manifest.world["attributes"])
     return Questions(split_of_clevr, theirs, device)
+
+
+def _updates_before(recipe: Recipe, done: Progressed) -> int:
+    return sum(stage.updates for stage in recipe.stages[: done.stage]) + done.update
 
 
 def _nothing() -> None:
