@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -67,6 +68,30 @@ def bench(context: click.Context, full: bool, no_pictures: bool, device: str | N
         click.echo(f"{name:<38} {value:>14}")
     for note in result.notes:
         click.echo(note)
+
+
+@bench.command()
+@click.option(
+    "--model",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="As for train.  [default: lxmert_s and tensor_nmn]",
+)
+@click.option("--device", metavar="NAME", default="auto", help="As torch spells it.  [default: auto]")
+@click.option("--precision", type=click.Choice(["float32", "tf32", "bf16"]), help="As for train.")
+@click.option("--updates", type=Whole(1), default=20, show_default=True, help="Timed of each stage.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
+def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
+    """Times updates of models at full size, against the machine's own products of matrices."""
+    from clevrhope.models.names import check_torch
+
+    check_torch()
+    from clevrhope.training.bench import MODELS, measure_models, text_lines
+
+    told = None if as_json else lambda what: click.echo(f"timing: {what} ...", err=True)
+    speeds = measure_models(names or MODELS, **choices, advance=told)
+    click.echo(json.dumps(speeds.as_json()) if as_json else "\n".join(text_lines(speeds)))
 
 
 @bench.command()

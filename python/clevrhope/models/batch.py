@@ -35,6 +35,11 @@ class Batch:
     def __len__(self) -> int:
         return len(self.answers)
 
+    def first(self, n: int) -> "Batch":
+        """The first n questions."""
+        some = {each.name: getattr(self, each.name)[:n] for each in fields(self) if each.name != "features"}
+        return replace(self, **some, features={name: array[:n] for name, array in self.features.items()})
+
     def to(self, device: torch.device | str) -> "Batch":
         """The same on another device."""
         moved = {

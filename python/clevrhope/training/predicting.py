@@ -41,7 +41,7 @@ def predicted(
         way: name of its method that gives scores.
         questions: of a split.
         n_answers: in vocab.json, special tokens included.
-        precision: as the model was trained.
+        precision: to compute in.
         batch_size: questions at once.
         advance: told how many are done.
 

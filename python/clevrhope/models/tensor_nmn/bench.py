@@ -10,19 +10,14 @@ from collections.abc import Sequence
 from statistics import median
 from time import perf_counter
 
-import numpy as np
 import torch
 from torch import Tensor
 
-from clevrhope import _core
-from clevrhope.dataset.vocab import Vocab, make_vocab
-from clevrhope.models.batch import Batch
+from clevrhope.models.made_batch import clevr_vocab, made_batch
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import FORMS
 from clevrhope.models.tensor_nmn.levels import plan_levels, plan_runs
 from clevrhope.models.tensor_nmn.model import TensorNmn
-from clevrhope.questions import instantiate_questions, read_templates
-from clevrhope.scenes import read_world, sample_scenes
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -58,8 +53,10 @@ def measured(
     config: dict[str, object], forms: Sequence[str], n: int, rounds: int, device: str
 ) -> tuple[dict[str, float], dict[str, float], str]:
     """Seconds a step by form, how far scores lie from those of the first form, and what was run, in words."""
-    batch, vocab = _batch(config, n)
-    batch = batch.to(device)
+    settings = TensorNmnConfig(**config)  # type: ignore[arg-type]
+    size = {"height": settings.picture_height, "width": settings.picture_width}
+    # As in a shuffled train set, questions of a batch are about different pictures.
+    batch, vocab = made_batch(n, 1, kind=settings.features, **size).to(device), clevr_vocab()
     models = {}
     for form in forms:
         torch.manual_seed(0)
@@ -92,39 +89,6 @@ def _now(device: str) -> float:
     if torch.device(device).type == "cuda":
         torch.cuda.synchronize()
     return perf_counter()
-
-
-def _batch(config: dict[str, object], n: int) -> tuple[Batch, Vocab]:
-    """Questions of all families, one a scene, on features of noise; and their vocabulary."""
-    world = read_world()
-    templates, tokens = read_templates(world), _core.ProgramTokens(world.vocabulary)
-    vocab = make_vocab(templates.words, tokens.names, world.answers)
-    # As in a shuffled train set, questions of a batch are about different pictures.
-    asked = instantiate_questions(
-        sample_scenes(n, seed=1, world=world), seed=1, templates=templates, questions_per_scene=1
-    )
-    rows, lengths = asked.program_tokens(_core.ProgramTokens(world.vocabulary, vocab.programs()), 64)
-    answers = [vocab.answer_token_to_idx[world.answers[number]] for number in asked.answers]
-    n = len(asked)
-    settings = TensorNmnConfig(**config)  # type: ignore[arg-type]
-    size = (n, 3, settings.picture_height, settings.picture_width)
-    features = (
-        {"maps": torch.rand(n, 1024, 14, 14).half()}
-        if settings.features == "resnet101"
-        else {"pixels": torch.randint(0, 256, size, dtype=torch.uint8)}
-    )
-    nothing = torch.zeros(n, 1, dtype=torch.int64)
-    batch = Batch(
-        questions=nothing,
-        question_lengths=nothing[:, 0],
-        programs=torch.from_numpy(rows.astype(np.int64)),
-        program_lengths=torch.from_numpy(lengths.astype(np.int64)),
-        answers=torch.tensor(answers),
-        families=nothing[:, 0],
-        rows=torch.arange(n),
-        features=features,
-    )
-    return batch, vocab
 
 
 if __name__ == "__main__":

@@ -136,11 +136,8 @@ def _gathered(kernels: Kernels, places: Tensor | None = None) -> Convolve:
     def convolve(x: Tensor, tokens: Tensor) -> Tensor:
         tokens = tokens if places is None else places[tokens]
         n, _, height, width = x.shape
-        if side > 1:
-            padded = F.pad(x, (side // 2,) * 4)
-            windows = padded.unfold(2, side, 1).unfold(3, side, 1)  # (n, C in, H, W, side, side)
-            x = windows.permute(0, 1, 4, 5, 2, 3)
-        columns = x.reshape(n, -1, height * width)  # (n, C in * side * side, H * W)
+        # (n, C in * side * side, H * W)
+        columns = F.unfold(x, side, padding=side // 2) if side > 1 else x.flatten(2)
         biases = kernels.biases[tokens].unsqueeze(2)  # (n, C, 1)
         return torch.baddbmm(biases, weights[tokens], columns).view(n, -1, height, width)
 
