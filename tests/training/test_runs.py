@@ -49,12 +49,8 @@ class StopsAt:
 
     @contextmanager
     def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
-        first = True
-
-        def advance(n: int) -> None:
-            nonlocal first
-            if first:  # what an earlier call made
-                first = False
+        def advance(n: int, /, *, there: bool = False) -> None:
+            if there:
                 return
             self._left -= n
             if self._left == 0:
