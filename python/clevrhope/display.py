@@ -23,9 +23,14 @@ from clevrhope.progress import Advance, Stage
 SECONDS_BETWEEN_LINES = 30.0
 """Where there is no terminal, a long stage says how far it is this often."""
 
-
 ROOM_FOR_BARS = 120
-"""Columns of a terminal from which on stages have bars and rates."""
+"""Columns of a terminal from which on stages have bars."""
+
+_RATE, _TIME, _UNKNOWN = 11, 9, 12
+"""Columns that a rate without its unit, a time, and a number that nobody knows yet may take."""
+
+_SECONDS_FOR_A_RATE = 1.0
+"""What is over sooner says no rate at its end."""
 
 
 class TerminalProgress:
@@ -42,44 +47,57 @@ class TerminalProgress:
     def _bar(self, title: str, total: int, unit: str) -> Iterator[Advance]:
         # Where there is no room for all, what rich would cut off first is the title.
         wide = self._console.width >= ROOM_FOR_BARS
+        numbers = 2 * len(str(total)) + 1 if total else _UNKNOWN
+        narrow_rate = len(title) + numbers + _RATE + _TIME + 3 <= self._console.width
         columns: list[ProgressColumn] = [
             TextColumn("{task.description}"),
             *([BarColumn(bar_width=28)] if wide else []),
             MofNCompleteColumn(),
-            *([_Rate(unit)] if wide else []),
+            *([_Rate(f" {unit}" if wide else "")] if wide or narrow_rate else []),
             TimeRemainingColumn(compact=True, elapsed_when_finished=True),
         ]
         with Progress(*columns, console=self._console) as progress:
             task = progress.add_task(f"{title:<34}" if wide else title, total=total or None)
-            yield lambda n: progress.advance(task, n)
+
+            def advance(n: int, /, *, there: bool = False) -> None:
+                if there:
+                    progress.tasks[0].completed += n
+                    n = 0  # of which rich makes the time that the rate counts from
+                progress.advance(task, n)
+
+            yield advance
             if not total:
                 done = progress.tasks[0].completed
                 progress.update(task, total=done)
 
     @contextmanager
     def _line(self, title: str, total: int, unit: str) -> Iterator[Advance]:
-        began, done = monotonic(), 0
+        began, done, made = monotonic(), 0, 0
         said = began
 
-        def advance(n: int) -> None:
-            nonlocal done, said
+        def advance(n: int, /, *, there: bool = False) -> None:
+            nonlocal done, made, said
             done += n
-            if monotonic() - said >= SECONDS_BETWEEN_LINES:
+            made += 0 if there else n
+            if made and monotonic() - said >= SECONDS_BETWEEN_LINES:
                 said = monotonic()
-                left = f", {duration((said - began) / done * (total - done))} left" if total else ""
+                speed = made / (said - began)
+                left = f", {duration((total - done) / speed)} left" if total else ""
                 of = f" of {total:,}" if total else ""
-                self._say(f"{title}: {done:,}{of} {unit}, {duration(said - began)}{left}")
+                at = rate(speed, f" {unit}")
+                self._say(f"{title}: {done:,}{of} {unit}, {duration(said - began)}, {at}{left}")
 
         yield advance
         seconds = monotonic() - began
-        self._say(f"{title}: {done:,} {unit[:-1] if done == 1 else unit}, {duration(seconds)}")
+        at = f", {rate(made / seconds, f' {unit}')}" if made and seconds >= _SECONDS_FOR_A_RATE else ""
+        self._say(f"{title}: {done:,} {unit[:-1] if done == 1 else unit}, {duration(seconds)}{at}")
 
     def _say(self, line: str) -> None:
         self._console.print(line, highlight=False, soft_wrap=True)
 
 
 class _Rate(ProgressColumn):
-    """Units a second, or seconds a unit when they are slow."""
+    """Units a second, or seconds a unit when they are slow; `unit` with a space before it, or nothing."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -87,11 +105,7 @@ class _Rate(ProgressColumn):
 
     def render(self, task: Task) -> Text:
         speed = task.finished_speed or task.speed
-        if not speed:
-            return Text("")
-        if speed >= 1:
-            return Text(f"{speed:,.0f} {self._unit}/s", style="cyan")
-        return Text(f"{1 / speed:.1f} s each", style="cyan")
+        return Text(rate(speed, self._unit) if speed else "", style="cyan")
 
 
 def show_table(
@@ -115,6 +129,13 @@ def show_table(
     if note:
         console.print(Text(note, style="dim"), soft_wrap=True)
     console.print()
+
+
+def rate(speed: float, unit: str) -> str:
+    """Units a second as one says them: 1,200 updates/s, 3.4 updates/s, 2.5 s each."""
+    if speed < 1:
+        return f"{1 / speed:,.1f} s each"
+    return f"{speed:,.0f}{unit}/s" if speed >= 10 else f"{speed:.1f}{unit}/s"
 
 
 def duration(seconds: float) -> str:

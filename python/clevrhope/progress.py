@@ -1,11 +1,16 @@
 """What long work reports while it runs: stages with totals in, a display of any kind out."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
-Advance = Callable[[int], None]
-"""Takes the number of units done since the last call."""
+
+class Advance(Protocol):
+    """Takes how many units are done since the last call."""
+
+    def __call__(self, n: int, /, *, there: bool = False) -> None:
+        """Counts `n` units; with `there` they were done by an earlier call, and say nothing of the rate."""
+
 
 Stage = AbstractContextManager[Advance]
 """A piece of work under way."""
@@ -27,6 +32,10 @@ class Silent:
         return _silent_stage()
 
 
+def unseen(n: int, /, *, there: bool = False) -> None:
+    """Takes units, and shows nothing."""
+
+
 @contextmanager
 def _silent_stage() -> Iterator[Advance]:
-    yield lambda _: None
+    yield unseen

@@ -39,7 +39,7 @@ class Stops:
 
     @contextmanager
     def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
-        def advance(n: int) -> None:
+        def advance(n: int, /, *, there: bool = False) -> None:
             self._left -= n
             if self._left <= 0:
                 raise KeyboardInterrupt

@@ -117,6 +117,26 @@ def test_full_size_goes_forward_and_back(name: str, changes: dict[str, object], 
     assert sum(each.numel() for each in model.parameters()) == n_parameters
 
 
+@pytest.mark.parametrize("name", ["film", "mac", "vector_nmn"])
+def test_models_that_the_paper_has_not_take_nothing_from_the_code_that_it_followed(name: str) -> None:
+    (stage,) = tiny(name).recipe.stages
+    assert {stage.origins["batch_size"], stage.origins["optimiser"]} == {"model's paper"}
+    assert stage.origins["updates"] == "choice"
+
+
+@pytest.mark.parametrize("name", ["film", "mac", "vector_nmn", "tensor_nmn"])
+def test_maps_of_another_size_get_one_sentence(name: str) -> None:
+    model = tiny(name, features="resnet101")
+    batch = batch_for(model, 2, 2)
+    model.loss(batch)
+    maps = batch.features["maps"][:, :, :12]
+    told = (
+        "the features are maps of 14 x 12 cells, models of resnet101 are made for 14 x 14; make them without"
+    )
+    with pytest.raises(ConfigError, match=told):
+        model.loss(replace(batch, features={"maps": maps}))
+
+
 def test_every_model_but_the_pretrained_one_is_tried_here() -> None:
     assert set(MODELS) - set(TINY) == {"lxmert_p"}
 

@@ -19,7 +19,7 @@ from clevrhope.models.stems import make_stem, shifted
 from clevrhope.models.tensor_nmn.bank import ModuleBank
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
-from clevrhope.models.tensor_nmn.generator import END, ProgramGenerator
+from clevrhope.models.tensor_nmn.generator import END, START, ProgramGenerator
 from clevrhope.models.tensor_nmn.model import GENERATORS, TensorNmn
 
 SMALL = {
@@ -188,6 +188,20 @@ def test_what_was_drawn_has_the_probability_that_teaching_gives_it() -> None:
     likeliest = generator.write(batch.questions, batch.question_lengths, 30, sample=False)
     again = generator.write(batch.questions, batch.question_lengths, 30, sample=False)
     assert torch.equal(likeliest.programs, again.programs)
+
+
+@pytest.mark.parametrize("sample", [True, False])
+def test_up_to_30_tokens_are_chosen_behind_the_start(sample: bool) -> None:
+    model, batch = small(), small_batch(2, 2)
+    generator, longest = model.generator, TensorNmnConfig().longest_program
+    assert (generator is not None, longest) == (True, 30)
+    ask = (batch.questions, batch.question_lengths, longest)
+    with torch.no_grad():
+        generator.output.bias[END] = -1e4  # never
+        endless = generator.write(*ask, sample=sample).programs
+        assert (endless.shape[1], bool((endless == END).any())) == (1 + 30, False)
+        generator.output.bias[END] = 1e4  # at once
+        assert generator.write(*ask, sample=sample).programs.tolist() == [[START, END]] * len(batch)
 
 
 def _n_chosen(row: torch.Tensor) -> int:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.metrics.answer_key import NO_ANSWER, AnswerKey
+from clevrhope.dataset.vocab import NO_ANSWER
+from clevrhope.metrics.answer_key import AnswerKey
 
 
 def write_run(

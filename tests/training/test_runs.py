@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -48,12 +49,8 @@ class StopsAt:
 
     @contextmanager
     def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
-        first = True
-
-        def advance(n: int) -> None:
-            nonlocal first
-            if first:  # what an earlier call made
-                first = False
+        def advance(n: int, /, *, there: bool = False) -> None:
+            if there:
                 return
             self._left -= n
             if self._left == 0:
@@ -328,6 +325,32 @@ def test_what_cannot_be_trained(changes: dict[str, Any], told: str, run: Train, 
         run(**changes)
     assert told in str(caught.value)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_build_that_gives_no_module_is_told(
+    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    usual: dict[str, Any] = {"model": "tiny_models:Fickle"}
+    run("good", **usual)
+    for named, given in (("none", "nothing"), ("words", "a dict")):
+        monkeypatch.setenv("TINY_BUILDS", named)
+        told = f'model "tiny_models:Fickle": its build gives {given}; expected a torch.nn.Module'
+        with pytest.raises(ConfigError, match=re.escape(told)):
+            run("bad", **usual)
+        with pytest.raises(ConfigError, match=re.escape(told)):
+            evaluate(tmp_path / "good", device="cpu")
+    assert not (tmp_path / "bad").exists()
+
+
+def test_a_module_that_cannot_be_imported_is_told(
+    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "imports_too_much.py").write_text("from torch import no_such_thing\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(
+        ConfigError, match=r"imports_too_much cannot be imported \(cannot import name 'no_such"
+    ):
+        run(model="imports_too_much:Model")
 
 
 def test_features_have_to_be_made_first_and_of_this_dataset(

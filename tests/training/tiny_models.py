@@ -86,6 +86,18 @@ class Plain(nn.Module):
         return F.cross_entropy(self.predict(batch), batch.answers)
 
 
+class Fickle(Plain):
+    """Builds what the environment names, a model where it names nothing."""
+
+    recipe = Recipe((Stage("only", updates=2, batch_size=8),))
+
+    @classmethod
+    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Any:
+        made = {"none": None, "words": dict(vocab.question_token_to_idx)}
+        named = os.environ.get("TINY_BUILDS")
+        return made[named] if named else super().build(config, vocab)
+
+
 class Explodes(Plain):
     """Its loss is no number from the 25th update on."""
 

@@ -15,6 +15,9 @@ from clevrhope.errors import DatasetError
 SPECIAL_TOKENS = ("<NULL>", "<START>", "<END>", "<UNK>")
 """Come first, in this order: 0 pads, then the marks of beginning, end and the unknown."""
 
+NO_ANSWER = "<UNK>"
+"""What predictions have where a model gave no answer that can be read: counts as wrong."""
+
 
 @dataclass(frozen=True)
 class Vocab:

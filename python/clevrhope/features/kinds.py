@@ -6,6 +6,7 @@ from importlib import import_module
 from clevrhope.config import suggestion
 from clevrhope.errors import ConfigError
 from clevrhope.features.extractor import Asked, Extractor
+from clevrhope.installed import check_torch
 
 KINDS: Mapping[str, str] = {
     "pixels": "clevrhope.features.pixels:Pixels",
@@ -30,8 +31,6 @@ def make_extractor(kind: str, asked: Asked) -> Extractor:
             f'features: no kind "{kind}"{suggestion(kind, KINDS)}; there are: {", ".join(KINDS)}'
         )
     if kind not in WITHOUT_TORCH:
-        from clevrhope.models.names import check_torch
-
         check_torch()
     module, _, name = KINDS[kind].partition(":")
     made: Extractor = getattr(import_module(module), name)(asked)

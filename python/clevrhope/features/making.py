@@ -118,7 +118,8 @@ def make_features(
                 work = _Pool(folder / pool, source, info, extractor)
                 for n_rows, n_new in work.make(pool_source(owner, pool, info)):
                     n_made += n_new
-                    advance(n_rows)
+                    advance(n_rows - n_new, there=True)
+                    advance(n_new)
     return FeatureSummary(
         folder=folder,
         kind=kind,

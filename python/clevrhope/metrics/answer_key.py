@@ -18,7 +18,7 @@ from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.questions_h5 import Ints, read_columns
 from clevrhope.dataset.scene_counts import read_scene_counts
 from clevrhope.dataset.stats import SceneCounts
-from clevrhope.dataset.vocab import SPECIAL_TOKENS, read_vocab
+from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import DatasetError
 
 BREAKDOWNS = ("family", "answer", "objects")
@@ -27,10 +27,6 @@ BREAKDOWNS = ("family", "answer", "objects")
 _FAMILY = re.compile(rb'"question_family_index": ?(\d+)')
 _FILE = re.compile(rb'"template_filename": ?"([^"]+)"')
 _PLACE = re.compile(rb'"template_index": ?(\d+)')
-
-
-NO_ANSWER = "<UNK>"
-"""What predictions have where a model gave no answer that can be read: counts as wrong."""
 
 
 @dataclass(frozen=True)

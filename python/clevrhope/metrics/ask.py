@@ -19,10 +19,9 @@ from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.picture_source import find_pictures
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.spoken import Spoken
-from clevrhope.dataset.vocab import SPECIAL_TOKENS, read_vocab
+from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.executor import default_vocabulary
-from clevrhope.metrics.answer_key import NO_ANSWER
 from clevrhope.metrics.replies import ReplyReader
 from clevrhope.metrics.write import NOT_TRAINED, write_predictions
 

@@ -74,8 +74,7 @@ class Film(nn.Module):
                 updates=500_000,
                 batch_size=64,
                 optimiser=Optimiser(rate=3e-4, decay=1e-5),
-                # Rate, decay and batch are those of the model's own paper.
-                origins={"updates": "choice", "batch_size": "public code", "optimiser": "public code"},
+                origins={"updates": "choice", "batch_size": "model's paper", "optimiser": "model's paper"},
             ),
         )
     )

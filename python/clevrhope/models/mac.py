@@ -86,8 +86,8 @@ class Mac(nn.Module):
                 updates=500_000,
                 batch_size=64,
                 optimiser=Optimiser(rate=1e-4, clip_norm=8.0),
-                # Rate, clipping and batch are those of the model's own paper and code.
-                origins={"updates": "choice", "batch_size": "public code", "optimiser": "public code"},
+                # Clipping is said in its authors' code alone.
+                origins={"updates": "choice", "batch_size": "model's paper", "optimiser": "model's paper"},
             ),
         )
     )

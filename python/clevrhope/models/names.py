@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from clevrhope.config import suggestion
 from clevrhope.errors import ConfigError
+from clevrhope.installed import check_torch
 
 if TYPE_CHECKING:
+    from torch.nn import Module
+
+    from clevrhope.dataset.vocab import Vocab
     from clevrhope.models.protocol import Model
 
 MODELS: Mapping[str, str] = {
@@ -69,19 +73,21 @@ def check_methods(name: str, found: Any) -> None:
             )
 
 
-def check_torch() -> None:
-    """Passes where torch and safetensors are installed.
+def build_model(name: str, found: "type[Model]", config: Mapping[str, Any], vocab: "Vocab") -> "Module":
+    """A new model of a class that `find_model` found.
 
     Raises:
-        ConfigError: they are not; says how to get them.
+        ConfigError: its `build` gives no torch.nn.Module, or knows no such configuration.
     """
-    for module in ("torch", "safetensors"):
-        try:
-            import_module(module)
-        except ModuleNotFoundError as error:
-            raise ConfigError(
-                f"{module} is not installed, which models need: pip install clevrhope[train]"
-            ) from error
+    from torch.nn import Module
+
+    model = found.build(config, vocab)
+    if not isinstance(model, Module):
+        given = "nothing" if model is None else f"a {type(model).__name__}"
+        raise ConfigError(
+            f'model "{name}": its build gives {given}; expected a torch.nn.Module, as a rule one of the class'
+        )
+    return model
 
 
 def _module(name: str, module_name: str) -> Any:
@@ -102,7 +108,7 @@ def _module(name: str, module_name: str) -> Any:
             f'model "{name}": its module needs {missing}, which is not installed'
             + (": pip install clevrhope[train]" if name in MODELS else "")
         ) from error
-    except (SyntaxError, ValueError) as error:
+    except (ImportError, SyntaxError, ValueError) as error:
         raise ConfigError(f'model "{name}": {module_name} cannot be imported ({error})') from error
     finally:
         if added:

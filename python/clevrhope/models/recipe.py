@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Origin = Literal["paper", "public code", "choice", "setting"]
-"""Where a value is from: the CLEVR-HOPE paper, the code that it followed, this project, or a setting."""
+Origin = Literal["paper", "public code", "model's paper", "choice", "setting"]
+"""Where a value is from: the CLEVR-HOPE paper, the public code that it followed, the paper that the model is from
+(of models that CLEVR-HOPE has not), this project, or what was set for a run."""
 
 
 @dataclass(frozen=True)

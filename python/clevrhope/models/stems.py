@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from clevrhope.errors import ConfigError
-from clevrhope.models.maps import MapsConfig
+from clevrhope.models.maps import RESNET_SIDE, MapsConfig
 
 RESNET_CHANNELS = 1024
 """Of ResNet-101 up to layer3."""
@@ -81,6 +81,8 @@ def shifted(pictures: Tensor, most: int) -> Tensor:
 class ResnetStem(nn.Module):
     """Two 3x3 convolutions, 1024 to 64 to the model's channels; no batch norm.
 
+    Maps keep their size, 14 x 14, which is that of pictures of 224 x 224.
+
     Source: the public Tensor-NMN that the paper followed.
     """
 
@@ -92,7 +94,17 @@ class ResnetStem(nn.Module):
         self.second = nn.Conv2d(self.MIDDLE, channels, 3, padding=1)
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
-        """(B, 1024, 14, 14) float16 `maps` to (B, channels, 14, 14)."""
+        """(B, 1024, 14, 14) float16 `maps` to (B, channels, 14, 14).
+
+        Raises:
+            ConfigError: maps of another size; says how to make those.
+        """
+        height, width = features["maps"].shape[-2:]
+        if (height, width) != (RESNET_SIDE, RESNET_SIDE):
+            raise ConfigError(
+                f"the features are maps of {width} x {height} cells, models of resnet101 are made for "
+                f"{RESNET_SIDE} x {RESNET_SIDE}; make them without --size, which is 224x224"
+            )
         maps = features["maps"].to(self.first.weight.dtype)
         return torch.relu(self.second(torch.relu(self.first(maps))))
 

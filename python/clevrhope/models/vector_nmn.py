@@ -70,7 +70,7 @@ class VectorNmn(nn.Module):
                 updates=500_000,
                 batch_size=64,
                 optimiser=Optimiser(rate=1e-4),
-                origins={"updates": "choice", "batch_size": "public code", "optimiser": "public code"},
+                origins={"updates": "choice", "batch_size": "model's paper", "optimiser": "model's paper"},
             ),
         )
     )

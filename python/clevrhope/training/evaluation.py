@@ -17,13 +17,13 @@ from clevrhope.dataset.contents import find_hop, splits_in
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference
 from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.vocab import NO_ANSWER as NO_ANSWER_TEXT
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.owner import dataset_manifest
 from clevrhope.features.store import FeatureStore, open_store
-from clevrhope.metrics.answer_key import NO_ANSWER as NO_ANSWER_TEXT
-from clevrhope.models.names import find_model
+from clevrhope.models.names import build_model, find_model
 from clevrhope.progress import Progress, Silent
 from clevrhope.training import recipes
 from clevrhope.training.checkpoints import load_weights, read_about
@@ -106,8 +106,7 @@ def evaluate(
     found = find_model(said["model"])
     config, _ = recipes.split_settings(said["settings"])
     with torch.random.fork_rng(devices=[]):
-        model = found.build(config, vocab)
-    assert isinstance(model, nn.Module)
+        model = build_model(said["model"], found, config, vocab)
     model.to(where)
     ways: Mapping[str, str] = getattr(model, "ways", {"predict": "predict"})
     program_ways: Mapping[str, str] = getattr(model, "program_ways", {})

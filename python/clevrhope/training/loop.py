@@ -105,7 +105,7 @@ class Trainer:
             torch.manual_seed(derived_seed(self.setting.request.seed, f"stage {number}"))
         title = f"{self.setting.about['model']} {stage.name}"
         with self._progress.stage(title, total=stage.updates, unit="updates") as advance:
-            advance(self.done.update)
+            advance(self.done.update, there=True)
             _Updates(self, stage, weights, optimiser, advance).run()
         self._end_stage(stage)
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
-from clevrhope.progress import Advance
+from clevrhope.progress import Advance, unseen
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
 from clevrhope.training.request import Precision
@@ -29,7 +29,7 @@ def predicted(
     n_answers: int,
     precision: Precision,
     batch_size: int = BATCH,
-    advance: Advance = lambda _: None,
+    advance: Advance = unseen,
 ) -> npt.NDArray[np.int64]:
     """(N,) the number of the answer to each question, or `NO_ANSWER`.
 
@@ -71,7 +71,7 @@ def written(
     *,
     precision: Precision,
     batch_size: int = BATCH,
-    advance: Advance = lambda _: None,
+    advance: Advance = unseen,
 ) -> npt.NDArray[np.int64]:
     """(N, P) the program tokens that a model's method gives for each question; as `predicted`.
 

@@ -22,7 +22,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.owner import dataset_manifest
 from clevrhope.features.store import FeatureStore, open_store, store_like
-from clevrhope.models.names import find_model
+from clevrhope.models.names import build_model, find_model
 from clevrhope.models.recipe import Recipe
 from clevrhope.progress import Progress, Silent
 from clevrhope.training import recipes
@@ -65,8 +65,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     config, about_recipe = recipes.split_settings(request.settings)
 
     torch.manual_seed(derived_seed(request.seed, "weights"))
-    model = found.build(config, vocab)
-    assert isinstance(model, nn.Module)
+    model = build_model(request.model, found, config, vocab)
     folder = RunFolder(request.out)
     if not folder.is_begun:
         getattr(model, "begin", _nothing)()

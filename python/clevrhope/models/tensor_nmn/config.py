@@ -32,7 +32,7 @@ class TensorNmnConfig(MapsConfig):
             paper's number of parameters, 42 million, fits the last two, the public trainer the first two.
         generator_words: size of its embeddings.
         generator_hidden: units of its LSTMs, of each direction.
-        longest_program: tokens of a program that the generator writes, <START> and <END> included.
+        longest_program: tokens that the generator chooses for a program at most, <END> included.
         baseline_decay: of the moving average of rewards.
     """
 
@@ -57,6 +57,6 @@ class TensorNmnConfig(MapsConfig):
             generator_words=self.generator_words,
             generator_hidden=self.generator_hidden,
         )
-        check_at_least(NAME, 3, longest_program=self.longest_program)
+        check_at_least(NAME, 2, longest_program=self.longest_program)
         if not 0.0 <= self.baseline_decay < 1.0:
             raise ConfigError(f"{NAME}: baseline_decay is {self.baseline_decay}; expected 0 or more, below 1")

@@ -80,14 +80,14 @@ class ProgramGenerator(nn.Module):
         return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=NULL)
 
     def write(self, questions: Tensor, lengths: Tensor, longest: int, *, sample: bool) -> Written:
-        """Programs of up to `longest` tokens: at each step the likeliest, or one drawn at temperature 1."""
+        """Programs of up to `longest` tokens behind <START>: each the likeliest, or drawn at temperature 1."""
         encoded = self._encode(questions, lengths)
         state, n = encoded.state, len(questions)
         token = questions.new_full((n,), START)
         written = [token]
         total = encoded.words.new_zeros(n)
         going = torch.ones_like(token, dtype=torch.bool)
-        for _ in range(longest - 1):
+        for _ in range(longest):
             scores, state = self._step(encoded, state, token)
             log_p = F.log_softmax(scores.float(), dim=1)  # (B, T)
             token = torch.multinomial(log_p.exp(), 1).squeeze(1) if sample else log_p.argmax(1)

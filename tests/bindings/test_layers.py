@@ -1,0 +1,67 @@
+"""Which package may import which: features, models, training, then, from predictions alone, metrics, report."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import clevrhope
+
+PACKAGE = Path(clevrhope.__file__).parent
+
+MAY_IMPORT: dict[str, frozenset[str]] = {
+    "features": frozenset(),
+    "models": frozenset({"features"}),
+    "training": frozenset({"features", "models"}),
+    "metrics": frozenset(),
+    "report": frozenset({"metrics"}),
+}
+"""Of these packages, those that each may import besides itself; what lies below them all, any may."""
+
+ABOVE = frozenset({"cli", "experiments"})
+"""Use them all, and are used by none of them."""
+
+
+def imported(source: str, package: str) -> Iterator[str]:
+    """The packages of clevrhope that a module imports, wherever in it, also for types alone."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            names = [each.name for each in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names = [f"{node.module}.{each.name}" for each in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            raise AssertionError("relative imports are not looked at here, and the project has none")
+        else:
+            continue
+        for name in names:
+            top, _, rest = name.partition(".")
+            if top == "clevrhope" and rest.partition(".")[0] != package:
+                yield rest.partition(".")[0]
+
+
+def wrong_ways(source: str, package: str) -> list[str]:
+    others = (frozenset(MAY_IMPORT) | ABOVE) - MAY_IMPORT[package]
+    return sorted(set(imported(source, package)) & others)
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_dependence_goes_one_way(package: str) -> None:
+    modules = sorted((PACKAGE / package).rglob("*.py"))
+    assert len(modules) > 5
+    found = {str(path): wrong_ways(path.read_text("utf-8"), package) for path in modules}
+    assert not {path: packages for path, packages in found.items() if packages}
+
+
+@pytest.mark.parametrize(
+    ("package", "source", "wrong"),
+    [
+        ("features", "def f():\n    from clevrhope.models.names import find_model", ["models"]),
+        ("training", "import clevrhope.metrics.answer_key as key", ["metrics"]),
+        ("metrics", "from clevrhope import report, training", ["report", "training"]),
+        ("models", "if TYPE_CHECKING:\n    from clevrhope.experiments import Plan", ["experiments"]),
+        ("report", "from clevrhope.report.page import Page\nfrom clevrhope.metrics import score", []),
+    ],
+)
+def test_an_import_of_the_wrong_way_is_found(package: str, source: str, wrong: list[str]) -> None:
+    assert wrong_ways(source, package) == wrong
