@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Origin = Literal["paper", "public code", "model's paper", "choice", "setting"]
-"""Where a value is from: the CLEVR-HOPE paper, the public code that it followed, the paper that the model is from
-(of models that CLEVR-HOPE has not), this project, or what was set for a run."""
+"""Where a value is from: the CLEVR-HOPE paper, the public code that it followed, the paper that the model is
+from (of models that CLEVR-HOPE has not), this project, or what was set for a run."""
 
 
 @dataclass(frozen=True)
