@@ -1,6 +1,7 @@
 """Models small enough to train in a test: what each does is its docstring."""
 
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -65,6 +66,19 @@ class Begins(Tiny):
         if not path.exists():
             raise ConfigError(f"{path}: no such file")
         nn.init.constant_(self.answer.bias, float(path.read_text()))
+
+
+class Dawdles(Tiny):
+    """Where the environment names a file, makes that when it predicts, and takes its time."""
+
+    recipe: ClassVar[Recipe] = Recipe((Stage("only", updates=2, batch_size=8),))
+
+    def predict(self, batch: Batch) -> Tensor:
+        place = os.environ.get("DAWDLES_AT")
+        if place:
+            Path(place).touch()
+            time.sleep(30)
+        return super().predict(batch)
 
 
 class Plain(nn.Module):

@@ -84,7 +84,7 @@ def bench(context: click.Context, full: bool, no_pictures: bool, device: str | N
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     """Times updates of models at full size, against the machine's own products of matrices."""
-    from clevrhope.models.names import check_torch
+    from clevrhope.installed import check_torch
 
     check_torch()
     from clevrhope.training.bench import MODELS, measure_models, text_lines
