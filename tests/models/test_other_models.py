@@ -95,17 +95,17 @@ def test_a_model_keeps_the_protocol(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "changes", "n_parameters"),
+    ("name", "changes"),
     [
-        ("film", {}, 0),
-        ("mac", {}, 0),
-        ("vector_nmn", {}, 0),
-        ("object_transformer", {}, 0),
-        ("object_transformer", {"features": "attributes"}, 0),
-        ("question_only", {}, 0),
+        ("film", {}),
+        ("mac", {}),
+        ("vector_nmn", {}),
+        ("object_transformer", {}),
+        ("object_transformer", {"features": "attributes"}),
+        ("question_only", {}),
     ],
 )
-def test_full_size_goes_forward_and_back(name: str, changes: dict[str, object], n_parameters: int) -> None:
+def test_full_size_goes_forward_and_back(name: str, changes: dict[str, object]) -> None:
     torch.manual_seed(0)
     model = find_model(name).build(changes, clevr_vocab())
     assert isinstance(model, torch.nn.Module)
@@ -114,7 +114,6 @@ def test_full_size_goes_forward_and_back(name: str, changes: dict[str, object], 
     without = [name for name, each in model.named_parameters() if each.grad is None]
     assert not without
     assert all(bool(each.grad.isfinite().all()) for each in model.parameters())
-    assert sum(each.numel() for each in model.parameters()) == n_parameters
 
 
 @pytest.mark.parametrize("name", ["film", "mac", "vector_nmn"])

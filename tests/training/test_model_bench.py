@@ -36,9 +36,7 @@ def test_each_stage_is_timed_and_counted() -> None:
         assert each.hours == pytest.approx(n_updates[each.stage] / each.updates_a_second / 3600)
         expected = each.teraflop * each.updates_a_second / speeds.peak["float32"]
         assert each.share_of_peak == pytest.approx(expected)
-    generator, engine, both = (each.teraflop for each in speeds.stages)
-    assert both > engine > 0
-    assert both > generator > 0
+    assert all(each.teraflop > 0 for each in speeds.stages)
     assert speeds.hours["tensor_nmn"] == pytest.approx(sum(each.hours for each in speeds.stages))
     lines = text_lines(speeds)
     assert lines[-1].endswith("the paper: at most 524")
