@@ -15,7 +15,7 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "models": frozenset({"features"}),
     "training": frozenset({"features", "models"}),
     "metrics": frozenset(),
-    "report": frozenset({"metrics"}),
+    "report": frozenset({"metrics", "models"}),
 }
 """Of these packages, those that each may import besides itself; what lies below them all, any may."""
 

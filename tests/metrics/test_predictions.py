@@ -14,7 +14,7 @@ from made_folder import Rows, make_folder, right_answers, write_lines
 
 from clevrhope.cli import run_command
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics import predictions, score
+from clevrhope.metrics import json_lines, predictions, score
 
 HOP = "rubber_cylinder"
 QUESTIONS = {
@@ -69,6 +69,52 @@ def parquet(path: Path, rows: Rows, **columns: pa.DataType) -> Path:
 
 
 # Both formats
+
+
+ODD_LINES = [
+    '{"hop": "h", "split": "s", "question_index": 3, "answer": "yes", "run": 1}',
+    '{"hop": "h", "split": "s", "question_index": 0, "answer": "yes", "run": 1}',
+    '{"hop": "h", "split": "s", "question_index": 123456789012345678, "answer": "yes", "run": 1}',
+    '{"hop": "h", "split": "s", "question_index": 3.0, "answer": "yes", "run": 1}',
+    '{"hop": "h", "split": "s", "question_index": 4, "answer": "yes", "run": "1"}',
+    '{"hop": "h", "split": "s", "question_index": 5, "answer": 1, "run": 1}',
+    '{"hop": "h", "split": "s", "question_index": 6, "answer": true, "run": 1}',
+    # The first number is not the question's: it belongs to another object, or is said again.
+    '{"x": {"question_index": 7, "y": 1}, "hop": "h", "split": "s", "question_index": 8, "answer": "no"}',
+    '{"x": {"question_index": 9, "y": 1}, "hop": "h", "split": "s", "question_index": 8, "answer": "no"}',
+    '{"hop": "h", "split": "s", "question_index": 10, "answer": "no", "question_index": 11}',
+    '{"hop": "h", "split": "s", "question_index": 12, "answer": "no", "question_index": 11}',
+    '{"note": "\\"question_index\\": 1,", "hop": "h", "split": "s", "question_index": 13, "answer": "no"}',
+    '{"note": "\\"question_index\\": 2,", "hop": "h", "split": "s", "question_index": 14, "answer": "no"}',
+    '{"answer": "no", "hop": "h", "split": "s", "question_index": 15}',
+    '{"answer": "no", "hop": "h", "split": "s", "question_index": 16}',
+]
+
+
+@pytest.mark.parametrize("most", [0, 1, 5_000])
+def test_lines_that_look_alike_are_read_as_json_reads_them(
+    tmp_path: Path, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_lines, "_MOST_SHAPES", most)
+    path = tmp_path / "p.jsonl"
+    path.write_text("\n\n".join(ODD_LINES * 2) + "\n")
+    (block,) = predictions.read_predictions(path)
+    said = [json.loads(line) for line in ODD_LINES] * 2
+    assert block.question_index.tolist() == [row["question_index"] for row in said]
+    answers = ["yes" if row["answer"] is True else str(row["answer"]) for row in said]
+    assert [block.answers[k] for k in block.answer] == answers
+    runs = [None if "run" not in row else str(row["run"]) for row in said]
+    assert [block.targets[k].run for k in block.target] == runs
+    assert list(block.at.rows) == list(range(1, 4 * len(ODD_LINES), 2))
+
+
+@pytest.mark.parametrize("index", ["007", "\u0664", "1_0", "+1", ""])
+def test_what_is_no_number_in_json_is_none_in_a_line_like_others(tmp_path: Path, index: str) -> None:
+    first = ODD_LINES[0]
+    path = tmp_path / "p.jsonl"
+    path.write_text(f"{first}\n{first.replace(': 3,', f': {index},')}\n")
+    with pytest.raises(PredictionsError, match=r"p.jsonl:2: no JSON object in one line"):
+        list(predictions.read_predictions(path))
 
 
 @pytest.mark.parametrize("block", [1, 4, 50_000])

@@ -5,10 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.models.lxmert.recipe import PRETRAINED
+from clevrhope.models.recipe import Recipe
+from clevrhope.training.recipes import as_json
 
 
 def write_run(
@@ -20,30 +21,58 @@ def write_run(
     size: int,
     seed: int,
     wrong: Mapping[str, float],
+    unanswered: Mapping[str, float] | None = None,
     files: tuple[str, ...] = ("last.predict",),
     note: str = "",
+    trained: Mapping[str, Any] | None = None,
+    name: str = "",
 ) -> Path:
-    """Writes a run; `wrong` is the share of each test set's questions, the first ones, that it gets wrong."""
-    folder = out / f"{model}-{hop}-{size}-{seed}"
+    """Writes a run; `wrong` is the share of each test set's questions, the first ones, that it gets wrong.
+
+    `unanswered` is the share, the last ones, that get no answer. `trained` is what run.json says of settings,
+    features, recipe and dataset, see `trained`; `name` tells folders of otherwise equal runs apart.
+    """
+    folder = out / f"{model}-{hop}-{size}-{seed}{name}"
     run = {"format": 1, "model": model, "hop": hop, "size": size, "seed": seed,
-           "places": {"dataset": str(dataset)}}  # fmt: skip
+           "places": {"dataset": str(dataset)}, **(trained or {})}  # fmt: skip
     (folder / "predictions").mkdir(parents=True)
     (folder / "run.json").write_text(json.dumps(run))
-    for name in files:
-        write_predictions(folder / "predictions" / f"{name}.jsonl", dataset, hop, wrong,
+    for file in files:
+        write_predictions(folder / "predictions" / f"{file}.jsonl", dataset, hop, wrong, unanswered,
                           run=seed, train_size=size, note=note)  # fmt: skip
     return folder
 
 
-def write_predictions(path: Path, dataset: Path, hop: str, wrong: Mapping[str, float], **more: Any) -> Path:
+def trained(recipe: Recipe = PRETRAINED, *, features: str = "frcnn", **settings: Any) -> dict[str, Any]:
+    """What run.json says of how a run was trained; as it is, LXMERT-p's in the paper."""
+    options = {"width": 96, "height": 64} if features == "pixels" else {}
+    return {
+        "settings": settings,
+        "recipe": as_json(recipe),
+        "features": {"kind": features, "options": options, "weights": None, "code": 1, "note": None},
+        "dataset": {"version": "1", "seed": 5, "world": "a" * 64, "templates": "b" * 64, "vocab": "c" * 64},
+    }
+
+
+def write_predictions(
+    path: Path,
+    dataset: Path,
+    hop: str,
+    wrong: Mapping[str, float],
+    unanswered: Mapping[str, float] | None = None,
+    **more: Any,
+) -> Path:
     key = AnswerKey(dataset)
     names = {number: text for text, number in key.answers.items()}
     rows = []
     for split in key.splits[hop]:
         answers = key.test_set(hop, split).answers
-        fails = np.arange(len(answers)) < round(wrong.get(split, 0.0) * len(answers))
-        for k, (answer, fail) in enumerate(zip(answers.tolist(), fails.tolist(), strict=True)):
-            given = NO_ANSWER if fail else names[answer]
+        n = len(answers)
+        n_wrong, n_silent = (round(each.get(split, 0.0) * n) for each in (wrong, unanswered or {}))
+        for k, answer in enumerate(answers.tolist()):
+            right = names[answer]
+            given = ("no" if right == "yes" else "yes") if k < n_wrong else right
+            given = NO_ANSWER if k >= n - n_silent else given
             rows.append({"hop": hop, "split": split, "question_index": k, "answer": given, **more})
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     return path

@@ -14,7 +14,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.metrics import score
 from clevrhope.metrics.baselines import BASELINES, baseline
-from clevrhope.metrics.collapsed import Mean, beats_question_only, is_collapsed, with_and_without
+from clevrhope.metrics.collapsed import beats_question_only, is_collapsed, mean_of, sound_of
 from clevrhope.metrics.show import scores_lines
 from clevrhope.metrics.write import read_origin
 
@@ -137,9 +137,9 @@ def test_collapsed_runs_are_those_below_the_question_only_baseline() -> None:
     assert is_collapsed(18.0, 43.0)
     assert not is_collapsed(43.0, 43.0)
     assert not beats_question_only(43.0, 43.0)
-    both = with_and_without([97.4, 97.4, 14.9], [False, False, True])
+    runs = [97.4, 97.4, 14.9]
     # The cell of the paper's table 4 that has a deviation of 38.90 follows from one such run.
-    assert both.all.value == pytest.approx(69.9)
-    assert both.all.deviation == pytest.approx(38.9, abs=0.01)
-    assert (both.sound, both.n_collapsed) == (Mean(97.4, 0.0, 2), 1)
-    assert with_and_without([10.0], [True]).sound is None
+    assert mean_of(runs).value == pytest.approx(69.9)
+    assert mean_of(runs).deviation == pytest.approx(38.9, abs=0.01)
+    assert sound_of(runs, [False, False, True]) == [97.4, 97.4]
+    assert sound_of([10.0], [True]) == []

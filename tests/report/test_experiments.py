@@ -6,13 +6,15 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+import clevrhope.report
 from clevrhope import assets
 from clevrhope.cli import run_command
 from clevrhope.errors import ConfigError
@@ -155,12 +157,20 @@ def test_a_run_that_fails_stops_no_other(
 ) -> None:
     monkeypatch.setenv("FAKE_FAILS", "film-cyan_cylinder-d4-grid-300-2")
     told: list[str] = []
+    reported: list[str] = []
+
+    def report(*_: Any, failures: Sequence[str], **__: Any) -> Any:
+        reported.extend(failures)
+        return SimpleNamespace(html=tmp_path)
+
+    monkeypatch.setattr(clevrhope.report, "report", report)
     plan = make_plan(read_experiment(grid, out=tmp_path / "out"))
     made = run_experiment(plan, tell=told.append)
     assert (made.n_done, len(made.failures)) == (11, 1)
     assert told[0].startswith(
         "train-film-cyan_cylinder-d4-grid-300-2: the loss is NaN at update 7 (exit code 1; "
     )
+    assert reported == told
     monkeypatch.delenv("FAKE_FAILS")
     asked()
     assert run_experiment(plan).n_new == 1

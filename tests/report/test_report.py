@@ -11,9 +11,10 @@ from simulated import write_predictions, write_run
 
 from clevrhope.build import Limits, build
 from clevrhope.cli import run_command
-from clevrhope.report import find_sources, measure, report
+from clevrhope.report import Report, find_sources, measure, report
 
 HOP = "rubber_cylinder"
+LIMITED = "cyan_cylinder-d4-grid"
 IID_WRONG, OOD_WRONG = 0.1, 0.3
 WRONG = {"complex_iid": IID_WRONG, "complex_ood": OOD_WRONG, "minimal_iid": 0.0, "minimal_ood": 0.25}
 
@@ -37,6 +38,18 @@ def runs(dataset: Path, tmp_path: Path) -> Path:
         write_run(tmp_path / "runs", dataset, **plain, size=200, seed=seed, wrong=wrong)
         write_run(tmp_path / "runs", dataset, **plain, size=25_000, seed=seed, wrong=wrong)
     return tmp_path / "runs"
+
+
+def plain_text(made: Report) -> str:
+    """The page without Markdown's marks before letters that it would take for its own."""
+    return made.markdown.read_text().replace("\\", "").replace("\N{MINUS SIGN}", "-")
+
+
+def row_of(text: str, *first: str) -> list[str]:
+    """The cells of the only row that begins with these."""
+    rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in text.splitlines() if line[:1] == "|"]
+    (row,) = [row for row in rows if tuple(row[: len(first)]) == first]
+    return row
 
 
 def test_a_report_has_our_numbers_and_the_papers(runs: Path, tmp_path: Path) -> None:
@@ -89,21 +102,114 @@ def test_collapsed_runs_are_told_and_left_out_of_a_second_mean(dataset: Path, tm
 
 
 def test_late_checkpoints_and_least_accuracy_of_controlled_diversity(dataset: Path, tmp_path: Path) -> None:
-    plain = {"model": "tensor_nmn", "hop": "cyan_cylinder-d4-grid", "size": 200, "wrong": WRONG}
-    files = ("last.true_programs", "engine-0000100.true_programs", "engine.true_programs", "last.predict")
-    write_run(tmp_path / "runs", dataset, **plain, seed=1, files=files)
-    write_run(tmp_path / "runs", dataset, **{**plain, "wrong": {"complex_iid": 0.5}}, seed=2, files=files)
+    """Run 1: gaps of -20 and -40; run 2 did not learn the task; run 3: -10 twice."""
+    plain = {"model": "tensor_nmn", "hop": LIMITED, "size": 200}
+    late, last = "engine-0000100.true_programs", "last.true_programs"
+    accuracies = {1: [(0.1, 0.3), (0.06, 0.46)], 2: [(0.5, 0.5), (0.5, 0.5)], 3: [(0.1, 0.2), (0.1, 0.2)]}
+    for seed, checkpoints in accuracies.items():
+        wrong = {"complex_iid": 0.5}
+        files = ("engine.true_programs", "last.predict")
+        folder = write_run(tmp_path / "runs", dataset, **plain, seed=seed, wrong=wrong, files=files)
+        for name, (iid, ood) in zip((late, last), checkpoints, strict=True):
+            wrong = {"complex_iid": iid, "complex_ood": ood}
+            write_predictions(folder / f"predictions/{name}.jsonl", dataset, LIMITED, wrong, run=seed)
     made = report([tmp_path / "runs"], tmp_path / "out", least_iid=85, ways=["true_programs"])
-    text = made.markdown.read_text().replace("\\", "")
-    (row,) = [
-        each
-        for each in text.splitlines()
-        if each.startswith("| cyan_cylinder, grid, 4 | tensor_nmn, true programs | 200 | 1 of 2")
+    text = plain_text(made)
+    cells = row_of(text, "cyan_cylinder, grid, 4", "tensor_nmn, true programs", "200", "2 of 3")
+    assert cells[4:6] == ["91.0 ± 1.0 (2)", "-20.0 (-30.0 to -10.0)"]
+    of_run = [
+        row_of(text, "cyan_cylinder, grid, 4", "tensor_nmn, true programs", "200", run) for run in "123"
     ]
-    assert "| 90.0 (1) | \N{MINUS SIGN}20.0 (\N{MINUS SIGN}20.0 to \N{MINUS SIGN}20.0) |" in row
-    assert "| tensor_nmn, true programs | 200 | 1 | 2 | 90.0 | 70.0 |" in text, "two late checkpoints"
+    assert of_run[0][4:8] == ["2", "92.0", "62.0", "-30.0 (-40.0 to -20.0)"]
+    assert of_run[1][4:8] == ["2", "*(50.0)*", "*(50.0)*", "*(+0.0 (+0.0 to +0.0))*"]
+    assert of_run[2][4:8] == ["2", "90.0", "80.0", "-10.0 (-10.0 to -10.0)"]
+    # Of the questions that the matched gap leaves out, those of the runs that count.
+    results, _ = measure(find_sources([tmp_path / "runs"])[0])
+    last_ones = [e for e in results if e.run in "13" and e.model.endswith("programs")]
+    told = [e.matched for e in last_ones if e.checkpoint == "last" and e.matched is not None]
+    assert len(told) == 2
+    n_cells, n_ood = (sum(getattr(each, name) for each in told) for name in ("n_cells", "n_ood"))
+    without = sum(each.n_cells_unmatched for each in told), sum(each.n_ood_unmatched for each in told)
+    assert without[0] > 0
+    assert cells[7:] == [f"{without[0]} of {n_cells}", f"{100 * without[1] / n_ood:.1f}%"]
     assert "tensor_nmn, true programs, after stage engine" in text
     assert (tmp_path / "out" / "figures" / "diversity_tensor_nmn__true_programs.png").is_file()
+
+
+def test_collapsed_runs_of_controlled_diversity_are_told_and_its_cells_greyed(
+    dataset: Path, tmp_path: Path
+) -> None:
+    """What the question alone gives, 68%, is more than the mean of 90 and 40%, and than a run's end."""
+    plain = {"model": "film", "hop": LIMITED, "size": 200}
+    ood = {"complex_ood": 0.3}
+    write_run(tmp_path / "runs", dataset, **plain, seed=1, wrong={"complex_iid": 0.1, **ood})
+    fallen = {"complex_iid": 0.9, **ood}
+    folder = write_run(tmp_path / "runs", dataset, **plain, seed=2, wrong=fallen)
+    # An earlier checkpoint that had not collapsed; its name is behind that of the last one.
+    early = {**fallen, "complex_iid": 0.3}
+    write_predictions(folder / "predictions/train-0000100.predict.jsonl", dataset, LIMITED, early, run=2)
+    reader = {**plain, "model": "question_only"}
+    write_run(tmp_path / "runs", dataset, **reader, seed=1, wrong={"complex_iid": 0.32, **ood})
+    text = plain_text(report([tmp_path / "runs"], tmp_path / "out"))
+    cells = row_of(text, "cyan_cylinder, grid, 4", "film", "200", "2 of 2")
+    assert cells[4] == "*(65.0 ± 25.0 (2) / 90.0 (1) without 1 collapsed)*"
+    assert cells[5] == "*(+5.0 (-20.0 to +30.0) / -20.0 (-20.0 to -20.0) without 1 collapsed)*"
+    assert " without 1 collapsed)*" in cells[6]
+    assert row_of(text, "cyan_cylinder, grid, 4", "film", "200", "2, collapsed")[5] == "*(40.0)*"
+    assert row_of(text, "cyan_cylinder, grid, 4", "film", "200", "1")[5] == "90.0"
+
+
+def test_plain_and_matched_gaps_are_told_without_collapsed_runs_too(dataset: Path, tmp_path: Path) -> None:
+    plain = {"model": "film", "hop": HOP, "size": 200}
+    write_run(tmp_path / "runs", dataset, **plain, seed=1, wrong=WRONG)
+    write_run(tmp_path / "runs", dataset, **plain, seed=2, wrong={**WRONG, "complex_iid": 1.0})
+    text = plain_text(report([tmp_path / "runs"], tmp_path / "out"))
+    cells = row_of(text.split("Plain and matched complex gap of film")[1], "6, 200")
+    assert cells[1] == "+25.0 ± 45.0 (2) / -20.0 (1) without 1 collapsed"
+    assert cells[2].endswith("(1) without 1 collapsed")
+
+
+def test_notes_are_told_of_controlled_diversity_too(dataset: Path, tmp_path: Path) -> None:
+    note = "true boxes, not the paper's"
+    plain = {"hop": LIMITED, "size": 200, "seed": 1, "wrong": {}}
+    write_run(tmp_path / "runs", dataset, model="lxmert_s", **plain, note=note)
+    write_run(tmp_path / "runs", dataset, model="film", **plain)
+    made = report([tmp_path / "runs"], tmp_path / "out")
+    before, _, behind = plain_text(made).partition("## Controlled diversity")
+    assert "True boxes, not the paper's: lxmert_s." in before
+    assert "lxmert_s: true boxes, not the paper's." in behind
+    rows = list(csv.DictReader(made.csv.read_text().splitlines()))
+    assert {(row["model"], row["note"]) for row in rows} == {("lxmert_s", note), ("film", "")}
+
+
+def test_questions_without_an_answer_are_counted_by_run_and_test_set(dataset: Path, tmp_path: Path) -> None:
+    plain = {"model": "tensor_nmn", "hop": HOP, "size": 200, "wrong": {"complex_ood": 0.5}}
+    silent = {"complex_iid": 0.05, "complex_ood": 0.25}
+    write_run(tmp_path / "runs", dataset, **plain, seed=1, unanswered=silent)
+    write_run(tmp_path / "runs", dataset, **plain, seed=2)
+    made = report([tmp_path / "runs"], tmp_path / "out")
+    table = plain_text(made).split("**Questions without an answer**")[1].split("\n\n")[1]
+    assert [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[::2]] == [
+        ["model", "held-out pair", "train size", "run", "complex_iid", "complex_ood"],
+        ["tensor_nmn", HOP, "200", "1", "10 of 200 (5.0%)", "25 of 100 (25.0%)"],
+    ]
+    rows = list(csv.DictReader(made.csv.read_text().splitlines()))
+    told = {(row["run"], row["split"]): row["unanswered"] for row in rows if row["metric"] == "accuracy"}
+    assert (told["1", "complex_iid"], told["1", "complex_ood"], told["2", "complex_ood"]) == ("10", "25", "0")
+    assert {row["mean_percent"] for row in rows if row["split"] == "complex_ood"} == {"25.0000", "50.0000"}
+
+
+def test_without_notes_and_silent_answers_there_is_no_word_of_them(runs: Path, tmp_path: Path) -> None:
+    made = report([runs], tmp_path / "out")
+    assert "without an answer" not in made.markdown.read_text()
+    assert not {"note", "unanswered"} & set(made.csv.read_text().splitlines()[0].split(","))
+
+
+def test_failed_runs_are_told_of(runs: Path, tmp_path: Path) -> None:
+    failures = ["train-film-1: the loss is NaN at update 7", "evaluate-film-2: killed"]
+    text = report([runs], tmp_path / "out", failures=failures).markdown.read_text()
+    assert f"Runs that failed: {failures[0]}; {failures[1]}." in text
+    assert "Runs that failed" not in report([runs], tmp_path / "again").markdown.read_text()
 
 
 def test_other_peoples_predictions_fit_in(dataset: Path, runs: Path, tmp_path: Path, capfd: Any) -> None:

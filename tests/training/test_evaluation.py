@@ -91,6 +91,53 @@ def test_some_checkpoints_and_splits_elsewhere(run: Train, tmp_path: Path) -> No
         evaluate(tmp_path / "run", splits=["train"])
 
 
+def test_some_splits_leave_a_files_others_as_they_are(run: Train, tmp_path: Path) -> None:
+    run()
+    folder, more = tmp_path / "run", {"checkpoints": ["last"], "device": "cpu"}
+    (made,) = evaluate(folder, **more)
+    before = rows(made.path)
+    (again,) = evaluate(folder, **more, splits=["minimal_ood"])
+    assert set(again.percent) == {"minimal_ood"}
+    after = rows(made.path)
+    assert sorted(after, key=json.dumps) == sorted(before, key=json.dumps)
+    # One file grows from split to split, too.
+    made.path.unlink()
+    for split in SPLITS:
+        evaluate(folder, **more, splits=[split])
+    assert rows(made.path) == before
+
+    # Weights that came later answered none of what is there; nor is known who answered rows of old files.
+    (folder / "weights/last.safetensors").write_bytes((folder / "weights/words.safetensors").read_bytes())
+    content = made.path.read_bytes()
+    with pytest.raises(ConfigError, match=r"last.predict.jsonl:1: a prediction for complex_iid that is not"):
+        evaluate(folder, **more, splits=["minimal_ood"])
+    assert made.path.read_bytes() == content
+    assert evaluate(folder, **more)
+    made.path.write_text("".join(f"{json.dumps({**row, 'made_by': None})}\n" for row in rows(made.path)))
+    with pytest.raises(ConfigError, match="not known to be of the same weights"):
+        evaluate(folder, **more, splits=["minimal_ood"])
+
+
+def test_a_copy_of_the_dataset_is_the_runs_own_and_one_with_other_questions_is_not(
+    run: Train, dataset: Path, tmp_path: Path
+) -> None:
+    trained_on = shutil.copytree(dataset, tmp_path / "data")
+    run(dataset=trained_on)
+    folder, more = tmp_path / "run", {"checkpoints": ["last"], "splits": ["minimal_ood"], "device": "cpu"}
+    copy = shutil.copytree(trained_on, tmp_path / "copy")
+    (made,) = evaluate(folder, **more, dataset=copy)
+    assert made.path == folder / "predictions/last.predict.jsonl"
+    # Of the same seed, world and templates, but with other questions, as settings of a build can make them.
+    manifest = json.loads((copy / "manifest.json").read_text())
+    manifest["files"][f"hops/{HOP}/minimal_ood.h5"]["sha256"] = "0" * 64
+    (copy / "manifest.json").write_text(json.dumps(manifest, indent=2))
+    with pytest.raises(ConfigError, match="another dataset than"):
+        evaluate(folder, **more, dataset=copy)
+    # Where the one it was trained on is gone, it has moved.
+    shutil.rmtree(trained_on)
+    assert evaluate(folder, **more, dataset=copy)
+
+
 def test_notes_of_features_are_in_every_row(run: Train, dataset: Path, tmp_path: Path) -> None:
     make_features(dataset, kind="attributes")
     run(model="tiny_models:Knowing")
@@ -123,10 +170,18 @@ def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path
         evaluate(folder, dataset=other)
     shutil.rmtree(other / "features")
     make_features(other, kind="pixels", size=(24, 16))
-    (made,) = evaluate(
-        folder, dataset=other, checkpoints=["last"], device="cpu"
-    )  # another dataset, same words
+    # Another dataset with the same words: its predictions would pass for the run's own.
+    more = {"dataset": other, "checkpoints": ["last"], "device": "cpu"}
+    for out in (None, folder, run("second").folder):
+        with pytest.raises(ConfigError, match=f"{other}: another dataset than {folder} was trained on"):
+            evaluate(folder, **more, out=out)
+        assert not (folder / "predictions").exists()
+    (made,) = evaluate(folder, **more, out=tmp_path / "elsewhere")
+    assert made.path == tmp_path / "elsewhere/predictions/last.predict.jsonl"
     assert set(made.percent) == set(SPLITS)
+    # Neither do some splits of one dataset go into a file of another one.
+    with pytest.raises(ConfigError, match="not known to be of the same weights and dataset"):
+        evaluate(folder, device="cpu", out=tmp_path / "elsewhere", splits=["minimal_ood"])
     vocab = read_vocab(other / "vocab.json")
     words = {**vocab.question_token_to_idx, "zebra": len(vocab.question_token_to_idx)}
     write_vocab(

@@ -150,7 +150,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
     "--checkpoint", "checkpoints", multiple=True, metavar="NAME", help="[default: all that are kept]"
 )
 @click.option("--splits", multiple=True, metavar="NAMES", help="[default: all test sets of the run's pair]")
-@click.option("--dataset", type=PATH, metavar="DIR", help="Another dataset of the same world.")
+@click.option("--dataset", type=PATH, metavar="DIR", help="Another of the same world; needs --out.")
 @click.option("--features", metavar="NAME", help="A store of DIR, or its folder.")
 @click.option("--out", type=PATH, metavar="FOLDER", help="Where predictions/ goes.  [default: RUN]")
 @_device

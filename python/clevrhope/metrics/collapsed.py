@@ -1,4 +1,4 @@
-"""Accuracies of runs and of the question-only baseline in; who collapsed, means with and without them.
+"""Accuracies of runs and of the question-only baseline in; who collapsed, and means over runs, out.
 
 A run has collapsed where its final complex_iid accuracy is below the question-only baseline's: it learned
 less than what can be had without pictures. It is never judged on an OOD set, since leaving out runs that are
@@ -21,15 +21,6 @@ class Mean:
     n: int
 
 
-@dataclass(frozen=True, slots=True)
-class WithAndWithout:
-    """A mean over all runs, and over those that did not collapse; the latter None where none is left."""
-
-    all: Mean
-    sound: Mean | None
-    n_collapsed: int
-
-
 def is_collapsed(complex_iid: float, question_only: float) -> bool:
     """Whether a run with this final complex_iid accuracy has collapsed, both in per cent."""
     return complex_iid < question_only
@@ -45,7 +36,6 @@ def mean_of(values: Sequence[float]) -> Mean:
     return Mean(float(np.mean(values)), float(np.std(values)), len(values))
 
 
-def with_and_without(values: Sequence[float], collapsed: Sequence[bool]) -> WithAndWithout:
-    """Means of the runs' values; `collapsed` says of each whether it did."""
-    sound = [value for value, fell in zip(values, collapsed, strict=True) if not fell]
-    return WithAndWithout(mean_of(values), mean_of(sound) if sound else None, len(values) - len(sound))
+def sound_of(values: Sequence[float], collapsed: Sequence[bool]) -> list[float]:
+    """The values of the runs that did not collapse; `collapsed` says of each whether it did."""
+    return [value for value, fell in zip(values, collapsed, strict=True) if not fell]

@@ -9,6 +9,7 @@ means and deviations of gaps over all HOPs of a diversity and seeds. Deviations 
 import csv
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from functools import cache
 from importlib.resources import files
 from typing import Any
 
@@ -47,6 +48,7 @@ class ResultRow:
         return asdict(self)
 
 
+@cache
 def paper_results() -> tuple[ResultRow, ...]:
     """All 968 figures, in the order of the tables."""
     return tuple(_read())

@@ -28,7 +28,7 @@ class Accuracy:
     n_pictures: int
     """Pictures of these questions, which the bootstrap draws; of preliminary sets, whole sets at once."""
     deviation: float | None = None
-    """Standard deviation between runs (with n - 1), of a mean over two or more."""
+    """Standard deviation between runs, of a mean over two or more: that of a population (ddof 0)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -232,7 +232,8 @@ def _gaps(rates: Mapping[str, Rates]) -> dict[str, Gap]:
 
 
 def _deviation(found: Floats) -> float | None:
-    return 100 * float(found.std(ddof=1)) if len(found) > 1 else None
+    """That of a population (ddof 0), as in the paper and in reports."""
+    return 100 * float(found.std()) if len(found) > 1 else None
 
 
 def _parts(name: str, tallies: Mapping[str, Tallies], key: AnswerKey, hop: str) -> tuple[Part, ...]:

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from clevrhope.metrics.collapsed import mean_of
+from clevrhope.metrics.collapsed import beats_question_only, mean_of
 from clevrhope.report.page import Cell, Table
 from clevrhope.report.results import Result
-from clevrhope.report.tables import spread, with_sign
+from clevrhope.report.runs import LAST
+from clevrhope.report.tables import UNMATCHED, spread, unmatched_cells, with_sign, with_sound
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +15,7 @@ class LateRun:
     """One run's late checkpoints on one sub-dataset: means over them, and the range of its gap.
 
     Attributes:
-        result: that of the last checkpoint.
+        result: that of the weights at the run's end; of the last late ones where these are not there.
         n_checkpoints: how many there are, the last included.
         iid: mean complex_iid accuracy, per cent.
         ood: mean complex_ood accuracy.
@@ -33,20 +34,26 @@ class LateRun:
     highest: float
     matched: float | None
 
+    @property
+    def collapsed(self) -> bool:
+        """Whether the run did, by its weights at the end."""
+        return self.result.collapsed
+
 
 def late_runs(results: Iterable[Result]) -> list[LateRun]:
     """The runs of some results, each with all of its checkpoints."""
     runs: dict[tuple[object, ...], list[Result]] = {}
     for each in results:
         if each.gap("complex") is not None:
-            runs.setdefault((each.model, each.hop, each.train_size, each.run), []).append(each)
+            key = (each.model, each.source.of, each.hop, each.train_size, each.run)
+            runs.setdefault(key, []).append(each)
     found = []
     for of_run in runs.values():
         gaps = [each.gap("complex") or 0.0 for each in of_run]
         matched = [e.matched.points for e in of_run if e.matched is not None and e.matched.points is not None]
         found.append(
             LateRun(
-                result=of_run[-1],
+                result=max(of_run, key=lambda each: (each.checkpoint == LAST, each.checkpoint)),
                 n_checkpoints=len(of_run),
                 iid=mean_of([each.accuracies["complex_iid"] for each in of_run]).value,
                 ood=mean_of([each.accuracies["complex_ood"] for each in of_run]).value,
@@ -68,13 +75,18 @@ def diversity_tables(runs: Sequence[LateRun], *, least_iid: float) -> Iterator[T
     rows = []
     for (model, pair, mode, diversity, size), cell in sorted(groups.items()):
         kept = [run for run in cell if run.iid >= least_iid]
-        matched = [run.matched for run in kept if run.matched is not None]
+        told = kept or cell
+        matched = [run for run in kept if run.matched is not None]
+        fell, matched_fell = [run.collapsed for run in told], [run.collapsed for run in matched]
+        points = [run.matched or 0.0 for run in matched]
+        grey = not kept or says_little(told)
         rows.append([
             Cell(f"{pair}, {mode}, {diversity}"), Cell(model), Cell(size),
             Cell(f"{len(kept)} of {len(cell)}", not kept),
-            Cell(spread(mean_of([run.iid for run in kept or cell])), not kept),
-            Cell(_range([run.gap for run in kept or cell]), not kept),
-            Cell(_range(matched) if matched else "", not kept),
+            Cell(with_sound([run.iid for run in told], fell, _spread), grey),
+            Cell(with_sound([run.gap for run in told], fell, _range), grey),
+            Cell(with_sound(points, matched_fell, _range) if matched else "", grey),
+            *unmatched_cells([run.result.matched for run in told if run.result.matched is not None]),
         ])  # fmt: skip
     if not rows:
         return
@@ -82,28 +94,47 @@ def diversity_tables(runs: Sequence[LateRun], *, least_iid: float) -> Iterator[T
     yield Table(
         title="Controlled diversity (section 4.4): complex gap, points",
         head=["pair, combinations, diversity", "model", "train size", "runs that count", "complex_iid, %",
-              "plain gap: mean, range over runs", "matched gap: mean, range over runs"],
+              "plain gap: mean, range over runs", "matched gap: mean, range over runs", *UNMATCHED],
         rows=rows,
-        note=f"{counted}A run's values are means over its late checkpoints. Rows in grey have "
-        "no run that counts. The plain gaps also hold that OOD questions are of other kinds.",
+        note=f"{counted}A run's values are means over its late checkpoints. Rows in grey have no run that "
+        "counts, or do not beat who reads the question alone. Behind a slash: without runs that collapsed. "
+        "The plain gaps also hold that OOD questions are of other kinds.",
     )  # fmt: skip
     yield Table(
         title="Each run, with the range over its late checkpoints",
         head=["pair, combinations, diversity", "model", "train size", "run", "checkpoints", "complex_iid, %",
               "complex_ood, %", "plain gap, points (range)", "matched gap"],
         rows=[
-            [
-                Cell(f"{run.result.pair}, {run.result.mode}, {run.result.diversity}"), Cell(run.result.model),
-                Cell(run.result.size), Cell(run.result.run), Cell(str(run.n_checkpoints)),
-                Cell(f"{run.iid:.1f}", run.iid < least_iid), Cell(f"{run.ood:.1f}", run.iid < least_iid),
-                Cell(f"{with_sign(run.gap)} ({with_sign(run.lowest)} to {with_sign(run.highest)})",
-                     run.iid < least_iid),
-                Cell("" if run.matched is None else with_sign(run.matched), run.iid < least_iid),
-            ]
-            for run in sorted(runs, key=lambda run: (run.result.pair, run.result.mode, run.result.diversity,
-                                                     run.result.model, run.result.size, run.result.run))
+            _row_of(run, grey=run.iid < least_iid or says_little([run])) for run in sorted(runs, key=_place)
         ],
     )  # fmt: skip
+
+
+def says_little(runs: Sequence[LateRun]) -> bool:
+    """Whether the mean complex_iid accuracy of some runs does not beat who reads the question alone."""
+    floors = [run.result.floor for run in runs if run.result.floor is not None]
+    iid = mean_of([run.iid for run in runs]).value
+    return bool(floors) and not beats_question_only(iid, mean_of(floors).value)
+
+
+def _row_of(run: LateRun, *, grey: bool) -> list[Cell]:
+    e = run.result
+    name = f"{e.run}, collapsed" if run.collapsed else e.run
+    return [
+        Cell(f"{e.pair}, {e.mode}, {e.diversity}"), Cell(e.model), Cell(e.size), Cell(name),
+        Cell(str(run.n_checkpoints)), Cell(f"{run.iid:.1f}", grey), Cell(f"{run.ood:.1f}", grey),
+        Cell(f"{with_sign(run.gap)} ({with_sign(run.lowest)} to {with_sign(run.highest)})", grey),
+        Cell("" if run.matched is None else with_sign(run.matched), grey),
+    ]  # fmt: skip
+
+
+def _place(run: LateRun) -> tuple[str, str, int, str, str, str]:
+    e = run.result
+    return e.pair, e.mode, e.diversity, e.model, e.size, e.run
+
+
+def _spread(values: Sequence[float]) -> str:
+    return spread(mean_of(values))
 
 
 def _range(values: Sequence[float]) -> str:

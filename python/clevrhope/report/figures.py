@@ -1,19 +1,22 @@
 """Results in, the paper's figures of them out, each a PNG on white that the colour-blind can read.
 
 Diversities have a colour and a marker each, the same in every figure; the paper's own values are hollow and
-dashed. Needs matplotlib.
+dashed, and in brackets where figures are written. Needs matplotlib.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations
+from typing import Literal
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import TwoSlopeNorm
+from matplotlib.figure import Figure as Drawn
 from matplotlib.lines import Line2D
 
 from clevrhope.hops import NAME_ORDER
-from clevrhope.metrics.collapsed import mean_of
+from clevrhope.metrics.collapsed import Mean, mean_of
 from clevrhope.metrics.paper import paper_results, size_number
 from clevrhope.report.diversity import LateRun
 from clevrhope.report.page import Figure
@@ -43,23 +46,18 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
     own = _with_gap(results, model)
     if not own:
         return None
+    sizes = sorted({each.train_size or 0 for each in own})
+    diversities = sorted({each.diversity for each in own}, reverse=True)
     with figure(f"{model}: gap by diversity", width_in=11, height_in=4.9) as drawn:
         panels = drawn.subplots(1, 2, sharey=True)
-        shown: dict[int, None] = {}
         has_paper = False
         for axes, kind in zip(panels, KINDS, strict=True):
-            sizes = sorted({each.train_size or 0 for each in own})
-            diversities = sorted({each.diversity for each in own}, reverse=True)
             for k, diversity in enumerate(diversities):
                 colour, marker = _LOOKS.get(diversity, _OTHER)
-                points = [
-                    (size, mean_of(found))
-                    for size in sizes
-                    if (found := _gaps(own, kind, diversity=diversity, size=size))
-                ]
+                of_level = [each for each in own if each.diversity == diversity]
+                points = _by_size(of_level, partial(Result.gap, kind=kind))
+                nudge = 1 + 0.03 * (k - (len(diversities) - 1) / 2)
                 if points:
-                    shown[diversity] = None
-                    nudge = 1 + 0.03 * (k - (len(diversities) - 1) / 2)
                     axes.errorbar(
                         [size * nudge for size, _ in points],
                         [each.value for _, each in points],
@@ -69,21 +67,15 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
                 printed = [
                     (size_number(each.train_size), each.mean_percent)
                     for each in paper_results()
-                    if (each.model, each.split, each.diversity) == (model, kind, diversity)
+                    if (each.model, each.split, each.diversity) == (_paper_model(own), kind, diversity)
                     and each.metric == "gap"
+                    and any(sizes)
                 ]
-                if printed:
-                    has_paper = True
-                    axes.plot(*zip(*printed, strict=True), color=colour, marker=marker, markersize=6,
-                              markerfacecolor="none", linestyle="--", linewidth=1.1, alpha=0.8)  # fmt: skip
+                has_paper |= _plot_paper(axes, printed, diversity)
             _gap_axes(axes, kind)
             _size_axis(axes, sizes, has_paper=has_paper)
         panels[0].set_ylabel(_GAP)
-        handles = [_handle(each) for each in shown]
-        if has_paper:
-            handles.append(Line2D([], [], color=FAINT, linestyle="--", marker="o", markerfacecolor="none",
-                                  label="the paper's"))  # fmt: skip
-        drawn.legend(handles=handles, loc="outside lower left", ncols=6)
+        _legend(drawn, diversities, "the paper's" if has_paper else "")
         return Figure(
             name=f"gap_{_file(model)}",
             title=f"Gap of {model} by diversity and train size",
@@ -100,41 +92,43 @@ def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
     if not own or not splits:
         return None
     sizes = sorted({each.train_size or 0 for each in own})
+    paper = _paper_accuracies(_paper_model(own)) if any(sizes) else {}
+    has_paper = False
     with figure(f"{model}: all held-out pairs", width_in=3.2 * len(splits) + 0.8, height_in=4.6) as drawn:
         panels = drawn.subplots(1, len(splits), sharey=True, squeeze=False)[0]
         for axes, split in zip(panels, splits, strict=True):
             for hop in dict.fromkeys(each.hop for each in own):
-                of_hop = [each for each in own if each.hop == hop and split in each.accuracies]
-                points = [
-                    (size, mean_of(values).value)
-                    for size in sizes
-                    if (values := [e.accuracies[split] for e in of_hop if (e.train_size or 0) == size])
-                ]
+                of_hop = [each for each in own if each.hop == hop]
+                colour, marker = _LOOKS.get(of_hop[0].diversity, _OTHER)
+                means = _by_size(of_hop, partial(_accuracy, split=split))
+                points = [(size, mean.value) for size, mean in means]
                 if points:
-                    colour, marker = _LOOKS.get(of_hop[0].diversity, _OTHER)
                     axes.plot(*zip(*points, strict=True), color=colour, marker=marker, markersize=5,
                               linewidth=1.3, alpha=0.85)  # fmt: skip
+                    printed = [(size, percent) for (of, where, size), percent in paper.items()
+                               if (of, where) == (split, hop)]  # fmt: skip
+                    has_paper |= _plot_paper(axes, printed, of_hop[0].diversity, width=0.7)
             axes.set_title(split)
             axes.grid(axis="y", color=GRID, linewidth=0.8)
-            _size_axis(axes, sizes, has_paper=False)
+            _size_axis(axes, sizes, has_paper=has_paper)
         panels[0].set_ylabel("accuracy, %")
         shown = sorted({each.diversity for each in own}, reverse=True)
-        drawn.legend(handles=[_handle(each) for each in shown], loc="outside lower left", ncols=6)
+        _legend(drawn, shown, "the paper's" if has_paper else "")
         return Figure(
             name=f"pairs_{_file(model)}",
             title=f"Accuracy of {model} on every held-out pair",
             png=png(drawn),
-            note="A line a pair, the mean over its runs, coloured by the diversity of its two types.",
+            note="A line a pair, the mean over its runs, coloured by the diversity of its two types; of the "
+            "paper the same pairs.",
         )
 
 
 def box_plots(results: Sequence[Result], model: str) -> Figure | None:
     """The gaps of pairs as boxes by diversity, at the largest train size."""
-    own = _with_gap(results, model)
+    own, largest = _at_largest(_with_gap(results, model))
     if not own:
         return None
-    largest = max(each.train_size or 0 for each in own)
-    own = [each for each in own if (each.train_size or 0) == largest]
+    has_paper = False
     diversities = sorted({each.diversity for each in own}, reverse=True)
     with figure(f"{model}: gaps of pairs, {_questions(largest)}", width_in=9, height_in=4.6) as drawn:
         panels = drawn.subplots(1, 2, sharey=True)
@@ -157,11 +151,15 @@ def box_plots(results: Sequence[Result], model: str) -> Figure | None:
                 spread = np.linspace(-0.14, 0.14, len(of_hop)) if len(of_hop) > 1 else np.zeros(1)
                 axes.plot(place + spread, sorted(of_hop), linestyle="none", color=colour, marker=marker,
                           markersize=5.5, alpha=0.9)  # fmt: skip
+                hops = {each.hop for each in own if each.diversity == diversity}
+                printed = sorted(gap for hop, gap in _paper_gaps(own, kind, largest).items() if hop in hops)
+                beside = place + 0.36
+                has_paper |= _plot_paper(axes, [(beside, gap) for gap in printed], diversity, line="none")
             _gap_axes(axes, kind)
-            axes.set_xticks(range(len(diversities)), [str(each) for each in diversities])
-            axes.set_xlabel("diversity: combinations of the pair's two types")
-            axes.set_xlim(-0.6, len(diversities) - 0.4)
+            _level_axis(axes, diversities, "diversity: combinations of the pair's two types")
         panels[0].set_ylabel(_GAP)
+        if has_paper:
+            _legend(drawn, (), "the paper's, of the same pairs and size", line="none")
         return Figure(
             name=f"boxes_{_file(model)}",
             title=f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
@@ -173,11 +171,10 @@ def box_plots(results: Sequence[Result], model: str) -> Figure | None:
 
 def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
     """Mean gap by the pair's two attribute types, at the largest train size."""
-    own = [each for each in _with_gap(results, model) if len(each.types) == 2]
+    own, largest = _at_largest(each for each in _with_gap(results, model) if len(each.types) == 2)
     if not own:
         return None
-    largest = max(each.train_size or 0 for each in own)
-    own = [each for each in own if (each.train_size or 0) == largest]
+    has_paper = False
     kinds = [kind for kind in KINDS if any(each.gap(kind) is not None for each in own)]
     known = dict.fromkeys((*NAME_ORDER, *(kind for each in own for kind in each.types)))
     types = [kind for kind in known if any(kind in each.types for each in own)]
@@ -199,7 +196,13 @@ def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
             image = axes.imshow(cells, cmap="PuOr", norm=TwoSlopeNorm(0, -most, most))
             for row, column in np.argwhere(~np.isnan(cells)).tolist():
                 value = cells[row, column]
-                axes.text(column, row, with_sign(value), ha="center", va="center",
+                told = with_sign(value)
+                hops = {each.hop for each in own if {*each.types} == {down[row], across[column]}}
+                printed = [gap for hop, gap in _paper_gaps(own, kind, largest).items() if hop in hops]
+                if printed:
+                    has_paper = True
+                    told += f"\n({with_sign(mean_of(printed).value)})"
+                axes.text(column, row, told, ha="center", va="center",
                           color="white" if abs(value) > 0.6 * most else INK)  # fmt: skip
             axes.set_xticks(range(len(across)), across)
             axes.set_yticks(range(len(down)), down)
@@ -209,11 +212,15 @@ def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
                 spine.set_visible(False)
         bar = drawn.colorbar(image, ax=list(panels), shrink=0.85, pad=0.03)
         bar.set_label("gap, percentage points")
+        if has_paper:
+            drawn.legend(handles=[Line2D([], [], linestyle="none", label="in brackets: the paper's")],
+                         handlelength=0, loc="outside lower left")  # fmt: skip
         return Figure(
             name=f"types_{_file(model)}",
             title=f"Gap of {model} by attribute types, trained on {_questions(largest)}",
             png=png(drawn),
-            note="The mean over all pairs of the two types and all runs; orange is a drop on held-out pairs.",
+            note="The mean over all pairs of the two types and all runs; orange is a drop on held-out pairs. "
+            "Of the paper the same pairs at the same size.",
         )
 
 
@@ -251,9 +258,7 @@ def diversity_plot(runs: Sequence[LateRun], model: str, *, least_iid: float) -> 
                         *zip(*means, strict=True), color=colour, marker=marker, markersize=8, linewidth=2
                     )
             _gap_axes(axes, f"{what} complex gap")
-            axes.set_xticks(range(len(levels)), [str(level) for level in levels])
-            axes.set_xlim(-0.5, len(levels) - 0.5)
-            axes.set_xlabel("diversity: combinations of the two types, the pair's included")
+            _level_axis(axes, levels, "diversity: combinations of the two types, the pair's included")
         panels[0].set_ylabel(_GAP)
         handles = [
             Line2D([], [], color=looks.get(mode, _OTHER)[0], marker=looks.get(mode, _OTHER)[1], linewidth=2,
@@ -287,9 +292,83 @@ def _with_gap(results: Sequence[Result], model: str) -> list[Result]:
     ]
 
 
-def _gaps(results: Sequence[Result], kind: str, *, diversity: int, size: int) -> list[float]:
-    cell = [each for each in results if (each.diversity, each.train_size or 0) == (diversity, size)]
-    return [gap for each in cell if (gap := each.gap(kind)) is not None]
+def _at_largest(results: Iterable[Result]) -> tuple[list[Result], int]:
+    """The results at the largest train size, and that size; 0 for one that is not known."""
+    results = list(results)
+    largest = max((each.train_size or 0 for each in results), default=0)
+    return [each for each in results if (each.train_size or 0) == largest], largest
+
+
+def _by_size(results: Iterable[Result], value: Callable[[Result], float | None]) -> list[tuple[int, Mean]]:
+    """For each train size, in order, the mean of a value over the results that have it."""
+    found: dict[int, list[float]] = {}
+    for each in results:
+        of_one = value(each)
+        if of_one is not None:
+            found.setdefault(each.train_size or 0, []).append(of_one)
+    return [(size, mean_of(values)) for size, values in sorted(found.items())]
+
+
+def _accuracy(result: Result, split: str) -> float | None:
+    return result.accuracies.get(split)
+
+
+# The paper's values
+
+
+def _paper_model(own: Sequence[Result]) -> str:
+    """The name in the paper of a model that we have results of."""
+    return own[0].source.paper_model
+
+
+def _paper_accuracies(model: str) -> Mapping[tuple[str, str, int], float]:
+    """(test set, pair, train size) -> per cent, the mean over the paper's seeds; none of other models."""
+    return {
+        (each.split, each.hop, size_number(each.train_size)): each.mean_percent
+        for each in paper_results()
+        if each.model == model and each.metric == "accuracy"
+    }
+
+
+def _paper_gaps(own: Sequence[Result], kind: str, size: int) -> Mapping[str, float]:
+    """Pair -> the paper's gap at a train size, in points; nothing at sizes that it has not."""
+    accuracies = _paper_accuracies(_paper_model(own))
+    return {
+        hop: ood - accuracies[f"{kind}_iid", hop, size]
+        for (split, hop, of_size), ood in accuracies.items()
+        if (split, of_size) == (f"{kind}_ood", size) and (f"{kind}_iid", hop, size) in accuracies
+    }
+
+
+def _plot_paper(
+    axes: Axes,
+    points: Sequence[tuple[float, float]],
+    diversity: int,
+    *,
+    line: Literal["--", "none"] = "--",
+    width: float = 1.1,
+) -> bool:
+    """Draws the paper's values, hollow; gives whether there are some."""
+    if not points:
+        return False
+    colour, marker = _LOOKS.get(diversity, _OTHER)
+    axes.plot(*zip(*points, strict=True), color=colour, marker=marker, markersize=6, markerfacecolor="none",
+              linestyle=line, linewidth=width, alpha=0.8)  # fmt: skip
+    return True
+
+
+def _legend(
+    drawn: Drawn, diversities: Iterable[int], paper: str, *, line: Literal["--", "none"] = "--"
+) -> None:
+    """Diversities, and what hollow marks are; `paper` is "" where there are none."""
+    handles = [_handle(each) for each in diversities]
+    if paper:
+        handles.append(Line2D([], [], color=FAINT, linestyle=line, marker="o", markerfacecolor="none",
+                              label=paper))  # fmt: skip
+    drawn.legend(handles=handles, loc="outside lower left", ncols=6)
+
+
+# Axes
 
 
 def _gap_axes(axes: Axes, title: str) -> None:
@@ -310,6 +389,13 @@ def _size_axis(axes: Axes, sizes: Sequence[int], *, has_paper: bool) -> None:
     axes.minorticks_off()
     if len(ticks) == 1:
         axes.set_xlim(ticks[0] / 1.6, ticks[0] * 1.6)
+
+
+def _level_axis(axes: Axes, levels: Sequence[int], label: str) -> None:
+    """A place a diversity."""
+    axes.set_xticks(range(len(levels)), [str(level) for level in levels])
+    axes.set_xlim(-0.6, len(levels) - 0.4)
+    axes.set_xlabel(label)
 
 
 def _short(size: int) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.errors import ClevrhopeError, ConfigError
 from clevrhope.hops import parse_hop
 from clevrhope.metrics.answer_key import AnswerKey
@@ -31,7 +32,9 @@ class Result:
     """What one run's weights came to on one held-out pair.
 
     Attributes:
-        model: its name, with the way in which it answered where there are several.
+        source: the file that it is from.
+        model: its name, with what tells its runs apart where they were trained in different ways, and with
+            the way in which it answered where there are several.
         checkpoint: the weights, `LAST` for those at the end.
         hop: the sub-dataset, such as rubber_cylinder or cyan_cylinder-d8-grid.
         pair: the held-out pair's name, without what limits the combinations.
@@ -42,12 +45,15 @@ class Result:
         run: what tells it from others of its kind.
         accuracies: test set -> per cent.
         n_missing: questions without a prediction, left out.
+        n_asked: test set -> questions with a prediction.
+        n_unanswered: test set -> those of them whose prediction is no answer, which counts as wrong.
         matched: the matched complex gap; None where it cannot be told.
         floor: complex_iid accuracy in per cent of who reads the question alone; None for not known.
         floor_from: what that is from.
         note: what has to be said with it.
     """
 
+    source: Source
     model: str
     checkpoint: str
     hop: str
@@ -59,6 +65,8 @@ class Result:
     run: str
     accuracies: Mapping[str, float]
     n_missing: int = 0
+    n_asked: Mapping[str, int] = field(default_factory=dict)
+    n_unanswered: Mapping[str, int] = field(default_factory=dict)
     matched: MatchedGap | None = None
     floor: float | None = None
     floor_from: str = ""
@@ -72,7 +80,7 @@ class Result:
     @property
     def collapsed(self) -> bool:
         """Whether it did; never where it cannot be told, nor of what was to read questions alone."""
-        if self.model in (QUESTION_ONLY, *BASELINES):
+        if self.source.model in (QUESTION_ONLY, *BASELINES):
             return False
         iid = self.accuracies.get("complex_iid")
         return iid is not None and self.floor is not None and is_collapsed(iid, self.floor)
@@ -95,6 +103,8 @@ class Result:
                 "run": self.run,
                 "checkpoint": self.checkpoint,
                 "mean_percent": percent,
+                "unanswered": self.n_unanswered.get(split, 0),
+                "note": self.note,
             }
             for split, percent in self.accuracies.items()
         ]
@@ -159,18 +169,22 @@ def _result(
     key = dataset.key
     size = source.train_size if size is None else size
     run = run if run is not None else source.run
-    accuracies, n_missing = {}, 0
+    nothing = key.answers.get(NO_ANSWER)
+    accuracies, n_missing, n_asked, n_unanswered = {}, 0, {}, {}
     for split in key.splits[hop]:
         answers = key.test_set(hop, split).answers
         there = given[split] != NOT_GIVEN if split in given else np.zeros(len(answers), dtype=bool)
         n_missing += int(np.count_nonzero(~there))
         if there.any():
             accuracies[split] = 100 * float((given[split] == answers)[there].mean())
+            n_asked[split] = int(np.count_nonzero(there))
+            n_unanswered[split] = 0 if nothing is None else int(np.count_nonzero(given[split] == nothing))
     pair, types, diversity, mode = _pair(hop, key)
     if (hop, size) not in dataset.floors:
         dataset.floors[hop, size] = _floor(key.folder, hop, size)
     floor = dataset.floors[hop, size]
     return Result(
+        source=source,
         model=_name(source),
         checkpoint=source.checkpoint,
         hop=hop,
@@ -182,6 +196,8 @@ def _result(
         run=run or "",
         accuracies=accuracies,
         n_missing=n_missing,
+        n_asked=n_asked,
+        n_unanswered=n_unanswered,
         matched=dataset.matcher.gap(hop, given),
         floor=floor,
         floor_from="" if floor is None else "majority_by_family",
@@ -191,7 +207,7 @@ def _result(
 
 def _name(source: Source) -> str:
     """The model's name, with its way of answering and its weights where these are not the usual ones."""
-    told = [source.model]
+    told = [source.name]
     if source.way:
         told.append(source.way.replace("_", " "))
     if source.after:
@@ -227,14 +243,19 @@ def _floor(folder: Path, hop: str, size: int | None) -> float | None:
 
 
 def _with_question_only(results: Sequence[Result]) -> list[Result]:
-    """Floors from runs of the question-only model, of the same pair and train size, where there are some."""
-    read: dict[tuple[str, int | None], list[float]] = {}
+    """Floors from runs of the question-only model, of the same dataset, pair and train size."""
+    read: dict[tuple[Path, str, int | None], list[float]] = {}
     for each in results:
-        if each.model == QUESTION_ONLY and each.checkpoint == LAST and "complex_iid" in each.accuracies:
-            read.setdefault((each.hop, each.train_size), []).append(each.accuracies["complex_iid"])
+        is_last = each.checkpoint == LAST and not each.source.after
+        if each.source.model == QUESTION_ONLY and is_last and "complex_iid" in each.accuracies:
+            read.setdefault(_trained_on(each), []).append(each.accuracies["complex_iid"])
     return [
-        replace(each, floor=float(np.mean(read[each.hop, each.train_size])), floor_from=QUESTION_ONLY)
-        if (each.hop, each.train_size) in read
+        replace(each, floor=float(np.mean(read[_trained_on(each)])), floor_from=QUESTION_ONLY)
+        if _trained_on(each) in read
         else each
         for each in results
     ]
+
+
+def _trained_on(result: Result) -> tuple[Path, str, int | None]:
+    return result.source.dataset.resolve(), result.hop, result.train_size

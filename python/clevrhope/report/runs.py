@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.write import read_origin
+from clevrhope.palettes import MARK
+from clevrhope.report.setups import Setup, dataset_of, names_apart, setup_of, unlike_paper
 
 RUN_FILE = "run.json"
 """What makes a folder one of a run."""
@@ -33,23 +35,46 @@ class Source:
         path: the file, in `score`'s columns.
         dataset: the folder that its questions are from.
         model: the model's name.
+        of: the run's folder, or the file itself.
+        group: what tells the model's runs that were trained in this way from its others; "" where all are.
         way: how the model answered, of one that can in several ways, such as on true programs; "" for one.
         checkpoint: the weights that answered: `LAST`, or the name of late ones, kept shortly before the end.
         after: the stage at whose end they were kept, or "best"; "" of the last and late ones.
         train_size: questions trained on, where rows do not say; None for not known.
         run: what tells it from others of its kind where rows do not say, such as the seed; None for nothing.
         note: what has to be said with all that is made from it.
+        hop: of a run, the sub-dataset that it was trained on.
+        setup: of a run, what else decides what it learned, its dataset only where runs of the model on
+            several meet; nothing of a file.
+        trained_on: of a run, what it says of its dataset.
+        unlike_paper: how it was trained in another way than the paper's model of that name; "" for in none.
     """
 
     path: Path
     dataset: Path
     model: str
+    of: Path
+    group: str = ""
     way: str = ""
     checkpoint: str = LAST
     after: str = ""
     train_size: int | None = None
     run: str | None = None
     note: str = ""
+    hop: str = ""
+    setup: Setup = field(default_factory=dict)
+    trained_on: Setup = field(default_factory=dict)
+    unlike_paper: str = ""
+
+    @property
+    def name(self) -> str:
+        """The model's name, with what tells its runs apart where they differ."""
+        return f"{self.model} ({self.group})" if self.group else self.model
+
+    @property
+    def paper_model(self) -> str:
+        """The model whose numbers in the paper, if there are some, are those to compare with; "" for none."""
+        return "" if self.way or self.after else self.model
 
 
 def find_sources(
@@ -58,6 +83,7 @@ def find_sources(
     """The files of predictions below some paths, and for each run that cannot be used a sentence why.
 
     A path is a run's folder; a folder with runs below it; or a file of predictions, `NAME=FILE` to say whose.
+    Runs of a model that were trained in different ways get a name for each way; a file comes once.
 
     Args:
         paths: one or more.
@@ -87,7 +113,52 @@ def find_sources(
             found.append(_source_of_file(given, name or model, dataset))
         else:
             raise PredictionsError(f"{given}: no such file or folder; give runs, or files of predictions")
-    return found, skipped
+    once = {(each.path.resolve(), each.model): each for each in found}
+    return _told_apart([*once.values()]), skipped
+
+
+def _told_apart(sources: Sequence[Source]) -> list[Source]:
+    """Runs of one model that were trained in different ways as groups with names; the order stays."""
+    meet = {model: _datasets_meet(sources, model) for model in {each.model for each in sources}}
+    runs = [
+        replace(each, setup={**each.setup, **_dataset_told(each)}) if each.hop and meet[each.model] else each
+        for each in sources
+    ]
+    setups: dict[str, dict[str, Setup]] = {}
+    for each in runs:
+        if each.hop:
+            setups.setdefault(each.model, {})[_text(each.setup)] = each.setup
+    names = {
+        (model, text): name
+        for model, found in setups.items()
+        for text, name in zip(found, names_apart([*found.values()]), strict=True)
+    }
+    return [replace(each, group=names[each.model, _text(each.setup)]) if each.hop else each for each in runs]
+
+
+def _datasets_meet(sources: Sequence[Source], model: str) -> bool:
+    """Whether runs of a model on different datasets would come into one cell.
+
+    That is so where they are on one sub-dataset; and of plain pairs, whose gaps are averaged over pairs,
+    where their worlds or templates differ.
+    """
+    found: dict[str, set[str]] = {}
+    for each in sources:
+        if each.model == model and each.hop:
+            found.setdefault(each.hop, set()).add(_text(_dataset_told(each)))
+            if MARK not in each.hop:
+                world = [each.trained_on.get(f"dataset.{name}") for name in ("world", "templates")]
+                found.setdefault("", set()).add(json.dumps(world))
+    return any(len(several) > 1 for several in found.values())
+
+
+def _text(setup: Setup) -> str:
+    return json.dumps(setup, sort_keys=True, default=str)
+
+
+def _dataset_told(source: Source) -> Setup:
+    folder = source.dataset.resolve()
+    return {"dataset": folder.name, **source.trained_on, "dataset.folder": str(folder)}
 
 
 def _named(path: str | Path) -> tuple[str | None, Path]:
@@ -106,7 +177,8 @@ def _source_of_file(path: Path, model: str | None, dataset: Path | None) -> Sour
     if dataset is None:
         raise PredictionsError(f"{path}: predictions do not say of which dataset; name it with --dataset DIR")
     origin = read_origin(path)
-    return Source(path, dataset, model or origin.model or path.stem, note=origin.note)
+    name = model or origin.model or path.stem
+    return Source(path, dataset, name, path, note=origin.note, unlike_paper=unlike_paper(name, None))
 
 
 def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Iterator[Source]:
@@ -123,19 +195,32 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
     )
     if not files:
         raise PredictionsError(f"{folder}: no predictions yet; clevrhope evaluate {folder}")
+    model = name or str(run["model"]).rpartition(":")[2]
+    try:
+        setup, trained_on, unlike = setup_of(run), dataset_of(run), unlike_paper(model, run)
+    except (AttributeError, TypeError) as error:
+        raise PredictionsError(
+            f"{folder / RUN_FILE}: settings, recipe, features or dataset are not as clevrhope train writes "
+            f"them ({error}); train the run again"
+        ) from error
     for path in files:
         checkpoint, _, way = path.name.removesuffix(path.suffix).partition(".")
         known = checkpoint == LAST or _LATE.fullmatch(checkpoint)
         yield Source(
             path=path,
             dataset=dataset or _dataset(folder, run["places"]["dataset"]),
-            model=name or str(run["model"]).rpartition(":")[2],
+            model=model,
+            of=folder.resolve(),
             way="" if way in OWN_WAYS else way,
             checkpoint=checkpoint if known else LAST,
             after="" if known else checkpoint,
             train_size=run["size"],
             run=str(run["seed"]),
             note=read_origin(path).note,
+            hop=str(run["hop"]),
+            setup=setup,
+            trained_on=trained_on,
+            unlike_paper=unlike,
         )
 
 

@@ -3,11 +3,12 @@
 Accuracies are in per cent, gaps in percentage points. A cell is mean and deviation (ddof 0, as the paper's).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from clevrhope.config import PAIR_SPLITS
-from clevrhope.metrics.collapsed import Mean, beats_question_only, mean_of, with_and_without
+from clevrhope.metrics.collapsed import Mean, beats_question_only, mean_of, sound_of
+from clevrhope.metrics.matched import MatchedGap
 from clevrhope.metrics.paper import ResultRow, paper_results, size_name
 from clevrhope.report.page import Cell, Table
 from clevrhope.report.results import KINDS, Result
@@ -22,9 +23,11 @@ MINUS = "\N{MINUS SIGN}"
 
 def models_of(results: Iterable[Result]) -> list[str]:
     """Names of the models: the paper's first, in its order, then others as they come."""
-    names = list(dict.fromkeys(each.model for each in results))
-    paper = list(dict.fromkeys(each.model for each in paper_results()))
-    return [*(name for name in paper if name in names), *(name for name in names if name not in paper)]
+    order = {name: k for k, name in enumerate(dict.fromkeys(each.model for each in paper_results()))}
+    names: dict[str, int] = {}
+    for each in results:
+        names.setdefault(each.model, order.get(each.source.paper_model, len(order)))
+    return sorted(names, key=lambda name: names[name])
 
 
 def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
@@ -35,11 +38,7 @@ def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
         hops = _hops([each for each in own if split in each.accuracies])
         if not hops:
             continue
-        printed = {
-            (each.hop, each.train_size): each
-            for each in paper_results()
-            if each.model == model and each.split == split and each.metric == "accuracy"
-        }
+        printed = {(each.hop, each.train_size): each for each in _printed(own, "accuracy", split)}
         rows = [
             [Cell(f"{hop} ({diversity})"), *_accuracy_cells(own, hop, split, sizes, printed)]
             for diversity, hop in hops
@@ -49,6 +48,7 @@ def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
             title=f"{number}Accuracy of {model} on {split}, per cent",
             head=["held-out pair (diversity)", *_heads(sizes, with_paper=bool(printed))],
             rows=rows,
+            note=unlike_paper(own) if printed else "",
         )
 
 
@@ -60,11 +60,7 @@ def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
         found = [each for each in own if each.gap(kind) is not None and each.diversity]
         if not found:
             continue
-        printed = {
-            (each.diversity, each.train_size): each
-            for each in paper_results()
-            if each.model == model and each.split == kind and each.metric == "gap"
-        }
+        printed = {(each.diversity, each.train_size): each for each in _printed(own, "gap", kind)}
         rows = []
         for diversity in sorted({each.diversity for each in found}, reverse=True):
             row = [Cell(str(diversity))]
@@ -77,59 +73,80 @@ def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
             title=f"{_number(printed.values())}{kind.capitalize()} gap of {model}, points",
             head=["diversity", *_heads(sizes, with_paper=bool(printed))],
             rows=rows,
-            note="OOD minus IID accuracy; mean and deviation over all pairs of a diversity and all runs.",
-        )
+            note=" ".join([
+                "OOD minus IID accuracy; mean and deviation over all pairs of a diversity and all runs.",
+                *([unlike_paper(own)] if printed and unlike_paper(own) else []),
+            ]),
+        )  # fmt: skip
 
 
 def matched_table(results: Sequence[Result], model: str) -> Table | None:
     """The plain complex gap beside the matched one, by diversity and train size; None without any."""
     own = [each for each in results if each.model == model and each.diversity]
-    own = [each for each in own if each.matched is not None and each.matched.points is not None]
+    own = [each for each in own if each.matched is not None]
     rows = []
     for size in _sizes(own):
         for diversity in sorted({e.diversity for e in own if e.train_size == size}, reverse=True):
             cell = [e for e in own if (e.diversity, e.train_size) == (diversity, size)]
-            matched = [e.matched for e in cell if e.matched is not None]
-            n_ood = sum(e.n_ood for e in matched)
-            without = sum(e.n_ood_unmatched for e in matched)
-            grey = _grey(cell)
+            told = [e for e in cell if e.matched is not None and e.matched.points is not None]
+            plain = [e.gap("complex") or 0.0 for e in told]
+            points = [e.matched.points or 0.0 for e in told if e.matched is not None]
+            fell = [e.collapsed for e in told]
+            grey = says_little(cell)
             rows.append([
                 Cell(f"{diversity}, {size_name(size) or 'size not known'}"),
-                Cell(spread(mean_of([e.gap("complex") or 0.0 for e in cell]), signed=True), grey),
-                Cell(spread(mean_of([e.points or 0.0 for e in matched]), signed=True), grey),
-                Cell(f"{sum(e.n_cells_unmatched for e in matched)} of {sum(e.n_cells for e in matched)}"),
-                Cell(f"{100 * without / max(n_ood, 1):.1f}%"),
+                Cell(with_sound(plain, fell, _signed_spread) if told else "", grey),
+                Cell(with_sound(points, fell, _signed_spread) if told else "", grey),
+                *unmatched_cells([e.matched for e in cell if e.matched is not None]),
             ])  # fmt: skip
     if not rows:
         return None
     return Table(
         title=f"Plain and matched complex gap of {model}, points",
-        head=["diversity, train size", "plain gap", "matched gap", "cells without a match",
-              "OOD questions in them"],
+        head=["diversity, train size", "plain gap", "matched gap", *UNMATCHED],
         rows=rows,
         note="Matched: IID questions that mention a seen pair of the same two types, weighed to OOD's "
         "families and numbers of objects (docs/report.md).",
-    )  # fmt: skip
+    )
 
 
-def collapsed_table(results: Sequence[Result]) -> Table | None:
-    """The runs that collapsed; None where none did."""
-    fallen = [each for each in results if each.collapsed]
-    if not fallen:
-        return None
-    return Table(
-        title="Runs that collapsed: complex_iid below who reads the question alone",
-        head=["model", "held-out pair", "train size", "run", "complex_iid", "question alone", "from"],
-        rows=[
-            [Cell(e.model), Cell(e.hop), Cell(e.size), Cell(e.run),
-             Cell(f"{e.accuracies['complex_iid']:.1f}"), Cell(f"{e.floor:.1f}"), Cell(e.floor_from)]
-            for e in fallen
-        ],
-        note="Never judged on an OOD set. Cells with such runs give the mean without them behind a slash.",
-    )  # fmt: skip
+def unlike_paper(own: Sequence[Result]) -> str:
+    """A sentence on how a model's runs were trained in another way than the paper's; "" where in none."""
+    found = dict.fromkeys(each.source.unlike_paper for each in own if each.source.unlike_paper)
+    return f"Not trained as the paper's: {'; or '.join(found)}." if found else ""
 
 
 # Cells
+
+UNMATCHED = ("cells without a match", "OOD questions in them")
+"""Heads of the columns on what a matched gap leaves out."""
+
+
+def unmatched_cells(matched: Sequence[MatchedGap]) -> list[Cell]:
+    """How many cells of these gaps have no match, and the share of OOD questions that are in them."""
+    n_ood = sum(each.n_ood for each in matched)
+    without = sum(each.n_ood_unmatched for each in matched)
+    n_cells = sum(each.n_cells for each in matched)
+    return [
+        Cell(f"{sum(each.n_cells_unmatched for each in matched)} of {n_cells}" if matched else ""),
+        Cell(f"{100 * without / max(n_ood, 1):.1f}%" if matched else ""),
+    ]
+
+
+def with_sound(
+    values: Sequence[float], collapsed: Sequence[bool], told: Callable[[Sequence[float]], str]
+) -> str:
+    """All values as `told` tells them; where some runs collapsed, behind a slash those of the others."""
+    if not any(collapsed):
+        return told(values)
+    sound = sound_of(values, collapsed)
+    return f"{told(values)} / {told(sound) if sound else 'none left'} without {sum(collapsed)} collapsed"
+
+
+def _printed(own: Sequence[Result], metric: str, split: str) -> list[ResultRow]:
+    """The paper's figures to set beside a model's."""
+    names = {each.source.paper_model for each in own}
+    return [e for e in paper_results() if e.model in names and (e.metric, e.split) == (metric, split)]
 
 
 def _accuracy_cells(
@@ -156,15 +173,15 @@ def _cells(
     signed: bool = False,
 ) -> list[Cell]:
     """Ours; and where the paper has the table, the paper's and the difference."""
-    if not cell:
-        ours, text = None, ""
-    else:
-        both = with_and_without(values, [each.collapsed for each in cell])
-        ours, text = both.all, spread(both.all, signed=signed)
-        if both.n_collapsed:
-            rest = spread(both.sound, signed=signed) if both.sound else "none left"
-            text += f" / {rest} without {both.n_collapsed} collapsed"
-    found = [Cell(text, _grey(cell))]
+    ours = mean_of(values) if values else None
+    text = ""
+    if ours:
+        text = with_sound(
+            values,
+            [each.collapsed for each in cell],
+            lambda some: spread(mean_of(some), signed=signed),
+        )
+    found = [Cell(text, says_little(cell))]
     if with_paper:
         paper = Mean(theirs.mean_percent, theirs.std_percent, 3) if theirs else None
         found.append(Cell(_plain_spread(paper, signed=signed)) if paper else _NO_NUMBER)
@@ -172,7 +189,7 @@ def _cells(
     return found
 
 
-def _grey(cell: Sequence[Result]) -> bool:
+def says_little(cell: Sequence[Result]) -> bool:
     """Whether the mean IID accuracy of a cell's runs does not beat who reads the question alone."""
     iid = [e.accuracies["complex_iid"] for e in cell if "complex_iid" in e.accuracies]
     floors = [e.floor for e in cell if e.floor is not None]
@@ -183,6 +200,10 @@ def spread(mean: Mean, *, signed: bool = False) -> str:
     """Mean and deviation, and of how many."""
     text = _plain_spread(mean, signed=signed) if mean.n > 1 else _point(mean.value, signed=signed)
     return f"{text} ({mean.n})"
+
+
+def _signed_spread(values: Sequence[float]) -> str:
+    return spread(mean_of(values), signed=True)
 
 
 def _plain_spread(mean: Mean, *, signed: bool = False) -> str:

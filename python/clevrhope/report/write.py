@@ -5,25 +5,23 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from clevrhope.atomic import write_whole
 from clevrhope.errors import ConfigError, PredictionsError
-from clevrhope.metrics.write import NOT_TRAINED
 from clevrhope.progress import Progress, Silent
 from clevrhope.report.diversity import diversity_tables, late_runs
 from clevrhope.report.html import html
 from clevrhope.report.markdown import FIGURES, markdown
 from clevrhope.report.page import Block, Figure, Heading, Text
-from clevrhope.report.results import QUESTION_ONLY, Result, measure
+from clevrhope.report.remarks import apart_tables, collapsed_table, notes_of, remarks, unanswered_table
+from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
-from clevrhope.report.tables import (
-    accuracy_tables,
-    collapsed_table,
-    gap_tables,
-    matched_table,
-    models_of,
-)
+from clevrhope.report.tables import accuracy_tables, gap_tables, matched_table, models_of
 from clevrhope.statistics.plots import check_plots
+
+_WHERE_THERE_ARE_ANY = ("unanswered", "note")
+"""Columns of results.csv that are left out where no row has something in them."""
 
 _COLUMNS = ("model", "metric", "split", "hop", "diversity", "train_size", "run", "checkpoint", "mean_percent")
 
@@ -36,7 +34,8 @@ class Report:
         html: the page, standing alone.
         markdown: the same with its figures beside it.
         figures: the figures' files; none without matplotlib.
-        csv: accuracies, gaps and matched gaps, a row each, in the columns of the paper's results.
+        csv: accuracies, gaps and matched gaps, a row each, in the columns of the paper's results; and where
+            there are some, each accuracy's questions without an answer, and what has to be said with it.
         n_results: runs on a held-out pair that are in it.
         skipped: for each run or file that could not be used a sentence why.
     """
@@ -117,7 +116,7 @@ def _page(
     controlled = [each for each in results if each.mode]
     yield Heading(title, 1)
     yield Text(_told(results))
-    yield from _notes(results)
+    yield from remarks(results)
     if failures:
         yield Text(f"Runs that failed: {'; '.join(failures)}.")
     if skipped:
@@ -125,15 +124,21 @@ def _page(
     draws = _can_draw()
     if draws is not None:
         yield Text(f"Without figures: {draws}.")
-    fallen = collapsed_table(final)
-    if fallen:
-        yield Heading("Collapsed runs")
-        yield fallen
+    yield from apart_tables(results)
+    for heading, table in (
+        ("Collapsed runs", collapsed_table(final)),
+        ("No answer", unanswered_table(results)),
+    ):
+        if table:
+            yield Heading(heading)
+            yield table
     models = models_of(plain)
     runs = late_runs(controlled)
     with progress.stage("Writing", total=len(models) + bool(runs), unit="sections") as advance:
         if runs:
             yield Heading("Controlled diversity")
+            for name in models_of(controlled):
+                yield from notes_of(controlled, name)
             if draws is None:
                 from clevrhope.report.figures import diversity_plot
 
@@ -145,9 +150,7 @@ def _page(
             advance(1)
         for name in models:
             yield Heading(name)
-            notes = sorted({each.note for each in plain if each.model == name and each.note})
-            if notes:
-                yield Text(f"{'; '.join(notes).capitalize()}.")
+            yield from notes_of(plain, name)
             if draws is None:
                 from clevrhope.report.figures import figures_of
 
@@ -171,31 +174,6 @@ def _told(results: Sequence[Result]) -> str:
     )
 
 
-def _notes(results: Sequence[Result]) -> Iterator[Block]:
-    floors = {each.floor_from for each in results if each.floor_from}
-    if floors - {QUESTION_ONLY}:
-        yield Text(
-            "Where there is no run of question_only, the most frequent answer of each question family of the "
-            "train set stands for it: the least that reading the question alone gives."
-        )
-    if floors:
-        yield Text(
-            "Grey: the mean complex_iid accuracy does not beat that of reading the question alone, so the "
-            "gap says nothing."
-        )
-    missing = [each for each in results if each.n_missing]
-    if missing:
-        n = sum(each.n_missing for each in missing)
-        yield Text(f"{n:,} questions have no prediction and are left out (first: {missing[0].model}, "
-                   f"{missing[0].hop}).")  # fmt: skip
-    if any(each.note == NOT_TRAINED for each in results):
-        names = sorted({each.model for each in results if each.note == NOT_TRAINED})
-        yield Text(
-            f"Not trained on the splits: {', '.join(names)}. What such a model met before is not known, so "
-            "its gaps are no systematicity gaps."
-        )
-
-
 def _can_draw() -> str | None:
     try:
         check_plots()
@@ -206,18 +184,24 @@ def _can_draw() -> str | None:
 
 def _csv(results: Sequence[Result]) -> bytes:
     text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+    rows = [row for each in results for row in _rows(each)]
+    more = [name for name in _WHERE_THERE_ARE_ANY if any(row[name] for row in rows)]
+    writer = csv.DictWriter(text, [*_COLUMNS, *more], lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    for each in results:
-        rows = each.rows()
-        plain = {**(rows[0] if rows else {}), "metric": "gap"}
-        for kind in ("complex", "minimal"):
-            gap = each.gap(kind)
-            if gap is not None:
-                rows.append({**plain, "split": kind, "mean_percent": gap})
-        if each.matched is not None and each.matched.points is not None:
-            rows.append({**plain, "metric": "matched_gap", "split": "complex",
-                         "mean_percent": each.matched.points})  # fmt: skip
-        for row in rows:
-            writer.writerow({**row, "mean_percent": f"{row['mean_percent']:.4f}"})
+    for row in rows:
+        writer.writerow({**row, "mean_percent": f"{row['mean_percent']:.4f}"})
     return text.getvalue().encode()
+
+
+def _rows(result: Result) -> list[dict[str, Any]]:
+    """A row an accuracy, then one a gap."""
+    rows = result.rows()
+    plain = {**(rows[0] if rows else {}), "metric": "gap", "unanswered": ""}
+    for kind in KINDS:
+        gap = result.gap(kind)
+        if gap is not None:
+            rows.append({**plain, "split": kind, "mean_percent": gap})
+    if result.matched is not None and result.matched.points is not None:
+        rows.append({**plain, "metric": "matched_gap", "split": "complex",
+                     "mean_percent": result.matched.points})  # fmt: skip
+    return rows

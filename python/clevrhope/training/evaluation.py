@@ -1,7 +1,7 @@
 """A trained run in, its predictions on the test sets out, with the columns that `clevrhope score` reads."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +11,11 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from clevrhope.atomic import whole_file
 from clevrhope.config import suggestion
 from clevrhope.dataset.contents import find_hop, splits_in
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import difference
+from clevrhope.dataset.manifest import difference, read_manifest
 from clevrhope.dataset.split_reader import SplitReader
-from clevrhope.dataset.vocab import NO_ANSWER as NO_ANSWER_TEXT
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.device import chosen_device
@@ -31,14 +29,13 @@ from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.executing import executed
 from clevrhope.training.predicting import BATCH, NO_ANSWER, accuracy, predicted, written
+from clevrhope.training.prediction_files import kept_lines, made_by_digest, write_answers
 from clevrhope.training.renumbered import Renumbered
 from clevrhope.training.run import described_features
-from clevrhope.training.run_folder import RunFolder, vocab_digest
+from clevrhope.training.run_folder import RunFolder, described, vocab_digest
 
 TRAINED_OR_TUNED_ON = ("train", "val")
 """Splits that are no test sets of a pair; of `none`, val is one that `score` asks for."""
-
-ROWS_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
@@ -76,18 +73,21 @@ def evaluate(
 
     Args:
         run: a folder that `train` wrote.
-        dataset: a folder of the same world in place of the one trained on, or that one where it lies now.
-            Its templates may be others, CLOSURE's for one; words that the model does not know become <UNK>.
+        dataset: a folder of the same world in place of the one trained on, which needs `out`; or that one
+            where it lies now. Its templates may be others, CLOSURE's for one; words that the model does not
+            know become <UNK>.
         features: a store, as in `TrainRequest`.
         checkpoints: names; None for all that are kept.
-        splits: of the run's HOP; None for all but what was trained or tuned on.
+        splits: of the run's HOP; None for all but what was trained or tuned on. Predictions for its other
+            splits stay in files that are there.
         out: a folder for the files; None for the run's own.
         device: as in `TrainRequest`.
         batch_size: questions at once.
         progress: shows how far it is.
 
     Raises:
-        ConfigError: a checkpoint, split or device that there is not.
+        ConfigError: a checkpoint, split or device that there is not; another dataset whose predictions would
+            pass for the run's own; or some splits, and a file of other weights that has the rest.
         DatasetError: no such run, or a dataset, features or vocabulary that it was not trained with.
     """
     folder = RunFolder(Path(run))
@@ -101,7 +101,10 @@ def evaluate(
     for name in names:
         _check_vocab(folder.checkpoint(name), vocab)
     hop = find_hop(layout, said["hop"])
+    every = _splits(layout, hop, None)
     chosen = _splits(layout, hop, splits)
+    if not _is_own_dataset(said, layout, hop, every, there):
+        _check_elsewhere(folder, layout, out)
     where = chosen_device(device)
     found = find_model(said["model"])
     config, _ = recipes.split_settings(said["settings"])
@@ -120,6 +123,15 @@ def evaluate(
         **({"note": "; ".join(filter(None, notes))} if any(notes) else {}),
     }
     precision = chosen_precision(None, said["precision"], where)
+    into = RunFolder(out) if out else folder
+    made_by = {name: made_by_digest(folder.checkpoint(name), _about_dataset(layout, there)) for name in names}
+    # Before the first answer, as all of them take hours.
+    kept = {
+        (name, way): kept_lines(into.prediction(name, way), chosen, made_by[name])
+        for name in names
+        for way in (*ways, *program_ways)
+        if set(chosen) < set(every)
+    }
     made = []
     total = len(names) * (len(ways) + len(program_ways)) * sum(len(each) for each in sets)
     with (
@@ -143,9 +155,10 @@ def evaluate(
                     )
                     for each in sets
                 }
-                path = (RunFolder(out) if out else folder).prediction(name, way)
+                path = into.prediction(name, way)
                 about = {"hop": hop, "run": said["seed"], "train_size": said["size"]}
-                _write(path, answers, vocab, about, {**rows, "checkpoint": name, "way": way})
+                more = {**rows, "checkpoint": name, "way": way, "made_by": made_by[name]}
+                write_answers(path, answers, vocab, about, more, kept.get((name, way), ()))
                 made.append(
                     Predicted(
                         path=path,
@@ -247,26 +260,35 @@ def _check_vocab(path: Path, vocab: Vocab) -> None:
         )
 
 
-def _write(
-    path: Path,
-    answers: Mapping[str, npt.NDArray[np.int64]],
-    vocab: Vocab,
-    about: Mapping[str, Any],
-    more: Mapping[str, Any],
-) -> None:
-    words = vocab.answers()
-    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-        for split, numbers in answers.items():
-            texts = [NO_ANSWER_TEXT if number == NO_ANSWER else words[number] for number in numbers.tolist()]
-            for first in range(0, len(texts), ROWS_AT_ONCE):
-                some = enumerate(texts[first : first + ROWS_AT_ONCE], first)
-                file.writelines(_lines({**about, "split": split}, some, more))
+def _is_own_dataset(
+    said: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str], vocab: Vocab
+) -> bool:
+    """Whether the test sets are those of the dataset that the run was trained on, or of a copy of it.
+
+    Where that one is no longer in its place, the run's own word for it is all that there is to compare.
+    """
+    trained_on = Layout(Path(said["places"]["dataset"]))
+    if layout.root.resolve() == trained_on.root:
+        return True
+    here = dataset_manifest(layout)
+    there = read_manifest(trained_on.manifest)
+    if there is None:
+        return bool(json.loads(json.dumps(described(layout, here, vocab))) == said["dataset"])
+    names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]
+    return here.rendering == there.rendering and all(
+        name in here.files and here.files[name] == there.files.get(name) for name in names
+    )
 
 
-def _lines(
-    about: Mapping[str, Any], answers: Iterator[tuple[int, str]], more: Mapping[str, Any]
-) -> Iterator[str]:
-    head = {name: about[name] for name in ("hop", "split")}
-    tail = {name: about[name] for name in ("run", "train_size")} | dict(more)
-    for index, answer in answers:
-        yield json.dumps({**head, "question_index": index, "answer": answer, **tail}) + "\n"
+def _about_dataset(layout: Layout, vocab: Vocab) -> Mapping[str, Any]:
+    manifest = dataset_manifest(layout)
+    return {**described(layout, manifest, vocab), "rendering": manifest.rendering}
+
+
+def _check_elsewhere(folder: RunFolder, layout: Layout, out: Path | None) -> None:
+    """Passes where predictions for another dataset go to a folder that reports do not take for a run's."""
+    if out is None or RunFolder(out).run.exists():
+        raise ConfigError(
+            f"{layout.root}: another dataset than {folder.root} was trained on, so its predictions are none "
+            f"of {out or folder.root}; choose a folder of their own with --out"
+        )

@@ -1,0 +1,146 @@
+"""Figures of made results: the paper's own values in each of them, hollow, and said to be the paper's."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install clevrhope[plots]")
+
+from matplotlib.figure import Figure
+
+from clevrhope.hops import parse_hop
+from clevrhope.metrics.paper import paper_results
+from clevrhope.report import Result, Source, figures
+
+VALUES = [
+    ("size", ["small", "large"]),
+    ("color", ["gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"]),
+    ("material", ["rubber", "metal"]),
+    ("shape", ["cube", "sphere", "cylinder"]),
+]
+PAPER = {
+    (each.hop, each.split): each.mean_percent
+    for each in paper_results()
+    if (each.model, each.metric, each.train_size) == ("lxmert_p", "accuracy", "200k")
+}
+HOPS = ("large_cylinder", "rubber_cylinder", "cyan_cylinder")
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Figure]:
+    """The figures that were drawn, in place of their files."""
+    found: list[Figure] = []
+
+    def keep(figure: Figure) -> bytes:
+        found.append(figure)
+        return b""
+
+    monkeypatch.setattr(figures, "png", keep)
+    return found
+
+
+def results(of: str = "lxmert_p", **changes: Any) -> list[Result]:
+    """Of a model of the paper's: half of all answers right, a quarter of the OOD ones."""
+    found = []
+    for hop in HOPS:
+        pair = parse_hop(hop, VALUES)
+        plain = {
+            "source": Source(Path("p"), Path("d"), of, Path("r")),
+            "model": "ours",
+            "checkpoint": "last",
+            "hop": hop,
+            "pair": hop,
+            "types": tuple(kind for kind, _ in pair.pair or ()),
+            "diversity": pair.diversity,
+            "mode": "",
+            "train_size": 200_000,
+            "run": "1",
+            "accuracies": {
+                "complex_iid": 50.0,
+                "complex_ood": 25.0,
+                "minimal_iid": 50.0,
+                "minimal_ood": 25.0,
+            },
+        }
+        found.append(Result(**{**plain, **changes}))
+    return found
+
+
+def hollow(figure: Figure) -> list[list[tuple[float, float]]]:
+    """The points of the hollow lines of each panel."""
+    return [
+        [
+            (float(x), float(y))
+            for line in axes.get_lines()
+            if line.get_markerfacecolor() == "none"
+            for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
+        ]
+        for axes in figure.axes
+    ]
+
+
+def said(figure: Figure) -> list[str]:
+    return [text.get_text() for legend in figure.legends for text in legend.get_texts()]
+
+
+def test_curves_of_pairs_show_the_papers_accuracies(drawn: list[Figure]) -> None:
+    assert figures.hop_curves(results(), "ours")
+    panels = dict(
+        zip(("complex_iid", "complex_ood", "minimal_iid", "minimal_ood"), hollow(drawn[0]), strict=True)
+    )
+    for split, points in panels.items():
+        assert sorted(y for x, y in points if x == 200_000) == sorted(PAPER[hop, split] for hop in HOPS)
+        assert len(points) == 3 * len(HOPS)
+    assert said(drawn[0])[-1] == "the paper's"
+
+
+def test_boxes_show_the_papers_gaps_of_the_same_pairs_and_size(drawn: list[Figure]) -> None:
+    assert figures.box_plots(results(), "ours")
+    for kind, points in zip(("complex", "minimal"), hollow(drawn[0]), strict=True):
+        gaps = [PAPER[hop, f"{kind}_ood"] - PAPER[hop, f"{kind}_iid"] for hop in HOPS]
+        assert sorted(y for _, y in points) == pytest.approx(sorted(gaps))
+    assert said(drawn[0]) == ["the paper's, of the same pairs and size"]
+
+
+def test_the_triangle_says_the_papers_gaps_in_brackets(drawn: list[Figure]) -> None:
+    assert figures.type_triangle(results(), "ours")
+    cells = [text.get_text() for axes in drawn[0].axes for text in axes.texts]
+    gaps = [
+        PAPER[hop, f"{kind}_ood"] - PAPER[hop, f"{kind}_iid"]
+        for kind in ("complex", "minimal")
+        for hop in HOPS
+    ]
+    told = [f"-25.0\n({gap:+.1f})" for gap in gaps]
+    assert sorted(cell.replace("\N{MINUS SIGN}", "-") for cell in cells) == sorted(told)
+    assert said(drawn[0]) == ["in brackets: the paper's"]
+
+
+def test_gap_curves_show_the_papers_means(drawn: list[Figure]) -> None:
+    assert figures.gap_curves(results(), "ours")
+    printed = [
+        e.mean_percent
+        for e in paper_results()
+        if (e.model, e.metric, e.split) == ("lxmert_p", "gap", "complex") and e.diversity in (6, 24)
+    ]
+    assert sorted(y for _, y in hollow(drawn[0])[0]) == sorted(printed)
+    assert said(drawn[0]) == ["diversity 24", "diversity 6", "the paper's"]
+
+
+@pytest.mark.parametrize("changes", [{"of": "film"}, {"train_size": None}])
+def test_where_the_paper_has_nothing_nothing_of_it_is_shown(drawn: list[Figure], changes: Any) -> None:
+    assert len(list(figures.figures_of(results(**changes), "ours"))) == 4
+    for figure in drawn:
+        assert not any(hollow(figure))
+        assert not any("paper" in text for text in said(figure))
+
+
+def test_sizes_that_the_paper_has_not_have_no_gaps_of_it(drawn: list[Figure]) -> None:
+    assert figures.box_plots(results(train_size=200), "ours")
+    assert not any(hollow(drawn[0]))
+
+
+def test_a_mean_by_size_is_over_those_that_have_a_value() -> None:
+    made = [*results(), *results(train_size=None)]
+    means = figures._by_size(made, lambda each: 1.0 if each.train_size else None)
+    assert [(size, mean.n) for size, mean in means] == [(200_000, len(HOPS))]
