@@ -12,7 +12,6 @@ class Advance(Protocol):
         """Counts `n` units; with `there` they were done by an earlier call, and say nothing of the rate."""
 
 
-
 Stage = AbstractContextManager[Advance]
 """A piece of work under way."""
 

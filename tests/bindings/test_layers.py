@@ -1,4 +1,4 @@
-"""Which package may import which: features, models, training, then, from predictions alone, metrics, report."""
+"""Which package may import which: features, models, training; from predictions alone, metrics, report."""
 
 import ast
 from collections.abc import Iterator

@@ -317,7 +317,9 @@ def test_a_module_that_cannot_be_imported_is_told(
 ) -> None:
     (tmp_path / "imports_too_much.py").write_text("from torch import no_such_thing\n")
     monkeypatch.syspath_prepend(str(tmp_path))
-    with pytest.raises(ConfigError, match=r"imports_too_much cannot be imported \(cannot import name 'no_such"):
+    with pytest.raises(
+        ConfigError, match=r"imports_too_much cannot be imported \(cannot import name 'no_such"
+    ):
         run(model="imports_too_much:Model")
 
 

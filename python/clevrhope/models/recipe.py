@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Origin = Literal["paper", "public code", "model's paper", "choice"]
-"""Where a value is from: the CLEVR-HOPE paper, the public code that it followed, the paper that the model is from
-(of models that CLEVR-HOPE has not), or this project."""
+"""Where a value is from: the CLEVR-HOPE paper, the public code that it followed, the paper that the model is
+from (of models that CLEVR-HOPE has not), or this project."""
 
 
 @dataclass(frozen=True)
