@@ -295,7 +295,7 @@ def test_features_of_a_dataset_that_grew_are_made_even_if_it_was_stopped_between
 ) -> None:
     out = tmp_path / "out"
     run_changed(grid, out)
-    monkeypatch.setenv("FAKE_FAILS", "features")
+    monkeypatch.setenv("FAKE_FAILS", "pixels")
     larger = with_sizes(complex_ood=20)
     assert [each.step for each in run_changed(grid, out, larger).failures] == ["features-d-pixels-0"]
     monkeypatch.delenv("FAKE_FAILS")
