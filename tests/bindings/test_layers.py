@@ -1,4 +1,4 @@
-"""Which package may import which: features, models, training, then, from predictions alone, metrics, report."""
+"""Which package may import which, from features to reports; those work from predictions alone."""
 
 import ast
 from collections.abc import Iterator
@@ -17,7 +17,8 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "metrics": frozenset(),
     "report": frozenset({"metrics", "models"}),
 }
-"""Of these packages, those that each may import besides itself; what lies below them all, any may."""
+"""Of these packages, those that each may import besides itself; what lies below them all, any may. A report
+reads of models what their papers' configurations and recipes are, which is data and needs no torch."""
 
 ABOVE = frozenset({"cli", "experiments"})
 """Use them all, and are used by none of them."""

@@ -4,6 +4,7 @@ import json
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
 from clevrhope.features import making
 from clevrhope.features.making import make_features
 from clevrhope.features.store import open_store
+from clevrhope.models.maps import MapsConfig
 from clevrhope.progress import Advance
 
 HOP = "rubber_cylinder"
@@ -52,7 +54,7 @@ def arrays(folder: Path) -> dict[str, bytes]:
 
 
 def test_pixels_are_the_pictures(folder: Path) -> None:
-    made = make_features(folder, kind="pixels")
+    made = make_features(folder, kind="pixels", size="picture")
     assert made.folder == folder / "features/pixels-48x32"
     assert made.note is None
     store = open_store(folder, kind="pixels")
@@ -64,6 +66,25 @@ def test_pixels_are_the_pictures(folder: Path) -> None:
             np.testing.assert_array_equal(pool.arrays["pixels"][row], each["image"].transpose(2, 0, 1))
     assert made.pools == {pool: len(store.pool(pool).indices) for pool in made.pools}
     assert made.n_made == sum(made.pools.values())
+
+
+def test_the_default_size_is_what_models_take(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made = make_features(folder, kind="pixels", pools=["test_ood"])
+    config = MapsConfig()
+    assert made.folder.name == f"pixels-{config.picture_width}x{config.picture_height}" == "pixels-224x224"
+    command = [
+        "features",
+        str(folder),
+        "--kind",
+        "pixels",
+        "--size",
+        "picture",
+        "--pools",
+        "test_ood",
+        "--json",
+    ]
+    assert run_command(command) == 0
+    assert json.loads(capsys.readouterr().out)["folder"] == str(folder / "features/pixels-48x32")
 
 
 def test_another_size_is_pillows_bicubic(folder: Path) -> None:
@@ -101,43 +122,44 @@ def test_attributes_are_those_of_the_scenes(folder: Path) -> None:
 def test_stopped_anywhere_and_begun_again_equals_uninterrupted(
     kind: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = make_features(folder, kind=kind, out=tmp_path / "whole")
+    asked = partial(make_features, folder, kind=kind, size="picture" if kind == "pixels" else None)
+    whole = asked(out=tmp_path / "whole")
     monkeypatch.setattr(making, "BLOCK", 5)
     stopped = tmp_path / "stopped"
     for _ in range(4):
         with pytest.raises(KeyboardInterrupt):
-            make_features(folder, kind=kind, out=stopped, progress=Stops(7))
+            asked(out=stopped, progress=Stops(7))
         with pytest.raises(ClevrhopeError):
             list(map(open_store(folder, kind=kind, name=str(stopped)).pool, whole.pools))
-    again = make_features(folder, kind=kind, out=stopped)
+    again = asked(out=stopped)
     assert 0 < again.n_made < whole.n_made, "what was made is not made again"
     assert arrays(stopped) == arrays(tmp_path / "whole")
-    assert make_features(folder, kind=kind, out=stopped).n_made == 0
+    assert asked(out=stopped).n_made == 0
     assert not list(stopped.rglob(".*"))
 
 
 def test_a_dataset_that_grew_has_only_its_new_pictures_made(folder: Path, make: Make, tmp_path: Path) -> None:
-    first = make_features(folder, kind="pixels")
+    first = make_features(folder, kind="pixels", size="picture")
     make(folder, images="h5", sizes={"train": 200})
     with pytest.raises(
         DatasetError, match="made before the pool's pictures or scenes changed; run clevrhope features"
     ):
         open_store(folder, kind="pixels").pool("train")
-    second = make_features(folder, kind="pixels")
+    second = make_features(folder, kind="pixels", size="picture")
     assert second.n_made == sum(second.pools.values()) - sum(first.pools.values()) > 0
-    at_once = make_features(folder, kind="pixels", out=tmp_path / "at_once")
+    at_once = make_features(folder, kind="pixels", size="picture", out=tmp_path / "at_once")
     assert arrays(second.folder) == arrays(at_once.folder)
 
 
 def test_pictures_that_changed_are_made_again(folder: Path) -> None:
     """As if the dataset had been made again with other pictures under the same name."""
-    made = make_features(folder, kind="pixels", pools=["train"])
+    made = make_features(folder, kind="pixels", size="picture", pools=["train"])
     sums = made.folder / "train/sums.npy"
     known = np.load(sums)
     known[3] += 1
     np.save(sums, known)
     (made.folder / "train/pool.json").write_text('{"source": "of other pictures"}')
-    assert make_features(folder, kind="pixels", pools=["train"]).n_made == 1
+    assert make_features(folder, kind="pixels", size="picture", pools=["train"]).n_made == 1
 
 
 def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
@@ -153,7 +175,7 @@ def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
 
 
 def test_an_array_that_was_cut_off_is_told(folder: Path) -> None:
-    made = make_features(folder, kind="pixels", pools=["train"])
+    made = make_features(folder, kind="pixels", size="picture", pools=["train"])
     path = made.folder / "train/pixels.npy"
     path.write_bytes(path.read_bytes()[:-1000])
     with pytest.raises(DatasetError, match="no whole array"):
@@ -199,5 +221,6 @@ def test_a_dataset_without_pictures(tmp_path: Path) -> None:
     folder = tmp_path / "text"
     build(request(folder, render=False))
     assert make_features(folder, kind="attributes").n_made > 0
-    with pytest.raises(ConfigError, match="build it without --no-render"):
-        make_features(folder, kind="pixels")
+    for size in (None, "picture"):
+        with pytest.raises(ConfigError, match="build it without --no-render"):
+            make_features(folder, kind="pixels", size=size)

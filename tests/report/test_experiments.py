@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ import clevrhope.report
 from clevrhope import assets
 from clevrhope.cli import run_command
 from clevrhope.errors import ConfigError
-from clevrhope.experiments import make_plan, processes, read_experiment, run_experiment
+from clevrhope.experiments import Outcome, make_plan, processes, read_experiment, run_experiment
 from clevrhope.experiments.shipped import find_file, shipped_experiments
 from clevrhope.experiments.some import some_templates, some_values
 from clevrhope.experiments.toml import toml
@@ -46,8 +47,11 @@ channels = 8
 """
 
 FAKE = '''
-"""Stands in for the command line: notes what it was asked for, and makes what would be there after."""
-import json, os, sys, time
+"""Stands in for the command line: notes what it was asked for, and makes what would be there after.
+
+As in truth, a manifest tells files apart, and a run's folder is bound to what was asked for.
+"""
+import json, os, sys, time, tomllib
 from pathlib import Path
 
 arguments = sys.argv[1:]
@@ -59,13 +63,34 @@ if any(word in " ".join(arguments) for word in os.environ.get("FAKE_FAILS", "").
     print("clevrhope: the loss is NaN at update 7", file=sys.stderr)
     sys.exit(1)
 time.sleep(float(os.environ.get("FAKE_DELAY_S", "0")))
+
+def after(option):
+    return arguments[arguments.index(option) + 1]
+
 if arguments[0] == "build":
-    out = Path(arguments[arguments.index("--out") + 1])
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "manifest.json").write_text("{}")
+    manifest = Path(after("--out")) / "manifest.json"
+    manifest.parent.mkdir(parents=True, exist_ok=True)
+    files = json.loads(manifest.read_text())["files"] if manifest.exists() else {}
+    sizes = tomllib.loads(Path(after("--config")).read_text()).get("sizes", {})
+    hops = [word for before, word in zip(arguments, arguments[1:]) if before == "--hop"]
+    if "--diversity" in arguments:
+        hops = [f"{hop}-d{k}-grid" for hop in hops for k in after("--diversity").split(",")]
+    for hop in hops:
+        for split in ("train", "complex_ood"):
+            files[f"hops/{hop}/{split}.h5"] = {"sha256": f"{hop} {split} {sizes.get(split)}"}
+            files[f"images/{split}.h5"] = {"sha256": f"{split} {sizes.get(split)}"}
+    manifest.write_text(json.dumps({"seed": after("--seed"), "files": files}))
+elif arguments[0] == "features":
+    (Path(arguments[1]) / "features").mkdir(exist_ok=True)
 elif arguments[0] == "train":
-    out = Path(arguments[arguments.index("--out") + 1])
+    out = Path(after("--out"))
     out.mkdir(parents=True, exist_ok=True)
+    free = {str(out), *(after(each) for each in ("--device",) if each in arguments), "--device"}
+    asked = [word for word in arguments if word not in free]
+    run = out / "run.json"
+    if run.exists() and json.loads(run.read_text()) != asked:
+        sys.exit("clevrhope: another run is in it")
+    run.write_text(json.dumps(asked))
     (out / "finished.json").write_text("{}")
 elif arguments[0] == "evaluate":
     (Path(arguments[1]) / "predictions").mkdir(exist_ok=True)
@@ -144,12 +169,164 @@ def test_what_is_done_is_not_done_again(grid: Path, tmp_path: Path, asked: Any) 
     assert run_experiment(plan).n_new == 0
     assert asked() == []
 
-    # More updates are other runs; a run's folder that was removed is made again.
+    # What is missing of a run is made again.
     (tmp_path / "out" / "runs" / "film-rubber_cylinder-300-1" / "finished.json").unlink()
     assert run_experiment(plan).n_new == 1
     assert [each[0] for each in asked()] == ["train", "evaluate"]
-    grid.write_text(GRID.replace('sizes = ["25k", 300]', 'sizes = ["25k", 300]\nupdates = 5'))
-    assert run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out"))).n_new == 12
+
+
+SMALL = GRID.replace('sizes = ["25k", 300]', "sizes = [300]")
+"""Six runs."""
+
+
+def run_changed(grid: Path, out: Path, *changes: tuple[str, str]) -> Outcome:
+    text = SMALL
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new)
+    grid.write_text(text)
+    return run_experiment(make_plan(read_experiment(grid, out=out)))
+
+
+SIZES = "sizes = [300]"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        (SIZES, f"{SIZES}\nupdates = 5"),
+        (SIZES, f"{SIZES}\nkeep_last = 3\nkeep_every = 10"),
+        (SIZES, f'{SIZES}\noptions = ["--deterministic"]'),
+        ("channels = 8", "channels = 16"),
+    ],
+)
+def test_other_settings_are_other_runs_beside_those_that_are_there(
+    change: tuple[str, str], grid: Path, tmp_path: Path, asked: Any
+) -> None:
+    out = tmp_path / "out"
+    assert run_changed(grid, out).n_new == 6
+    plain = {path.name for path in (out / "runs").iterdir()}
+    asked()
+    made = run_changed(grid, out, change)
+    assert (made.failures, made.n_new, made.n_done) == ((), 6, 6)
+    assert [each[0] for each in asked()].count("train") == 6
+    new = {path.name for path in (out / "runs").iterdir()} - plain
+    assert {name.rpartition("-")[0] for name in new} == plain
+    assert all(re.fullmatch("[0-9a-f]{6}", name.rpartition("-")[2]) for name in new)
+    for again in ((), (change,)):  # both are there from now on
+        assert run_changed(grid, out, *again).n_done == 6
+    assert asked() == []
+
+
+def test_settings_that_were_wrong_leave_no_mark_on_names(
+    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that never began takes no name from the run whose settings are right."""
+    monkeypatch.setenv("FAKE_FAILS", "channels=0")
+    assert run_changed(grid, tmp_path / "out", ("channels = 8", "channels = 0")).n_done == 0
+    monkeypatch.delenv("FAKE_FAILS")
+    run_changed(grid, tmp_path / "out")
+    assert "film-rubber_cylinder-300-1" in {each.name for each in (tmp_path / "out/runs").glob("*/")}
+    assert not list((tmp_path / "out/runs").glob("film-rubber_cylinder-300-1-*"))
+
+
+def test_options_that_bind_nothing_are_no_other_runs(grid: Path, tmp_path: Path, asked: Any) -> None:
+    out = tmp_path / "out"
+    run_changed(grid, out)
+    before = sorted((out / "runs").iterdir())
+    assert run_changed(grid, out, (SIZES, f'{SIZES}\noptions = ["--device", "cpu"]')).failures == ()
+    assert sorted((out / "runs").iterdir()) == before
+
+
+def test_two_settings_of_one_model_stand_side_by_side(grid: Path, tmp_path: Path, asked: Any) -> None:
+    wide = '[[model]]\nname = "film"\nlabel = "film-wide"\nsizes = [300]\nseeds = [1]\nset.channels = 64\n'
+    grid.write_text(f"{SMALL}\n{wide}")
+    made = run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
+    assert (made.failures, made.n_new) == ((), 6 + 3)
+    trained = [" ".join(each) for each in asked() if each[0] == "train"]
+    (one,) = (each for each in trained if "/film-wide-rubber_cylinder-300-1 " in each)
+    assert one.startswith("train film ")
+    assert "channels=64" in one
+    grid.write_text(f"{SMALL}\n{wide.replace('film-wide', 'film')}")
+    with pytest.raises(ConfigError, match=r"film-rubber_cylinder-300-1 is asked for twice; .* another label"):
+        make_plan(read_experiment(grid))
+
+
+def test_a_dataset_that_is_added_leaves_the_runs_on_the_first(grid: Path, tmp_path: Path, asked: Any) -> None:
+    run_changed(grid, tmp_path / "out")
+    asked()
+    second = '[[dataset]]\nname = "e"\nseed = 4\n[[dataset.build]]\nhops = ["gray_cube"]\n[[model]]'
+    made = run_changed(grid, tmp_path / "out", ("[[model]]", second))
+    assert (made.n_done, made.n_new) == (6 + 2, 2)
+    assert sum(each[0] == "train" for each in asked()) == 2
+    assert (tmp_path / "out/runs/film-e-gray_cube-300-2").is_dir()
+
+
+def kinds(asked: list[list[str]]) -> dict[str, int]:
+    return {kind: sum(each[0] == kind for each in asked) for kind in sorted({each[0] for each in asked})}
+
+
+def with_sizes(**sizes: int) -> tuple[str, str]:
+    said = "".join(f"\n{name} = {n}" for name, n in sizes.items())
+    return "[[dataset.features]]", f"[dataset.config.sizes]{said}\n[[dataset.features]]"
+
+
+def test_what_a_larger_dataset_makes_stale_is_made_again_and_nothing_else(
+    grid: Path, tmp_path: Path, asked: Any
+) -> None:
+    out = tmp_path / "out"
+    run_changed(grid, out, with_sizes(train=300, complex_ood=10))
+    asked()
+    # Its test set is answered anew, its train set, which is the same, not learned from again.
+    made = run_changed(grid, out, with_sizes(train=300, complex_ood=20))
+    assert (made.n_done, made.n_new) == (6, 6)
+    assert kinds(asked()) == {"build": 2, "evaluate": 6, "features": 1}
+    # Of a larger train set, runs are on the first so many questions, as before.
+    assert run_changed(grid, out, with_sizes(train=600, complex_ood=20)).n_new == 0
+    assert kinds(asked()) == {"build": 2, "features": 1}
+    # Another pair is no matter of the pairs that are there.
+    more = ('hops = ["rubber_cylinder"]', 'hops = ["rubber_cylinder", "gray_cube"]')
+    assert run_changed(grid, out, with_sizes(train=600, complex_ood=20), more).n_new == 2
+    assert kinds(asked()) == {"build": 2, "evaluate": 2, "features": 1, "train": 2}
+    assert run_changed(grid, out, with_sizes(train=600, complex_ood=20), more).n_new == 0
+    assert asked() == []
+
+
+def test_features_of_a_dataset_that_grew_are_made_even_if_it_was_stopped_between(
+    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    run_changed(grid, out)
+    monkeypatch.setenv("FAKE_FAILS", "pixels")
+    larger = with_sizes(complex_ood=20)
+    assert [each.step for each in run_changed(grid, out, larger).failures] == ["features-d-pixels-0"]
+    monkeypatch.delenv("FAKE_FAILS")
+    asked()
+    run_changed(grid, out, larger)
+    assert kinds(asked()) == {"evaluate": 6, "features": 1}
+
+
+def test_two_stores_of_one_kind_are_two_steps(grid: Path, tmp_path: Path, asked: Any) -> None:
+    both = ('kind = "pixels"', 'kind = "pixels"\n[[dataset.features]]\nkind = "pixels"\nsize = "96x64"')
+    assert run_changed(grid, tmp_path / "out", both).n_new == 6
+    assert kinds(asked())["features"] == 2
+    run_changed(grid, tmp_path / "out", both)
+    assert asked() == []
+    (tmp_path / "out/data/d/features").rmdir()
+    run_changed(grid, tmp_path / "out", both)
+    assert kinds(asked()) == {"features": 2}
+
+
+def test_another_dataset_in_the_folders_place_is_no_dataset_that_runs_were_on(
+    grid: Path, tmp_path: Path, asked: Any
+) -> None:
+    """`train` is asked again then, which is bound to its dataset and refuses."""
+    out = tmp_path / "out"
+    run_changed(grid, out)
+    (out / "data/d/manifest.json").unlink()
+    asked()
+    run_changed(grid, out, ("seed = 3", "seed = 4"))
+    assert kinds(asked())["train"] == 6
 
 
 def test_a_run_that_fails_stops_no_other(
@@ -240,6 +417,7 @@ def test_no_process_goes_on_when_the_experiment_is_killed(
         (('mode = "grid"', 'mode = "gird"'), 'mode: "gird"; expected "nested" or "grid"'),
         (("[[model]]", "[[model"), "no TOML"),
         (('sizes = ["25k", 300]', ""), 'a model needs "sizes" and "seeds"'),
+        (("seeds = [1, 2]", 'seeds = [1]\nlabel = "a/b"'), 'label: "a/b"; expected letters, digits'),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(grid: Path, change: tuple[str, str], told: str) -> None:
@@ -249,6 +427,63 @@ def test_what_is_wrong_in_a_file_is_named(grid: Path, change: tuple[str, str], t
         make_plan(read_experiment(grid))
     assert told in str(error.value)
     assert str(grid) in str(error.value)
+
+
+PATHS = """
+[[dataset]]
+name = "d"
+seed = 3
+[dataset.config]
+clevr = "clevr/CLEVR_v1.0"
+[[dataset.build]]
+hops = ["rubber_cylinder"]
+palette = "mine.json"
+[[dataset.features]]
+kind = "frcnn"
+weights = "weights/frcnn"
+[[dataset.features]]
+kind = "scene-boxes"
+weights = "random"
+[[dataset.features]]
+kind = "resnet101"
+weights = "/elsewhere/resnet101.pth"
+[[model]]
+name = "lxmert_p"
+sizes = [10]
+seeds = [1]
+set = { weights = "weights/lxmert.safetensors" }
+[[model]]
+name = "mine:Model"
+sizes = [10]
+seeds = [1]
+set = { weights = "imagenet" }
+"""
+
+
+def test_paths_are_meant_from_where_the_file_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "papers").mkdir()
+    (tmp_path / "papers/mine.toml").write_text(PATHS)
+    monkeypatch.chdir(tmp_path)
+    experiment = read_experiment(Path("papers/mine.toml"))
+    assert experiment.datasets[0].config["clevr"] == str(tmp_path / "papers/clevr/CLEVR_v1.0")
+    plan = make_plan(experiment)
+    build, *features = (" ".join(step.arguments) for step in plan.datasets["d"].steps)
+    assert "--palette papers/mine.json " in build
+    weights = ["papers/weights/frcnn", "random", "/elsewhere/resnet101.pth"]
+    assert [each.partition("--weights ")[2].split()[0] for each in features] == weights
+    ours, theirs = (run.chain.steps[0].arguments for run in plan.runs)
+    assert 'weights="papers/weights/lxmert.safetensors"' in ours
+    assert 'weights="imagenet"' in theirs
+    assert experiment.out == Path("out/mine")
+
+
+def test_paths_in_the_packages_files_are_meant_from_the_working_directory(tmp_path: Path) -> None:
+    paper = find_file(Path("paper"))
+    (weights,) = {each.weights for each in read_experiment(paper).datasets[1].features}
+    assert weights == "weights/frcnn-vg-finetuned"
+    mine = tmp_path / "paper.toml"
+    mine.write_bytes(paper.read_bytes())
+    assert read_experiment(mine).datasets[1].features[0].weights == str(tmp_path / weights)
 
 
 def test_templates_that_there_are_none_of_are_named(grid: Path, tmp_path: Path) -> None:

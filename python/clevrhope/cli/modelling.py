@@ -5,7 +5,7 @@ import secrets
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 
@@ -26,7 +26,12 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON 
     metavar="NAME",
     help="pixels, attributes (true ones), scene-boxes (true boxes), resnet101, frcnn.",
 )
-@click.option("--size", metavar="WxH", help="Bring pictures to this size first.  [default: the kind's own]")
+@click.option(
+    "--size",
+    metavar="WxH",
+    help="Bring pictures to this size first; picture for their own.  [default: 224x224 for pixels and "
+    "resnet101, picture for scene-boxes]",
+)
 @click.option(
     "--weights",
     metavar="PATH",
@@ -197,12 +202,16 @@ def evaluate(run: Path, **choices: Any) -> None:
         click.echo(f"{each.path}: {told}" + (f"; {without:,} without an answer" if without else ""))
 
 
-def _read_size(text: str | None) -> tuple[int, int] | None:
+def _read_size(text: str | None) -> tuple[int, int] | Literal["picture"] | None:
     if text is None:
         return None
+    if text == "picture":
+        return "picture"
     width, x, height = text.partition("x")
     if not (x and width.isdecimal() and height.isdecimal() and int(width) and int(height)):
-        raise click.UsageError(f'--size: "{text}" should be width and height in pixels, such as 96x64')
+        raise click.UsageError(
+            f'--size: "{text}" should be width and height in pixels, such as 96x64, or picture'
+        )
     return int(width), int(height)
 
 

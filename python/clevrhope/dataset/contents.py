@@ -62,9 +62,14 @@ def find_hop(layout: Layout, name: str) -> str:
     """
     known = hops_in(layout)
     for hop in known:
-        if name == hop or _parts(name) == _parts(hop):
+        if same_hop(name, hop):
             return hop
     raise ConfigError(f'{layout.root}: no HOP "{name}"{_nearest(name, known)}; there: {_listed(known)}')
+
+
+def same_hop(name: str, other: str) -> bool:
+    """Whether two names are of the same HOP."""
+    return name == other or _parts(name) == _parts(other)
 
 
 def _parts(hop: str) -> tuple[list[str], str]:

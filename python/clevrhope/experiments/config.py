@@ -1,11 +1,13 @@
 """An experiment's TOML file in, what it asks for as frozen data out; docs/experiments.md has every key."""
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from clevrhope import assets
 from clevrhope.config import suggestion
 from clevrhope.errors import ConfigError
 from clevrhope.hops import HOP_GROUPS
@@ -26,9 +28,15 @@ _DATASET = (
     "folder",
 )
 _FEATURES = ("kind", "size", "weights")
-_MODEL = ("name", "datasets", "hops", "sizes", "seeds", "updates", "set", "keep_last", "keep_every",
+_MODEL = ("name", "label", "datasets", "hops", "sizes", "seeds", "updates", "set", "keep_last", "keep_every",
           "features", "options", "evaluate")  # fmt: skip
 _REPORT = ("title", "least_iid", "ways")
+_PATHS_OF_BUILD = ("properties", "templates", "clevr")
+"""What of build's configuration is a path; it is written to another folder, so these become absolute."""
+_PATHS_OF_MODELS = ("weights",)
+_RANDOM = "random"
+"""Stands for weights, in place of a path."""
+_PART_OF_A_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,7 @@ class ModelConfig:
 
     Attributes:
         name: as `train` takes it.
+        label: what its runs' folders are called by; its name where it has none.
         sizes: train sizes, as `--size` takes them.
         seeds: one run each.
         datasets: names; all where none is named.
@@ -119,6 +128,7 @@ class ModelConfig:
     features: str | None = None
     options: tuple[str, ...] = ()
     evaluate: tuple[str, ...] = ()
+    label: str | None = None
 
 
 @dataclass(frozen=True)
@@ -149,7 +159,9 @@ class Experiment:
 
 
 def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
-    """Reads an experiment; paths in it are meant from where it lies, its `out` from the working directory.
+    """Reads an experiment; its `out` is meant from the working directory, its other paths from where it lies.
+
+    Those in a file of the package are meant from the working directory, too: nobody puts weights beside it.
 
     Args:
         file: TOML.
@@ -166,9 +178,10 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
         raise ConfigError(f"{file}: no TOML ({error})") from error
     at = _Place(str(file))
     at.check_keys(raw, _TOP)
-    datasets = tuple(_dataset(at.inside(f"dataset[{k}]"), each, file.parent)
+    beside = Path() if file.resolve().parent == assets.experiments().resolve() else file.parent
+    datasets = tuple(_dataset(at.inside(f"dataset[{k}]"), each, beside)
                      for k, each in enumerate(at.tables(raw, "dataset")))  # fmt: skip
-    models = tuple(_model(at.inside(f"model[{k}]"), each)
+    models = tuple(_model(at.inside(f"model[{k}]"), each, beside)
                    for k, each in enumerate(at.tables(raw, "model")))  # fmt: skip
     if not datasets or not models:
         raise ConfigError(f"{file}: an experiment needs a [[dataset]] and a [[model]]")
@@ -211,7 +224,9 @@ def _dataset(at: "_Place", raw: Mapping[str, Any], beside: Path) -> DatasetConfi
         if mode not in ("nested", "grid"):
             raise ConfigError(f'{here}.mode: "{mode}"; expected "nested" or "grid"')
         palette = here.text(each, "palette", None)
-        builds.append(BuildConfig(hops, here.wholes(each, "diversity"), mode, palette))
+        builds.append(
+            BuildConfig(hops, here.wholes(each, "diversity"), mode, palette and str(beside / palette))
+        )
     if not builds:
         raise ConfigError(f"{at}: a dataset needs [[dataset.build]] with hops")
     if folder is None and "seed" not in raw:
@@ -220,11 +235,10 @@ def _dataset(at: "_Place", raw: Mapping[str, Any], beside: Path) -> DatasetConfi
     for k, each in enumerate(at.tables(raw, "features")):
         here = at.inside(f"features[{k}]")
         here.check_keys(each, _FEATURES)
-        features.append(
-            FeaturesConfig(
-                here.needed(each, "kind"), here.text(each, "size", None), here.text(each, "weights", None)
-            )
-        )
+        weights = here.text(each, "weights", None)
+        if weights not in (None, _RANDOM):
+            weights = str(beside / str(weights))
+        features.append(FeaturesConfig(here.needed(each, "kind"), here.text(each, "size", None), weights))
     values = at.table(raw, "values")
     return DatasetConfig(
         name=at.needed(raw, "name"),
@@ -235,32 +249,41 @@ def _dataset(at: "_Place", raw: Mapping[str, Any], beside: Path) -> DatasetConfi
         asks=at.texts(raw, "asks"),
         mentions=at.texts(raw, "mentions"),
         values={name: at.inside("values").texts(values, name) for name in values},
-        config=at.table(raw, "config"),
+        config=_from_where_it_lies(at.table(raw, "config"), _PATHS_OF_BUILD, beside.resolve()),
         features=tuple(features),
         folder=None if folder is None else beside / folder,
     )
 
 
-def _model(at: "_Place", raw: Mapping[str, Any]) -> ModelConfig:
+def _from_where_it_lies(table: Mapping[str, Any], names: Sequence[str], beside: Path) -> dict[str, Any]:
+    """The table, with those of its values that are paths told from the working directory."""
+    paths = {name: str(beside / table[name]) for name in names if isinstance(table.get(name), str)}
+    return {**table, **paths}
+
+
+def _model(at: "_Place", raw: Mapping[str, Any], beside: Path) -> ModelConfig:
     at.check_keys(raw, _MODEL)
+    name = at.needed(raw, "name")
+    paths = _PATHS_OF_MODELS if ":" not in name else ()  # what anybody's own settings are, they know alone
     sizes = tuple(str(each) for each in at.many(raw, "sizes"))
     seeds = at.wholes(raw, "seeds")
     if not sizes or not seeds:
         raise ConfigError(f'{at}: a model needs "sizes" and "seeds", a list each')
     at.check_unique([str(each) for each in seeds], "seeds")
     return ModelConfig(
-        name=at.needed(raw, "name"),
+        name=name,
         sizes=sizes,
         seeds=seeds,
         datasets=at.texts(raw, "datasets"),
         hops=at.texts(raw, "hops"),
         updates=at.whole(raw, "updates", None),
-        settings=at.table(raw, "set"),
+        settings=_from_where_it_lies(at.table(raw, "set"), paths, beside),
         keep_last=at.whole(raw, "keep_last", 1) or 1,
         keep_every=at.whole(raw, "keep_every", None),
         features=at.text(raw, "features", None),
         options=at.texts(raw, "options"),
         evaluate=at.texts(raw, "evaluate"),
+        label=at.part_of_a_name(raw, "label"),
     )
 
 
@@ -337,6 +360,14 @@ class _Place:
         value = raw.get(key, default)
         if value is not None and not isinstance(value, str):
             raise ConfigError(f"{self}.{key}: {value!r}; expected a text")
+        return value
+
+    def part_of_a_name(self, raw: Mapping[str, Any], key: str) -> str | None:
+        value = self.text(raw, key, None)
+        if value is not None and not _PART_OF_A_NAME.fullmatch(value):
+            raise ConfigError(
+                f'{self}.{key}: "{value}"; expected letters, digits, "_", "." and "-", of a folder\'s name'
+            )
         return value
 
     def needed(self, raw: Mapping[str, Any], key: str) -> str:

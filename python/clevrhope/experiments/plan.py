@@ -1,22 +1,37 @@
 """An experiment in, its steps out: command lines, what each needs, and whether it is done.
 
 A step is done when its mark is there, a file written after its command ended well that holds the command; so
-another command for the same step (more updates, say) is another step, and is run. A build's mark holds a
-digest of the files that are written for it, too.
+another command for the same step is another step, and is run. A build's mark holds a digest of the files that
+are written for it, too; marks of what follows from a dataset hold a digest of what it reads of it.
+
+A run is bound to its settings, so other settings (more updates, say) are another run: where the folder of its
+name holds one of other settings, it gets a folder whose name ends in a digest of its own.
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 from clevrhope.atomic import write_whole
 from clevrhope.config import suggestion
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig
+from clevrhope.experiments.made_from import MadeFrom
 from clevrhope.experiments.toml import toml, value
 from clevrhope.palettes import diversity_name
+
+BOUND = ".experiment.json"
+"""In a run's folder: what of the experiment's file the run in it is bound to."""
+
+_DIGITS = 6
+"""Of the digest in a folder's name."""
+
+_FREE_OPTIONS: Mapping[str, int] = {"--device": 1, "--save-every": 1, "--tensorboard": 0}
+"""Options of `train` that a run is not bound to, and how many values they take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +41,8 @@ class Step:
     Attributes:
         name: unique in the experiment; of its mark and log.
         arguments: of `clevrhope`.
-        reads: of what the experiment's file says in the files that it names, a digest.
+        reads: a digest of what the experiment's file says that is in no argument.
+        made_from: what it reads of a dataset; where that changed, it is not done.
         made: what it leaves behind, a file or folder; where that is gone, it is not done.
         mark: the file that says that it is done.
         log: where what it prints goes.
@@ -38,6 +54,7 @@ class Step:
     mark: Path
     log: Path
     reads: str = ""
+    made_from: MadeFrom | None = None
 
     @property
     def done(self) -> bool:
@@ -53,7 +70,8 @@ class Step:
 
     @property
     def _marked(self) -> list[str]:
-        return [*self.arguments, self.reads] if self.reads else list(self.arguments)
+        read = [self.reads] if self.reads else []
+        return [*self.arguments, *read, *([self.made_from.digest] if self.made_from else [])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +89,24 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class RunChain:
-    """A run, trained and evaluated, and the dataset that it needs."""
+    """A run, trained and evaluated, and the dataset that it needs.
+
+    Attributes:
+        chain: its name is that of its folder.
+        dataset: by name.
+        folder: the run's.
+        bound: what of the experiment's file it is bound to.
+    """
 
     chain: Chain
     dataset: str
+    folder: Path
+    bound: Mapping[str, Any]
+
+    def claim(self) -> None:
+        """Notes in the folder, where no run is in it yet, what the run is bound to that will be."""
+        if not (self.folder / "run.json").exists():
+            write_whole(self.folder / BOUND, json.dumps(self.bound).encode())
 
 
 @dataclass(frozen=True)
@@ -109,21 +141,21 @@ def make_plan(experiment: Experiment) -> Plan:
     """
     out = experiment.out
     datasets = {each.name: _dataset_chain(experiment, each) for each in experiment.datasets}
-    runs = []
+    runs: dict[str, RunChain] = {}
     for model in experiment.models:
         for dataset in experiment.datasets:
             if not model.datasets or dataset.name in model.datasets:
-                for hop in _hops_of(experiment, model, dataset):
-                    runs += [
-                        RunChain(_run_chain(experiment, model, dataset, hop, size, seed), dataset.name)
-                        for size in model.sizes
-                        for seed in model.seeds
-                    ]
-    names = [run.chain.name for run in runs]
-    twice = next((name for k, name in enumerate(names) if name in names[:k]), None)
-    if twice:
-        raise ConfigError(f"{experiment.file}: the run {twice} is asked for twice")
-    return Plan(experiment, datasets, tuple(runs), out / "runs", out / "report")
+                for hop, size, seed in product(
+                    _hops_of(experiment, model, dataset), model.sizes, model.seeds
+                ):
+                    name = _run_name(experiment, model, dataset, hop, size, seed)
+                    if name in runs:
+                        raise ConfigError(
+                            f"{experiment.file}: the run {name} is asked for twice; where settings differ, "
+                            "give one of its [[model]] tables another label"
+                        )
+                    runs[name] = _run_chain(experiment, model, dataset, name, hop, size, seed)
+    return Plan(experiment, datasets, tuple(runs.values()), out / "runs", out / "report")
 
 
 def sub_datasets(dataset: DatasetConfig) -> tuple[str, ...]:
@@ -182,7 +214,7 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
                 arguments += ["--diversity", ",".join(map(str, build.diversity))]
                 arguments += ["--diversity-mode", build.mode]
             if build.palette is not None:
-                arguments += ["--palette", str(experiment.file.parent / build.palette)]
+                arguments += ["--palette", build.palette]
             if dataset.splits:
                 arguments += ["--splits", ",".join(dataset.splits)]
             if dataset.has_templates:
@@ -192,25 +224,42 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
             arguments += ["--config", str(config_file(experiment, dataset)), "--quiet"]
             step = _step(experiment, f"build-{dataset.name}-{k}", arguments, folder / "manifest.json")
             steps.append(replace(step, reads=_digest(dataset)))
-    for features in dataset.features:
+    for k, features in enumerate(dataset.features):
         arguments = ["features", str(folder), "--kind", features.kind]
         if features.size:
             arguments += ["--size", features.size]
         if features.weights:
             arguments += ["--weights", features.weights]
-        steps.append(
-            _step(experiment, f"features-{dataset.name}-{features.kind}", [*arguments, "--quiet"], folder)
-        )
+        name = f"features-{dataset.name}-{features.kind}-{k}"
+        step = _step(experiment, name, [*arguments, "--quiet"], folder / "features")
+        steps.append(replace(step, made_from=MadeFrom(folder, pictures=True)))
     return Chain(dataset.name, tuple(steps))
 
 
-def _run_chain(
+def _run_name(
     experiment: Experiment, model: ModelConfig, dataset: DatasetConfig, hop: str, size: str, seed: int
-) -> Chain:
-    several = f"{dataset.name}-" if len(experiment.datasets) > 1 else ""
-    name = f"{model.name.rpartition(':')[2]}-{several}{hop}-{size}-{seed}"
+) -> str:
+    """The name of a run's folder; its dataset is in it but for the first, so that more can be added."""
+    label = model.label or model.name.rpartition(":")[2]
+    of = "" if dataset is experiment.datasets[0] else f"{dataset.name}-"
+    return f"{label}-{of}{hop}-{size}-{seed}"
+
+
+def _run_chain(
+    experiment: Experiment,
+    model: ModelConfig,
+    dataset: DatasetConfig,
+    name: str,
+    hop: str,
+    size: str,
+    seed: int,
+) -> RunChain:
+    data = data_folder(experiment, dataset)
+    bound = _bound(model, dataset)
+    if _is_taken(experiment.out / "runs" / name, bound):
+        name += f"-{sha256(json.dumps(bound).encode()).hexdigest()[:_DIGITS]}"
     run = experiment.out / "runs" / name
-    train = ["train", model.name, str(data_folder(experiment, dataset)), "--hop", hop, "--size", size,
+    train = ["train", model.name, str(data), "--hop", hop, "--size", size,
              "--seed", str(seed), "--out", str(run)]  # fmt: skip
     if model.updates:
         train += ["--updates", str(model.updates)]
@@ -224,11 +273,44 @@ def _run_chain(
         train += ["--features", model.features]
     train += [*model.options, "--quiet"]
     evaluate = ["evaluate", str(run), *model.evaluate, "--quiet"]
+    trained = _step(experiment, f"train-{name}", train, run / "finished.json")
+    evaluated = _step(experiment, f"evaluate-{name}", evaluate, run / "predictions")
     steps = (
-        _step(experiment, f"train-{name}", train, run / "finished.json"),
-        _step(experiment, f"evaluate-{name}", evaluate, run / "predictions"),
+        replace(trained, made_from=MadeFrom(data)),
+        replace(evaluated, made_from=MadeFrom(data, tests_of=hop)),
     )
-    return Chain(name, steps)
+    return RunChain(Chain(name, steps), dataset.name, run, bound)
+
+
+def _bound(model: ModelConfig, dataset: DatasetConfig) -> dict[str, Any]:
+    """What a run is bound to that its folder's name does not say; as JSON gives it back."""
+    options, left = [], list(model.options)
+    while left:
+        option = left.pop(0)
+        name, equals, _ = option.partition("=")
+        if name not in _FREE_OPTIONS:
+            options.append(option)
+        elif not equals:
+            del left[: _FREE_OPTIONS[name]]
+    bound = {
+        "model": model.name,
+        "dataset": dataset.name,
+        "updates": model.updates,
+        "set": dict(sorted(model.settings.items())),
+        "keep": [model.keep_last, model.keep_every],
+        "features": model.features,
+        "options": options,
+    }
+    return dict(json.loads(json.dumps(bound, default=str)))
+
+
+def _is_taken(folder: Path, bound: Mapping[str, Any]) -> bool:
+    """Whether a run of other settings is in a folder. What says nothing of its settings is taken for ours."""
+    try:
+        said = json.loads((folder / BOUND).read_bytes())
+    except (OSError, ValueError):
+        return False
+    return (folder / "run.json").exists() and bool(said != bound)
 
 
 def _digest(dataset: DatasetConfig) -> str:

@@ -28,7 +28,7 @@ class Outcome:
         report: its page; None where there was nothing to report on.
         n_runs: that it has.
         n_done: of them, those that are done.
-        n_new: of those, the ones that this call made.
+        n_new: of those, the ones that this call made, or evaluated again.
         failures: of steps; the runs that need them are not done.
     """
 
@@ -78,7 +78,6 @@ def run_experiment(
             tell(str(failure))
         return failure is None
 
-    n_before = plan.n_done
     with locked(plan.experiment.out):
         ready = set()
         with progress.stage("Datasets", total=len(plan.datasets), unit="folders") as advance:
@@ -87,7 +86,10 @@ def run_experiment(
                 if note(run_chain(plan.datasets[config.name], threads=cores)):
                     ready.add(config.name)
                 advance(1)
-        waiting = [run.chain for run in plan.runs if run.dataset in ready and not run.chain.done]
+        left = [run for run in plan.runs if run.dataset in ready and not run.chain.done]
+        for run in left:
+            run.claim()
+        waiting = [run.chain for run in left]
         with progress.stage("Runs", total=len(waiting), unit="runs") as advance:
             if engine == "ray" and waiting:
                 ended = run_on_ray(waiting, address=address, threads=threads, a_gpu=jobs)
@@ -97,7 +99,8 @@ def run_experiment(
                 note(failure)
                 advance(1)
         page = _report(plan, failures, progress)
-    return Outcome(page, len(plan.runs), plan.n_done, plan.n_done - n_before, tuple(failures))
+    n_new = sum(chain.done for chain in waiting)
+    return Outcome(page, len(plan.runs), plan.n_done, n_new, tuple(failures))
 
 
 def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[tuple[Chain, Failure | None]]:
@@ -142,7 +145,7 @@ def _prepare(plan: Plan, dataset: DatasetConfig) -> None:
 def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path | None:
     from clevrhope.report import report
 
-    folders = [plan.runs_folder / run.chain.name for run in plan.runs]
+    folders = [run.folder for run in plan.runs]
     there = [folder for folder in folders if (folder / "predictions").is_dir()]
     if not there:
         return None

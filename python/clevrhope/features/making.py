@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -65,7 +65,7 @@ def make_features(
     dataset: Path | str,
     *,
     kind: str,
-    size: tuple[int, int] | None = None,
+    size: tuple[int, int] | Literal["picture"] | None = None,
     weights: Path | str | None = None,
     out: Path | None = None,
     pools: Sequence[str] | None = None,
@@ -77,7 +77,7 @@ def make_features(
     Args:
         dataset: a finished folder, or CLEVR v1.0 as it was published.
         kind: a name of `KINDS`.
-        size: width and height that pictures are brought to; None for the kind's own.
+        size: width and height that pictures are brought to; "picture" for their own, None for the kind's.
         weights: a local file of the backbone's weights, or "random" for the kinds that allow it.
         out: the store's folder; None for `features/<kind>` and what tells it apart, below the dataset.
         pools: of which pictures; None for all.
@@ -130,8 +130,17 @@ def make_features(
     )
 
 
-def _asked(owner: Owner, size: tuple[int, int] | None, weights: Path | str | None, device: str) -> Asked:
-    asked = partial(Asked, size=size, weights=weights, device=device, picture_size=_picture_size(owner))
+def _asked(
+    owner: Owner, size: tuple[int, int] | Literal["picture"] | None, weights: Path | str | None, device: str
+) -> Asked:
+    picture_size = _picture_size(owner)
+    if size == "picture":
+        if picture_size is None:
+            raise ConfigError(
+                f"{owner.root}: no pictures, so their size is unknown; build it without --no-render"
+            )
+        size = picture_size
+    asked = partial(Asked, size=size, weights=weights, device=device, picture_size=picture_size)
     if not isinstance(owner, BuiltDataset):
         return asked(attributes={}, raster=(0, 0), most_objects=0)
     constraints = owner.manifest.world["constraints"]

@@ -10,9 +10,12 @@ from clevrhope.features.extractor import Asked, Picture, Sample
 from clevrhope.features.kinds import refuse
 from clevrhope.features.store import Array, ArraySpec
 
+SIDE = 224
+"""Pixels a side, as models with a stem of their own take them where nothing is said (`MapsConfig`)."""
+
 
 class Pixels:
-    """`pixels`, (3, height, width) uint8 RGB, resized by a bicubic filter where the size is another."""
+    """`pixels`, (3, 224, 224) uint8 RGB or of a size that is asked for, by a bicubic filter."""
 
     reads = ("picture",)
     weights = None
@@ -21,10 +24,9 @@ class Pixels:
 
     def __init__(self, asked: Asked) -> None:
         refuse("pixels", weights=asked.weights)
-        size = asked.size or asked.picture_size
-        if size is None:
+        if asked.picture_size is None:
             raise ConfigError("the dataset has no pictures; build it without --no-render")
-        self.size = size
+        self.size = size = asked.size or (SIDE, SIDE)
         self.options: Mapping[str, int] = {"width": size[0], "height": size[1]}
         self.suffix = f"-{size[0]}x{size[1]}"
         self.arrays = {"pixels": ArraySpec("uint8", (3, size[1], size[0]))}

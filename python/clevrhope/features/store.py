@@ -130,7 +130,7 @@ class FeatureStore:
             DatasetError: it is not there, half-made, or made from other pictures than the dataset has now.
         """
         folder = self.folder / pool
-        remedy = f"run clevrhope features {self._owner.root} --kind {self.info.kind} again"
+        remedy = f"run {_command(self._owner.root, self.info)} again"
         try:
             said = json.loads((folder / "pool.json").read_text("utf-8"))
         except FileNotFoundError as error:
@@ -196,9 +196,16 @@ def store_like(root: Path, info: StoreInfo) -> FeatureStore:
         options = "".join(f" {name} {value}" for name, value in info.options.items())
         raise ConfigError(
             f"{root / FOLDER}: no features of kind {info.kind}{options} with the same weights; make them: "
-            f"clevrhope features {root} --kind {info.kind}"
+            f"{_command(root, info)}"
         )
     return FeatureStore(alike[0], owner_of(root))
+
+
+def _command(root: Path, info: StoreInfo) -> str:
+    """What makes such a store, but for its weights."""
+    width, height = (info.options.get(name) for name in ("width", "height"))
+    size = f" --size {width}x{height}" if width and height else ""
+    return f"clevrhope features {root} --kind {info.kind}{size}"
 
 
 def _is_alike(one: StoreInfo, other: StoreInfo) -> bool:

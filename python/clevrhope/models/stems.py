@@ -60,7 +60,8 @@ class PixelStem(nn.Module):
         if found != made_for:
             raise ConfigError(
                 "the pictures are {} x {} pixels, the model was made for {} x {}; ".format(*found, *made_for)
-                + "set picture_width to {} and picture_height to {}".format(*found)
+                + "set picture_width to {} and picture_height to {}, ".format(*found)
+                + "or make features with --size {}x{}".format(*made_for)
             )
 
 

@@ -80,7 +80,7 @@ class ProgramGenerator(nn.Module):
         return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=NULL)
 
     def write(self, questions: Tensor, lengths: Tensor, longest: int, *, sample: bool) -> Written:
-        """Programs of up to `longest` tokens behind <START>: each the likeliest, or drawn at temperature 1."""
+        """Programs of up to `longest` tokens and <START>: each the likeliest, or drawn at temperature 1."""
         encoded = self._encode(questions, lengths)
         state, n = encoded.state, len(questions)
         token = questions.new_full((n,), START)
