@@ -13,6 +13,9 @@ Prefilter = Literal["none", "fast", "accurate"]
 Quality = Literal["high", "balanced", "fast"]
 NativeQuality = Literal["draft", "standard", "high"]
 
+#: Samples after which Cycles asks for the first time whether a pixel needs more.
+ADAPTIVE_STEP = 16
+
 #: Samples from which a picture is clean enough to need no denoiser: the original's setting.
 SAMPLES_OF_THE_ORIGINAL = 512
 
