@@ -6,9 +6,11 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -18,8 +20,10 @@ import pytest
 import clevrhope.report
 from clevrhope import assets
 from clevrhope.cli import run_command
+from clevrhope.dataset.lock import locked, wait_until_free
 from clevrhope.errors import ConfigError
 from clevrhope.experiments import Outcome, make_plan, processes, read_experiment, run_experiment
+from clevrhope.experiments.processes import run_chain
 from clevrhope.experiments.shipped import find_file, shipped_experiments
 from clevrhope.experiments.some import some_templates, some_values
 from clevrhope.experiments.toml import toml
@@ -401,6 +405,33 @@ def test_no_process_goes_on_when_the_experiment_is_killed(
     own = f"FAKE_FOLDER={tmp_path}".encode()
     wait_for(lambda: not any(own in environment for environment in environments()))
     assert run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out"))).n_done == 12
+
+
+def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
+    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As after a worker, or an experiment, that was killed a moment before."""
+    chain = make_plan(read_experiment(grid, out=tmp_path / "out")).runs[0].chain
+    folder = chain.steps[0].holds
+    assert folder is not None
+    ended: list[object] = []
+    waiting = threading.Thread(target=lambda: ended.append(run_chain(chain, threads=1)))
+    with locked(folder):
+        waiting.start()
+        waiting.join(0.5)
+        assert waiting.is_alive()
+        assert asked() == []
+    waiting.join(60)
+    assert ended == [None]
+    assert len(asked()) == 2
+
+    monkeypatch.setattr(processes, "_GRACE_S", 0.2)
+    again = replace(chain, steps=(replace(chain.steps[0], mark=tmp_path / "no mark"),))
+    with locked(folder):  # whoever does not let go is the command's to tell of
+        assert run_chain(again, threads=1) is None
+    assert len(asked()) == 1
+    wait_until_free(tmp_path / "nowhere", seconds=60)
+    assert not (tmp_path / "nowhere").exists()
 
 
 @pytest.mark.parametrize(

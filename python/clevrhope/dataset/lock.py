@@ -4,6 +4,7 @@ import errno
 import fcntl
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -20,6 +21,13 @@ LETTERS_OF_A_COMMAND = 100
 _FILES_ALONE = {errno.EBADF, errno.EINVAL, errno.EISDIR}
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
+_LOOK_S = 0.1
+"""Between two looks whether a folder is free."""
+
+
+class FolderInUseError(DatasetError):
+    """Another run is at work in the folder."""
+
 
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
@@ -29,8 +37,8 @@ def locked(root: Path) -> Iterator[None]:
     file in it is, on all machines that share it; one that a killed run left there holds nobody up.
 
     Raises:
-        DatasetError: another run is at work in the folder, named if the system tells which; the folder
-            cannot be made; or its disk has no locks at all.
+        FolderInUseError: another run is at work in the folder, named if the system tells which.
+        DatasetError: the folder cannot be made, or its disk has no locks at all.
     """
     with ExitStack() as stack:
         with disk_errors(root):
@@ -44,6 +52,25 @@ def locked(root: Path) -> Iterator[None]:
                 raise
             stack.enter_context(_locked_file(root / LOCK_FILE))
         yield
+
+
+def wait_until_free(root: Path, *, seconds: float) -> None:
+    """Returns when no run is at work in the folder, at the latest after so many seconds.
+
+    For whoever begins where another was killed, whose processes may still be saving what they have.
+
+    Raises:
+        DatasetError: as `locked`, but for a run at work.
+    """
+    deadline = time.monotonic() + seconds
+    while root.is_dir():
+        try:
+            with locked(root):
+                return
+        except FolderInUseError:
+            if time.monotonic() >= deadline:
+                return
+        time.sleep(_LOOK_S)
 
 
 @contextmanager
@@ -76,7 +103,8 @@ def _lock(descriptor: int, root: Path, *, words: str = "") -> None:
     """Locks an open folder or file, which is of the dataset's folder `root`, at once or not at all.
 
     Raises:
-        DatasetError: another run holds it; or the disk has no locks.
+        FolderInUseError: another run holds it.
+        DatasetError: the disk has no locks.
         OSError: this kind of thing cannot be locked.
     """
     try:
@@ -84,7 +112,7 @@ def _lock(descriptor: int, root: Path, *, words: str = "") -> None:
     except BlockingIOError as error:
         holder = words or _holder(descriptor)
         who = f" ({holder})" if holder else ""
-        raise DatasetError(
+        raise FolderInUseError(
             f"{root}: another run is writing here{who}; wait for it, or choose another --out"
         ) from error
     except OSError as error:

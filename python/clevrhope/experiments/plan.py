@@ -44,6 +44,7 @@ class Step:
         reads: a digest of what the experiment's file says that is in no argument.
         made_from: what it reads of a dataset; where that changed, it is not done.
         made: what it leaves behind, a file or folder; where that is gone, it is not done.
+        holds: the folder that no other process may be at work in meanwhile.
         mark: the file that says that it is done.
         log: where what it prints goes.
     """
@@ -55,6 +56,7 @@ class Step:
     log: Path
     reads: str = ""
     made_from: MadeFrom | None = None
+    holds: Path | None = None
 
     @property
     def done(self) -> bool:
@@ -223,7 +225,7 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
                 arguments += ["--properties", str(properties_file(experiment, dataset))]
             arguments += ["--config", str(config_file(experiment, dataset)), "--quiet"]
             step = _step(experiment, f"build-{dataset.name}-{k}", arguments, folder / "manifest.json")
-            steps.append(replace(step, reads=_digest(dataset)))
+            steps.append(replace(step, reads=_digest(dataset), holds=folder))
     for k, features in enumerate(dataset.features):
         arguments = ["features", str(folder), "--kind", features.kind]
         if features.size:
@@ -276,7 +278,7 @@ def _run_chain(
     trained = _step(experiment, f"train-{name}", train, run / "finished.json")
     evaluated = _step(experiment, f"evaluate-{name}", evaluate, run / "predictions")
     steps = (
-        replace(trained, made_from=MadeFrom(data)),
+        replace(trained, made_from=MadeFrom(data), holds=run),
         replace(evaluated, made_from=MadeFrom(data, tests_of=hop)),
     )
     return RunChain(Chain(name, steps), dataset.name, run, bound)

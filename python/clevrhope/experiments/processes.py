@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 
 from clevrhope.atomic import disk_errors
+from clevrhope.dataset.lock import wait_until_free
 from clevrhope.experiments.plan import Chain, Step
 
 _SNIPPET = "import sys; from clevrhope.cli import main; sys.exit(main())"
@@ -52,6 +53,8 @@ def run_chain(chain: Chain, *, threads: int, stop: Event | None = None) -> Failu
         if step.done and not again:
             continue
         again = True  # what comes after a step that was run has to follow from what it made
+        if step.holds is not None:
+            wait_until_free(step.holds, seconds=_GRACE_S)  # where whoever ran it before was killed just now
         failure = _run(step, threads=threads, stop=stop)
         if failure is not None:
             return failure
