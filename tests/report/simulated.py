@@ -5,7 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.vocab import NO_ANSWER
+from clevrhope.dataset.identity import identity
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
+from clevrhope.features.owner import dataset_manifest
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.models.lxmert.recipe import PRETRAINED
 from clevrhope.models.recipe import Recipe
@@ -30,11 +33,12 @@ def write_run(
     """Writes a run; `wrong` is the share of each test set's questions, the first ones, that it gets wrong.
 
     `unanswered` is the share, the last ones, that get no answer. `trained` is what run.json says of settings,
-    features, recipe and dataset, see `trained`; `name` tells folders of otherwise equal runs apart.
+    features and recipe, see `trained`; `name` tells folders of otherwise equal runs apart.
     """
     folder = out / f"{model}-{hop}-{size}-{seed}{name}"
     run = {"format": 1, "model": model, "hop": hop, "size": size, "seed": seed,
-           "places": {"dataset": str(dataset)}, **(trained or {})}  # fmt: skip
+           "places": {"dataset": str(dataset)}, "dataset": identity_of(dataset, hop),
+           **(trained or {})}  # fmt: skip
     (folder / "predictions").mkdir(parents=True)
     (folder / "run.json").write_text(json.dumps(run))
     for file in files:
@@ -50,8 +54,13 @@ def trained(recipe: Recipe = PRETRAINED, *, features: str = "frcnn", **settings:
         "settings": settings,
         "recipe": as_json(recipe),
         "features": {"kind": features, "options": options, "weights": None, "code": 1, "note": None},
-        "dataset": {"version": "1", "seed": 5, "world": "a" * 64, "templates": "b" * 64, "vocab": "c" * 64},
     }
+
+
+def identity_of(dataset: Path, hop: str) -> dict[str, Any]:
+    """What a run without pictures says of a dataset."""
+    layout = Layout(dataset)
+    return identity(dataset_manifest(layout), read_vocab(layout.vocab), hop=hop, pictures=False)
 
 
 def write_predictions(

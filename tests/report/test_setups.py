@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from building import request
-from simulated import trained, write_predictions, write_run
+from simulated import identity_of, trained, write_predictions, write_run
 
 from clevrhope.build import Limits, build
 from clevrhope.errors import PredictionsError
@@ -134,7 +134,7 @@ def test_features_and_updates_and_classes_tell_runs_apart(dataset: Path, tmp_pat
 def test_datasets_tell_runs_apart_only_where_they_meet(dataset: Path, tmp_path: Path) -> None:
     other = shutil.copytree(dataset, tmp_path / "copy")
     way = trained()
-    apart = {**way, "dataset": {**way["dataset"], "seed": 6}}
+    apart = {**way, "dataset": {**identity_of(dataset, HOP), "seed": 6}}
     plain = {"model": "film", "size": 60, "seed": 1, "wrong": {}}
     write_run(tmp_path / "runs", dataset, **plain, hop=HOP, trained=way)
     write_run(tmp_path / "runs", other, **plain, hop=LIMITED, trained=apart)
@@ -150,11 +150,37 @@ def test_datasets_tell_runs_apart_only_where_they_meet(dataset: Path, tmp_path: 
 
 def test_gaps_of_plain_pairs_in_different_worlds_are_not_averaged(dataset: Path, tmp_path: Path) -> None:
     way = trained()
-    simple = {**way, "hop": "large_rubber", "dataset": {**way["dataset"], "world": "0123abcd" * 8}}
+    said = identity_of(dataset, HOP)
+    simple = {**way, "hop": "large_rubber", "dataset": {**said, "world": "0123abcd" * 8}}
     plain = {"model": "film", "size": 60, "seed": 1, "wrong": {}, "hop": HOP}
     write_run(tmp_path / "runs", dataset, **plain, trained=way)
     write_run(tmp_path / "runs", dataset, **plain, trained=simple, name="-simple")
-    assert names(tmp_path / "runs") == ["film (dataset.world=aaaaaaaa)", "film (dataset.world=0123abcd)"]
+    assert names(tmp_path / "runs") == [
+        f"film (dataset.world={said['world'][:8]})",
+        "film (dataset.world=0123abcd)",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"seed": 6}, "seed is 6 then, 5 now"),
+        ({"rendering": {"renderer": "native"}}, "rendering is"),
+        ({"questions": {}}, 'questions.window is "none" then, 250 now'),
+    ],
+)
+def test_a_run_on_what_is_no_longer_in_its_datasets_folder_is_left_out(
+    change: dict[str, Any], told: str, dataset: Path, tmp_path: Path
+) -> None:
+    plain = {"model": "film", "size": 60, "wrong": {}, "hop": HOP}
+    write_run(tmp_path / "runs", dataset, **plain, seed=1)
+    said = {**identity_of(dataset, HOP), **change}
+    left = write_run(tmp_path / "runs", dataset, **plain, seed=2, trained={**trained(), "dataset": said})
+    results, skipped = measure(find_sources([tmp_path / "runs"])[0])
+    assert [each.run for each in results] == ["1"]
+    (sentence,) = skipped.sentences
+    assert sentence.startswith(f"{left}: trained on another dataset than the one that is in {dataset} now")
+    assert told in sentence
 
 
 def test_question_only_counts_for_its_own_dataset_alone(dataset: Path, tmp_path: Path) -> None:

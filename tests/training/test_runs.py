@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +22,14 @@ from safetensors.torch import load_file
 from short_runs import HOP, Train, build_demo
 
 from clevrhope.cli import run_command
+from clevrhope.config import PRESETS
 from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import BindingError
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, TrainingError
+from clevrhope.features.making import make_features
 from clevrhope.progress import Advance
+from clevrhope.report.results import measure
+from clevrhope.report.runs import find_sources
 from clevrhope.training import loop
 from clevrhope.training.checkpoints import save_state
 from clevrhope.training.evaluation import evaluate
@@ -255,7 +260,7 @@ def test_a_loss_that_is_no_number_stops_the_run(run: Train, tmp_path: Path) -> N
         run(model="tiny_models:Explodes", save_every=10)
     told = str(caught.value)
     assert "the loss is nan at update 25 of stage only" in told
-    assert "the last good state, of update 20, is kept" in told
+    assert "the last good state, after 20 updates in all, is kept" in told
     tensors = load_file(tmp_path / "run/state/000000020/tensors.safetensors")
     assert all(bool(each.isfinite().all()) for name, each in tensors.items() if name.startswith("model."))
     assert not (tmp_path / "run/weights").exists()
@@ -275,6 +280,51 @@ def test_a_folder_belongs_to_one_run(run: Train, whole: Path, tmp_path: Path) ->
         run("strange")
     with locked(tmp_path / "busy"), pytest.raises(DatasetError, match="another run is writing here"):
         run("busy")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"seed": 6}, "dataset.seed is 5 there, 6 asked for"),
+        ({"samples": 2}, "dataset.rendering.samples is 16 there, 2 asked for"),
+        ({"match": "objects"}, 'dataset.questions.match is "none" there, "objects" asked for'),
+    ],
+)
+def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
+    change: dict[str, Any], told: str, run: Train, tmp_path: Path
+) -> None:
+    """The same words, sizes and features, so that nothing but the run's own word tells."""
+    place = tmp_path / "data"
+
+    def build_there(**changes: Any) -> None:
+        shutil.rmtree(place, ignore_errors=True)
+        samples = changes.pop("samples", None)
+        if samples:
+            rendering = replace(PRESETS["demo"].rendering, samples=samples)
+            changes["config"] = replace(PRESETS["demo"], rendering=rendering, images="h5")
+        build_demo(place, images="h5", **changes)
+        make_features(place, kind="pixels", size=(24, 16))
+
+    build_there()
+    run(dataset=place)
+    evaluate(tmp_path / "run", device="cpu")
+    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    build_there(**change)
+    with pytest.raises(BindingError, match=re.escape(told)):
+        run(dataset=place)
+    with pytest.raises(ConfigError, match=f"{place}: another dataset than .* was trained on"):
+        evaluate(tmp_path / "run", device="cpu")
+    _, skipped = measure(find_sources([tmp_path / "run"])[0])
+    assert len(skipped.sentences) == 1
+    assert "trained on another dataset than the one that is in" in skipped.sentences[0]
+    assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
+    # What grows is the same dataset.
+    build_there()
+    build_demo(place, images="h5", sizes={"train": 200, "test": 80})
+    make_features(place, kind="pixels", size=(24, 16))
+    assert run(dataset=place).resumed_at == 30
+    assert len(evaluate(tmp_path / "run", device="cpu")) == 2
+    assert measure(find_sources([tmp_path / "run"])[0])[1].sentences == ()
 
 
 def test_a_folder_half_written(run: Train, whole: Path, tmp_path: Path) -> None:

@@ -87,8 +87,12 @@ def test_tensor_nmn_stopped_in_each_stage_equals_uninterrupted(
     for name in made.checkpoints:
         assert weights(tmp_path / "stopped", name) == weights(tmp_path / "whole", name)
     assert log(tmp_path / "stopped") == log(tmp_path / "whole")
-    stages = [line["stage"] for line in log(tmp_path / "whole")]
-    assert list(dict.fromkeys(stages)) == ["generator", "engine", "reinforce"]
+    lines = log(tmp_path / "whole")
+    assert list(dict.fromkeys(line["stage"] for line in lines)) == ["generator", "engine", "reinforce"]
+    # After a few updates hardly a draw is a program; what is logged is a moving average from 0.
+    shares = [line["ill_formed"] for line in lines if line["stage"] == "reinforce"]
+    assert shares[0] > 0.05
+    assert shares[-1] > 0.3
 
 
 def test_both_late_stages_of_tensor_nmn_answer_in_each_way(run: Train, dataset: Path, tmp_path: Path) -> None:

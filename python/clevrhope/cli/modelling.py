@@ -97,7 +97,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 @click.option(
     "--precision",
     type=click.Choice(["float32", "tf32", "bf16"]),
-    help="[default: the recipe's on a GPU, float32 on a CPU]",
+    help="[default: the recipe's; float32 for bf16 where the device has no instructions for it]",
 )
 @click.option(
     "--tune-on",

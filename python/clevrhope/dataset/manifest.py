@@ -256,13 +256,16 @@ def _naming_renderer(manifest: Manifest) -> Manifest:
     return replace(manifest, rendering={"renderer": "blender", **(manifest.rendering or {})})
 
 
-def difference(there: Any, here: Any) -> str:
-    """The first few settings in which two values differ; fingerprints only when nothing else tells."""
+def difference(there: Any, here: Any, *, sides: tuple[str, str] = ("there", "asked for")) -> str:
+    """The first few settings in which two values differ; fingerprints only when nothing else tells.
+
+    `sides` are the words that tell whose each value is.
+    """
     if not (isinstance(there, Mapping) and isinstance(here, Mapping)):
-        return f"{there!r} there, {here!r} asked for"
+        return f"{there!r} {sides[0]}, {here!r} {sides[1]}"
     found = list(_leaves_that_differ(there, here, ""))
     telling = [each for each in found if not each[0].endswith("fingerprint")] or found
-    shown = "; ".join(f"{place} is {a} there, {b} asked for" for place, a, b in telling[:3])
+    shown = "; ".join(f"{place} is {a} {sides[0]}, {b} {sides[1]}" for place, a, b in telling[:3])
     return shown + (f"; and {len(telling) - 3} more" if len(telling) > 3 else "")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,8 +13,9 @@ import numpy.typing as npt
 from clevrhope.config import PICTURES_OF_A_SET
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.contents import check_whole
+from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
-from clevrhope.dataset.manifest import Manifest, read_manifest
+from clevrhope.dataset.manifest import Manifest, difference, read_manifest
 from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.questions_h5 import Ints, read_columns
 from clevrhope.dataset.scene_counts import read_scene_counts
@@ -69,7 +71,8 @@ class AnswerKey:
         """
         self._layout = Layout(Path(folder))
         self._manifest = _manifest(self._layout)
-        numbers = read_vocab(self._layout.vocab).answer_token_to_idx
+        self._vocab = read_vocab(self._layout.vocab)
+        numbers = self._vocab.answer_token_to_idx
         self.answers: Mapping[str, int] = {
             text: number
             for text, number in numbers.items()
@@ -102,6 +105,17 @@ class AnswerKey:
             pool = str(self._manifest.splits[hop][split]["pool"])
             self._test_sets[hop, split] = TestSet(hop, split, pool, *columns.values())
         return self._test_sets[hop, split]
+
+    def unlike(self, said: Mapping[str, Any], hop: str) -> str:
+        """How the folder differs from the dataset that a run was trained on; "" for in nothing.
+
+        Args:
+            said: what the run says of that one: what `identity` gave, or as much of it as is known.
+            hop: the sub-dataset that it was trained on.
+        """
+        here = identity(self._manifest, self._vocab, hop=hop, pictures=said.get("rendering") is not None)
+        here = {name: here.get(name) for name in said}
+        return "" if here == said else difference(said, here, sides=("then", "now"))
 
     def forget(self, hop: str) -> None:
         """Lets go of a HOP's test sets."""

@@ -6,6 +6,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from clevrhope.models.lstm import Lstm
+
 
 class Read(NamedTuple):
     """A batch of questions that was read."""
@@ -29,7 +31,7 @@ class Reader(nn.Module):
         super().__init__()
         self.embedding = nn.Embedding(n_words, word_size)
         n_ways = 2 if both_ways else 1
-        self.lstm = nn.LSTM(word_size, hidden // n_ways, batch_first=True, bidirectional=both_ways)
+        self.lstm = Lstm(word_size, hidden // n_ways, batch_first=True, bidirectional=both_ways)
 
     def forward(self, questions: Tensor, lengths: Tensor) -> Read:
         """(B, Q) tokens and their (B,) numbers to states."""

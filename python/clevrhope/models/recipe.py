@@ -79,8 +79,8 @@ class Recipe:
 
     Attributes:
         stages: one after the other.
-        precision: "bf16" computes in bfloat16 under autocast where the device is a GPU; weights stay float32.
-            On a CPU only a request for it does so.
+        precision: "bf16" computes in bfloat16 under autocast where the device has instructions for it;
+            weights stay float32.
     """
 
     stages: tuple[Stage, ...]

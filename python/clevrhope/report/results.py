@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.vocab import NO_ANSWER
-from clevrhope.errors import ClevrhopeError, ConfigError
+from clevrhope.errors import ClevrhopeError, ConfigError, PredictionsError
 from clevrhope.hops import parse_hop
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.baselines import BASELINES, train_accuracy_floor
@@ -140,11 +140,25 @@ def measure(sources: Iterable[Source], *, progress: Progress | None = None) -> t
                 if place not in datasets:
                     key = AnswerKey(source.dataset)
                     datasets[place] = _Dataset(key, Matcher(key))
+                _check_dataset(source, datasets[place].key)
                 found += _results(source, datasets[place])
             except ClevrhopeError as error:
                 skipped.append(str(error))
             advance(1)
-    return _with_question_only(found), Skipped(tuple(skipped))
+    return _with_question_only(found), Skipped(tuple(dict.fromkeys(skipped)))
+
+
+def _check_dataset(source: Source, key: AnswerKey) -> None:
+    """Passes where a run was trained on the dataset that is in the folder now, or says nothing of it.
+
+    Raises:
+        PredictionsError: on another one; its answers are to other questions, or about other pictures.
+    """
+    differs = key.unlike(source.trained_on, source.hop)
+    if differs:
+        raise PredictionsError(
+            f"{source.of}: trained on another dataset than the one that is in {key.folder} now ({differs})"
+        )
 
 
 def _results(source: Source, dataset: _Dataset) -> list[Result]:

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.write import read_origin
 from clevrhope.palettes import MARK
-from clevrhope.report.setups import Setup, dataset_of, names_apart, setup_of, unlike_paper
+from clevrhope.report.setups import Setup, names_apart, setup_of, told_of_dataset, unlike_paper
 
 RUN_FILE = "run.json"
 """What makes a folder one of a run."""
@@ -46,7 +46,7 @@ class Source:
         hop: of a run, the sub-dataset that it was trained on.
         setup: of a run, what else decides what it learned, its dataset only where runs of the model on
             several meet; nothing of a file.
-        trained_on: of a run, what it says of its dataset.
+        trained_on: of a run, what it says of its dataset, as `clevrhope.dataset.identity` gives it.
         unlike_paper: how it was trained in another way than the paper's model of that name; "" for in none.
     """
 
@@ -63,7 +63,7 @@ class Source:
     note: str = ""
     hop: str = ""
     setup: Setup = field(default_factory=dict)
-    trained_on: Setup = field(default_factory=dict)
+    trained_on: Mapping[str, Any] = field(default_factory=dict)
     unlike_paper: str = ""
 
     @property
@@ -147,7 +147,7 @@ def _datasets_meet(sources: Sequence[Source], model: str) -> bool:
         if each.model == model and each.hop:
             found.setdefault(each.hop, set()).add(_text(_dataset_told(each)))
             if MARK not in each.hop:
-                world = [each.trained_on.get(f"dataset.{name}") for name in ("world", "templates")]
+                world = [each.trained_on.get(name) for name in ("world", "templates")]
                 found.setdefault("", set()).add(json.dumps(world))
     return any(len(several) > 1 for several in found.values())
 
@@ -158,7 +158,7 @@ def _text(setup: Setup) -> str:
 
 def _dataset_told(source: Source) -> Setup:
     folder = source.dataset.resolve()
-    return {"dataset": folder.name, **source.trained_on, "dataset.folder": str(folder)}
+    return {"dataset": folder.name, **told_of_dataset(source.trained_on), "dataset.folder": str(folder)}
 
 
 def _named(path: str | Path) -> tuple[str | None, Path]:
@@ -197,8 +197,8 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
         raise PredictionsError(f"{folder}: no predictions yet; clevrhope evaluate {folder}")
     model = name or str(run["model"]).rpartition(":")[2]
     try:
-        setup, trained_on, unlike = setup_of(run), dataset_of(run), unlike_paper(model, run)
-    except (AttributeError, TypeError) as error:
+        setup, trained_on, unlike = setup_of(run), dict(run.get("dataset") or {}), unlike_paper(model, run)
+    except (AttributeError, TypeError, ValueError) as error:
         raise PredictionsError(
             f"{folder / RUN_FILE}: settings, recipe, features or dataset are not as clevrhope train writes "
             f"them ({error}); train the run again"

@@ -6,6 +6,7 @@ Runs that were trained in different ways are no seeds of one another, so they ge
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
+from hashlib import sha256
 from typing import Any
 
 from clevrhope.models.lxmert.config import LxmertConfig
@@ -50,10 +51,13 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
     return found
 
 
-def dataset_of(run: Mapping[str, Any]) -> Setup:
-    """What a run says of the dataset that it was trained on."""
-    said = run.get("dataset") or {}
-    return {f"dataset.{name}": _shortened(value) for name, value in said.items()}
+def told_of_dataset(said: Mapping[str, Any]) -> Setup:
+    """What a run says of the dataset that it was trained on, what is not a word or number as a digest."""
+    found = {
+        name: sha256(_text(value).encode()).hexdigest() if isinstance(value, dict) else value
+        for name, value in said.items()
+    }
+    return {f"dataset.{name}": _shortened(value) for name, value in found.items()}
 
 
 def names_apart(setups: Sequence[Setup]) -> list[str]:

@@ -94,7 +94,7 @@ def measure_models(
     Args:
         models: names, or "package.module:Class".
         device: as torch spells it; "auto" for a GPU where there is one.
-        precision: None for the recipe's, on a CPU float32.
+        precision: None for the recipe's, or float32 where the device has no instructions for it.
         updates: that are timed, of each stage.
         settings: of the models, by name, as `--set` has them; the full size where nothing is set.
         advance: is told what comes next.

@@ -1,12 +1,15 @@
 """A device's name and a precision in, how to compute on it out."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 
 import torch
 
 from clevrhope.training.request import Precision
+
+_BFLOAT16 = ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16")
+"""Instructions of CPUs, as torch calls them: Intel's and AMD's, and Arm's."""
 
 
 @contextmanager
@@ -44,7 +47,16 @@ def casting(device: torch.device, precision: Precision) -> AbstractContextManage
 
 
 def chosen_precision(asked: Precision | None, of_recipe: Precision, device: torch.device) -> Precision:
-    """What was asked for, or the recipe's; on a CPU, of which few are faster in bfloat16, float32."""
+    """What was asked for, or the recipe's; float32 where that is bf16 and the device would be slow in it."""
     if asked is not None:
         return asked
-    return of_recipe if device.type == "cuda" else "float32"
+    return "float32" if of_recipe == "bf16" and not has_bfloat16(device) else of_recipe
+
+
+def has_bfloat16(device: torch.device) -> bool:
+    """Whether a device has instructions for bfloat16; without them it is several times slower."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    # Older versions of torch cannot tell.
+    capabilities: Mapping[str, object] = getattr(torch.cpu, "get_capabilities", dict)()
+    return device.type == "cpu" and any(capabilities.get(name) for name in _BFLOAT16)

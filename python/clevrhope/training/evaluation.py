@@ -13,6 +13,7 @@ from torch import nn
 
 from clevrhope.config import suggestion
 from clevrhope.dataset.contents import find_hop, splits_in
+from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference, read_manifest
 from clevrhope.dataset.split_reader import SplitReader
@@ -32,7 +33,7 @@ from clevrhope.training.predicting import BATCH, NO_ANSWER, accuracy, predicted,
 from clevrhope.training.prediction_files import kept_lines, made_by_digest, write_answers
 from clevrhope.training.renumbered import Renumbered
 from clevrhope.training.run import described_features
-from clevrhope.training.run_folder import RunFolder, described, vocab_digest
+from clevrhope.training.run_folder import RunFolder
 
 TRAINED_OR_TUNED_ON = ("train", "val")
 """Splits that are no test sets of a pair; of `none`, val is one that `score` asks for."""
@@ -103,8 +104,13 @@ def evaluate(
     hop = find_hop(layout, said["hop"])
     every = _splits(layout, hop, None)
     chosen = _splits(layout, hop, splits)
-    if not _is_own_dataset(said, layout, hop, every, there):
-        _check_elsewhere(folder, layout, out)
+    about = identity(dataset_manifest(layout), there, hop=hop, pictures=store.info.of_pictures)
+    if about != said["dataset"]:
+        _check_elsewhere(
+            folder, layout, out, difference(said["dataset"], about, sides=("in training", "here"))
+        )
+    elif not _has_own_tests(said, layout, hop, every):
+        _check_elsewhere(folder, layout, out, "other questions in its test sets")
     where = chosen_device(device)
     found = find_model(said["model"])
     config, _ = recipes.split_settings(said["settings"])
@@ -122,9 +128,9 @@ def evaluate(
         "features": said["features"]["kind"],
         **({"note": "; ".join(filter(None, notes))} if any(notes) else {}),
     }
-    precision = chosen_precision(None, said["precision"], where)
+    precision = chosen_precision(None, said["precision"], where) if where.type == "cuda" else "float32"
     into = RunFolder(out) if out else folder
-    made_by = {name: made_by_digest(folder.checkpoint(name), _about_dataset(layout, there)) for name in names}
+    made_by = {name: made_by_digest(folder.checkpoint(name), about) for name in names}
     # Before the first answer, as all of them take hours.
     kept = {
         (name, way): kept_lines(into.prediction(name, way), chosen, made_by[name])
@@ -156,9 +162,9 @@ def evaluate(
                     for each in sets
                 }
                 path = into.prediction(name, way)
-                about = {"hop": hop, "run": said["seed"], "train_size": said["size"]}
+                columns = {"hop": hop, "run": said["seed"], "train_size": said["size"]}
                 more = {**rows, "checkpoint": name, "way": way, "made_by": made_by[name]}
-                write_answers(path, answers, vocab, about, more, kept.get((name, way), ()))
+                write_answers(path, answers, vocab, columns, more, kept.get((name, way), ()))
                 made.append(
                     Predicted(
                         path=path,
@@ -260,35 +266,24 @@ def _check_vocab(path: Path, vocab: Vocab) -> None:
         )
 
 
-def _is_own_dataset(
-    said: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str], vocab: Vocab
-) -> bool:
-    """Whether the test sets are those of the dataset that the run was trained on, or of a copy of it.
+def _has_own_tests(said: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str]) -> bool:
+    """Whether test sets of the dataset that a run was trained on, or of a copy of it, are that one's.
 
-    Where that one is no longer in its place, the run's own word for it is all that there is to compare.
+    Where that one is no longer in its place, the copy is all that there is.
     """
     trained_on = Layout(Path(said["places"]["dataset"]))
-    if layout.root.resolve() == trained_on.root:
+    there = read_manifest(trained_on.manifest)
+    if there is None or layout.root.resolve() == trained_on.root:
         return True
     here = dataset_manifest(layout)
-    there = read_manifest(trained_on.manifest)
-    if there is None:
-        return bool(json.loads(json.dumps(described(layout, here, vocab))) == said["dataset"])
     names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]
-    return here.rendering == there.rendering and all(
-        name in here.files and here.files[name] == there.files.get(name) for name in names
-    )
+    return all(name in here.files and here.files[name] == there.files.get(name) for name in names)
 
 
-def _about_dataset(layout: Layout, vocab: Vocab) -> Mapping[str, Any]:
-    manifest = dataset_manifest(layout)
-    return {**described(layout, manifest, vocab), "rendering": manifest.rendering}
-
-
-def _check_elsewhere(folder: RunFolder, layout: Layout, out: Path | None) -> None:
+def _check_elsewhere(folder: RunFolder, layout: Layout, out: Path | None, differs: str) -> None:
     """Passes where predictions for another dataset go to a folder that reports do not take for a run's."""
     if out is None or RunFolder(out).run.exists():
         raise ConfigError(
-            f"{layout.root}: another dataset than {folder.root} was trained on, so its predictions are none "
-            f"of {out or folder.root}; choose a folder of their own with --out"
+            f"{layout.root}: another dataset than {folder.root} was trained on ({differs}), so its "
+            f"predictions are none of {out or folder.root}; choose a folder of their own with --out"
         )

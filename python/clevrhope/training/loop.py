@@ -129,7 +129,10 @@ class Trainer:
             raise KeyboardInterrupt
 
     def _choose_weights(self, stage: Stage) -> list[Parameter]:
-        """The weights that a stage updates; the others get no gradient, and their modules stand still."""
+        """The weights that a stage updates; the others get no gradient, and their modules stand still.
+
+        The model itself is in training mode in any case, so that its losses can tell.
+        """
         prefixes = tuple(f"{name}." for name in stage.trains)
         chosen = []
         for name, each in self.model.named_parameters():
@@ -139,7 +142,10 @@ class Trainer:
                 chosen.append(each)
         if not chosen:
             raise ConfigError(f"stage {stage.name} trains no weights: those that it names are frozen")
-        self.model.train(not prefixes)
+        self.model.train()
+        if prefixes:
+            for module in self.model.children():
+                module.eval()
         for name in stage.trains:
             self.model.get_submodule(name).train()
         return chosen
@@ -180,7 +186,7 @@ class Trainer:
         """A sentence on why the run cannot go on, and what there is of it."""
         saved = sorted(path.name for path in self.setting.folder.state.glob("[!.]*"))
         there = (
-            f"the last good state, of update {int(saved[-1]):,}, is kept"
+            f"the last good state, after {int(saved[-1]):,} updates in all, is kept"
             if saved
             else "no state was saved yet"
         )

@@ -16,6 +16,7 @@ DEFAULT = Recipe((Stage("train", updates=20_000, batch_size=64, optimiser=Optimi
 
 _SCHEDULES = get_args(Schedule.__annotations__["kind"])
 _OPTIMISERS = get_args(Optimiser.__annotations__["kind"])
+_PRECISIONS = get_args(Recipe.__annotations__["precision"])
 
 
 def split_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -31,7 +32,7 @@ def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -
     Args:
         recipe: the model's.
         settings: "stages" (names with commas, those alone), "batch_size", "rate", "schedule" and so on for
-            all stages, or with a stage's name and a dot in front for one.
+            all stages, or with a stage's name and a dot in front for one; "precision" for all alone.
         updates: of all stages together; None to leave them.
 
     Raises:
@@ -49,6 +50,9 @@ def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -
                     f'recipe.stages: no stage "{name}"{suggestion(name, names)}; there are: {known}'
                 )
         stages = [stage for stage in stages if stage.name in chosen]
+    if "precision" in settings:
+        precision = _name(settings.pop("precision"), f"{PREFIX}precision", _PRECISIONS)
+        recipe = replace(recipe, precision=precision)
     for name, value in settings.items():
         stage_name, dot, field = name.rpartition(".")
         if dot and stage_name not in [stage.name for stage in stages]:
@@ -57,7 +61,7 @@ def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -
         if field not in _FIELDS:
             raise ConfigError(
                 f'{PREFIX}{name}: nothing is called "{field}"{suggestion(field, _FIELDS)}; '
-                f"there are: stages, {', '.join(_FIELDS)}"
+                f"there are: stages, precision, {', '.join(_FIELDS)}"
             )
         place = f"{PREFIX}{name}"
         stages = [

@@ -13,6 +13,7 @@ from torch import nn
 from clevrhope.atomic import sweep, write_whole
 from clevrhope.dataset.clevr_questions import ClevrSplit
 from clevrhope.dataset.contents import find_hop, find_split
+from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import Manifest
@@ -34,7 +35,7 @@ from clevrhope.training.log import Log
 from clevrhope.training.loop import Setting, Trainer, check_stage
 from clevrhope.training.order import derived_seed
 from clevrhope.training.request import TUNE_SET, TrainRequest, TrainSummary
-from clevrhope.training.run_folder import RunFolder, described, vocab_digest
+from clevrhope.training.run_folder import RunFolder
 from clevrhope.version import software_version
 
 
@@ -93,7 +94,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
                 "keep": {"last": request.keep_last, "every": request.keep_every},
                 "tune": {"on": _tuned_on(request), "every": request.tune_every},
                 "features": described_features(store),
-                "dataset": described(layout, manifest, vocab),
+                "dataset": identity(manifest, vocab, hop=request.hop, pictures=store.info.of_pictures),
                 "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
                 "versions": {"clevrhope": software_version(), "torch": torch.__version__},
             }

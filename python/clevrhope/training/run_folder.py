@@ -13,19 +13,16 @@ RUN/finished.json                     there when all updates are made
 A folder or file that is there is whole.
 """
 
-import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from clevrhope.atomic import write_whole
-from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import BindingError, Manifest, difference
-from clevrhope.dataset.vocab import Vocab
+from clevrhope.dataset.manifest import BindingError, difference
 from clevrhope.errors import DatasetError
 
-FORMAT = 1
+FORMAT = 2
 
 _FREE = ("versions", "places")
 """What may differ when a run is gone on with: where things lie, and with which torch it began."""
@@ -104,20 +101,3 @@ class RunFolder:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise DatasetError(f"{self.run}: no whole run.json ({error}); begin another run") from error
         raise DatasetError(f"{self.run}: of another version of clevrhope; evaluate it with that one")
-
-
-def described(layout: Layout, manifest: Manifest, vocab: Vocab) -> dict[str, Any]:
-    """What a run says of the dataset that it is bound to."""
-    return {
-        "version": manifest.version,
-        "seed": manifest.seed,
-        "world": manifest.world["fingerprint"],
-        "templates": manifest.templates["fingerprint"],
-        "vocab": vocab_digest(vocab),
-    }
-
-
-def vocab_digest(vocab: Vocab) -> str:
-    """SHA-256 of all words, program tokens and answers with their numbers."""
-    maps = [vocab.question_token_to_idx, vocab.program_token_to_idx, vocab.answer_token_to_idx]
-    return hashlib.sha256(json.dumps([dict(each) for each in maps], sort_keys=True).encode()).hexdigest()

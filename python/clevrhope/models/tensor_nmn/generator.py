@@ -12,6 +12,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
+from clevrhope.models.lstm import Lstm
+
 NULL, START, END = 0, 1, 2
 """Special tokens, as all vocabularies have them."""
 
@@ -62,9 +64,9 @@ class ProgramGenerator(nn.Module):
         self.attention, self.hidden = attention, hidden
         encoded = 2 * hidden if attention else hidden
         self.words = nn.Embedding(n_words, word_size)
-        self.encoder = nn.LSTM(word_size, hidden, n_layers, batch_first=True, bidirectional=attention)
+        self.encoder = Lstm(word_size, hidden, n_layers, batch_first=True, bidirectional=attention)
         self.tokens = nn.Embedding(n_tokens, word_size)
-        self.decoder = nn.LSTM(word_size + encoded, hidden, n_layers, batch_first=True)
+        self.decoder = Lstm(word_size + encoded, hidden, n_layers, batch_first=True)
         if attention:
             self.attend = nn.Linear(encoded + hidden, hidden)
             self.score = nn.Linear(hidden, 1, bias=False)

@@ -37,8 +37,7 @@ class TensorNmn(nn.Module):
     ENGINE_WAYS: ClassVar[Mapping[str, str]] = {"true_programs": "predict_true_programs"}
 
     baseline: Tensor
-    n_sampled: Tensor
-    n_ill_formed: Tensor
+    ill_formed: Tensor
 
     def __init__(self, config: TensorNmnConfig, vocab: Vocab) -> None:
         super().__init__()
@@ -59,8 +58,7 @@ class TensorNmn(nn.Module):
                 **GENERATORS[config.generator],
             )
         self.register_buffer("baseline", torch.zeros(()))
-        self.register_buffer("n_sampled", torch.zeros((), dtype=torch.int64))
-        self.register_buffer("n_ill_formed", torch.zeros((), dtype=torch.int64))
+        self.register_buffer("ill_formed", torch.zeros(()))
 
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
@@ -100,9 +98,9 @@ class TensorNmn(nn.Module):
             rewards[rows] = (scores.argmax(1) == answers).to(rewards.dtype)
             advantages = rewards - self.baseline
             if self.training:
-                self.baseline.lerp_(rewards.mean(), 1.0 - self.config.baseline_decay)
-                self.n_sampled += len(batch)
-                self.n_ill_formed += len(batch) - len(rows)
+                weight = 1.0 - self.config.baseline_decay
+                self.baseline.lerp_(rewards.mean(), weight)
+                self.ill_formed.lerp_(rewards.new_tensor(1.0 - len(rows) / len(batch)), weight)
         return _cross_entropy(scores, answers) - (advantages * drawn.log_probabilities).mean()
 
     def predict(self, batch: Batch) -> Tensor:
@@ -122,11 +120,8 @@ class TensorNmn(nn.Module):
         return written.programs
 
     def log_values(self) -> Mapping[str, Tensor]:
-        """Beside the loss: of all programs drawn the share that was ill-formed, and the mean reward."""
-        return {
-            "ill_formed": self.n_ill_formed / self.n_sampled.clamp(min=1),
-            "reward": self.baseline,
-        }
+        """Beside the loss, moving averages of drawn programs' ill-formed share and of their reward."""
+        return {"ill_formed": self.ill_formed, "reward": self.baseline}
 
     def _predict(self, batch: Batch, programs: Tensor) -> Tensor:
         scores, rows = self._run(batch, programs)

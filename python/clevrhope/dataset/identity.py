@@ -1,0 +1,42 @@
+"""A dataset's manifest in, what a run on one of its pairs is bound to out: what makes it that dataset.
+
+Sizes are left out: they grow, and a run is on the first so many questions.
+"""
+
+import hashlib
+import json
+from typing import Any
+
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.palettes import split_name
+
+
+def identity(manifest: Manifest, vocab: Vocab, *, hop: str, pictures: bool) -> dict[str, Any]:
+    """As JSON gives it back.
+
+    Args:
+        manifest: of the dataset.
+        vocab: of the dataset.
+        hop: the sub-dataset that counts, by its name in the manifest.
+        pictures: whether pictures count.
+    """
+    splits = manifest.splits.get(hop, {})
+    palettes = {split_name(str(each["pool"]))[1] for each in splits.values()} - {""}
+    found = {
+        "version": manifest.version,
+        "seed": manifest.seed,
+        "world": manifest.world["fingerprint"],
+        "templates": manifest.templates["fingerprint"],
+        "questions": manifest.questions,
+        "palettes": {name: manifest.palettes.get(name) for name in sorted(palettes)},
+        "rendering": manifest.rendering if pictures else None,
+        "vocab": vocab_digest(vocab),
+    }
+    return dict(json.loads(json.dumps(found)))
+
+
+def vocab_digest(vocab: Vocab) -> str:
+    """SHA-256 of all words, program tokens and answers with their numbers."""
+    maps = [vocab.question_token_to_idx, vocab.program_token_to_idx, vocab.answer_token_to_idx]
+    return hashlib.sha256(json.dumps([dict(each) for each in maps], sort_keys=True).encode()).hexdigest()

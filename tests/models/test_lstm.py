@@ -1,0 +1,27 @@
+"""LSTMs under autocast on the CPU."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+
+from clevrhope.models.lstm import Lstm
+
+
+def test_an_lstm_stays_in_float32_on_a_cpu() -> None:
+    torch.manual_seed(0)
+    lstm, words = Lstm(6, 5, 2, batch_first=True, bidirectional=True), torch.randn(3, 4, 6)
+    state = torch.randn(4, 3, 5), torch.randn(4, 3, 5)
+    packed = pack_padded_sequence(words, torch.tensor([4, 1, 3]), batch_first=True, enforce_sorted=False)
+    expected, expected_packed = lstm(words, state)[0], pad_packed_sequence(lstm(packed)[0])[0]
+    with torch.autocast("cpu", torch.bfloat16):
+        made = lstm(words.bfloat16().float(), state)[0]
+        made_packed = pad_packed_sequence(lstm(packed)[0])[0]
+        of_bfloat16 = lstm(words.bfloat16(), (state[0].bfloat16(), state[1].bfloat16()))[0]
+    assert made.dtype == of_bfloat16.dtype == torch.float32
+    assert torch.equal(made_packed, expected_packed)
+    torch.testing.assert_close(made, lstm(words.bfloat16().float(), state)[0], rtol=0, atol=0)
+    torch.testing.assert_close(of_bfloat16, expected, rtol=0, atol=0.02)
+    of_bfloat16.sum().backward()
+    assert all(each.grad is not None for each in lstm.parameters())

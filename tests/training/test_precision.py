@@ -1,0 +1,52 @@
+"""Which precision a run is computed in, by what its device has instructions for."""
+
+from types import SimpleNamespace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from clevrhope.errors import ConfigError
+from clevrhope.models.recipe import Recipe, Stage
+from clevrhope.training.device import chosen_precision
+from clevrhope.training.recipes import followed
+
+CPU, GPU = torch.device("cpu"), torch.device("cuda")
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "there"),
+    [
+        ({"avx2": True, "avx512_bf16": False, "amx_bf16": False}, False),
+        ({"avx512_bf16": True}, True),
+        ({"amx_bf16": True, "avx512_bf16": False}, True),
+        ({"architecture": "arm64", "bf16": True}, True),
+    ],
+)
+def test_a_recipes_bfloat16_is_taken_where_the_cpu_has_it(
+    capabilities: dict[str, object], there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch, "cpu", SimpleNamespace(get_capabilities=lambda: capabilities))
+    assert chosen_precision(None, "bf16", CPU) == ("bf16" if there else "float32")
+    assert chosen_precision(None, "float32", CPU) == "float32"
+    assert chosen_precision("bf16", "float32", CPU) == "bf16", "what is asked for is done"
+
+
+def test_where_torch_cannot_tell_it_is_float32(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch, "cpu", SimpleNamespace())
+    assert chosen_precision(None, "bf16", CPU) == "float32"
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_so_it_is_on_a_gpu(there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        torch.cuda, "is_bf16_supported", lambda including_emulation: there and not including_emulation
+    )
+    assert chosen_precision(None, "bf16", GPU) == ("bf16" if there else "float32")
+
+
+def test_a_recipe_is_told_its_precision() -> None:
+    recipe = Recipe((Stage("only", updates=2, batch_size=8),))
+    assert followed(recipe, {"precision": "bf16"}, None).precision == "bf16"
+    with pytest.raises(ConfigError, match=r"recipe\.precision is 'bf61' .*; expected float32, bf16"):
+        followed(recipe, {"precision": "bf61"}, None)
