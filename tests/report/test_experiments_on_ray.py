@@ -5,13 +5,28 @@ from pathlib import Path
 import pytest
 
 from clevrhope.experiments.plan import Chain, Step
-from clevrhope.experiments.ray_engine import run_on_ray
+from clevrhope.experiments.ray_engine import _of_a_task, run_on_ray
 
 pytest.importorskip("ray", reason="Ray is not installed: pip install clevrhope[ray]")
 
 
 def step(name: str, *arguments: str, made: str) -> Step:
     return Step(name, arguments, Path(made), Path("done", f"{name}.json"), Path("logs", f"{name}.log"))
+
+
+@pytest.mark.parametrize(
+    ("nodes", "asked"),
+    [
+        ([{"CPU": 4.0}, {"CPU": 16.0}], (16, 0)),
+        ([{"CPU": 64.0, "memory": 1.0}, {"CPU": 8.0, "GPU": 4.0}], (8, 0.5)),
+        ([{"CPU": 64.0, "GPU": 1.0}], (20, 0.5)),
+        ([], (1, 0)),
+    ],
+)
+def test_a_task_asks_for_no_more_than_a_machine_has(
+    nodes: list[dict[str, float]], asked: tuple[int, float]
+) -> None:
+    assert _of_a_task(nodes, 20, 2) == asked
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -22,7 +37,8 @@ def test_chains_run_where_they_are_meant_to_and_one_failure_stops_no_other(
     good = Chain("good", (step("hops", "hops", made="logs/hops.log"),))
     bad = Chain("bad", (step("none", "score", "nowhere", "nothing.jsonl", made="logs"), good.steps[0]))
     ended = {
-        chain.name: failure for chain, failure in run_on_ray([good, bad], address="local", threads=1, a_gpu=1)
+        chain.name: failure
+        for chain, failure in run_on_ray([good, bad], address="local", threads=1000, a_gpu=1)
     }
     assert ended["good"] is None
     assert good.done

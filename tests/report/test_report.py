@@ -65,8 +65,9 @@ def test_a_report_has_our_numbers_and_the_papers(runs: Path, tmp_path: Path) -> 
     cells = [cell.strip() for cell in row.strip("|").split("|")]
     assert cells[1] == cells[4] == gap
     assert cells[2:4] == ["", ""]  # the paper has no size 200
-    theirs = cells[5].split(" ")[0].replace("\N{MINUS SIGN}", "-")
-    assert float(cells[6].replace("\N{MINUS SIGN}", "-")) == pytest.approx(-25 - float(theirs), abs=0.11)
+    # Of the paper the same pair, one of ten of this diversity: 63.26 - 66.62 in its tables 5 and 4.
+    assert cells[5] == "\N{MINUS SIGN}3.4 (1 of 10 pairs)"
+    assert cells[6] == "\N{MINUS SIGN}21.6"
     page = made.html.read_text()
     assert page.count("data:image/png;base64,") == len(made.figures) == 4
     assert "http" not in page

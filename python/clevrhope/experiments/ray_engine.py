@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from clevrhope.experiments.plan import Chain
@@ -21,7 +21,7 @@ def run_on_ray(
     Args:
         chains: that do not need each other.
         address: of the cluster, as `build --address` takes it.
-        threads: cores of each.
+        threads: cores of each, or as many as the largest machine has.
         a_gpu: chains side by side on a GPU, where the cluster has some.
 
     Raises:
@@ -31,9 +31,9 @@ def run_on_ray(
     ray = import_ray()
     fresh = connect(address)
     try:
-        gpus = 1 / a_gpu if ray.cluster_resources().get("GPU") else 0
-        task = ray.remote(_run_in).options(num_cpus=threads, num_gpus=gpus, max_retries=_RETRIES)
-        waiting = {task.remote(Path.cwd(), chain, threads=threads): chain for chain in chains}
+        cores, gpus = _of_a_task([node["Resources"] for node in ray.nodes() if node["Alive"]], threads, a_gpu)
+        task = ray.remote(_run_in).options(num_cpus=cores, num_gpus=gpus, max_retries=_RETRIES)
+        waiting = {task.remote(Path.cwd(), chain, threads=cores): chain for chain in chains}
         while waiting:
             (ended, *_), _ = ray.wait(list(waiting), num_returns=1)
             chain = waiting.pop(ended)
@@ -45,6 +45,13 @@ def run_on_ray(
     finally:
         if fresh and "ray" in sys.modules:
             ray.shutdown()
+
+
+def _of_a_task(nodes: Sequence[Mapping[str, float]], threads: int, a_gpu: int) -> tuple[int, float]:
+    """Cores and share of a GPU that a task asks for: no more than a machine has, or Ray would wait for ever."""
+    with_gpu = [node for node in nodes if node.get("GPU")]
+    most = max((int(node.get("CPU", 0)) for node in with_gpu or nodes), default=1)
+    return max(1, min(threads, most)), 1 / a_gpu if with_gpu else 0
 
 
 def _run_in(folder: Path, chain: Chain, *, threads: int) -> Failure | None:

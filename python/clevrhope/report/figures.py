@@ -17,9 +17,9 @@ from matplotlib.lines import Line2D
 
 from clevrhope.hops import NAME_ORDER
 from clevrhope.metrics.collapsed import Mean, mean_of
-from clevrhope.metrics.paper import paper_results, size_number
 from clevrhope.report.diversity import LateRun
 from clevrhope.report.page import Figure
+from clevrhope.report.paper_values import paper_accuracies, paper_gap, paper_gaps, paper_sizes
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.tables import with_sign
 from clevrhope.statistics.charts import FAINT, GRID, INK, figure, png
@@ -64,12 +64,11 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
                         yerr=[each.deviation for _, each in points],
                         color=colour, marker=marker, markersize=7, linewidth=2, capsize=3, elinewidth=1.2,
                     )  # fmt: skip
+                name, hops = _paper_model(own), {each.hop for each in of_level}
                 printed = [
-                    (size_number(each.train_size), each.mean_percent)
-                    for each in paper_results()
-                    if (each.model, each.split, each.diversity) == (_paper_model(own), kind, diversity)
-                    and each.metric == "gap"
-                    and any(sizes)
+                    (size, theirs.points)
+                    for size in paper_sizes(name)
+                    if (theirs := paper_gap(name, kind, diversity, size, hops)) is not None and any(sizes)
                 ]
                 has_paper |= _plot_paper(axes, printed, diversity)
             _gap_axes(axes, kind)
@@ -80,7 +79,8 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
             name=f"gap_{_file(model)}",
             title=f"Gap of {model} by diversity and train size",
             png=png(drawn),
-            note="Means over all pairs of a diversity and all runs; bars are deviations over both (ddof 0).",
+            note="Means over all pairs of a diversity and all runs; bars are deviations over both (ddof 0). "
+            "Of the paper the same pairs.",
         )
 
 
@@ -92,7 +92,7 @@ def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
     if not own or not splits:
         return None
     sizes = sorted({each.train_size or 0 for each in own})
-    paper = _paper_accuracies(_paper_model(own)) if any(sizes) else {}
+    paper = paper_accuracies(_paper_model(own)) if any(sizes) else {}
     has_paper = False
     with figure(f"{model}: all held-out pairs", width_in=3.2 * len(splits) + 0.8, height_in=4.6) as drawn:
         panels = drawn.subplots(1, len(splits), sharey=True, squeeze=False)[0]
@@ -152,7 +152,9 @@ def box_plots(results: Sequence[Result], model: str) -> Figure | None:
                 axes.plot(place + spread, sorted(of_hop), linestyle="none", color=colour, marker=marker,
                           markersize=5.5, alpha=0.9)  # fmt: skip
                 hops = {each.hop for each in own if each.diversity == diversity}
-                printed = sorted(gap for hop, gap in _paper_gaps(own, kind, largest).items() if hop in hops)
+                printed = sorted(
+                    gap for hop, gap in paper_gaps(_paper_model(own), kind, largest).items() if hop in hops
+                )
                 beside = place + 0.36
                 has_paper |= _plot_paper(axes, [(beside, gap) for gap in printed], diversity, line="none")
             _gap_axes(axes, kind)
@@ -198,7 +200,9 @@ def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
                 value = cells[row, column]
                 told = with_sign(value)
                 hops = {each.hop for each in own if {*each.types} == {down[row], across[column]}}
-                printed = [gap for hop, gap in _paper_gaps(own, kind, largest).items() if hop in hops]
+                printed = [
+                    gap for hop, gap in paper_gaps(_paper_model(own), kind, largest).items() if hop in hops
+                ]
                 if printed:
                     has_paper = True
                     told += f"\n({with_sign(mean_of(printed).value)})"
@@ -319,25 +323,6 @@ def _accuracy(result: Result, split: str) -> float | None:
 def _paper_model(own: Sequence[Result]) -> str:
     """The name in the paper of a model that we have results of."""
     return own[0].source.paper_model
-
-
-def _paper_accuracies(model: str) -> Mapping[tuple[str, str, int], float]:
-    """(test set, pair, train size) -> per cent, the mean over the paper's seeds; none of other models."""
-    return {
-        (each.split, each.hop, size_number(each.train_size)): each.mean_percent
-        for each in paper_results()
-        if each.model == model and each.metric == "accuracy"
-    }
-
-
-def _paper_gaps(own: Sequence[Result], kind: str, size: int) -> Mapping[str, float]:
-    """Pair -> the paper's gap at a train size, in points; nothing at sizes that it has not."""
-    accuracies = _paper_accuracies(_paper_model(own))
-    return {
-        hop: ood - accuracies[f"{kind}_iid", hop, size]
-        for (split, hop, of_size), ood in accuracies.items()
-        if (split, of_size) == (f"{kind}_ood", size) and (f"{kind}_iid", hop, size) in accuracies
-    }
 
 
 def _plot_paper(

@@ -4,6 +4,7 @@ Accuracies are in per cent, gaps in percentage points. A cell is mean and deviat
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 
 from clevrhope.config import PAIR_SPLITS
@@ -11,6 +12,7 @@ from clevrhope.metrics.collapsed import Mean, beats_question_only, mean_of, soun
 from clevrhope.metrics.matched import MatchedGap
 from clevrhope.metrics.paper import ResultRow, paper_results, size_name
 from clevrhope.report.page import Cell, Table
+from clevrhope.report.paper_values import paper_gap
 from clevrhope.report.results import KINDS, Result
 
 SPLITS = tuple(split for split in PAIR_SPLITS if split != "train")
@@ -60,21 +62,24 @@ def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
         found = [each for each in own if each.gap(kind) is not None and each.diversity]
         if not found:
             continue
-        printed = {(each.diversity, each.train_size): each for each in _printed(own, "gap", kind)}
+        printed = _printed(own, "gap", kind)
+        name = own[0].source.paper_model
         rows = []
         for diversity in sorted({each.diversity for each in found}, reverse=True):
             row = [Cell(str(diversity))]
             for size in sizes:
                 cell = [e for e in found if (e.diversity, e.train_size) == (diversity, size)]
-                theirs = printed.get((diversity, size_name(size)))
+                theirs = _paper_gap_cell(name, kind, diversity, size, cell)
                 row += _cells(cell, [e.gap(kind) or 0.0 for e in cell], theirs, bool(printed), signed=True)
             rows.append(row)
         yield Table(
-            title=f"{_number(printed.values())}{kind.capitalize()} gap of {model}, points",
+            title=f"{_number(printed)}{kind.capitalize()} gap of {model}, points",
             head=["diversity", *_heads(sizes, with_paper=bool(printed))],
             rows=rows,
             note=" ".join([
                 "OOD minus IID accuracy; mean and deviation over all pairs of a diversity and all runs.",
+                *(["The paper's over the same pairs, from its tables 4 to 15 where they are not all."]
+                  if printed else []),
                 *([unlike_paper(own)] if printed and unlike_paper(own) else []),
             ]),
         )  # fmt: skip
@@ -149,6 +154,31 @@ def _printed(own: Sequence[Result], metric: str, split: str) -> list[ResultRow]:
     return [e for e in paper_results() if e.model in names and (e.metric, e.split) == (metric, split)]
 
 
+@dataclass(frozen=True, slots=True)
+class _Theirs:
+    """The paper's value, and what is said beside it."""
+
+    value: float
+    beside: str
+
+
+def _beside(deviation: float) -> str:
+    return f" \N{PLUS-MINUS SIGN} {deviation:.1f}"
+
+
+def _paper_gap_cell(
+    model: str, kind: str, diversity: int, size: int | None, cell: Sequence[Result]
+) -> _Theirs | None:
+    """The paper's mean gap over a cell's pairs; None where it has not all of them, so that none compares."""
+    hops = {each.hop for each in cell}
+    found = paper_gap(model, kind, diversity, size or 0, hops) if hops else None
+    if found is None or found.n_pairs < len(hops):
+        return None
+    if found.deviation is not None:
+        return _Theirs(found.points, _beside(found.deviation))
+    return _Theirs(found.points, f" ({found.n_pairs} of {found.n_all} pairs)")
+
+
 def _accuracy_cells(
     own: Sequence[Result],
     hop: str,
@@ -159,7 +189,8 @@ def _accuracy_cells(
     row: list[Cell] = []
     for size in sizes:
         cell = [e for e in own if (e.hop, e.train_size) == (hop, size) and split in e.accuracies]
-        theirs = printed.get((hop, size_name(size)))
+        found = printed.get((hop, size_name(size)))
+        theirs = _Theirs(found.mean_percent, _beside(found.std_percent)) if found else None
         row += _cells(cell, [e.accuracies[split] for e in cell], theirs, bool(printed))
     return row
 
@@ -167,7 +198,7 @@ def _accuracy_cells(
 def _cells(
     cell: Sequence[Result],
     values: Sequence[float],
-    theirs: ResultRow | None,
+    theirs: _Theirs | None,
     with_paper: bool,
     *,
     signed: bool = False,
@@ -183,9 +214,9 @@ def _cells(
         )
     found = [Cell(text, says_little(cell))]
     if with_paper:
-        paper = Mean(theirs.mean_percent, theirs.std_percent, 3) if theirs else None
-        found.append(Cell(_plain_spread(paper, signed=signed)) if paper else _NO_NUMBER)
-        found.append(Cell(with_sign(ours.value - paper.value)) if paper and ours else _NO_NUMBER)
+        told = f"{_point(theirs.value, signed=signed)}{theirs.beside}" if theirs else ""
+        found.append(Cell(told))
+        found.append(Cell(with_sign(ours.value - theirs.value)) if theirs and ours else _NO_NUMBER)
     return found
 
 
@@ -198,16 +229,12 @@ def says_little(cell: Sequence[Result]) -> bool:
 
 def spread(mean: Mean, *, signed: bool = False) -> str:
     """Mean and deviation, and of how many."""
-    text = _plain_spread(mean, signed=signed) if mean.n > 1 else _point(mean.value, signed=signed)
+    text = _point(mean.value, signed=signed) + (_beside(mean.deviation) if mean.n > 1 else "")
     return f"{text} ({mean.n})"
 
 
 def _signed_spread(values: Sequence[float]) -> str:
     return spread(mean_of(values), signed=True)
-
-
-def _plain_spread(mean: Mean, *, signed: bool = False) -> str:
-    return f"{_point(mean.value, signed=signed)} \N{PLUS-MINUS SIGN} {mean.deviation:.1f}"
 
 
 def _point(value: float, *, signed: bool) -> str:
