@@ -48,7 +48,7 @@ def run_on_ray(
 
 
 def _of_a_task(nodes: Sequence[Mapping[str, float]], threads: int, a_gpu: int) -> tuple[int, float]:
-    """Cores and share of a GPU that a task asks for: no more than a machine has, or Ray would wait for ever."""
+    """Cores and share of a GPU of a task: no more than a machine has, for which Ray would wait for ever."""
     with_gpu = [node for node in nodes if node.get("GPU")]
     most = max((int(node.get("CPU", 0)) for node in with_gpu or nodes), default=1)
     return max(1, min(threads, most)), 1 / a_gpu if with_gpu else 0
