@@ -15,7 +15,7 @@ from short_runs import HOP, Train, build_demo
 import clevrhope
 from clevrhope.cli import run_command
 from clevrhope.dataset.vocab import read_vocab, write_vocab
-from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.making import make_features
 from clevrhope.metrics import score
 from clevrhope.training.evaluation import evaluate
@@ -151,12 +151,25 @@ def test_a_run_that_is_not_finished(run: Train, tmp_path: Path) -> None:
         evaluate(tmp_path)
     run()
     (tmp_path / "run/weights/last.safetensors").unlink()
+    with pytest.raises(ConfigError, match=r"its last weights are gone; remove it .* --checkpoint: words"):
+        evaluate(tmp_path / "run")
+    with pytest.raises(DatasetError, match="finished, but its last weights are gone; remove"):
+        run()
+    assert len(evaluate(tmp_path / "run", checkpoints=["words"], device="cpu")) == 1
+    (tmp_path / "run/finished.json").unlink()
     with pytest.raises(ConfigError, match="not finished, so there are no last weights"):
         evaluate(tmp_path / "run")
-    assert len(evaluate(tmp_path / "run", checkpoints=["words"], device="cpu")) == 1
     shutil.rmtree(tmp_path / "run/weights")
     with pytest.raises(ConfigError, match="no weights yet"):
         evaluate(tmp_path / "run")
+
+
+def test_weights_of_a_finished_run_that_are_cut_off(run: Train, tmp_path: Path) -> None:
+    run()
+    path = tmp_path / "run/weights/words.safetensors"
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(DatasetError, match=r"words.safetensors: no checkpoint .* put back a copy, or remove"):
+        run()
 
 
 def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path) -> None:
@@ -203,11 +216,18 @@ def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path
         evaluate(folder, checkpoints=["last"])
 
 
-def test_scores_of_another_number_of_answers(run: Train, tmp_path: Path) -> None:
+def test_scores_of_another_number_of_answers(
+    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = r"WrongShape.predict: scores of shape .* a score for each answer"
+    with pytest.raises(ConfigError, match=told):
+        run(model="tiny_models:WrongShape")
+    assert not (tmp_path / "run").exists(), "told before anything is written, let alone trained"
+    # What is right in training and wrong when evaluated is told then.
+    monkeypatch.setenv("TINY_ANSWERS", "all")
     run(model="tiny_models:WrongShape")
-    with pytest.raises(
-        ClevrhopeError, match=r"WrongShape.predict: scores of shape .* a score for each answer"
-    ):
+    monkeypatch.delenv("TINY_ANSWERS")
+    with pytest.raises(ConfigError, match=told):
         evaluate(tmp_path / "run", device="cpu")
 
 

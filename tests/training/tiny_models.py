@@ -175,12 +175,13 @@ class NoPredict(nn.Module):
 
 
 class WrongShape(Plain):
-    """Scores of another number of answers."""
+    """Scores of another number of answers, but where the environment wants them all."""
 
     recipe = Recipe((Stage("only", updates=2, batch_size=8),))
 
     def predict(self, batch: Batch) -> Tensor:
-        return super().predict(batch)[:, :-1]
+        scores = super().predict(batch)
+        return scores if os.environ.get("TINY_ANSWERS") else scores[:, :-1]
 
     def loss(self, batch: Batch) -> Tensor:
         return super().predict(batch).square().mean()

@@ -278,6 +278,9 @@ def _leaves_that_differ(
         a, b = there.get(key, default), here.get(key, default)
         if isinstance(a, Mapping) and isinstance(b, Mapping):
             found += _leaves_that_differ(a, b, f"{prefix}{key}.")
+        elif _are_named(a) and _are_named(b):
+            named = [{str(each["name"]): each for each in several} for several in (a, b)]
+            found += _leaves_that_differ(named[0], named[1], f"{prefix}{key}.")
         elif isinstance(a, list) and isinstance(b, list) and set(map(str, a)) != set(map(str, b)):
             # Long lists differ in few places.
             only_a, only_b = [x for x in a if x not in b], [x for x in b if x not in a]
@@ -287,6 +290,14 @@ def _leaves_that_differ(
         elif a != b:
             found.append((f"{prefix}{key}", _short(a), _short(b)))
     return found
+
+
+def _are_named(value: Any) -> bool:
+    return (
+        isinstance(value, list)
+        and bool(value)
+        and all(isinstance(each, Mapping) and "name" in each for each in value)
+    )
 
 
 def _short(value: Any) -> str:

@@ -203,6 +203,8 @@ def _answers(
 def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
     known = folder.checkpoints()
     if not known:
+        if folder.finished.exists():
+            raise DatasetError(f"{folder.root}: its weights are gone; remove it to train the run anew")
         raise ConfigError(f"{folder.root}: no weights yet; run its clevrhope train again to go on")
     for name in wanted or ():
         if name not in known:
@@ -210,9 +212,11 @@ def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
                 f'{folder.root}: no checkpoint "{name}"{suggestion(name, known)}; there: {", ".join(known)}'
             )
     if wanted is None and "last" not in known:
+        is_gone = folder.finished.exists()
+        what = "its last weights are gone" if is_gone else "not finished, so there are no last weights"
+        remedy = "remove it to train the run anew" if is_gone else "run its clevrhope train again"
         raise ConfigError(
-            f"{folder.root}: not finished, so there are no last weights; run its clevrhope train again, or "
-            f"choose of these with --checkpoint: {', '.join(known)}"
+            f"{folder.root}: {what}; {remedy}, or choose of these with --checkpoint: {', '.join(known)}"
         )
     return tuple(wanted or known)
 

@@ -14,6 +14,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Stage
 from clevrhope.progress import Advance, Progress
 from clevrhope.training.checkpoints import Progressed, load_state, save_state, save_weights
+from clevrhope.training.checks import check_loss
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
 from clevrhope.training.interrupts import Interrupt
@@ -243,7 +244,7 @@ class _Updates:
             with casting(device, precision):
                 loss = self._loss(batch)
             if update == 0:
-                self._check_loss(loss)
+                check_loss(trainer.model, stage, loss)
             self._optimiser.zero_grad(set_to_none=True)
             loss.backward()  # type: ignore[no-untyped-call]
             if clip is not None:
@@ -373,19 +374,6 @@ class _Updates:
         if trainer.done.best is None or percent > trainer.done.best:
             trainer.done = replace(trainer.done, best=percent)
             trainer.keep("best", self._stage)
-
-    def _check_loss(self, loss: object) -> None:
-        """Passes for what can be minimised.
-
-        Raises:
-            ConfigError: something else.
-        """
-        name = f"{type(self._trainer.model).__name__}.{self._stage.loss}"
-        if not isinstance(loss, Tensor) or loss.numel() != 1:
-            shown = f"a tensor of shape {tuple(loss.shape)}" if isinstance(loss, Tensor) else repr(loss)[:60]
-            raise ConfigError(f"{name} gives {shown}; expected one number as a tensor")
-        if not loss.requires_grad:
-            raise ConfigError(f"{name} gives a loss that depends on no weight of stage {self._stage.name}")
 
 
 def check_stage(model: nn.Module, stage: Stage, n_questions: int) -> None:

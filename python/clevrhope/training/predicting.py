@@ -8,9 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
-from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
 from clevrhope.progress import Advance, unseen
+from clevrhope.training.checks import check_programs, check_scores
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
 from clevrhope.training.request import Precision
@@ -50,11 +50,7 @@ def predicted(
     """
     found = []
     for batch, scores in _each(model, way, questions, precision, batch_size):
-        if scores.shape != (len(batch), n_answers):
-            raise ConfigError(
-                f"{type(model).__name__}.{way}: scores of shape {tuple(scores.shape)} for {len(batch)} "
-                f"questions; expected ({len(batch)}, {n_answers}), a score for each answer of vocab.json"
-            )
+        check_scores(model, way, batch, scores, n_answers)
         scores = scores.float().clone()
         none = scores.isnan().any(dim=1)
         # The first numbers are special tokens': whatever a model gives them, they are no answers.
@@ -80,11 +76,7 @@ def written(
     """
     found: list[npt.NDArray[np.int64]] = []
     for batch, programs in _each(model, way, questions, precision, batch_size):
-        if programs.ndim != 2 or len(programs) != len(batch) or programs.dtype != torch.int64:
-            raise ConfigError(
-                f"{type(model).__name__}.{way}: {programs.dtype} of shape {tuple(programs.shape)} for "
-                f"{len(batch)} questions; expected int64 rows of program tokens"
-            )
+        check_programs(model, way, batch, programs)
         found.append(programs.cpu().numpy())
         advance(len(batch))
     width = max(each.shape[1] for each in found)

@@ -19,7 +19,7 @@ from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.owner import dataset_manifest
 from clevrhope.features.store import FeatureStore, open_store, store_like
@@ -27,13 +27,14 @@ from clevrhope.models.names import build_model, find_model
 from clevrhope.models.recipe import Recipe
 from clevrhope.progress import Progress, Silent
 from clevrhope.training import recipes
-from clevrhope.training.checkpoints import Progressed, read_state
+from clevrhope.training.checkpoints import Progressed, read_about, read_state
 from clevrhope.training.data import Questions
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.interrupts import interrupts
 from clevrhope.training.log import Log
 from clevrhope.training.loop import Setting, Trainer, check_stage
 from clevrhope.training.order import derived_seed
+from clevrhope.training.rehearsal import rehearse
 from clevrhope.training.request import TUNE_SET, TrainRequest, TrainSummary
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.version import software_version
@@ -78,6 +79,9 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     reader = SplitReader(layout.questions_h5(request.hop, split), limit=request.size)
     questions = Questions(reader, store, device)
     tune = _tune_questions(request, layout, manifest, vocab, store, device)
+    model.to(device)
+    if not folder.is_begun:
+        rehearse(model, recipe.stages, questions, n_answers=len(vocab.answers()), precision=precision)
 
     with locked(request.out):
         sweep(request.out)
@@ -103,6 +107,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
             write_vocab(folder.vocab, vocab)
         total = sum(stage.updates for stage in recipe.stages)
         if folder.finished.exists():
+            _check_whole(folder)
             return TrainSummary(
                 request.out, total, total, monotonic() - began, 0.0, folder.checkpoints(), None
             )
@@ -122,7 +127,6 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
                 "vocab": vocab_digest(vocab),
             },
         )
-        model.to(device)
         resumed = read_state(folder.state)
         log = Log(
             folder.log,
@@ -189,6 +193,23 @@ def _tune_questions(
     theirs = store_like(clevr, store.info)
     split_of_clevr = ClevrSplit(clevr, TUNE_SET, vocab, manifest.world["attributes"])
     return Questions(split_of_clevr, theirs, device)
+
+
+def _check_whole(folder: RunFolder) -> None:
+    """Passes where a finished run still has its weights.
+
+    Raises:
+        DatasetError: it has not, and nothing to make them from.
+    """
+    remedy = f"remove {folder.root} to train the run anew"
+    names = folder.checkpoints()
+    if "last" not in names:
+        raise DatasetError(f"{folder.root}: finished, but its last weights are gone; {remedy}")
+    for name in names:
+        try:
+            read_about(folder.checkpoint(name))
+        except DatasetError as error:
+            raise DatasetError(f"{error}; the run is finished, so put back a copy, or {remedy}") from error
 
 
 def _updates_before(recipe: Recipe, done: Progressed) -> int:

@@ -63,6 +63,8 @@ class RunFolder:
     def bind(self, wanted: Mapping[str, Any]) -> bool:
         """Writes run.json, or finds it to ask for the same; True where it was there.
 
+        Where it asks for another run of which nothing was kept yet, no state and no weights, it is replaced.
+
         Raises:
             BindingError: it asks for another run; says in what.
             DatasetError: a folder with other files in it, or a run.json that is none.
@@ -75,16 +77,22 @@ class RunFolder:
                     f"{self.root}: {others[0]} is in it, but no run.json, so it is no run's folder; "
                     "choose another --out"
                 )
-            write_whole(self.run, (json.dumps(wanted, indent=2, ensure_ascii=False) + "\n").encode())
-            return False
+            return self._write(wanted)
         there = {name: value for name, value in self.read().items() if name not in _FREE}
         here = {name: value for name, value in wanted.items() if name not in _FREE}
+        if there != here and not self.is_begun and not self.checkpoints():
+            self.vocab.unlink(missing_ok=True)
+            return self._write(wanted)
         if there != here:
             raise BindingError(
                 f"{self.root}: another run is in it ({difference(there, here)}); choose another --out, "
                 "or ask for the same to go on with it"
             )
         return True
+
+    def _write(self, content: Mapping[str, Any]) -> bool:
+        write_whole(self.run, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
+        return False
 
     def read(self) -> dict[str, Any]:
         """The content of run.json.
