@@ -137,6 +137,22 @@ def test_pieces_are_those_of_berts_vocabulary() -> None:
     assert {word.lower() for word, pieces in known.items() if len(pieces) > 1} == {"cubes", "cyan", "matte"}
 
 
+def test_pieces_are_the_public_numbers() -> None:
+    """Of bert-base-uncased, as they are known: none of these is read from the package's own table."""
+    numbers = {
+        **{"[CLS]": 101, "[SEP]": 102, "?": 1029, "a": 1037, "and": 1998, "in": 1999, "to": 2000, "as": 2004},
+        **{"the": 1996, "of": 1997, "is": 2003, "that": 2008, "it": 2009, "are": 2024, "or": 2030},
+        **{"has": 2038, "there": 2045, "what": 2054, "other": 2060, "many": 2116, "how": 2129, "any": 2151},
+        **{"left": 2187, "right": 2157, "same": 2168, "number": 2193, "small": 2235, "large": 2312},
+        **{"behind": 2369, "front": 2392, "red": 2417, "things": 2477, "big": 2502, "thing": 2518},
+        **{"blue": 2630, "green": 2665, "brown": 2829, "size": 2946, "metal": 3384, "ball": 3608},
+        **{"color": 3609, "yellow": 3756, "gray": 3897, "shape": 4338, "tiny": 4714, "objects": 5200},
+        **{"purple": 6379, "rubber": 8903, "sphere": 10336, "cube": 14291},
+    }
+    known = known_pieces()
+    assert {word: tuple(known[word]) for word in numbers} == {word: (n,) for word, n in numbers.items()}
+
+
 def test_a_word_without_pieces_gets_one_sentence() -> None:
     vocab = clevr_vocab()
     other = make_vocab(["mauve"], vocab.programs(), vocab.answers())

@@ -16,12 +16,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from building import request
 
 import clevrhope.report
 from clevrhope import assets
+from clevrhope.build import build
 from clevrhope.cli import run_command
 from clevrhope.dataset.lock import locked, wait_until_free
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.experiments import Outcome, make_plan, processes, read_experiment, run_experiment
 from clevrhope.experiments.processes import run_chain
 from clevrhope.experiments.shipped import find_file, shipped_experiments
@@ -448,6 +450,9 @@ def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
         (('mode = "grid"', 'mode = "gird"'), 'mode: "gird"; expected "nested" or "grid"'),
         (("[[model]]", "[[model"), "no TOML"),
         (('sizes = ["25k", 300]', ""), 'a model needs "sizes" and "seeds"'),
+        (('sizes = ["25k", 300]', 'sizes = ["25k", 25000]'), 'model[0]: sizes "25k" is there twice'),
+        (('sizes = ["25k", 300]', 'sizes = ["lots"]'), 'model[0].sizes: size: "lots" should be a number'),
+        (('name = "film"', 'name = "flim"'), 'model[0]: no model "flim" (did you mean "film"?)'),
         (("seeds = [1, 2]", 'seeds = [1]\nlabel = "a/b"'), 'label: "a/b"; expected letters, digits'),
     ],
 )
@@ -458,6 +463,20 @@ def test_what_is_wrong_in_a_file_is_named(grid: Path, change: tuple[str, str], t
         make_plan(read_experiment(grid))
     assert told in str(error.value)
     assert str(grid) in str(error.value)
+
+
+def test_a_folder_that_is_used_as_it_is_has_to_have_what_is_asked_of_it(grid: Path, tmp_path: Path) -> None:
+    build(request(tmp_path / "there", render=False))
+    text = GRID.replace("seed = 3", 'folder = "there"')
+    grid.write_text(text)
+    with pytest.raises(ConfigError, match=r'dataset d: .*there: no HOP "cyan_cylinder-d4-grid"'):
+        make_plan(read_experiment(grid))
+    extended = text.index("[[dataset.build]]", text.index("[[dataset.build]]") + 1)
+    grid.write_text(text[:extended] + text[text.index("[[dataset.features]]") :])
+    assert len(make_plan(read_experiment(grid)).runs) == 4
+    grid.write_text(text.replace('"there"', '"nowhere"'))
+    with pytest.raises(DatasetError, match="nowhere: no dataset"):
+        make_plan(read_experiment(grid))
 
 
 PATHS = """
@@ -610,12 +629,36 @@ def test_tables_are_written_as_toml_and_read_back() -> None:
     assert tomllib.loads(toml(table)) == table
 
 
-def test_from_build_to_a_report_with_figures_in_one_command(tmp_path: Path, capfd: Any) -> None:
+NO_NETWORK = """
+import os, socket, sys
+def refuse(event, arguments):
+    if event == "socket.getaddrinfo" or (event == "socket.connect" and arguments[0].family != socket.AF_UNIX):
+        open(os.environ["TRIED_THE_NETWORK"], "a").write(f"{sys.argv} {arguments}\\n")
+        raise OSError("there is no network")
+sys.addaudithook(refuse)
+"""
+
+
+def test_from_build_to_a_report_with_figures_in_one_command_without_network(
+    tmp_path: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     pytest.importorskip("torch", reason="torch is not installed: pip install clevrhope[train]")
     pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip install clevrhope[plots]")
+    (tmp_path / "sitecustomize.py").write_text(
+        NO_NETWORK
+    )  # which every process of the experiment begins with
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), *filter(None, sys.path)]))
+    monkeypatch.setenv("TRIED_THE_NETWORK", str(tmp_path / "tried"))
+    look = "import socket; socket.create_connection(('127.0.0.1', 9))"
+    assert (
+        subprocess.run([sys.executable, "-c", look], stderr=subprocess.DEVNULL, check=False).returncode == 1
+    )
+    assert (tmp_path / "tried").exists(), "who tries is noticed"
+    (tmp_path / "tried").unlink()
     code = run_command(["experiment", "smoke", "--out", str(tmp_path / "smoke"), "--quiet"])
     assert code == 0, capfd.readouterr().err
     page = (tmp_path / "smoke" / "report" / "report.html").read_text()
     assert page.count("data:image/png;base64,") >= 2
     assert "Controlled diversity" in page
     assert "tensor_nmn, true programs" in page
+    assert not (tmp_path / "tried").exists()

@@ -10,17 +10,22 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from short_runs import HOP, Train
+from safetensors.torch import load_file
+from short_runs import HOP, Train, build_demo
 from test_runs import StopsAt, log, weights
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.errors import ConfigError
 from clevrhope.features import kinds
 from clevrhope.features.extractor import Asked, Sample
 from clevrhope.features.making import make_features
 from clevrhope.features.store import Array, ArraySpec
+from clevrhope.models.names import find_model
 from clevrhope.training import loop
 from clevrhope.training.evaluation import evaluate
+from clevrhope.training.order import derived_seed
 
 NMN: dict[str, Any] = {
     "model": "tensor_nmn",
@@ -126,16 +131,51 @@ def test_programs_that_are_written_right_are_answered_right_by_the_executor(
     assert made["predicted_programs"].percent == made["true_programs"].percent
 
 
+@pytest.mark.parametrize("precision", ["float32", "bf16"])
 def test_lxmert_resumes_and_is_evaluated(
-    boxes: Path, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    precision: str, boxes: Path, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
-    run("whole", **LXMERT)
+    usual = {**LXMERT, "precision": precision}
+    run("whole", **usual)
     with pytest.raises(KeyboardInterrupt):
-        run("stopped", progress=StopsAt(3), **LXMERT)
-    assert run("stopped", **LXMERT).resumed_at == 3
+        run("stopped", progress=StopsAt(3), **usual)
+    assert run("stopped", **usual).resumed_at == 3
     assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
     (made,) = evaluate(tmp_path / "whole", device="cpu")
     rows = [json.loads(line) for line in made.path.read_text().splitlines()]
     assert {row["note"] for row in rows} == {"noise"}
     assert "<UNK>" not in {row["answer"] for row in rows}
+
+
+def test_lxmerts_first_update_has_the_rate_0(
+    boxes: Path, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As the public schedule is read before its count moves; 30 updates, of which 3 warm up."""
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    weights = {}
+    for made in (1, 2):
+        with pytest.raises(KeyboardInterrupt):
+            run(progress=StopsAt(1), **{**LXMERT, "updates": 30})
+        state = load_file(tmp_path / f"run/state/{made:09d}/tensors.safetensors")
+        weights[made] = {name: each for name, each in state.items() if name.startswith("model.")}
+    rates = [line["rate"] for line in log(tmp_path / "run")]
+    assert rates == pytest.approx([0.0, 1e-5 / 3])
+    said = json.loads((tmp_path / "run/run.json").read_text())
+    torch.manual_seed(derived_seed(3, "weights"))
+    vocab = read_vocab(Path(said["places"]["dataset"]) / "vocab.json")
+    new = find_model("lxmert_s").build(LXMERT["settings"], vocab).state_dict()
+    assert all(torch.equal(weights[1][f"model.{name}"], each) for name, each in new.items())
+    moved = [name for name, each in new.items() if not torch.equal(weights[2][f"model.{name}"], each)]
+    assert "answer_head.logit_fc.3.weight" in moved
+
+
+def test_question_only_needs_no_features(run: Train, tmp_path: Path) -> None:
+    bare = build_demo(tmp_path / "bare", images="h5")
+    usual = {"model": "question_only", "dataset": bare, "settings": {"words": 8, "hidden": 8}, "updates": 3}
+    assert run(**usual, size=64).updates == 3
+    (made,) = evaluate(tmp_path / "run", device="cpu")
+    assert set(made.percent) == {"complex_iid", "complex_ood", "minimal_iid", "minimal_ood"}
+    assert json.loads((tmp_path / "run/run.json").read_text())["features"]["kind"] == "none"
+    with pytest.raises(ConfigError, match='features: "pixels", but the model reads none; leave it out'):
+        run("other", **usual, size=64, features="pixels")

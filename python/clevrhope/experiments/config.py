@@ -2,7 +2,8 @@
 
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,9 @@ from clevrhope import assets
 from clevrhope.config import suggestion
 from clevrhope.errors import ConfigError
 from clevrhope.hops import HOP_GROUPS
+from clevrhope.metrics.paper import size_name
+from clevrhope.models.names import check_name
+from clevrhope.training.request import parse_size
 
 _TOP = ("title", "out", "jobs", "threads", "dataset", "model", "report")
 _BUILD = ("hops", "diversity", "mode", "palette")
@@ -264,11 +268,16 @@ def _from_where_it_lies(table: Mapping[str, Any], names: Sequence[str], beside: 
 def _model(at: "_Place", raw: Mapping[str, Any], beside: Path) -> ModelConfig:
     at.check_keys(raw, _MODEL)
     name = at.needed(raw, "name")
+    with at.here():
+        check_name(name)
     paths = _PATHS_OF_MODELS if ":" not in name else ()  # what anybody's own settings are, they know alone
-    sizes = tuple(str(each) for each in at.many(raw, "sizes"))
+    with at.inside("sizes").here():
+        # One name for each, so that 2000 and "2k" are the same run.
+        sizes = tuple(size_name(parse_size(str(each))) for each in at.many(raw, "sizes"))
     seeds = at.wholes(raw, "seeds")
     if not sizes or not seeds:
         raise ConfigError(f'{at}: a model needs "sizes" and "seeds", a list each')
+    at.check_unique(sizes, "sizes")
     at.check_unique([str(each) for each in seeds], "seeds")
     return ModelConfig(
         name=name,
@@ -298,6 +307,14 @@ class _Place:
 
     def inside(self, name: str) -> "_Place":
         return _Place(f"{self.name}: {name}" if ":" not in self.name else f"{self.name}.{name}")
+
+    @contextmanager
+    def here(self) -> Iterator[None]:
+        """Puts the place in front of what a block refuses."""
+        try:
+            yield
+        except ConfigError as error:
+            raise ConfigError(f"{self}: {error}") from error
 
     def check_keys(self, raw: Mapping[str, Any], known: Sequence[str]) -> None:
         for key in raw:

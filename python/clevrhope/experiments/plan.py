@@ -18,6 +18,8 @@ from typing import Any
 
 from clevrhope.atomic import write_whole
 from clevrhope.config import suggestion
+from clevrhope.dataset.contents import find_hop
+from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError
 from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig
 from clevrhope.experiments.made_from import MadeFrom
@@ -139,9 +141,12 @@ def make_plan(experiment: Experiment) -> Plan:
     """The steps of an experiment, in order; writes nothing.
 
     Raises:
-        ConfigError: pairs that no dataset of a model has, or the same run twice.
+        ConfigError: pairs that no dataset of a model has, or that a folder has not; or the same run twice.
+        DatasetError: a folder that is to be used as it is, and holds no dataset.
     """
     out = experiment.out
+    for each in experiment.datasets:
+        _check_there(experiment, each)
     datasets = {each.name: _dataset_chain(experiment, each) for each in experiment.datasets}
     runs: dict[str, RunChain] = {}
     for model in experiment.models:
@@ -183,6 +188,18 @@ def templates_folder(experiment: Experiment, dataset: DatasetConfig) -> Path:
 def properties_file(experiment: Experiment, dataset: DatasetConfig) -> Path:
     """The properties that a dataset is built with, where it takes some of the package's values only."""
     return experiment.out / "config" / f"{dataset.name}_properties.json"
+
+
+def _check_there(experiment: Experiment, dataset: DatasetConfig) -> None:
+    """Passes for a dataset that is built, and for one whose folder has all that is asked of it."""
+    if dataset.folder is None:
+        return
+    layout = Layout(dataset.folder)
+    for name in sub_datasets(dataset):
+        try:
+            find_hop(layout, name)
+        except ConfigError as error:
+            raise ConfigError(f"{experiment.file}: dataset {dataset.name}: {error}") from error
 
 
 def _names(build: BuildConfig) -> Sequence[str]:

@@ -11,6 +11,7 @@ from threading import Event
 from clevrhope.atomic import disk_errors
 from clevrhope.dataset.lock import wait_until_free
 from clevrhope.experiments.plan import Chain, Step
+from clevrhope.training.request import SIDE_BY_SIDE
 
 _SNIPPET = "import sys; from clevrhope.cli import main; sys.exit(main())"
 
@@ -43,9 +44,12 @@ class Failure:
         return f"{self.step}: {self.said}"
 
 
-def run_chain(chain: Chain, *, threads: int, stop: Event | None = None) -> Failure | None:
+def run_chain(
+    chain: Chain, *, threads: int, side_by_side: int = 1, stop: Event | None = None
+) -> Failure | None:
     """Runs the steps of a chain that are not done, in order; the first failure, or None.
 
+    `side_by_side` is how many chains share a device meanwhile.
     A step whose process ends with 130, as one that was told to stop, is a failure named "stopped".
     """
     again = False
@@ -55,17 +59,18 @@ def run_chain(chain: Chain, *, threads: int, stop: Event | None = None) -> Failu
         again = True  # what comes after a step that was run has to follow from what it made
         if step.holds is not None:
             wait_until_free(step.holds, seconds=_GRACE_S)  # where whoever ran it before was killed just now
-        failure = _run(step, threads=threads, stop=stop)
+        failure = _run(step, threads=threads, side_by_side=side_by_side, stop=stop)
         if failure is not None:
             return failure
         step.set_done()
     return None
 
 
-def _run(step: Step, *, threads: int, stop: Event | None) -> Failure | None:
+def _run(step: Step, *, threads: int, side_by_side: int, stop: Event | None) -> Failure | None:
     limits = dict.fromkeys(
         ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"), str(threads)
     )
+    limits[SIDE_BY_SIDE] = str(side_by_side)
     with disk_errors(step.log):
         step.log.parent.mkdir(parents=True, exist_ok=True)
         with step.log.open("wb") as log:

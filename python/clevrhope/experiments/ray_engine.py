@@ -33,7 +33,7 @@ def run_on_ray(
     try:
         cores, gpus = _of_a_task([node["Resources"] for node in ray.nodes() if node["Alive"]], threads, a_gpu)
         task = ray.remote(_run_in).options(num_cpus=cores, num_gpus=gpus, max_retries=_RETRIES)
-        waiting = {task.remote(Path.cwd(), chain, threads=cores): chain for chain in chains}
+        waiting = {task.remote(Path.cwd(), chain, threads=cores, a_gpu=a_gpu): chain for chain in chains}
         while waiting:
             (ended, *_), _ = ray.wait(list(waiting), num_returns=1)
             chain = waiting.pop(ended)
@@ -54,7 +54,7 @@ def _of_a_task(nodes: Sequence[Mapping[str, float]], threads: int, a_gpu: int) -
     return max(1, min(threads, most)), 1 / a_gpu if with_gpu else 0
 
 
-def _run_in(folder: Path, chain: Chain, *, threads: int) -> Failure | None:
+def _run_in(folder: Path, chain: Chain, *, threads: int, a_gpu: int) -> Failure | None:
     """Runs a chain where its paths are meant from; a worker begins elsewhere."""
     os.chdir(folder)
-    return run_chain(chain, threads=threads)
+    return run_chain(chain, threads=threads, side_by_side=a_gpu)

@@ -108,7 +108,8 @@ def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[t
     stop = Event()
     with ThreadPoolExecutor(jobs) as pool:
         under_way: dict[Future[Failure | None], Chain] = {
-            pool.submit(run_chain, chain, threads=threads, stop=stop): chain for chain in chains
+            pool.submit(run_chain, chain, threads=threads, side_by_side=jobs, stop=stop): chain
+            for chain in chains
         }
         try:
             while under_way:

@@ -27,6 +27,9 @@ from clevrhope.features.owner import Owner, owner_of
 FOLDER = "features"
 """Below a dataset's folder; its manifest does not list it."""
 
+NOTHING = "none"
+"""Kind of features of models that look at no picture."""
+
 FORMAT = 1
 
 Array = npt.NDArray[Any]
@@ -151,20 +154,44 @@ class FeatureStore:
         return PoolFeatures(indices, arrays, str(folder))
 
 
+class NoFeatures(FeatureStore):
+    """What a model reads that looks at no picture; on no disk."""
+
+    def __init__(self, owner: Owner) -> None:
+        """Errors as `Owner.described`."""
+        self.folder = owner.root
+        self._owner = owner
+        described = owner.described(pictures=False)
+        self.info = StoreInfo(NOTHING, {}, {}, None, code=1, note=None, dataset=described)
+
+    def pool(self, pool: str) -> PoolFeatures:
+        """Of any pool."""
+        return _NoRows(np.zeros(0, np.int32), {}, f"{self.folder}, pool {pool}")
+
+
+class _NoRows(PoolFeatures):
+    def rows(self, image_idxs: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
+        return np.zeros(len(image_idxs), np.int64)
+
+
 def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureStore:
     """A dataset's store of a kind.
 
     Args:
         dataset: its folder.
-        kind: of features.
+        kind: of features; `NOTHING` of a model that reads none.
         name: the store's name below `features`, or its folder; where it is left out, the only one there is.
 
     Raises:
-        ConfigError: no such store, several of them, or one of another kind.
+        ConfigError: no such store, several of them, one of another kind, or a name where none is read.
         DatasetError: it belongs to another dataset.
     """
     owner = owner_of(dataset)
     home = dataset / FOLDER
+    if kind == NOTHING:
+        if name is not None:
+            raise ConfigError(f'features: "{name}", but the model reads none; leave it out')
+        return NoFeatures(owner)
     if name is not None:
         folder = home / name if (home / name).is_dir() else Path(name)
         if not (folder / "store.json").is_file():
@@ -191,6 +218,8 @@ def store_like(root: Path, info: StoreInfo) -> FeatureStore:
     Raises:
         ConfigError: it has none of the same kind, options, weights and code.
     """
+    if info.kind == NOTHING:
+        return NoFeatures(owner_of(root))
     alike = [folder for folder in stores_in(root) if _is_alike(read_info(folder), info)]
     if not alike:
         options = "".join(f" {name} {value}" for name, value in info.options.items())

@@ -92,6 +92,8 @@ def noise(n: int, kind: str, height: int, width: int, *, seed: int = 0) -> Mappi
     rng = torch.Generator().manual_seed(seed)
     if kind == "pixels":
         return {"pixels": torch.randint(0, 256, (n, 3, height, width), dtype=torch.uint8, generator=rng)}
+    if kind == "none":
+        return {}
     if kind == "resnet101":
         return {"maps": torch.rand(n, 1024, 14, 14, generator=rng).half()}
     n_boxes = torch.randint(3, N_OBJECTS + 1, (n,), generator=rng)

@@ -40,19 +40,27 @@ def find_model(name: str) -> "type[Model]":
     Raises:
         ConfigError: no such name, module or class; a class without one of the methods; torch is missing.
     """
-    place = MODELS.get(name, name)
-    module_name, colon, class_name = place.partition(":")
-    if not (module_name and colon and class_name):
-        known = ", ".join(MODELS) or "none yet"
-        raise ConfigError(
-            f'no model "{name}"{suggestion(name, MODELS)}; there are: {known}; '
-            "one of your own is package.module:Class"
-        )
+    check_name(name)
+    module_name, _, class_name = MODELS.get(name, name).partition(":")
     found = getattr(_module(name, module_name), class_name, None)
     if found is None:
         raise ConfigError(f'model "{name}": {module_name} has no {class_name}')
     check_methods(name, found)
     return found  # type: ignore[no-any-return]
+
+
+def check_name(name: str) -> None:
+    """Passes for one of our names, and for what can be anybody's class.
+
+    Raises:
+        ConfigError: neither.
+    """
+    module_name, colon, class_name = MODELS.get(name, name).partition(":")
+    if not (module_name and colon and class_name):
+        raise ConfigError(
+            f'no model "{name}"{suggestion(name, MODELS)}; there are: {", ".join(MODELS)}; '
+            "one of your own is package.module:Class"
+        )
 
 
 def check_methods(name: str, found: Any) -> None:

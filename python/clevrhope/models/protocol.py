@@ -17,7 +17,7 @@ class Model(Protocol):
     Optional, as attributes of the class; or of the model that `build` made, where its configuration decides
     them (so look at the model, not at its class):
 
-    - `feature_kind`: the kind of features that it reads, "pixels" where it does not say.
+    - `feature_kind`: the kind of features that it reads, "pixels" where it does not say, "none" for none.
     - `recipe`: a `Recipe`, how it is trained; where it has none, one stage of Adam on `loss`.
     - `ways`: a mapping from a name to the method that predicts so, for models that can answer in several ways
       ("true_programs", "predicted_programs"); where it has none, `predict` alone.
@@ -46,7 +46,7 @@ class Model(Protocol):
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores, one for each answer of vocab.json by its number; the highest is its answer.
 
-        A row that is all NaN is no answer, which counts as wrong.
+        A row with a NaN in it is no answer, which counts as wrong.
         """
 
 

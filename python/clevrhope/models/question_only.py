@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -21,12 +21,10 @@ class QuestionOnlyConfig:
     """An LSTM.
 
     Attributes:
-        features: which a run is given, since a run is given some; nobody looks at them.
         words: size of its embeddings.
         hidden: units of the LSTM and of the layer behind it.
     """
 
-    features: Literal["pixels", "resnet101", "frcnn", "scene-boxes", "attributes"] = "pixels"
     words: int = 200
     hidden: int = 512
 
@@ -37,6 +35,7 @@ class QuestionOnlyConfig:
 class QuestionOnly(nn.Module):
     """An LSTM over the question, two layers behind it. All its numbers are choices."""
 
+    feature_kind = "none"
     recipe = Recipe(
         (
             Stage(
@@ -51,7 +50,6 @@ class QuestionOnly(nn.Module):
 
     def __init__(self, config: QuestionOnlyConfig, vocab: Vocab) -> None:
         super().__init__()
-        self.feature_kind = config.features
         self.reader = Reader(len(vocab.questions()), config.words, config.hidden)
         self.classifier = nn.Sequential(
             nn.Linear(config.hidden, config.hidden),

@@ -1,5 +1,6 @@
 """A split's questions and their pictures' features in, batches on a device out."""
 
+import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
@@ -12,9 +13,10 @@ from torch import Tensor
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.features.store import Array, FeatureStore
 from clevrhope.models.batch import Batch
+from clevrhope.training.request import SIDE_BY_SIDE
 
 SHARE_OF_MEMORY = 0.6
-"""Of a GPU's free memory, which features may take; the rest is for the model."""
+"""Of a GPU's free memory, which the features of all runs on it may take; the rest is for the models."""
 
 _ROWS_AT_ONCE = 1024
 
@@ -98,7 +100,7 @@ class _Features:
             return
         used, row_of = np.unique(rows, return_inverse=True)
         n_bytes = sum(len(used) * each[0].nbytes for each in arrays.values())
-        if n_bytes <= SHARE_OF_MEMORY * _free_memory(device):
+        if _fit(n_bytes, device):
             self._there = {name: _moved(each, used, device) for name, each in arrays.items()}
             self._row_of = torch.from_numpy(row_of).to(device)
 
@@ -127,6 +129,11 @@ class _Features:
         if self._device.type != "cuda":
             return found
         return {name: each.pin_memory() for name, each in found.items()}
+
+
+def _fit(n_bytes: int, device: torch.device) -> bool:
+    """Whether features have room on a device, beside those of other runs on it."""
+    return n_bytes <= SHARE_OF_MEMORY * _free_memory(device) / int(os.environ.get(SIDE_BY_SIDE, "1"))
 
 
 def _free_memory(device: torch.device) -> int:

@@ -21,7 +21,7 @@ from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.device import chosen_device
 from clevrhope.features.owner import dataset_manifest
-from clevrhope.features.store import FeatureStore, open_store
+from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.models.names import build_model, find_model
 from clevrhope.progress import Progress, Silent
 from clevrhope.training import recipes
@@ -236,7 +236,8 @@ def _splits(layout: Layout, hop: str, wanted: Sequence[str] | None) -> tuple[str
 
 def _store(root: Path, said: Mapping[str, Any], name: str | None) -> FeatureStore:
     trained_on = said["features"]
-    if name is None and root.resolve() == Path(said["places"]["dataset"]):
+    is_read = trained_on["kind"] != NOTHING
+    if name is None and is_read and root.resolve() == Path(said["places"]["dataset"]):
         name = said["places"]["features"]
     store = open_store(root, kind=trained_on["kind"], name=name)
     here = json.loads(json.dumps(described_features(store)))

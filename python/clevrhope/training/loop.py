@@ -1,6 +1,7 @@
 """A model, its recipe and questions in; update by update to trained weights: the one loop."""
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic, time
 from typing import Any
@@ -107,7 +108,8 @@ class Trainer:
         title = f"{self.setting.about['model']} {stage.name}"
         with self._progress.stage(title, total=stage.updates, unit="updates") as advance:
             advance(self.done.update, there=True)
-            _Updates(self, stage, weights, optimiser, advance).run()
+            with _as_sentence(self.setting.request):
+                _Updates(self, stage, weights, optimiser, advance).run()
         self._end_stage(stage)
 
     def _end_stage(self, stage: Stage) -> None:
@@ -374,6 +376,22 @@ class _Updates:
         if trainer.done.best is None or percent > trainer.done.best:
             trainer.done = replace(trainer.done, best=percent)
             trainer.keep("best", self._stage)
+
+
+@contextmanager
+def _as_sentence(request: TrainRequest) -> Iterator[None]:
+    """What torch says where it has no deterministic way of doing something, as one sentence."""
+    try:
+        yield
+    except RuntimeError as error:
+        said = str(error)
+        if not request.deterministic or "deterministic" not in said:
+            raise
+        operation = said.partition(" ")[0]
+        raise ConfigError(
+            f"--deterministic: torch has no deterministic {operation} on this device; leave the flag out, or "
+            "write the model without it"
+        ) from error
 
 
 def check_stage(model: nn.Module, stage: Stage, n_questions: int) -> None:

@@ -13,6 +13,9 @@ from clevrhope.errors import ConfigError
 Precision = Literal["float32", "tf32", "bf16"]
 """tf32: weights and activations of float32, matrix products of 19 bits, on GPUs that have them."""
 
+SIDE_BY_SIDE = "CLEVRHOPE_RUNS_SIDE_BY_SIDE"
+"""Environment variable: how many runs an experiment lets share a device, for features that are held on it."""
+
 TEST_SETS = ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood", "test", "val_b", "test_b")
 """What is reported; nothing may be chosen by any of them."""
 

@@ -1,0 +1,85 @@
+"""Features that fit on a device, and those that do not: the same batches, and how much of it they take."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from clevrhope.errors import ConfigError
+from clevrhope.training import data
+from clevrhope.training.loop import _as_sentence
+from clevrhope.training.request import SIDE_BY_SIDE, TrainRequest
+
+N, QUESTIONS = 20, 53
+
+
+@pytest.fixture
+def features() -> Any:
+    rng = np.random.default_rng(0)
+    arrays = {"maps": rng.random((N, 3, 2)).astype(np.float16), "n": np.arange(N, dtype=np.int32)}
+    return data._Features(arrays, rng.integers(0, N, QUESTIONS), torch.device("cpu"))
+
+
+@pytest.mark.parametrize(("n", "size"), [(QUESTIONS, 8), (16, 8), (5, 8), (1, 1)])
+def test_features_that_are_read_for_each_batch_are_those_that_are_there(
+    features: Any, n: int, size: int
+) -> None:
+    numbers = np.random.default_rng(1).permutation(QUESTIONS)[:n]
+    there = list(features.batches(numbers, torch.from_numpy(numbers), size))
+    features._there = None  # as on a GPU where they do not fit
+    read = list(features.batches(numbers, torch.from_numpy(numbers), size))
+    assert [len(each["n"]) for each in read] == [min(size, n - first) for first in range(0, n, size)]
+    for a, b in zip(there, read, strict=True):
+        assert all(torch.equal(a[name], b[name]) and a[name].dtype == b[name].dtype for name in a)
+
+
+@pytest.mark.parametrize(
+    ("side_by_side", "free", "fits"),
+    [("1", 1000, True), ("1", 700, False), ("2", 1000, False), ("2", 1500, True)],
+)
+def test_runs_side_by_side_share_what_features_may_take(
+    side_by_side: str, free: int, fits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """450 bytes, of which a GPU's free memory has to be more than 1/0.6 for each run."""
+    monkeypatch.setattr(data, "_free_memory", lambda _: free)
+    monkeypatch.setenv(SIDE_BY_SIDE, side_by_side)
+    assert data._fit(450, torch.device("cuda")) is fits
+
+
+def test_what_torch_cannot_do_deterministically_is_a_sentence(tmp_path: Any) -> None:
+    usual = {"model": "m", "dataset": tmp_path, "hop": "none", "size": 5, "seed": 0, "out": tmp_path}
+    said = "adaptive_avg_pool2d_backward_cuda does not have a deterministic implementation, but you set"
+    with (
+        pytest.raises(ConfigError, match="torch has no deterministic adaptive_avg_pool2d_backward_cuda on"),
+        _as_sentence(TrainRequest(**usual, deterministic=True)),
+    ):
+        raise RuntimeError(said)
+    for deterministic, words in ((False, said), (True, "mat1 and mat2 shapes cannot be multiplied")):
+        with (
+            pytest.raises(RuntimeError, match=words[:10]),
+            _as_sentence(TrainRequest(**usual, deterministic=deterministic)),
+        ):
+            raise RuntimeError(words)
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
+def test_on_a_gpu_a_deterministic_run_is_the_same_again_and_resumes(
+    run: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from test_runs import StopsAt
+
+    from clevrhope.training import loop
+
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    usual = {"device": "cuda", "deterministic": True}
+    for name in ("one", "two"):
+        run(name, **usual)
+    with pytest.raises(KeyboardInterrupt):
+        run("stopped", **usual, progress=StopsAt(17))
+    run("stopped", **usual)
+    weights = {
+        (tmp_path / name / "weights/last.safetensors").read_bytes() for name in ("one", "two", "stopped")
+    }
+    assert len(weights) == 1
