@@ -255,6 +255,15 @@ def test_late_checkpoints_and_the_best_one_are_kept(run: Train, whole: Path, tmp
     assert read_about(tmp_path / "kept/weights/best.safetensors")["update"] == best["update"]
 
 
+def test_where_there_is_no_val_it_is_told_how_to_make_one(run: Train, tmp_path: Path) -> None:
+    bare = build_demo(tmp_path / "bare", images="h5")
+    make_features(bare, kind="pixels", size=(24, 16))
+    with pytest.raises(
+        ConfigError, match=r"the val split of none, which is not there; build it .* --hop none"
+    ):
+        run(dataset=bare, tune_on="val")
+
+
 def test_a_loss_that_is_no_number_stops_the_run(run: Train, tmp_path: Path) -> None:
     with pytest.raises(TrainingError) as caught:
         run(model="tiny_models:Explodes", save_every=10)

@@ -186,6 +186,11 @@ def _tune_questions(
     if request.tune_on is None:
         return None
     if request.tune_on == TUNE_SET:
+        if "none" not in manifest.splits:
+            raise ConfigError(
+                f"{layout.root}: tune_on is {TUNE_SET}, the val split of none, which is not there; build it "
+                "into the folder with --hop none"
+            )
         hop = find_hop(layout, "none")
         split = find_split(layout, hop, TUNE_SET)
         return Questions(SplitReader(layout.questions_h5(hop, split)), store, device)
