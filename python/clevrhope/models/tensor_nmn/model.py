@@ -121,7 +121,7 @@ class TensorNmn(nn.Module):
 
     def log_values(self) -> Mapping[str, Tensor]:
         """Beside the loss, moving averages of drawn programs' ill-formed share and of their reward."""
-        return {"ill_formed": self.ill_formed, "reward": self.baseline}
+        return {"ill_formed": self.ill_formed, "reward": self.baseline} if self.generator else {}
 
     def _predict(self, batch: Batch, programs: Tensor) -> Tensor:
         scores, rows = self._run(batch, programs)
