@@ -193,7 +193,7 @@ def test_the_audit_passes_a_dataset_with_features(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--kind", "pixel"], 'no kind "pixel" (did you mean "pixels"?)'),
+        (["--kind", "pixel"], '--kind: no kind "pixel" (did you mean "pixels"?)'),
         (["--kind", "pixels", "--size", "96"], "should be width and height in pixels, such as 96x64"),
         (["--kind", "pixels", "--weights", "w.pth"], "take no --weights"),
         (["--kind", "attributes", "--size", "9x9"], "take no --size"),
