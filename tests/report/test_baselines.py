@@ -79,7 +79,7 @@ def test_always_no_is_right_three_times_in_four_on_minimal_ood(folder: Path, tmp
 def test_a_baseline_that_there_is_none_of_is_named(folder: Path, tmp_path: Path, capfd: Any) -> None:
     out = tmp_path / "x.jsonl"
     assert run_command(["baseline", str(folder), "--kind", "oracle", "--out", str(out)]) == 2
-    assert f'no baseline "oracle"; there are: {", ".join(BASELINES)}' in capfd.readouterr().err
+    assert f'--kind: no baseline "oracle"; there are: {", ".join(BASELINES)}' in capfd.readouterr().err
     assert not out.exists()
 
 

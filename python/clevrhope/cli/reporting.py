@@ -112,6 +112,7 @@ def report(runs: tuple[str, ...], out: Path, quiet: bool, **choices: Any) -> Non
     RUNS are folders of clevrhope train, folders of them, or files of predictions (NAME=FILE, with --dataset).
     """
     from clevrhope.report import report as run
+    from clevrhope.report.write import counted
 
     made = run(
         runs,
@@ -126,5 +127,6 @@ def report(runs: tuple[str, ...], out: Path, quiet: bool, **choices: Any) -> Non
     for sentence in made.skipped:
         click.echo(f"left out: {sentence}", err=True)
     if not quiet:
-        click.echo(f"{made.html}: {made.n_results:,} sets of predictions, {len(made.figures)} figures")
+        n, n_figures = counted(made.n_results, "set"), counted(len(made.figures), "figure")
+        click.echo(f"{made.html}: {n} of predictions, {n_figures}")
         click.echo(f"The same as Markdown: {made.markdown}; as numbers: {made.csv}")
