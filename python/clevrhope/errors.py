@@ -4,6 +4,7 @@ Each message is one sentence that names the file, the place in it, the value and
 native module raises these classes too.
 """
 
+import re
 from collections.abc import Mapping
 
 
@@ -59,3 +60,9 @@ class PredictionsError(ClevrhopeError, ValueError):
 
 class MismatchedRunsError(ClevrhopeError, ValueError):
     """Two accuracies that have no difference: of different models, HOPs, train sizes, runs or sets."""
+
+
+def first_sentence(error: Exception) -> str:
+    """The first sentence of what another library says, without its full stop; the error's name if nothing."""
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return re.split(r"(?<=[.!?])\s", lines[0], maxsplit=1)[0].rstrip(" .:")

@@ -104,6 +104,15 @@ def test_a_folder_that_is_not_empty_is_left_as_it_is(
     assert leftovers(tmp_path) == ["out"]
 
 
+def test_hops_without_the_split_are_passed_over_unless_they_are_named(
+    png_dataset: Path, tmp_path: Path
+) -> None:
+    made = export(png_dataset, tmp_path / "out", format="clevr", splits=["complex_ood"])
+    assert made.splits == ((HOP, "complex_ood"),)
+    with pytest.raises(ConfigError, match='no split "complex_ood" of none; there: '):
+        export(png_dataset, tmp_path / "again", format="clevr", splits=["complex_ood"], hops=["none", HOP])
+
+
 def test_an_empty_folder_is_taken_and_a_file_is_not(png_dataset: Path, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     export(png_dataset, tmp_path / "empty", format="webdataset")

@@ -1,7 +1,10 @@
 """ResNet-101's maps and vectors of boxes, from made weights; what is missing says what to put where."""
 
 import json
+import re
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +19,7 @@ import clevrhope
 from clevrhope.cli import run_command
 from clevrhope.errors import ConfigError
 from clevrhope.features.backbone import Batches
+from clevrhope.features.device import chosen_device
 from clevrhope.features.making import make_features
 from clevrhope.features.store import open_store
 
@@ -149,6 +153,8 @@ def test_weights_that_are_missing_or_others(
 ) -> None:
     nothing, text = tmp_path / "nothing.pth", tmp_path / "text.pth"
     text.write_text("weights")
+    cut = tmp_path / "cut.pth"
+    cut.write_bytes(weights.read_bytes()[:-1000])
     small = tmp_path / "small.safetensors"
     save_file({"conv1.weight": torch.zeros(64, 3, 7, 7)}, small)
     shaped = tmp_path / "shaped.pth"
@@ -156,18 +162,38 @@ def test_weights_that_are_missing_or_others(
     coded = tmp_path / "coded.pth"
     torch.save({"model": Batches}, coded)
     for given, told in (
-        ([], "name the file with --weights PATH (weights are never downloaded here)"),
+        ([], "--weights PATH (weights are never downloaded here), or try things out with --weights random\n"),
         (["--weights", str(nothing)], f"{nothing}: no such file; put torchvision's ResNet-101"),
-        (["--weights", str(text)], f"{text}: no file of weights"),
+        (["--weights", str(text)], f"{text}: no file of tensors alone that torch saved; expected torch"),
+        (["--weights", str(cut)], "(PytorchStreamReader failed reading zip archive: "),
         (["--weights", str(small)], f"{small}: no weight "),
         (["--weights", str(shaped)], "weight conv1.weight has shape (64, 3, 3, 3), not (64, 3, 7, 7)"),
-        (["--weights", str(coded)], f"{coded}: no file of weights"),
+        (["--weights", str(coded)], f"{coded}: no file of tensors alone"),
     ):
         assert run_command(["features", str(folder), "--kind", "resnet101", *given]) == 2
         sentence = capsys.readouterr().err
         assert told in sentence
         assert len(sentence.splitlines()) == 1
         assert not (folder / "features").exists()
+
+
+@pytest.mark.parametrize("name", ["cuda:99", "cpux", "meta", "xpu"])
+def test_a_device_that_is_not_there(name: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        chosen_device(name)
+    told = re.sub(r"\([^()]*\w\)", "", str(caught.value))  # what torch says of it, whole
+    assert re.fullmatch(rf'--device: no "{name}" here ?; there are: auto, cpu(, cuda:\d+)*', told)
+
+
+def test_nothing_is_imported_for_weights_that_are_not_given(folder: Path) -> None:
+    """torch takes seconds, and what is missing is known before."""
+    code = (
+        "import sys; from clevrhope.cli import run_command; "
+        "codes = [run_command([*sys.argv[1:], '--kind', kind, *more]) for kind in ('resnet101', 'frcnn') "
+        "for more in ([], ['--weights', 'nowhere'])]; sys.exit(codes != [2] * 4 or 'torch' in sys.modules)"
+    )
+    command = [sys.executable, "-c", code, "features", str(folder)]
+    assert subprocess.run(command, check=False).returncode == 0
 
 
 def test_other_weights_are_another_store(folder: Path, tmp_path: Path, weights: Path) -> None:

@@ -223,7 +223,7 @@ def test_what_is_missing_is_told(
 ) -> None:
     for weights, told in (
         (None, "put the Visual Genome detector's pytorch_model.bin, with its config.yaml beside it, into a"),
-        ("random", "features of kind frcnn need weights"),
+        ("random", "kind frcnn cannot have random ones, as the checkpoint's config.yaml also says how the"),
         (tmp_path / "none", "no such file; put the Visual Genome detector's pytorch_model.bin"),
     ):
         with pytest.raises(ConfigError) as caught:

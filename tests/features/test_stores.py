@@ -1,11 +1,13 @@
 """Feature stores: what is in them, whatever run made them; what does not belong together is refused."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,12 +178,38 @@ def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
 
 def test_an_array_that_was_cut_off_is_told(folder: Path) -> None:
     made = make_features(folder, kind="pixels", size="picture", pools=["train"])
-    path = made.folder / "train/pixels.npy"
-    path.write_bytes(path.read_bytes()[:-1000])
-    with pytest.raises(DatasetError, match="no whole array"):
-        open_store(folder, kind="pixels").pool("train")
-    with pytest.raises(DatasetError, match="no features of pool test_ood yet"):
-        open_store(folder, kind="pixels").pool("test_ood")
+    whole = arrays(made.folder)
+    for name in ("pixels", "indices", "sums"):
+        path = made.folder / f"train/{name}.npy"
+        for left in (path.read_bytes()[:-10], b"", None):
+            path.unlink() if left is None else path.write_bytes(left)
+            if name != "sums":
+                with pytest.raises(DatasetError, match="no whole array"):
+                    open_store(folder, kind="pixels").pool("train")
+            again = make_features(folder, kind="pixels", size="picture", pools=["train"])
+            assert again.n_made == made.n_made
+            assert arrays(made.folder) == whole
+    assert make_features(folder, kind="pixels", size="picture", pools=["train"]).n_made == 0
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("pixels", {"size": (24, 16)}), ("attributes", {}), ("scene-boxes", {"weights": "random"})],
+)
+def test_the_command_in_an_error_makes_what_is_missing(
+    kind: str, options: dict[str, Any], folder: Path, tmp_path: Path
+) -> None:
+    if "weights" in options:
+        pytest.importorskip("torchvision")
+    make_features(folder, kind=kind, pools=["train"], out=tmp_path / "mine", device="cpu", **options)
+    store = open_store(folder, kind=kind, name=str(tmp_path / "mine"))
+    with pytest.raises(DatasetError, match="no features of pool test_ood yet") as caught:
+        store.pool("test_ood")
+    command = re.search(r"run clevrhope (features .*) again$", str(caught.value))
+    assert command
+    assert run_command([*command[1].split(), "--quiet"]) == 0
+    assert len(store.pool("test_ood").indices)
+    assert not (folder / "features").exists()
 
 
 def test_the_audit_passes_a_dataset_with_features(folder: Path) -> None:
@@ -193,7 +221,7 @@ def test_the_audit_passes_a_dataset_with_features(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--kind", "pixel"], 'no kind "pixel" (did you mean "pixels"?)'),
+        (["--kind", "pixel"], '--kind: no kind "pixel" (did you mean "pixels"?)'),
         (["--kind", "pixels", "--size", "96"], "should be width and height in pixels, such as 96x64"),
         (["--kind", "pixels", "--weights", "w.pth"], "take no --weights"),
         (["--kind", "attributes", "--size", "9x9"], "take no --size"),

@@ -418,7 +418,9 @@ def test_folders_that_cannot_be_scored(
     assert "no dataset of clevrhope (no manifest.json)" in told(tmp_path, given, code=1)
     # No scene files were made for this folder: only the breakdown by objects needs them.
     assert "scene 4 is not there" in told(folder, given, "--by", "objects", code=1)
-    assert 'no breakdown "famly" (did you mean "family"?)' in told(folder, given, "--by", "famly", code=2)
+    assert '--by: no breakdown "famly" (did you mean "family"?)' in told(
+        folder, given, "--by", "famly", code=2
+    )
     write_lines(given, rows[1:])
     assert "1 question missing" in told(folder, given, "--by", "none", code=2)
     assert run_command(["score", str(folder), str(given), "--by", "none", "--partial", "--quiet"]) == 0

@@ -79,7 +79,7 @@ def test_always_no_is_right_three_times_in_four_on_minimal_ood(folder: Path, tmp
 def test_a_baseline_that_there_is_none_of_is_named(folder: Path, tmp_path: Path, capfd: Any) -> None:
     out = tmp_path / "x.jsonl"
     assert run_command(["baseline", str(folder), "--kind", "oracle", "--out", str(out)]) == 2
-    assert f'no baseline "oracle"; there are: {", ".join(BASELINES)}' in capfd.readouterr().err
+    assert f'--kind: no baseline "oracle"; there are: {", ".join(BASELINES)}' in capfd.readouterr().err
     assert not out.exists()
 
 
@@ -124,6 +124,36 @@ def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images:
         replies.write_text(text)
         assert run_command(given) == 2
         assert told_text in capfd.readouterr().err
+
+
+def test_requests_are_of_the_hops_that_have_a_test_set(make: Make, tmp_path: Path, capfd: Any) -> None:
+    folder, requests = tmp_path / "data", tmp_path / "requests.jsonl"
+    make(folder, hops=(HOP, "none"))
+    ask = ["ask", str(folder), "--limit", "2", "--out", str(requests)]
+    assert run_command([*ask, "--split", "complex_ood", "--split", "test"]) == 0
+    asked = {(row["hop"], row["split"]) for row in lines(requests)}
+    assert asked == {(HOP, "complex_ood"), ("none", "test")}
+    assert run_command(ask) == 0
+    assert len({(row["hop"], row["split"]) for row in lines(requests)}) == 6, "train is no test set"
+    requests.unlink()
+    for more, told in (
+        (["--split", "complex_odd"], '(did you mean "complex_ood"?)'),
+        (["--split", "complex_ood", "--hop", "none"], 'no split "complex_ood" of none; there: '),
+        (["--split", "complex_ood,train"], "--split: train is no test set; name another"),
+    ):
+        assert run_command([*ask, *more]) == 2
+        assert told in capfd.readouterr().err
+        assert not requests.exists()
+
+
+def test_the_command_to_score_a_baseline_is_whole(make: Make, tmp_path: Path, capfd: Any) -> None:
+    folder, out = tmp_path / "data", tmp_path / "symbolic.jsonl"
+    make(folder, hops=(HOP, "none"), render=False)
+    command = ["baseline", str(folder), "--kind", "symbolic", "--out", str(out), "--hop", "cylinder_rubber"]
+    assert run_command(command) == 0
+    told = capfd.readouterr().out.partition("; clevrhope ")[2].split()
+    assert told == ["score", str(folder), str(out), "--hop", HOP]
+    assert run_command([*told, "--bootstrap", "0"]) == 0
 
 
 def test_without_pictures_there_is_nothing_to_ask_about(make: Make, tmp_path: Path, capfd: Any) -> None:

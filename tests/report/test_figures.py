@@ -141,6 +141,18 @@ def test_where_the_paper_has_nothing_nothing_of_it_is_shown(drawn: list[Figure],
         assert not any("paper" in text for text in said(figure))
 
 
+@pytest.mark.parametrize(
+    "model", ["somebody", "tensor_nmn, after stage engine (channels=32, pixels)", "a_name_in_one_word_" * 9]
+)
+def test_titles_are_no_wider_than_the_figures(drawn: list[Figure], model: str) -> None:
+    assert len(list(figures.figures_of(results(model=model, train_size=None)[:1], model))) == 4
+    for figure in drawn:
+        (title,) = figure.texts
+        assert title.get_text().replace("\n", " ").startswith(f"{model}: ")
+        figure.canvas.draw()
+        assert title.get_window_extent().x1 <= figure.bbox.x1
+
+
 def test_sizes_that_the_paper_has_not_have_no_gaps_of_it(drawn: list[Figure]) -> None:
     assert figures.box_plots(results(train_size=200), "ours")
     assert not any(hollow(drawn[0]))

@@ -11,7 +11,9 @@ from simulated import write_predictions, write_run
 
 from clevrhope.build import Limits, build
 from clevrhope.cli import run_command
-from clevrhope.report import Report, find_sources, measure, report
+from clevrhope.metrics.matched import MatchedGap
+from clevrhope.report import Report, Result, Source, find_sources, measure, report
+from clevrhope.report.tables import unmatched_cells
 
 HOP = "rubber_cylinder"
 LIMITED = "cyan_cylinder-d4-grid"
@@ -124,15 +126,15 @@ def test_late_checkpoints_and_least_accuracy_of_controlled_diversity(dataset: Pa
     assert of_run[0][4:8] == ["2", "92.0", "62.0", "-30.0 (-40.0 to -20.0)"]
     assert of_run[1][4:8] == ["2", "*(50.0)*", "*(50.0)*", "*(+0.0 (+0.0 to +0.0))*"]
     assert of_run[2][4:8] == ["2", "90.0", "80.0", "-10.0 (-10.0 to -10.0)"]
-    # Of the questions that the matched gap leaves out, those of the runs that count.
+    # What the matched gap leaves out, once for all runs of the pair.
     results, _ = measure(find_sources([tmp_path / "runs"])[0])
     last_ones = [e for e in results if e.run in "13" and e.model.endswith("programs")]
     told = [e.matched for e in last_ones if e.checkpoint == "last" and e.matched is not None]
     assert len(told) == 2
-    n_cells, n_ood = (sum(getattr(each, name) for each in told) for name in ("n_cells", "n_ood"))
-    without = sum(each.n_cells_unmatched for each in told), sum(each.n_ood_unmatched for each in told)
-    assert without[0] > 0
-    assert cells[7:] == [f"{without[0]} of {n_cells}", f"{100 * without[1] / n_ood:.1f}%"]
+    one = told[0]
+    assert one.n_cells_unmatched > 0
+    share = f"{100 * one.n_ood_unmatched / one.n_ood:.1f}%"
+    assert cells[7:] == [f"{one.n_cells_unmatched} of {one.n_cells}", share]
     assert "tensor_nmn, true programs, after stage engine" in text
     assert (tmp_path / "out" / "figures" / "diversity_tensor_nmn__true_programs.png").is_file()
 
@@ -168,6 +170,22 @@ def test_plain_and_matched_gaps_are_told_without_collapsed_runs_too(dataset: Pat
     cells = row_of(text.split("Plain and matched complex gap of film")[1], "6, 200")
     assert cells[1] == "+25.0 ± 45.0 (2) / -20.0 (1) without 1 collapsed"
     assert cells[2].endswith("(1) without 1 collapsed")
+
+
+def test_cells_without_a_match_count_once_for_each_pair() -> None:
+    def result(hop: str, run: str, **counted: int) -> Result:
+        gap = {"n_cells": 60, "n_cells_unmatched": 50, "n_ood": 100, "n_ood_unmatched": 80, "n_iid": 20}
+        matched = MatchedGap(points=None, ood_percent=None, iid_percent=None, **{**gap, **counted})
+        source = Source(Path("p"), Path("d"), "film", Path("r"))
+        return Result(source, "film", "last", hop, hop, (), 6, "", 200, run, {}, matched=matched)
+
+    def told(*results: Result) -> list[str]:
+        return [cell.text for cell in unmatched_cells(results)]
+
+    assert told(result(HOP, "1"), result(HOP, "2")) == ["50 of 60", "80.0%"]
+    assert told(result(HOP, "1", n_cells=9, n_ood=9), result(HOP, "2")) == ["50 of 60", "80.0%"], "the fuller"
+    assert told(result(HOP, "1"), result("cyan_cube", "1", n_cells_unmatched=10)) == ["60 of 120", "80.0%"]
+    assert told() == ["", ""]
 
 
 def test_notes_are_told_of_controlled_diversity_too(dataset: Path, tmp_path: Path) -> None:
@@ -223,6 +241,14 @@ def test_other_peoples_predictions_fit_in(dataset: Path, runs: Path, tmp_path: P
     assert "Not trained on the splits: somebody" in text
     assert run_command(["report", str(theirs), "--out", str(tmp_path / "out")]) == 2
     assert "name it with --dataset DIR" in capfd.readouterr().err
+
+
+def test_one_set_of_predictions_is_one(dataset: Path, tmp_path: Path, capfd: Any) -> None:
+    theirs = write_predictions(tmp_path / "p.jsonl", dataset, HOP, WRONG)
+    out = tmp_path / "out"
+    assert run_command(["report", f"me={theirs}", "--dataset", str(dataset), "--out", str(out)]) == 0
+    assert "report.html: 1 set of predictions, 4 figures\n" in capfd.readouterr().out
+    assert "\n1 set of predictions of 1 model on 1 held-out pair. " in (out / "report.md").read_text()
 
 
 def test_runs_that_are_not_whole_are_told_and_the_others_reported(

@@ -35,7 +35,8 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON 
 @click.option(
     "--weights",
     metavar="PATH",
-    help="The backbone's weights, a local file; or random, which is marked in all that is made of it.",
+    help="The backbone's weights, a local file, for frcnn a folder; or random, which frcnn cannot take and "
+    "which is marked in all that is made of it.",
 )
 @click.option("--out", type=PATH, help="Folder of the store.  [default: DIR/features/KIND...]")
 @click.option("--pools", multiple=True, metavar="NAMES", help="Only these pools, commas between them.")

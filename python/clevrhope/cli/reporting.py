@@ -38,16 +38,19 @@ def read_size(text: str | None) -> int | None:
 @_OUT
 def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, out: Path) -> None:
     """Writes what a guesser, or the symbolic oracle, answers to the test sets of DIR."""
+    from clevrhope.dataset.contents import find_hop
+    from clevrhope.dataset.layout import Layout
     from clevrhope.metrics.baselines import baseline as run
     from clevrhope.metrics.write import write_predictions
 
     n = write_predictions(out, run(folder, kind, hops=hops, size=read_size(size)))
-    click.echo(f"{out}: {n:,} predictions of {kind}; clevrhope score {folder} {out}")
+    only = "".join(f" --hop {find_hop(Layout(folder), hop)}" for hop in hops)
+    click.echo(f"{out}: {n:,} predictions of {kind}; clevrhope score {folder} {out}{only}")
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=PATH)
-@click.option("--split", "splits", multiple=True, metavar="NAME", help="A test set; can be repeated.")
+@click.option("--split", "splits", multiple=True, metavar="NAME", help="Only this test set; can be repeated.")
 @only_hops
 @click.option("--limit", type=Whole(1), metavar="N", help="Only the first N questions of each split.")
 @_OUT
@@ -109,6 +112,7 @@ def report(runs: tuple[str, ...], out: Path, quiet: bool, **choices: Any) -> Non
     RUNS are folders of clevrhope train, folders of them, or files of predictions (NAME=FILE, with --dataset).
     """
     from clevrhope.report import report as run
+    from clevrhope.report.write import counted
 
     made = run(
         runs,
@@ -123,5 +127,6 @@ def report(runs: tuple[str, ...], out: Path, quiet: bool, **choices: Any) -> Non
     for sentence in made.skipped:
         click.echo(f"left out: {sentence}", err=True)
     if not quiet:
-        click.echo(f"{made.html}: {made.n_results:,} sets of predictions, {len(made.figures)} figures")
+        n, n_figures = counted(made.n_results, "set"), counted(len(made.figures), "figure")
+        click.echo(f"{made.html}: {n} of predictions, {n_figures}")
         click.echo(f"The same as Markdown: {made.markdown}; as numbers: {made.csv}")

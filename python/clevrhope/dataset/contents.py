@@ -95,8 +95,11 @@ def choose(
 ) -> tuple[tuple[str, str], ...]:
     """(HOP, split) of all that is asked for, None for all there is; a split may be some of the HOPs' only.
 
+    Where no HOP is named, those with none of the splits are passed over.
+
     Raises:
-        ConfigError: a HOP that is not there, a split that none of them has, or a HOP with none of the splits.
+        ConfigError: a HOP that is not there, a split that none of them has, or a HOP that was named with none
+            of the splits.
         DatasetError: no dataset there.
     """
     chosen = dict.fromkeys(find_hop(layout, name) for name in hops) if hops else hops_in(layout)
@@ -107,7 +110,7 @@ def choose(
         if name not in known:
             raise _no_split(layout, name, _listed(tuple(chosen)), known)
     found = tuple((hop, split) for hop in chosen for split in splits_in(layout, hop) if split in splits)
-    for hop in chosen:
+    for hop in chosen if hops else ():
         if hop not in {each for each, _ in found}:
             find_split(layout, hop, splits[0])
     return found

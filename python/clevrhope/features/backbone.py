@@ -11,15 +11,11 @@ from torch import Tensor, nn
 from torchvision.models import resnet101
 
 from clevrhope.errors import ConfigError
+from clevrhope.features.kinds import RANDOM, RESNET, given_weights
 from clevrhope.features.weights import file_digest, load_into, read_weights
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_DEVIATION = (0.229, 0.224, 0.225)
-
-WEIGHTS = "torchvision's ResNet-101 trained on ImageNet (resnet101-63fe2227.pth, or the same as safetensors)"
-
-RANDOM = "random"
-"""Said in place of a file, by somebody who wants the shapes and not the features."""
 
 RANDOM_SEED = 0
 
@@ -32,11 +28,7 @@ def read_resnet101(weights: Path | str | None, kind: str) -> tuple[nn.Module, st
     Raises:
         ConfigError: no weights, or others than a ResNet-101's.
     """
-    if weights is None:
-        raise ConfigError(
-            f"features of kind {kind} need weights: get {WEIGHTS} and name the file with --weights PATH "
-            "(weights are never downloaded here)"
-        )
+    weights = given_weights(kind, weights)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(RANDOM_SEED)
         # Residual branches begin as zeros: thirty random ones in a row would leave float16's range.
@@ -44,7 +36,7 @@ def read_resnet101(weights: Path | str | None, kind: str) -> tuple[nn.Module, st
     digest = RANDOM
     if str(weights) != RANDOM:
         path = Path(weights)
-        load_into(net, read_weights(path, what=WEIGHTS), path=path, what=WEIGHTS)
+        load_into(net, read_weights(path, what=RESNET), path=path, what=RESNET)
         digest = file_digest(path)
     return net.eval().requires_grad_(False), digest
 
@@ -83,7 +75,7 @@ class Batches:
                     raise
                 if self.size == 1:
                     raise ConfigError(
-                        f"device: {self._device} has not enough memory for one picture; choose another"
+                        f"--device: {self._device} has not enough memory for one picture; choose another"
                     ) from error
                 self.size //= 2
                 if self._device.type == "cuda":

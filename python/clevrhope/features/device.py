@@ -2,7 +2,7 @@
 
 import torch
 
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, first_sentence
 
 
 def chosen_device(name: str) -> torch.device:
@@ -15,8 +15,16 @@ def chosen_device(name: str) -> torch.device:
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     try:
         device = torch.device(name)
-        torch.zeros(1, device=device)
+        torch.zeros(1, device=device).cpu()
     except (RuntimeError, AssertionError) as error:
-        said = str(error).splitlines()[0]
-        raise ConfigError(f'device: no "{name}" here ({said[:120]})') from error
+        # Of a name that it does not know torch lists all that there are anywhere.
+        of_gpu = name.startswith("cuda") and not isinstance(error, NotImplementedError)
+        why = f" ({first_sentence(error)})" if of_gpu else ""
+        raise ConfigError(f'--device: no "{name}" here{why}; there are: {", ".join(_there())}') from error
     return device
+
+
+def _there() -> list[str]:
+    """Names of devices that this machine has."""
+    gpus = range(torch.cuda.device_count() if torch.cuda.is_available() else 0)
+    return ["auto", "cpu", *(f"cuda:{number}" for number in gpus)]

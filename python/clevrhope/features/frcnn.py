@@ -7,13 +7,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from clevrhope.errors import ConfigError
-from clevrhope.features.backbone import RANDOM, Batches
+from clevrhope.features.backbone import Batches
 from clevrhope.features.device import chosen_device
 from clevrhope.features.extractor import Asked, Sample
-from clevrhope.features.frcnn_checkpoint import WEIGHTS, read_frcnn
+from clevrhope.features.frcnn_checkpoint import read_frcnn
 from clevrhope.features.frcnn_network import FrcnnConfig, prepared
-from clevrhope.features.kinds import refuse
+from clevrhope.features.kinds import given_weights, refuse
 from clevrhope.features.store import Array, ArraySpec
 from clevrhope.features.weights import file_digest
 
@@ -37,12 +36,7 @@ class FrcnnFeatures:
 
     def __init__(self, asked: Asked, shapes: FrcnnConfig | None = None) -> None:
         refuse("frcnn", size=asked.size)
-        if asked.weights is None or str(asked.weights) == RANDOM:
-            raise ConfigError(
-                f"features of kind frcnn need weights: put {WEIGHTS}, into a folder, and name that with "
-                "--weights PATH (weights are never downloaded here)"
-            )
-        path = Path(asked.weights)
+        path = Path(given_weights("frcnn", asked.weights))
         self._device = chosen_device(asked.device)
         self._net = read_frcnn(path, shapes).to(self._device)
         self.config = self._net.config

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from clevrhope.errors import ConfigError
 from clevrhope.features.frcnn_network import Frcnn, FrcnnConfig
+from clevrhope.features.kinds import FRCNN
 from clevrhope.features.weights import load_into, read_weights
-
-WEIGHTS = "the Visual Genome detector's pytorch_model.bin, with its config.yaml beside it"
 
 _PREFIXES = {
     "backbone.stem.": "body.",
@@ -43,10 +42,10 @@ def read_frcnn(path: Path, expected: FrcnnConfig | None = None) -> Frcnn:
         ConfigError: a file that is missing, or a weight that is, or has another shape.
     """
     file = path / "pytorch_model.bin" if path.is_dir() else path
-    weights = read_weights(file, what=WEIGHTS)
+    weights = read_weights(file, what=FRCNN)
     config = read_config(file.with_name("config.yaml"), expected or FrcnnConfig())
     net = Frcnn(config)
-    load_into(net, renamed(weights), path=file, what=WEIGHTS)
+    load_into(net, renamed(weights), path=file, what=FRCNN)
     return net.eval().requires_grad_(False)
 
 

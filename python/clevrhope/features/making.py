@@ -309,11 +309,14 @@ class _Pool:
             self._finish(digest)
 
     def _is_whole(self, digest: str) -> bool:
+        """Whether the pool was made from the same, and nothing of its arrays was lost since."""
         try:
             said = json.loads((self._folder / "pool.json").read_text("utf-8"))
-            return bool(said["source"] == digest)
+            if said["source"] != digest:
+                return False
         except (OSError, ValueError, KeyError, TypeError):
             return False
+        return np.array_equal(_OldRows.read(self._folder, self._info).indices, self._source.indices)
 
     def _open(self, identity: str) -> tuple[dict[str, Array], int]:
         """The arrays to fill, and how many rows of them a killed run has filled."""
@@ -325,7 +328,7 @@ class _Pool:
             if mark["identity"] == identity:
                 opened = {name: np.load(self._work / f"{name}.npy", mmap_mode="r+") for name in specs}
                 return opened, int(mark["rows"])
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, EOFError, KeyError, TypeError):
             pass
         if self._work.exists():
             shutil.rmtree(self._work)
@@ -399,7 +402,7 @@ class _OldRows:
                 return none
             names = ("indices", "sums", *info.arrays)
             read = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in names}
-        except (OSError, ValueError):
+        except (OSError, ValueError, EOFError):
             return none
         if any(len(each) != len(read["indices"]) for each in read.values()):
             return none

@@ -7,15 +7,10 @@ import torch
 from torchvision.ops import roi_align
 
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.backbone import (
-    RANDOM,
-    Batches,
-    read_resnet101,
-    standardised,
-    up_to_layer3,
-)
+from clevrhope.features.backbone import Batches, read_resnet101, standardised, up_to_layer3
 from clevrhope.features.device import chosen_device
 from clevrhope.features.extractor import Asked, Sample
+from clevrhope.features.kinds import RANDOM
 from clevrhope.features.pixels import resized
 from clevrhope.features.store import Array, ArraySpec
 

@@ -133,7 +133,7 @@ class FeatureStore:
             DatasetError: it is not there, half-made, or made from other pictures than the dataset has now.
         """
         folder = self.folder / pool
-        remedy = f"run {_command(self._owner.root, self.info)} again"
+        remedy = f"run {_command(self._owner.root, self.info, self.folder)} again"
         try:
             said = json.loads((folder / "pool.json").read_text("utf-8"))
         except FileNotFoundError as error:
@@ -149,7 +149,7 @@ class FeatureStore:
             if arrays[name].shape != wanted or arrays[name].dtype != spec.dtype:
                 raise DatasetError(
                     f"{folder / name}.npy: {arrays[name].dtype} {arrays[name].shape}, not {spec.dtype} "
-                    f"{wanted}; remove {folder} and {remedy}"
+                    f"{wanted}; {remedy}"
                 )
         return PoolFeatures(indices, arrays, str(folder))
 
@@ -195,7 +195,7 @@ def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureS
     if name is not None:
         folder = home / name if (home / name).is_dir() else Path(name)
         if not (folder / "store.json").is_file():
-            raise ConfigError(f'features: no store "{name}", in {home} or as a folder{_there(home, name)}')
+            raise ConfigError(f'--features: no store "{name}", in {home} or as a folder{_there(home, name)}')
         store = FeatureStore(folder, owner)
         if store.info.kind != kind:
             raise ConfigError(f"{folder}: features of kind {store.info.kind}, but the model reads {kind}")
@@ -230,11 +230,13 @@ def store_like(root: Path, info: StoreInfo) -> FeatureStore:
     return FeatureStore(alike[0], owner_of(root))
 
 
-def _command(root: Path, info: StoreInfo) -> str:
-    """What makes such a store, but for its weights."""
+def _command(root: Path, info: StoreInfo, folder: Path | None = None) -> str:
+    """What makes such a store, or the one in a folder; where its weights lie, a store does not know."""
     width, height = (info.options.get(name) for name in ("width", "height"))
     size = f" --size {width}x{height}" if width and height else ""
-    return f"clevrhope features {root} --kind {info.kind}{size}"
+    weights = f" --weights {info.weights if info.weights == 'random' else 'PATH'}" if info.weights else ""
+    out = f" --out {folder}" if folder else ""
+    return f"clevrhope features {root} --kind {info.kind}{size}{weights}{out}"
 
 
 def _is_alike(one: StoreInfo, other: StoreInfo) -> bool:
@@ -274,8 +276,8 @@ def _mapped(path: Path, remedy: str) -> Array:
     try:
         # Copy-on-write: torch takes such an array without a copy and without a warning, and no file changes.
         return np.load(path, mmap_mode="c", allow_pickle=False)  # type: ignore[no-any-return]
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{path}: no whole array ({error}); remove {path.parent} and {remedy}") from error
+    except (OSError, ValueError, EOFError) as error:
+        raise DatasetError(f"{path}: no whole array ({error}); {remedy}") from error
 
 
 def _there(home: Path, name: str) -> str:

@@ -10,7 +10,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, first_sentence
 
 
 def read_weights(path: Path, *, what: str) -> dict[str, Tensor]:
@@ -29,9 +29,11 @@ def read_weights(path: Path, *, what: str) -> dict[str, Tensor]:
         if path.suffix == ".safetensors":
             return load_file(path)
         raw = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, SafetensorError, UnpicklingError, RuntimeError, EOFError, ValueError) as error:
-        said = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ConfigError(f"{path}: no file of weights ({said[:120]}); expected {what}") from error
+    except UnpicklingError as error:
+        # What torch says of it is on how to run the code in the file all the same.
+        raise ConfigError(f"{path}: no file of tensors alone that torch saved; expected {what}") from error
+    except (OSError, SafetensorError, RuntimeError, EOFError, ValueError) as error:
+        raise ConfigError(f"{path}: no file of weights ({first_sentence(error)}); expected {what}") from error
     found = raw.get("state_dict", raw.get("model", raw)) if isinstance(raw, dict) else raw
     if not isinstance(found, dict) or not all(isinstance(each, Tensor) for each in found.values()):
         raise ConfigError(f"{path}: no mapping from names to tensors; expected {what}")

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.atomic import write_whole
-from clevrhope.dataset.contents import find_hop, find_split, hops_in, splits_in
+from clevrhope.dataset.contents import choose
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.picture_source import find_pictures
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.spoken import Spoken
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
-from clevrhope.errors import DatasetError, PredictionsError
+from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.executor import default_vocabulary
 from clevrhope.metrics.replies import ReplyReader
 from clevrhope.metrics.write import NOT_TRAINED, write_predictions
@@ -52,46 +52,46 @@ def write_requests(
     Args:
         folder: a dataset that `build` wrote.
         out: the file.
-        splits: names of test sets.
+        splits: names of test sets; a name may be of some of the HOPs only.
         hops: names of HOPs.
         limit: the first so many questions of each split.
 
     Raises:
-        ConfigError: a HOP or split that there is not.
+        ConfigError: a HOP or split that there is not, or train.
         DatasetError: no folder of a dataset, or its pictures are not made.
     """
     layout = Layout(Path(folder))
-    names = [find_hop(layout, name) for name in hops] or hops_in(layout)
-    n = write_predictions(out, _requests(layout, out, names, splits, limit))
+    if "train" in splits:
+        raise ConfigError("--split: train is no test set; name another, or leave --split out for all")
+    chosen = [each for each in choose(layout, hops or None, splits or None) if each[1] != "train"]
+    n = write_predictions(out, _requests(layout, out, chosen, limit))
     if not n:
         raise DatasetError(f"{layout.root}: no test set there to ask about")
     return n
 
 
 def _requests(
-    layout: Layout, out: Path, hops: Sequence[str], splits: Sequence[str], limit: int | None
+    layout: Layout, out: Path, chosen: Sequence[tuple[str, str]], limit: int | None
 ) -> Iterator[dict[str, Any]]:
     vocab = read_vocab(layout.vocab)
     spoken = Spoken(vocab)
     answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
-    for hop in hops:
-        asked = [find_split(layout, hop, name) for name in splits]
-        for split in asked or [each for each in splits_in(layout, hop) if each != "train"]:
-            reader = SplitReader(layout.questions_h5(hop, split))
-            n = len(reader) if limit is None else min(limit, len(reader))
-            pictures = _Pictures(layout, reader, n, out)
-            for first, questions, _ in reader.blocks():
-                for k in range(first, min(first + len(questions), n)):
-                    words = spoken.question(questions[k - first], int(reader.question_lengths[k]))
-                    yield {
-                        "id": f"{hop}/{split}/{k}",
-                        "image": str(pictures.path(int(reader.image_idxs[k]))),
-                        "question": words,
-                        "answers": answers,
-                        "hop": hop,
-                        "split": split,
-                        "question_index": k,
-                    }
+    for hop, split in chosen:
+        reader = SplitReader(layout.questions_h5(hop, split))
+        n = len(reader) if limit is None else min(limit, len(reader))
+        pictures = _Pictures(layout, reader, n, out)
+        for first, questions, _ in reader.blocks():
+            for k in range(first, min(first + len(questions), n)):
+                words = spoken.question(questions[k - first], int(reader.question_lengths[k]))
+                yield {
+                    "id": f"{hop}/{split}/{k}",
+                    "image": str(pictures.path(int(reader.image_idxs[k]))),
+                    "question": words,
+                    "answers": answers,
+                    "hop": hop,
+                    "split": split,
+                    "question_index": k,
+                }
 
 
 class _Pictures:

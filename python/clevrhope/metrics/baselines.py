@@ -36,7 +36,7 @@ def baseline(
         DatasetError: no folder of a dataset, or a file of it that is not whole.
     """
     if kind not in BASELINES:
-        raise ConfigError(f'no baseline "{kind}"; there are: {", ".join(BASELINES)}')
+        raise ConfigError(f'--kind: no baseline "{kind}"; there are: {", ".join(BASELINES)}')
     layout = Layout(Path(folder))
     vocab = read_vocab(layout.vocab)
     names = [find_hop(layout, name) for name in hops] or hops_in(layout)

@@ -5,21 +5,23 @@ How a reply is read, each rule a choice of this project (docs/predictions.md tel
 1. Case, markup and punctuation do not matter. Words for answers are the answers themselves, CLEVR's synonyms
    (big, tiny, metallic, shiny, matte, block, ball), plurals, "grey", number words and digits, and yes, yeah,
    yep, true, correct, no, nope, false.
-2. A reply that is nothing but one such word gives its answer, of whatever kind.
+2. A reply that is nothing but one such word gives its answer, even one of another kind than is asked for: it
+   is wrong then, but not unreadable.
 3. After "the answer is", "answer:" and the like, where such is said, what follows the last of them counts,
    where it can be read.
 4. The question's wording says which kind of answer it asks for: yes or no, a number, or a value of a type.
-   Words of other kinds do not count: "there are 3 large cubes" is 3 to "how many" and large to "what size".
+   In a reply of several words those of other kinds do not count: "there are 3 large cubes" is 3 to "how many"
+   and large to "what size".
 5. A reply to a yes-or-no question that begins with yes or no says that. To "how many", "no", "none" and
    "nothing" mean 0; to others "none" means no.
-6. What follows "not" or "n't" is not what is said.
+6. What "not" or "n't" denies is not what is said: the next answers in a row, up to "but" or the clause's end.
 7. Of several different answers those that the question names itself are what the reply repeats of it; one
    must be left. Numbers that are no answer (eleven, 3.5) make a reply unreadable, as do two answers.
 """
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from clevrhope.dataset.audit_reader import CLEVR_WORDS
 
@@ -33,6 +35,7 @@ _LARGER = ("eleven", "twelve", "thirteen", "fourteen", "fifteen", "twenty", "doz
 _SPELLINGS = {"grey": "gray"}
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[a-z]+?n't\b|[a-z]+")
+_TOKEN_OR_STOP = re.compile(rf"{_TOKEN.pattern}|[,.;:!?()\n\u2014]|\s[-\u2013]+\s")
 _ANSWER_IS = re.compile(r"\b(?:final answer|answer|a)\s*(?:is|:|=|-)+\s*")
 _ASKS_WHETHER = re.compile(r"(?:is|are|do|does|did|has|have|can|was|were)\b")
 _ASKS_HOW_MANY = re.compile(r"\bhow many\b|\bwhat number\b|\bwhat is the number\b|\bwhat's the number\b")
@@ -46,6 +49,8 @@ _AFTER_WHAT: Mapping[str, tuple[str, ...]] = {
 _AFTER_HOW: Mapping[str, tuple[str, ...]] = {"size": ("big", "large", "small")}
 """Attribute type -> what a question asks for it with."""
 _NOT = ("not", "isn't", "aren't", "never", "neither", "nor")
+_IN_A_ROW = ("a", "an", "the", "or")
+"""What may stand between answers that one "not" denies."""
 
 UNREADABLE = "?"
 """Among the answers that a reply names: a number that is no answer."""
@@ -70,9 +75,9 @@ class ReplyReader:
             answer = self._answer(tokens[0])
             return None if answer == UNREADABLE else answer
         after = _ANSWER_IS.split(text)
-        if len(after) > 1 and (found := self._among(question, self._said(after[-1]))):
+        if len(after) > 1 and (found := self._among(question, after[-1])):
             return found
-        return self._among(question, tokens)
+        return self._among(question, text)
 
     def kind(self, question: str) -> str | None:
         """What a question asks for: "yes/no", "count" or an attribute type; None where it does not say.
@@ -99,24 +104,19 @@ class ReplyReader:
         }
         return found[min(found)] if found else None
 
-    def _among(self, question: str, tokens: list[str]) -> str | None:
-        """The one answer of the question's kind that tokens name; None where it is none or several."""
+    def _among(self, question: str, text: str) -> str | None:
+        """The one answer of the question's kind that a text names; None where it is none or several."""
         kind = self.kind(question)
+        tokens = self._said(text)
         if kind == YES_NO and tokens and self._answer(tokens[0]) in ("yes", "no"):
             return self._answer(tokens[0])
         found: dict[str, None] = {}
-        denied = False
-        for token in tokens:
-            if token in _NOT or token.endswith("n't"):
-                denied = True
-                continue
+        for token in self._not_denied(text):
             answer = self._answer(token)
             if kind == COUNT and token in ("no", *_NOTHING):
                 answer = "0" if "0" in self._answers else None
-            if answer is not None:
-                if not denied and (answer == UNREADABLE or kind in (None, self._kind_of.get(answer))):
-                    found[answer] = None
-                denied = False
+            if answer == UNREADABLE or (answer and kind in (None, self._kind_of.get(answer))):
+                found[answer] = None
         if UNREADABLE in found:
             found.pop(UNREADABLE)
             return None if kind in (None, COUNT) else self._single(list(found))
@@ -124,6 +124,20 @@ class ReplyReader:
             repeated = {self._answer(token) for token in self._said(_plain(question))}
             return self._single([each for each in found if each not in repeated])
         return self._single(list(found))
+
+    def _not_denied(self, text: str) -> Iterator[str]:
+        """The tokens of a text but for the answers that it denies."""
+        denies = met = False  # whether something is denied, and whether an answer was among it
+        for token in _TOKEN_OR_STOP.findall(text):
+            is_word = token[0].isalnum()
+            is_answer = is_word and self._answer(token) is not None
+            if token in _NOT or token.endswith("n't"):
+                denies, met = True, False
+            elif not is_word or token == "but" or (met and not is_answer and token not in _IN_A_ROW):
+                denies = False
+            met |= is_answer
+            if is_word and not (denies and is_answer):
+                yield token
 
     def _single(self, found: list[str]) -> str | None:
         return found[0] if len(found) == 1 else None

@@ -65,11 +65,11 @@ def score(
         DatasetError: no folder of a dataset, or a file in it that is not whole.
     """
     progress = progress or Silent()
-    by = _checked("breakdown", by, BREAKDOWNS)
+    by = _checked("--by: no breakdown", by, BREAKDOWNS)
     if bootstrap < 0 or seed < 0:
         raise PredictionsError(f"bootstrap is {bootstrap} and seed {seed}; both are 0 or more")
     key = AnswerKey(folder)
-    collector = Collector(key, None if hops is None else _checked("HOP", hops, tuple(key.splits)))
+    collector = Collector(key, None if hops is None else _checked("--hop: no HOP", hops, tuple(key.splits)))
     files = (
         [Path(predictions)] if isinstance(predictions, str | Path) else [Path(each) for each in predictions]
     )
@@ -99,13 +99,13 @@ def score(
     )
 
 
-def _checked(what: str, names: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
+def _checked(wrong: str, names: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
     names = tuple(dict.fromkeys(names))
     for name in names:
         if name not in known:
             near = get_close_matches(name, known, n=1)
             hint = f' (did you mean "{near[0]}"?)' if near else ""
-            raise PredictionsError(f'no {what} "{name}"{hint}; there are: {", ".join(known)}')
+            raise PredictionsError(f'{wrong} "{name}"{hint}; there are: {", ".join(known)}')
     return names
 
 

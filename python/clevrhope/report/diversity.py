@@ -86,7 +86,7 @@ def diversity_tables(runs: Sequence[LateRun], *, least_iid: float) -> Iterator[T
             Cell(with_sound([run.iid for run in told], fell, _spread), grey),
             Cell(with_sound([run.gap for run in told], fell, _range), grey),
             Cell(with_sound(points, matched_fell, _range) if matched else "", grey),
-            *unmatched_cells([run.result.matched for run in told if run.result.matched is not None]),
+            *unmatched_cells(run.result for run in told),
         ])  # fmt: skip
     if not rows:
         return
@@ -96,7 +96,7 @@ def diversity_tables(runs: Sequence[LateRun], *, least_iid: float) -> Iterator[T
         head=["pair, combinations, diversity", "model", "train size", "runs that count", "complex_iid, %",
               "plain gap: mean, range over runs", "matched gap: mean, range over runs", *UNMATCHED],
         rows=rows,
-        note=f"{counted}A run's values are means over its late checkpoints. Rows in grey have no run that "
+        note=f"{counted}A run's values are means over its late checkpoints. Rows in italics have no run that "
         "counts, or do not beat who reads the question alone. Behind a slash: without runs that collapsed. "
         "The plain gaps also hold that OOD questions are of other kinds.",
     )  # fmt: skip

@@ -10,7 +10,7 @@ from clevrhope.report.setups import Setup, differences
 
 
 def remarks(results: Sequence[Result]) -> Iterator[Block]:
-    """What grey means here, what is missing, what features and models have to be told of."""
+    """What italics mean here, what is missing, what features and models have to be told of."""
     floors = {each.floor_from for each in results if each.floor_from}
     if floors - {QUESTION_ONLY}:
         yield Text(
@@ -19,8 +19,8 @@ def remarks(results: Sequence[Result]) -> Iterator[Block]:
         )
     if floors:
         yield Text(
-            "Grey: the mean complex_iid accuracy does not beat that of reading the question alone, so the "
-            "gap says nothing."
+            "In italics: the mean complex_iid accuracy does not beat that of reading the question alone, so "
+            "the gap says nothing."
         )
     missing = [each for each in results if each.n_missing]
     if missing:

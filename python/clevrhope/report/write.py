@@ -166,12 +166,17 @@ def _page(
 def _told(results: Sequence[Result]) -> str:
     n_models, n_hops = len({e.model for e in results}), len({e.hop for e in results})
     return (
-        f"{len(results):,} sets of predictions of {n_models} model{'s' * (n_models != 1)} on {n_hops} "
-        f"held-out pair{'s' * (n_hops != 1)}. Accuracies are in per cent, gaps (OOD minus IID accuracy) in "
+        f"{counted(len(results), 'set')} of predictions of {counted(n_models, 'model')} on "
+        f"{counted(n_hops, 'held-out pair')}. Accuracies are in per cent, gaps (OOD minus IID accuracy) in "
         "percentage points; cells are mean \N{PLUS-MINUS SIGN} deviation (ddof 0) and, in brackets, the "
         "number of runs, of gaps that of pairs and runs. The paper's numbers are those of Berlot-Attwell et "
         "al., tables 4 to 21."
     )
+
+
+def counted(n: int, what: str) -> str:
+    """How many there are of something, such as "1 set"."""
+    return f"{n:,} {what}{'s' * (n != 1)}"
 
 
 def _can_draw() -> str | None:

@@ -80,10 +80,35 @@ def figure(title: str, *, width_in: float, height_in: float) -> Iterator[Figure]
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(dict(_SETTINGS))  # type: ignore[arg-type]  # its keys are a list of literals
-        drawn = Figure(figsize=(width_in, height_in), layout="constrained")
+        drawn = Figure(figsize=(width_in, height_in), dpi=DOTS_AN_INCH, layout="constrained")
         FigureCanvasAgg(drawn)
-        drawn.suptitle(title, x=0.012, ha="left", fontsize=13, fontweight="bold")
+        _add_title(drawn, title)
         yield drawn
+
+
+def _add_title(drawn: Figure, title: str) -> None:
+    """A title that is no wider than the figure: on several lines, and smaller where one word is too wide."""
+    told = drawn.suptitle("", x=0.012, ha="left", fontsize=13, fontweight="bold")
+
+    def width(text: str) -> float:
+        told.set_text(text)
+        return told.get_window_extent().width
+
+    room = (1 - 2 * 0.012) * drawn.bbox.width
+    lines: list[str] = []
+    for word in title.split(" "):
+        longer = f"{lines[-1]} {word}" if lines else word
+        if lines and width(longer) <= room:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    size_pt = 13.0
+    while size_pt > 4 and max(map(width, lines)) > room:
+        size_pt -= 0.5
+        told.set_fontsize(size_pt)
+    told.set_text("\n".join(lines))
+    # Room of its own, so that the axes are as high as below a title of one line.
+    drawn.set_figheight(drawn.get_figheight() + (len(lines) - 1) * 1.2 * size_pt / 72)
 
 
 def png(drawn: Figure) -> bytes:
