@@ -172,7 +172,7 @@ def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / "features", other / "features")
     with pytest.raises(DatasetError, match="features of another dataset"):
         open_store(other, kind="attributes")
-    with pytest.raises(DatasetError, match="a feature store with other dataset"):
+    with pytest.raises(DatasetError, match=r"another feature store is there \(dataset.seed is 5 there"):
         make_features(other, kind="attributes")
 
 

@@ -24,6 +24,7 @@ from clevrhope.dataset.clevr_json import read_scene_indices, read_scenes_at
 from clevrhope.dataset.images_h5 import pictures_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.lock import locked
+from clevrhope.dataset.manifest import difference
 from clevrhope.dataset.picture_source import Pictures, clevr_pictures, find_pictures, png_indices
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.extractor import Asked, Extractor, Sample
@@ -203,20 +204,12 @@ def _bind(folder: Path, info: StoreInfo) -> None:
             raise DatasetError(f"{folder}: no feature store, but {others[0]} is in it; choose another --out")
         write_whole(path, (json.dumps(info.as_json(), indent=2) + "\n").encode())
         return
-    there = read_info(folder)
-    if there != info:
-        same = json.loads(json.dumps(info.as_json())) == json.loads(json.dumps(there.as_json()))
-        if not same:
-            names = ("kind", "options", "weights", "code", "dataset", "arrays")
-            other = next(n for n in names if _plain(getattr(there, n)) != _plain(getattr(info, n)))
-            raise DatasetError(
-                f"{folder}: a feature store with other {other} ({_plain(getattr(there, other))} there); "
-                "remove it, or choose another --out"
-            )
-
-
-def _plain(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, default=vars)[:120]
+    there, here = (json.loads(json.dumps(each.as_json())) for each in (read_info(folder), info))
+    if there != here:
+        raise DatasetError(
+            f"{folder}: another feature store is there ({difference(there, here)}); remove it, or choose "
+            "another --out"
+        )
 
 
 class _Source:
