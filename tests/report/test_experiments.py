@@ -435,6 +435,26 @@ def test_a_run_is_waited_for_that_is_still_saving_what_it_has(
     wait_until_free(tmp_path / "nowhere", seconds=60)
     assert not (tmp_path / "nowhere").exists()
 
+    stop = threading.Event()
+    stop.set()
+    began = time.monotonic()
+    with locked(folder):
+        wait_until_free(folder, seconds=60, stop=stop)
+    assert time.monotonic() - began < 30
+
+
+def test_a_folder_that_cannot_be_locked_fails_its_run_alone(
+    grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(root: Path, **_: Any) -> None:
+        if root.name.endswith("-300-1"):
+            raise DatasetError(f"{root}: its disk has no locks")
+
+    monkeypatch.setattr(processes, "wait_until_free", refuse)
+    made = run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
+    assert (made.n_done, len(made.failures)) == (9, 3)
+    assert all("its disk has no locks" in str(each) for each in made.failures)
+
 
 @pytest.mark.parametrize(
     ("change", "told"),

@@ -216,6 +216,22 @@ def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path
         evaluate(folder, checkpoints=["last"])
 
 
+def test_a_moved_dataset_is_the_runs_own_whatever_took_its_place(run: Train, tmp_path: Path) -> None:
+    place = tmp_path / "place"
+
+    def build_there(**changes: Any) -> None:
+        build_demo(place, images="h5", **changes)
+        make_features(place, kind="pixels", size=(24, 16))
+
+    build_there()
+    run(dataset=place)
+    place.rename(tmp_path / "moved")
+    build_there(seed=6)
+    assert len(evaluate(tmp_path / "run", dataset=tmp_path / "moved", device="cpu")) == 2
+    with pytest.raises(ConfigError, match="seed is 5 in training, 6 here"):
+        evaluate(tmp_path / "run", device="cpu")
+
+
 def test_scores_of_another_number_of_answers(
     run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -9,8 +9,8 @@ torch = pytest.importorskip("torch")
 
 from clevrhope.errors import ConfigError
 from clevrhope.training import data
-from clevrhope.training.loop import _as_sentence
-from clevrhope.training.request import SIDE_BY_SIDE, TrainRequest
+from clevrhope.training.checks import as_sentence
+from clevrhope.training.request import SIDE_BY_SIDE
 
 N, QUESTIONS = 20, 53
 
@@ -36,31 +36,33 @@ def test_features_that_are_read_for_each_batch_are_those_that_are_there(
 
 
 @pytest.mark.parametrize(
-    ("side_by_side", "free", "fits"),
-    [("1", 1000, True), ("1", 700, False), ("2", 1000, False), ("2", 1500, True)],
+    ("n_bytes", "side_by_side", "free", "fits"),
+    [
+        (550, "1", 1000, True),
+        (650, "1", 1000, False),
+        (550, "1", 900, False),  # others have the rest
+        (140, "4", 580, True),  # the last of four, each of which may take 150
+        (160, "4", 1000, False),
+    ],
 )
 def test_runs_side_by_side_share_what_features_may_take(
-    side_by_side: str, free: int, fits: bool, monkeypatch: pytest.MonkeyPatch
+    n_bytes: int, side_by_side: str, free: int, fits: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """450 bytes, of which a GPU's free memory has to be more than 1/0.6 for each run."""
-    monkeypatch.setattr(data, "_free_memory", lambda _: free)
+    """Of 1000 bytes, 600."""
+    monkeypatch.setattr(data, "_memory", lambda _: (free, 1000))
     monkeypatch.setenv(SIDE_BY_SIDE, side_by_side)
-    assert data._fit(450, torch.device("cuda")) is fits
+    assert data._fit(n_bytes, torch.device("cuda")) is fits
 
 
-def test_what_torch_cannot_do_deterministically_is_a_sentence(tmp_path: Any) -> None:
-    usual = {"model": "m", "dataset": tmp_path, "hop": "none", "size": 5, "seed": 0, "out": tmp_path}
+def test_what_torch_cannot_do_deterministically_is_a_sentence() -> None:
     said = "adaptive_avg_pool2d_backward_cuda does not have a deterministic implementation, but you set"
     with (
         pytest.raises(ConfigError, match="torch has no deterministic adaptive_avg_pool2d_backward_cuda on"),
-        _as_sentence(TrainRequest(**usual, deterministic=True)),
+        as_sentence(deterministic=True),
     ):
         raise RuntimeError(said)
     for deterministic, words in ((False, said), (True, "mat1 and mat2 shapes cannot be multiplied")):
-        with (
-            pytest.raises(RuntimeError, match=words[:10]),
-            _as_sentence(TrainRequest(**usual, deterministic=deterministic)),
-        ):
+        with pytest.raises(RuntimeError, match=words[:10]), as_sentence(deterministic=deterministic):
             raise RuntimeError(words)
 
 

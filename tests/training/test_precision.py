@@ -1,13 +1,19 @@
 """Which precision a run is computed in, by what its device has instructions for."""
 
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
+from short_runs import Train
+from test_runs import StopsAt, weights
+
+from clevrhope.dataset.manifest import BindingError
 from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Recipe, Stage
+from clevrhope.training import device, loop
 from clevrhope.training.device import chosen_precision
 from clevrhope.training.recipes import followed
 
@@ -43,6 +49,23 @@ def test_so_it_is_on_a_gpu(there: bool, monkeypatch: pytest.MonkeyPatch) -> None
         torch.cuda, "is_bf16_supported", lambda including_emulation: there and not including_emulation
     )
     assert chosen_precision(None, "bf16", GPU) == ("bf16" if there else "float32")
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_run_is_gone_on_with_in_its_own_precision_on_whatever_machine(
+    first: bool, run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    usual = {"settings": {"recipe.precision": "bf16"}}
+    monkeypatch.setattr(device, "has_bfloat16", lambda _: first)
+    run("whole", **usual)
+    with pytest.raises(KeyboardInterrupt):
+        run("stopped", **usual, progress=StopsAt(7))
+    monkeypatch.setattr(device, "has_bfloat16", lambda _: not first)
+    assert run("stopped", **usual).resumed_at == 7
+    assert weights(tmp_path / "stopped") == weights(tmp_path / "whole")
+    with pytest.raises(BindingError, match="precision"):
+        run("stopped", **usual, precision="float32" if first else "bf16")
 
 
 def test_a_recipe_is_told_its_precision() -> None:

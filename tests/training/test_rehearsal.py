@@ -13,10 +13,12 @@ from short_runs import Train
 from tiny_models import Plain, Tiny
 
 from clevrhope.dataset.manifest import BindingError
+from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.training.checks import check_programs
+from clevrhope.training.run_folder import RunFolder
 
 SMALL_NMN: Mapping[str, Any] = {
     **{"features": "pixels", "picture_width": 24, "halvings": 2, "channels": 8, "recipe.batch_size": 16},
@@ -75,9 +77,53 @@ def test_what_is_wrong_inside_of_a_model_is_told_with_the_batchs_shapes(
     with pytest.raises(RuntimeError) as caught:
         run(model="test_rehearsal:Late")
     (note,) = caught.value.__notes__
-    assert note.startswith("(Late, tried on 4 questions: questions (4, ")
-    assert note.endswith('features["pixels"] (4, 3, 16, 24))')
+    assert note.startswith("(Late, tried before its run on 8 questions: questions (8, ")
+    assert note.endswith(
+        'features["pixels"] (8, 3, 16, 24); a model that cannot be tried so says rehearses = False)'
+    )
     assert not (tmp_path / "run").exists()
+    # Who says so begins, and is told in the stage itself.
+    monkeypatch.setattr(Late, "rehearses", False, raising=False)
+    with pytest.raises(RuntimeError) as caught:
+        run(model="test_rehearsal:Late")
+    assert not hasattr(caught.value, "__notes__")
+    assert len(list((tmp_path / "run/state").iterdir())) == 1
+
+
+def test_a_stage_is_tried_with_the_weights_that_it_trains_and_backwards(
+    run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    late = Stage("late", 2, 8, loss="other", trains=("words",))
+    monkeypatch.setattr(Late, "recipe", Recipe((Late.recipe.stages[0], late)))
+    monkeypatch.setattr(Late, "gives", staticmethod(lambda batch: batch.features["pixels"].float().mean()))
+    with pytest.raises(ConfigError, match="depends on no weight of stage late"):
+        run(model="test_rehearsal:Late")
+
+    def looks_alone(self: Late, batch: Batch) -> Any:
+        return self.look(batch.features["pixels"] / 255).sum()
+
+    monkeypatch.setattr(Late, "other", looks_alone)  # whose weights this stage does not train
+    with pytest.raises(ConfigError, match="depends on no weight of stage late"):
+        run(model="test_rehearsal:Late")
+
+    def written_over(self: Late, batch: Batch) -> Any:
+        squared = self.words(batch.questions).exp()
+        loss = squared.square().sum()
+        squared.zero_()
+        return loss
+
+    monkeypatch.setattr(Late, "other", written_over)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        run(model="test_rehearsal:Late")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_loss_may_need_a_whole_batch(run: Train, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hardest(self: Late, batch: Batch) -> Any:
+        return self.predict(batch).logsumexp(1).topk(8).values.mean()
+
+    monkeypatch.setattr(Late, "other", hardest)
+    assert run(model="test_rehearsal:Late").updates == 4
 
 
 def test_ways_of_writing_programs_are_tried(
@@ -85,7 +131,7 @@ def test_ways_of_writing_programs_are_tried(
 ) -> None:
     monkeypatch.setattr(Late, "gives", "the weights' loss")
     monkeypatch.setattr(Late, "program_ways", {"symbolic": "write"})
-    with pytest.raises(ConfigError, match=r"Late.write: torch.float32 of shape \(4, .* expected int64 rows"):
+    with pytest.raises(ConfigError, match=r"Late.write: torch.float32 of shape \(8, .* expected int64 rows"):
         run(model="test_rehearsal:Late")
     with pytest.raises(ConfigError, match=r"Late.write: \[1\] for 0 questions; expected int64 rows"):
         check_programs(Late.__new__(Late), "write", Batch(*[torch.ones(0)] * 7, {}), [1])
@@ -101,7 +147,21 @@ def test_a_rehearsal_leaves_no_trace_in_the_weights(
     assert a == b
 
 
-def test_a_folder_of_which_nothing_was_kept_is_taken_over(run: Train, tmp_path: Path) -> None:
+def test_what_a_folder_holds_of_another_run_is_kept_or_goes_as_a_whole(tmp_path: Path) -> None:
+    folder = RunFolder(tmp_path)
+    folder.bind({"seed": 1})
+    folder.vocab.write_text("another vocabulary")
+    folder.weights.mkdir()
+    folder.checkpoint("words").write_bytes(b"weights")
+    with pytest.raises(BindingError, match="seed is 1 there, 2 asked for"):
+        folder.bind({"seed": 2})
+    folder.checkpoint("words").unlink()
+    assert not folder.bind({"seed": 2})
+    assert folder.read()["seed"] == 2
+    assert not folder.vocab.exists(), "the run that takes over writes its own"
+
+
+def test_a_folder_of_which_nothing_was_kept_is_taken_over(run: Train, dataset: Path, tmp_path: Path) -> None:
     with pytest.raises(TrainingError, match="at update 25 of stage only; no state was saved yet"):
         run(model="tiny_models:Explodes")
     before = (tmp_path / "run/log.jsonl").read_text()
@@ -111,6 +171,8 @@ def test_a_folder_of_which_nothing_was_kept_is_taken_over(run: Train, tmp_path: 
     assert json.loads((tmp_path / "run/run.json").read_text())["model"] == "tiny_models:Tiny"
     first = json.loads((tmp_path / "run/log.jsonl").read_text().splitlines()[0])
     assert first["stage"] == "words"
+
+    assert read_vocab(tmp_path / "run/vocab.json") == read_vocab(dataset / "vocab.json")
 
     # Where there is something to lose, it is kept.
     with pytest.raises(TrainingError):

@@ -73,7 +73,7 @@ class NoiseBoxes:
 @pytest.fixture
 def boxes(dataset: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setitem(kinds.KINDS, "scene-boxes", "test_stages_of_models:NoiseBoxes")
-    make_features(dataset, kind="scene-boxes")
+    make_features(dataset, kind="scene-boxes", weights="random")
     return dataset
 
 

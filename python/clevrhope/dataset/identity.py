@@ -1,6 +1,6 @@
 """A dataset's manifest in, what a run on one of its pairs is bound to out: what makes it that dataset.
 
-Sizes are left out: they grow, and a run is on the first so many questions.
+Sizes and test sets are left out: they grow, and a run is on the first so many questions of train.
 """
 
 import hashlib
@@ -21,15 +21,15 @@ def identity(manifest: Manifest, vocab: Vocab, *, hop: str, pictures: bool) -> d
         hop: the sub-dataset that counts, by its name in the manifest.
         pictures: whether pictures count.
     """
-    splits = manifest.splits.get(hop, {})
-    palettes = {split_name(str(each["pool"]))[1] for each in splits.values()} - {""}
+    train = manifest.splits.get(hop, {}).get("train", {})
+    _, palette = split_name(str(train.get("pool", "")))
     found = {
         "version": manifest.version,
         "seed": manifest.seed,
         "world": manifest.world["fingerprint"],
         "templates": manifest.templates["fingerprint"],
         "questions": manifest.questions,
-        "palettes": {name: manifest.palettes.get(name) for name in sorted(palettes)},
+        "palette": manifest.palettes.get(palette),
         "rendering": manifest.rendering if pictures else None,
         "vocab": vocab_digest(vocab),
     }

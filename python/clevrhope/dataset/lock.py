@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from threading import Event
 
 from clevrhope.atomic import disk_errors
 from clevrhope.errors import DatasetError
@@ -54,8 +55,8 @@ def locked(root: Path) -> Iterator[None]:
         yield
 
 
-def wait_until_free(root: Path, *, seconds: float) -> None:
-    """Returns when no run is at work in the folder, at the latest after so many seconds.
+def wait_until_free(root: Path, *, seconds: float, stop: Event | None = None) -> None:
+    """Returns when no run is at work in the folder, after so many seconds, or when `stop` is set.
 
     For whoever begins where another was killed, whose processes may still be saving what they have.
 
@@ -68,7 +69,7 @@ def wait_until_free(root: Path, *, seconds: float) -> None:
             with locked(root):
                 return
         except FolderInUseError:
-            if time.monotonic() >= deadline:
+            if time.monotonic() >= deadline or (stop is not None and stop.is_set()):
                 return
         time.sleep(_LOOK_S)
 

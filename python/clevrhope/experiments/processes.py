@@ -10,6 +10,7 @@ from threading import Event
 
 from clevrhope.atomic import disk_errors
 from clevrhope.dataset.lock import wait_until_free
+from clevrhope.errors import DatasetError
 from clevrhope.experiments.plan import Chain, Step
 from clevrhope.training.request import SIDE_BY_SIDE
 
@@ -57,9 +58,12 @@ def run_chain(
         if step.done and not again:
             continue
         again = True  # what comes after a step that was run has to follow from what it made
-        if step.holds is not None:
-            wait_until_free(step.holds, seconds=_GRACE_S)  # where whoever ran it before was killed just now
-        failure = _run(step, threads=threads, side_by_side=side_by_side, stop=stop)
+        try:
+            if step.holds is not None:  # whoever ran it before may have been killed just now
+                wait_until_free(step.holds, seconds=_GRACE_S, stop=stop)
+            failure = _run(step, threads=threads, side_by_side=side_by_side, stop=stop)
+        except DatasetError as error:
+            failure = Failure(step.name, str(error))
         if failure is not None:
             return failure
         step.set_done()

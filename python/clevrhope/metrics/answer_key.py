@@ -109,13 +109,16 @@ class AnswerKey:
     def unlike(self, said: Mapping[str, Any], hop: str) -> str:
         """How the folder differs from the dataset that a run was trained on; "" for in nothing.
 
+        A folder without pictures may be that one: its questions are all that is asked of it here.
+
         Args:
             said: what the run says of that one: what `identity` gave, or as much of it as is known.
             hop: the sub-dataset that it was trained on.
         """
         here = identity(self._manifest, self._vocab, hop=hop, pictures=said.get("rendering") is not None)
-        here = {name: here.get(name) for name in said}
-        return "" if here == said else difference(said, here, sides=("then", "now"))
+        names = [name for name in said if name != "rendering" or here[name] is not None]
+        then, now = ({name: each.get(name) for name in names} for each in (said, here))
+        return "" if then == now else difference(then, now, sides=("then", "now"))
 
     def forget(self, hop: str) -> None:
         """Lets go of a HOP's test sets."""

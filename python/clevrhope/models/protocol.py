@@ -25,6 +25,8 @@ class Model(Protocol):
       `clevrhope.models.symbolic.execute_programs` runs on the pictures' true scenes.
     - `begin`: a method without arguments that is called before a new run's first update, and not where a run
       is gone on with or evaluated: for pretrained weights from a file, which is then needed only once.
+    - `rehearses`: False where a batch of a stage cannot be tried before the run begins, as of one that needs
+      what a stage before it left in a buffer.
     - `log_values`: a method without arguments that gives a mapping from names to scalar tensors, for the log.
     """
 

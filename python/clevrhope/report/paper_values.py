@@ -53,7 +53,7 @@ def paper_sizes(model: str) -> tuple[int, ...]:
 
 
 def paper_gap(model: str, kind: str, diversity: int, size: int, hops: Collection[str]) -> PaperGap | None:
-    """The mean gap over those of some pairs that the paper has; None where it has none of them."""
+    """The mean gap over some pairs; None where the paper has not all of them, so that none compares."""
     printed = [
         each
         for each in paper_results()
@@ -63,7 +63,7 @@ def paper_gap(model: str, kind: str, diversity: int, size: int, hops: Collection
     gaps = paper_gaps(model, kind, size)
     of_pairs = {hop: gap for hop, gap in gaps.items() if _diversities()[hop] == diversity}
     shared = [gap for hop, gap in of_pairs.items() if hop in hops]
-    if not printed or not shared:
+    if not printed or not shared or len(shared) < len(set(hops)):
         return None
     if len(shared) == len(of_pairs):
         return PaperGap(printed[0].mean_percent, printed[0].std_percent, len(shared), len(of_pairs))

@@ -47,6 +47,7 @@ class Source:
         setup: of a run, what else decides what it learned, its dataset only where runs of the model on
             several meet; nothing of a file.
         trained_on: of a run, what it says of its dataset, as `clevrhope.dataset.identity` gives it.
+        known: of that, what all runs that are looked at say.
         unlike_paper: how it was trained in another way than the paper's model of that name; "" for in none.
     """
 
@@ -64,6 +65,7 @@ class Source:
     hop: str = ""
     setup: Setup = field(default_factory=dict)
     trained_on: Mapping[str, Any] = field(default_factory=dict)
+    known: Mapping[str, Any] = field(default_factory=dict)
     unlike_paper: str = ""
 
     @property
@@ -119,6 +121,7 @@ def find_sources(
 
 def _told_apart(sources: Sequence[Source]) -> list[Source]:
     """Runs of one model that were trained in different ways as groups with names; the order stays."""
+    sources = _comparable(sources)
     meet = {model: _datasets_meet(sources, model) for model in {each.model for each in sources}}
     runs = [
         replace(each, setup={**each.setup, **_dataset_told(each)}) if each.hop and meet[each.model] else each
@@ -136,6 +139,16 @@ def _told_apart(sources: Sequence[Source]) -> list[Source]:
     return [replace(each, group=names[each.model, _text(each.setup)]) if each.hop else each for each in runs]
 
 
+def _comparable(sources: Sequence[Source]) -> list[Source]:
+    """The sources, of their datasets only what all runs say: those of earlier versions say less."""
+    said = [set(each.trained_on) for each in sources if each.trained_on]
+    names = set.intersection(*said) if said else set()
+    return [
+        replace(each, known={name: value for name, value in each.trained_on.items() if name in names})
+        for each in sources
+    ]
+
+
 def _datasets_meet(sources: Sequence[Source], model: str) -> bool:
     """Whether runs of a model on different datasets would come into one cell.
 
@@ -147,7 +160,7 @@ def _datasets_meet(sources: Sequence[Source], model: str) -> bool:
         if each.model == model and each.hop:
             found.setdefault(each.hop, set()).add(_text(_dataset_told(each)))
             if MARK not in each.hop:
-                world = [each.trained_on.get(name) for name in ("world", "templates")]
+                world = [each.known.get(name) for name in ("world", "templates")]
                 found.setdefault("", set()).add(json.dumps(world))
     return any(len(several) > 1 for several in found.values())
 
@@ -158,7 +171,7 @@ def _text(setup: Setup) -> str:
 
 def _dataset_told(source: Source) -> Setup:
     folder = source.dataset.resolve()
-    return {"dataset": folder.name, **told_of_dataset(source.trained_on), "dataset.folder": str(folder)}
+    return {"dataset": folder.name, **told_of_dataset(source.known), "dataset.folder": str(folder)}
 
 
 def _named(path: str | Path) -> tuple[str | None, Path]:

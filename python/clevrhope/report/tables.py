@@ -182,10 +182,9 @@ def _beside(deviation: float) -> str:
 def _paper_gap_cell(
     model: str, kind: str, diversity: int, size: int | None, cell: Sequence[Result]
 ) -> _Theirs | None:
-    """The paper's mean gap over a cell's pairs; None where it has not all of them, so that none compares."""
-    hops = {each.hop for each in cell}
-    found = paper_gap(model, kind, diversity, size or 0, hops) if hops else None
-    if found is None or found.n_pairs < len(hops):
+    """The paper's mean gap over a cell's pairs, where it has them all."""
+    found = paper_gap(model, kind, diversity, size or 0, {each.hop for each in cell})
+    if found is None:
         return None
     if found.deviation is not None:
         return _Theirs(found.points, _beside(found.deviation))

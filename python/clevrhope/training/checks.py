@@ -1,5 +1,7 @@
 """What a model's methods gave in; passes for what can be minimised, or answered with."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -50,6 +52,26 @@ def check_programs(model: nn.Module, way: str, batch: Batch, programs: Any) -> N
             f"{type(model).__name__}.{way}: {shown} for {len(batch)} questions; expected int64 rows of "
             "program tokens"
         )
+
+
+@contextmanager
+def as_sentence(*, deterministic: bool) -> Iterator[None]:
+    """What torch says where it has no deterministic way of doing something, as one sentence.
+
+    Raises:
+        ConfigError: it said so, and `deterministic` was asked for.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        said = str(error)
+        if not deterministic or "deterministic" not in said:
+            raise
+        operation = said.partition(" ")[0]
+        raise ConfigError(
+            f"--deterministic: torch has no deterministic {operation} on this device; leave the flag out, or "
+            "write the model without it"
+        ) from error
 
 
 def _shown(given: Any) -> str:

@@ -16,7 +16,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.training.request import SIDE_BY_SIDE
 
 SHARE_OF_MEMORY = 0.6
-"""Of a GPU's free memory, which the features of all runs on it may take; the rest is for the models."""
+"""Of a GPU's memory, which the features of all runs on it may take; the rest is for the models."""
 
 _ROWS_AT_ONCE = 1024
 
@@ -133,14 +133,13 @@ class _Features:
 
 def _fit(n_bytes: int, device: torch.device) -> bool:
     """Whether features have room on a device, beside those of other runs on it."""
-    return n_bytes <= SHARE_OF_MEMORY * _free_memory(device) / int(os.environ.get(SIDE_BY_SIDE, "1"))
+    free, total = _memory(device)
+    return n_bytes <= SHARE_OF_MEMORY * min(free, total / int(os.environ.get(SIDE_BY_SIDE, "1")))
 
 
-def _free_memory(device: torch.device) -> int:
-    if device.type != "cuda":
-        return 0
-    free: int = torch.cuda.mem_get_info(device)[0]
-    return free
+def _memory(device: torch.device) -> tuple[int, int]:
+    """Free and all bytes of a GPU; none of other devices."""
+    return torch.cuda.mem_get_info(device) if device.type == "cuda" else (0, 0)
 
 
 def _moved(array: Array, rows: npt.NDArray[Any], device: torch.device) -> Tensor:

@@ -109,7 +109,7 @@ def evaluate(
         _check_elsewhere(
             folder, layout, out, difference(said["dataset"], about, sides=("in training", "here"))
         )
-    elif not _has_own_tests(said, layout, hop, every):
+    elif not _has_own_tests(said, layout, hop, every, pictures=store.info.of_pictures):
         _check_elsewhere(folder, layout, out, "other questions in its test sets")
     where = chosen_device(device)
     found = find_model(said["model"])
@@ -271,14 +271,18 @@ def _check_vocab(path: Path, vocab: Vocab) -> None:
         )
 
 
-def _has_own_tests(said: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str]) -> bool:
+def _has_own_tests(
+    said: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str], *, pictures: bool
+) -> bool:
     """Whether test sets of the dataset that a run was trained on, or of a copy of it, are that one's.
 
     Where that one is no longer in its place, the copy is all that there is.
     """
     trained_on = Layout(Path(said["places"]["dataset"]))
     there = read_manifest(trained_on.manifest)
-    if there is None or layout.root.resolve() == trained_on.root:
+    if there is None or not trained_on.vocab.exists() or layout.root.resolve() == trained_on.root:
+        return True
+    if identity(there, read_vocab(trained_on.vocab), hop=hop, pictures=pictures) != said["dataset"]:
         return True
     here = dataset_manifest(layout)
     names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]

@@ -1,7 +1,6 @@
 """A model, its recipe and questions in; update by update to trained weights: the one loop."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from time import monotonic, time
 from typing import Any
@@ -15,7 +14,7 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Stage
 from clevrhope.progress import Advance, Progress
 from clevrhope.training.checkpoints import Progressed, load_state, save_state, save_weights
-from clevrhope.training.checks import check_loss
+from clevrhope.training.checks import as_sentence, check_loss
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
 from clevrhope.training.interrupts import Interrupt
@@ -26,6 +25,7 @@ from clevrhope.training.predicting import accuracy, predicted
 from clevrhope.training.request import Precision, TrainRequest
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.schedules import factor
+from clevrhope.training.trained import choose_weights, trainable
 
 SAVE_SECONDS = 300.0
 """Between two states to resume from, where no number of updates was asked for. Saving changes no result."""
@@ -70,7 +70,7 @@ class Trainer:
         self.busy_seconds = 0.0
         self.n_made = 0
         self._log, self._progress, self._interrupt = log, progress, interrupt
-        self._trainable = {name for name, each in model.named_parameters() if each.requires_grad}
+        self._trainable = trainable(model)
         self._before = [0]
         for stage in setting.stages:
             self._before.append(self._before[-1] + stage.updates)
@@ -98,7 +98,7 @@ class Trainer:
 
     def _run_stage(self, stage: Stage, tensors: Mapping[str, Tensor] | None) -> None:
         number = self.done.stage
-        weights = self._choose_weights(stage)
+        weights = choose_weights(self.model, stage, self._trainable)
         optimiser = make_optimiser(stage.optimiser, weights)
         if tensors is not None:
             begun = self.done.update > 0
@@ -108,7 +108,7 @@ class Trainer:
         title = f"{self.setting.about['model']} {stage.name}"
         with self._progress.stage(title, total=stage.updates, unit="updates") as advance:
             advance(self.done.update, there=True)
-            with _as_sentence(self.setting.request):
+            with as_sentence(deterministic=self.setting.request.deterministic):
                 _Updates(self, stage, weights, optimiser, advance).run()
         self._end_stage(stage)
 
@@ -130,28 +130,6 @@ class Trainer:
         self.save(None)
         if not is_last and self.is_asked_to_stop:
             raise KeyboardInterrupt
-
-    def _choose_weights(self, stage: Stage) -> list[Parameter]:
-        """The weights that a stage updates; the others get no gradient, and their modules stand still.
-
-        The model itself is in training mode in any case, so that its losses can tell.
-        """
-        prefixes = tuple(f"{name}." for name in stage.trains)
-        chosen = []
-        for name, each in self.model.named_parameters():
-            each.grad = None
-            each.requires_grad_(name in self._trainable and (not prefixes or name.startswith(prefixes)))
-            if each.requires_grad:
-                chosen.append(each)
-        if not chosen:
-            raise ConfigError(f"stage {stage.name} trains no weights: those that it names are frozen")
-        self.model.train()
-        if prefixes:
-            for module in self.model.children():
-                module.eval()
-        for name in stage.trains:
-            self.model.get_submodule(name).train()
-        return chosen
 
     def keep(self, name: str, stage: Stage) -> None:
         """Writes weights to be evaluated."""
@@ -376,22 +354,6 @@ class _Updates:
         if trainer.done.best is None or percent > trainer.done.best:
             trainer.done = replace(trainer.done, best=percent)
             trainer.keep("best", self._stage)
-
-
-@contextmanager
-def _as_sentence(request: TrainRequest) -> Iterator[None]:
-    """What torch says where it has no deterministic way of doing something, as one sentence."""
-    try:
-        yield
-    except RuntimeError as error:
-        said = str(error)
-        if not request.deterministic or "deterministic" not in said:
-            raise
-        operation = said.partition(" ")[0]
-        raise ConfigError(
-            f"--deterministic: torch has no deterministic {operation} on this device; leave the flag out, or "
-            "write the model without it"
-        ) from error
 
 
 def check_stage(model: nn.Module, stage: Stage, n_questions: int) -> None:

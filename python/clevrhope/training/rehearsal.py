@@ -1,4 +1,4 @@
-"""A new model and a few questions in: every loss and every way of answering tried once, on a copy.
+"""A new model and a batch in: every stage's loss and every way of answering tried once, on a copy.
 
 What a later stage or `evaluate` would stumble over, hours after, is told before anything is written.
 """
@@ -17,9 +17,10 @@ from clevrhope.training.checks import check_loss, check_programs, check_scores
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
 from clevrhope.training.request import Precision
+from clevrhope.training.trained import choose_weights, trainable
 
-MOST = 4
-"""Questions."""
+WANTED = "rehearses"
+"""Attribute of models; where it is False, nothing is tried."""
 
 
 def rehearse(
@@ -29,7 +30,7 @@ def rehearse(
 
     Args:
         model: on the questions' device; left as it is, as are torch's generators.
-        stages: of its recipe.
+        stages: of its recipe; each is tried forward and back on the first questions, a batch of its own size.
         questions: of the train set.
         n_answers: in vocab.json, special tokens included.
         precision: to compute in.
@@ -38,20 +39,33 @@ def rehearse(
         ConfigError: a loss, scores or programs of another form; or the model refuses the features.
         Exception: whatever is raised in the model, with the batch's shapes as a note.
     """
+    if not getattr(model, WANTED, True):
+        return
     try:
         tried = copy.deepcopy(model)
     except (RuntimeError, TypeError):  # some modules cannot be copied; then the run itself will tell
         return
-    (batch,) = questions.batches(np.arange(min(MOST, len(questions))), MOST)
+    among = trainable(tried)
     gpus = [questions.device] if questions.device.type == "cuda" else []
-    with torch.random.fork_rng(devices=gpus), casting(questions.device, precision):
+    batch: Batch | None = None
+    with torch.random.fork_rng(devices=gpus):
         try:
             for stage in stages:
-                tried.train()
-                check_loss(tried, stage, getattr(tried, stage.loss)(batch))
-            _answer(tried, batch, n_answers)
+                (batch,) = questions.batches(np.arange(stage.batch_size), stage.batch_size)
+                choose_weights(tried, stage, among)
+                with casting(questions.device, precision):
+                    loss = getattr(tried, stage.loss)(batch)
+                check_loss(tried, stage, loss)
+                loss.backward()
+            if batch is not None:
+                with casting(questions.device, precision):
+                    _answer(tried, batch, n_answers)
         except Exception as error:
-            error.add_note(f"({type(model).__name__}, tried on {len(batch)} questions: {_shapes(batch)})")
+            if batch is not None:
+                error.add_note(
+                    f"({type(model).__name__}, tried before its run on {len(batch)} questions: "
+                    f"{_shapes(batch)}; a model that cannot be tried so says {WANTED} = False)"
+                )
             raise
 
 

@@ -28,6 +28,7 @@ from clevrhope.models.recipe import Recipe
 from clevrhope.progress import Progress, Silent
 from clevrhope.training import recipes
 from clevrhope.training.checkpoints import Progressed, read_about, read_state
+from clevrhope.training.checks import as_sentence
 from clevrhope.training.data import Questions
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.interrupts import interrupts
@@ -35,7 +36,7 @@ from clevrhope.training.log import Log
 from clevrhope.training.loop import Setting, Trainer, check_stage
 from clevrhope.training.order import derived_seed
 from clevrhope.training.rehearsal import rehearse
-from clevrhope.training.request import TUNE_SET, TrainRequest, TrainSummary
+from clevrhope.training.request import TUNE_SET, Precision, TrainRequest, TrainSummary
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.version import software_version
 
@@ -73,7 +74,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
         getattr(model, "begin", _nothing)()
     store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
     recipe = _recipe(model, about_recipe, request)
-    precision = chosen_precision(request.precision, recipe.precision, device)
+    precision = _precision(request, recipe, device, folder)
     for stage in recipe.stages:
         check_stage(model, stage, request.size)
     reader = SplitReader(layout.questions_h5(request.hop, split), limit=request.size)
@@ -81,7 +82,11 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     tune = _tune_questions(request, layout, manifest, vocab, store, device)
     model.to(device)
     if not folder.is_begun:
-        rehearse(model, recipe.stages, questions, n_answers=len(vocab.answers()), precision=precision)
+        with (
+            computing(device, precision=precision, deterministic=request.deterministic),
+            as_sentence(deterministic=request.deterministic),
+        ):
+            rehearse(model, recipe.stages, questions, n_answers=len(vocab.answers()), precision=precision)
 
     with locked(request.out):
         sweep(request.out)
@@ -198,6 +203,16 @@ def _tune_questions(
     theirs = store_like(clevr, store.info)
     split_of_clevr = ClevrSplit(clevr, TUNE_SET, vocab, manifest.world["attributes"])
     return Questions(split_of_clevr, theirs, device)
+
+
+def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, folder: RunFolder) -> Precision:
+    """What is asked for, or what the device has of the recipe's; of a run that is gone on with, its own."""
+    if request.precision is None and folder.is_begun and folder.run.exists():
+        said = folder.read()
+        if said["recipe"] == json.loads(json.dumps(recipes.as_json(recipe))):
+            own: Precision = said["precision"]
+            return own
+    return chosen_precision(request.precision, recipe.precision, device)
 
 
 def _check_whole(folder: RunFolder) -> None:
