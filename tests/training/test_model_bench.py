@@ -7,11 +7,13 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from click.testing import CliRunner
+from torch.nn.utils.rnn import pack_padded_sequence
 
 from clevrhope.cli import commands
+from clevrhope.models.lstm import Lstm
 from clevrhope.models.tensor_nmn.bench import measured
 from clevrhope.training import bench
-from clevrhope.training.bench import measure_models, text_lines
+from clevrhope.training.bench import counted_lstms, measure_models, text_lines
 
 NMN = {
     **{"features": "pixels", "picture_width": 48, "picture_height": 32, "halvings": 3, "channels": 8},
@@ -61,3 +63,17 @@ def test_the_forms_of_tensor_nmn_are_timed_in_one_run() -> None:
     assert min(times.values()) > 0
     assert max(apart.values()) < 1e-4
     assert "8 channels" in told
+
+
+def test_lstms_are_counted_which_torch_does_not() -> None:
+    """2 operations a weight and word; three times that with the way back."""
+    model = torch.nn.ModuleDict({"lstm": Lstm(3, 5, 2, batch_first=True, bidirectional=True)})
+    n_weights = 2 * 4 * 5 * (3 + 5) + 2 * 4 * 5 * (10 + 5)
+    packed = pack_padded_sequence(torch.randn(2, 4, 3), torch.tensor([4, 2]), batch_first=True)
+    with counted_lstms(model) as found:
+        model["lstm"](torch.randn(2, 4, 3))
+        with torch.no_grad():
+            model["lstm"](packed)
+    assert found == [3 * 2 * 8 * n_weights, 2 * 6 * n_weights]
+    model["lstm"](packed)
+    assert len(found) == 2
