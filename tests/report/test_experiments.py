@@ -16,41 +16,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from building import request
+from experiment_grid import GRID, grid
 
 import clevrhope.report
-from clevrhope import assets
-from clevrhope.build import build
 from clevrhope.cli import run_command
 from clevrhope.dataset.lock import locked, wait_until_free
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.experiments import Outcome, make_plan, processes, read_experiment, run_experiment
 from clevrhope.experiments.processes import run_chain
-from clevrhope.experiments.shipped import find_file, shipped_experiments
-from clevrhope.experiments.some import some_templates, some_values
-from clevrhope.experiments.toml import toml
 
-GRID = """
-jobs = 2
-[[dataset]]
-name = "d"
-seed = 3
-[[dataset.build]]
-hops = ["rubber_cylinder"]
-[[dataset.build]]
-hops = ["cyan_cylinder"]
-diversity = [4, 8]
-mode = "grid"
-[[dataset.features]]
-kind = "pixels"
-[[model]]
-name = "film"
-sizes = ["25k", 300]
-seeds = [1, 2]
-[model.set]
-channels = 8
-"recipe.rate" = 1e-3
-"""
+__all__ = ["grid"]
 
 FAKE = '''
 """Stands in for the command line: notes what it was asked for, and makes what would be there after.
@@ -101,12 +76,6 @@ elif arguments[0] == "train":
 elif arguments[0] == "evaluate":
     (Path(arguments[1]) / "predictions").mkdir(exist_ok=True)
 '''
-
-
-@pytest.fixture
-def grid(tmp_path: Path) -> Path:
-    (tmp_path / "grid.toml").write_text(GRID)
-    return tmp_path / "grid.toml"
 
 
 @pytest.fixture
@@ -456,133 +425,6 @@ def test_a_folder_that_cannot_be_locked_fails_its_run_alone(
     assert all("its disk has no locks" in str(each) for each in made.failures)
 
 
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        (("jobs = 2", "job = 2"), 'unknown key "job" (did you mean "jobs"?)'),
-        (("jobs = 2", 'jobs = "all"'), "expected a whole number from 1, or"),
-        (("seed = 3", ""), "dataset[0]: no seed"),
-        (('kind = "pixels"', ""), 'dataset[0].features[0]: no "kind"'),
-        (("seeds = [1, 2]", "seeds = [1, 1]"), 'seeds "1" is there twice'),
-        (("seeds = [1, 2]", "seeds = [-1]"), "expected whole numbers from 0"),
-        (("seeds = [1, 2]", 'seeds = [1]\nhops = ["rubber_cylindre"]'), 'did you mean "rubber_cylinder"?'),
-        (("seeds = [1, 2]", 'seeds = [1]\ndatasets = ["e"]'), 'model[0].datasets: no dataset "e"'),
-        (('mode = "grid"', 'mode = "gird"'), 'mode: "gird"; expected "nested" or "grid"'),
-        (("[[model]]", "[[model"), "no TOML"),
-        (('sizes = ["25k", 300]', ""), 'a model needs "sizes" and "seeds"'),
-        (('sizes = ["25k", 300]', 'sizes = ["25k", 25000]'), 'model[0]: sizes "25k" is there twice'),
-        (('sizes = ["25k", 300]', 'sizes = ["lots"]'), 'model[0].sizes: size: "lots" should be a number'),
-        (('name = "film"', 'name = "flim"'), 'model[0]: no model "flim" (did you mean "film"?)'),
-        (("seeds = [1, 2]", 'seeds = [1]\nlabel = "a/b"'), 'label: "a/b"; expected letters, digits'),
-    ],
-)
-def test_what_is_wrong_in_a_file_is_named(grid: Path, change: tuple[str, str], told: str) -> None:
-    assert change[0] in GRID
-    grid.write_text(GRID.replace(*change))
-    with pytest.raises(ConfigError) as error:
-        make_plan(read_experiment(grid))
-    assert told in str(error.value)
-    assert str(grid) in str(error.value)
-
-
-def test_a_folder_that_is_used_as_it_is_has_to_have_what_is_asked_of_it(grid: Path, tmp_path: Path) -> None:
-    build(request(tmp_path / "there", render=False))
-    text = GRID.replace("seed = 3", 'folder = "there"')
-    grid.write_text(text)
-    with pytest.raises(ConfigError, match=r'dataset d: .*there: no HOP "cyan_cylinder-d4-grid"'):
-        make_plan(read_experiment(grid))
-    extended = text.index("[[dataset.build]]", text.index("[[dataset.build]]") + 1)
-    grid.write_text(text[:extended] + text[text.index("[[dataset.features]]") :])
-    assert len(make_plan(read_experiment(grid)).runs) == 4
-    grid.write_text(text.replace('"there"', '"nowhere"'))
-    with pytest.raises(DatasetError, match="nowhere: no dataset"):
-        make_plan(read_experiment(grid))
-
-
-PATHS = """
-[[dataset]]
-name = "d"
-seed = 3
-[dataset.config]
-clevr = "clevr/CLEVR_v1.0"
-[[dataset.build]]
-hops = ["rubber_cylinder"]
-palette = "mine.json"
-[[dataset.features]]
-kind = "frcnn"
-weights = "weights/frcnn"
-[[dataset.features]]
-kind = "scene-boxes"
-weights = "random"
-[[dataset.features]]
-kind = "resnet101"
-weights = "/elsewhere/resnet101.pth"
-[[model]]
-name = "lxmert_p"
-sizes = [10]
-seeds = [1]
-set = { weights = "weights/lxmert.safetensors" }
-[[model]]
-name = "mine:Model"
-sizes = [10]
-seeds = [1]
-set = { weights = "imagenet" }
-"""
-
-
-def test_paths_are_meant_from_where_the_file_lies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "papers").mkdir()
-    (tmp_path / "papers/mine.toml").write_text(PATHS)
-    monkeypatch.chdir(tmp_path)
-    experiment = read_experiment(Path("papers/mine.toml"))
-    assert experiment.datasets[0].config["clevr"] == str(tmp_path / "papers/clevr/CLEVR_v1.0")
-    plan = make_plan(experiment)
-    build, *features = (" ".join(step.arguments) for step in plan.datasets["d"].steps)
-    assert "--palette papers/mine.json " in build
-    weights = ["papers/weights/frcnn", "random", "/elsewhere/resnet101.pth"]
-    assert [each.partition("--weights ")[2].split()[0] for each in features] == weights
-    ours, theirs = (run.chain.steps[0].arguments for run in plan.runs)
-    assert 'weights="papers/weights/lxmert.safetensors"' in ours
-    assert 'weights="imagenet"' in theirs
-    assert experiment.out == Path("out/mine")
-
-
-def test_paths_in_the_packages_files_are_meant_from_the_working_directory(tmp_path: Path) -> None:
-    paper = find_file(Path("paper"))
-    (weights,) = {each.weights for each in read_experiment(paper).datasets[1].features}
-    assert weights == "weights/frcnn-vg-finetuned"
-    mine = tmp_path / "paper.toml"
-    mine.write_bytes(paper.read_bytes())
-    assert read_experiment(mine).datasets[1].features[0].weights == str(tmp_path / weights)
-
-
-def test_templates_that_there_are_none_of_are_named(grid: Path, tmp_path: Path) -> None:
-    grid.write_text(GRID.replace("seed = 3", 'seed = 3\ntemplates = ["zero_hops"]'))
-    with pytest.raises(ConfigError, match=r"zero_hops. \(did you mean .zero_hop.\?\)"):
-        run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
-
-
-@pytest.mark.parametrize(
-    ("added", "told"),
-    [
-        (
-            'templates = ["zero_hop"]\nasks = ["cuont"]',
-            'no question that asks "cuont" (did you mean "count"?); there are: count, exist,',
-        ),
-        ('mentions = ["colour"]', 'no type that is mentioned "colour" (did you mean "color"?)'),
-        ('values = { sizes = ["large", "lage"] }', 'no sizes "lage" (did you mean "large"?)'),
-        ('values = { size = ["large"] }', 'no values "size" (did you mean "sizes"?)'),
-    ],
-)
-def test_questions_and_values_that_there_are_none_of_are_named(
-    grid: Path, tmp_path: Path, added: str, told: str
-) -> None:
-    grid.write_text(GRID.replace("seed = 3", f"seed = 3\n{added}"))
-    with pytest.raises(ConfigError) as error:
-        run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
-    assert told in str(error.value)
-
-
 def test_a_build_is_told_of_its_simpler_world_and_is_another_when_that_changes(
     grid: Path, tmp_path: Path
 ) -> None:
@@ -602,51 +444,6 @@ def test_a_build_is_told_of_its_simpler_world_and_is_another_when_that_changes(
     assert build('asks = ["count"]\nvalues = { sizes = ["large"] }').done
     assert not build('asks = ["exist"]\nvalues = { sizes = ["large"] }').done
     assert not build('asks = ["count"]\nvalues = { sizes = ["small"] }').done
-
-
-def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) -> None:
-    coloured = json.loads(some_templates(["zero_hop"], ["query_shape"], ["color"], "here")["zero_hop.json"])
-    empty = {each["params"][0] for each in coloured[0]["constraints"] if each["type"] == "NULL"}
-    assert empty == {"<Z>", "<M>", "<S>"}
-    every = some_templates([], ["equal_integer"], [], "here")
-    assert set(every) == {"compare_integer.json", "synonyms.json"}
-    assert some_values({"sizes": []}, "here")["sizes"] == {"small": 0.35, "large": 0.7}
-    files = some_templates(["zero_hop", "one_hop"], ["exist", "query_color"], [], "here")
-    assert set(files) == {"zero_hop.json", "one_hop.json", "synonyms.json"}
-    for name in ("zero_hop.json", "one_hop.json"):
-        ends = [template["nodes"][-1]["type"] for template in json.loads(files[name])]
-        assert [end.rpartition("_exist")[1] or end for end in ends] == ["_exist", "query_color"]
-    package = json.loads((assets.blender_assets() / "properties.json").read_bytes())
-    properties = some_values({"sizes": ["large"], "colors": ["red", "blue"]}, "here")
-    assert properties == {
-        **package,
-        "sizes": {"large": 0.7},
-        "colors": {name: package["colors"][name] for name in ("red", "blue")},
-    }
-
-
-def test_the_packages_experiments_can_be_planned(tmp_path: Path, capfd: Any) -> None:
-    assert set(shipped_experiments()) == {"diversity", "first6", "hour", "paper", "smoke"}
-    for name in shipped_experiments():
-        assert run_command(["experiment", name, "--out", str(tmp_path / name), "--plan"]) == 0
-        assert not (tmp_path / name).exists()
-    capfd.readouterr()
-    plan = make_plan(read_experiment(find_file(Path("paper")), out=tmp_path))
-    models = [run.chain.steps[0].arguments[1] for run in plan.runs]
-    assert models.count("lxmert_p") == 29 * 3 * 3
-    assert models.count("lxmert_s") == (29 + 4) * 3 * 3
-    assert models.count("tensor_nmn") == 6 * 7 * 3
-    hour = make_plan(read_experiment(find_file(Path("experiments/hour.toml")), out=tmp_path))
-    assert len(hour.runs) == 7 * 3
-    assert run_command(["experiment", "our", "--plan"]) == 2
-    assert 'did you mean "hour"?' in capfd.readouterr().err
-
-
-def test_tables_are_written_as_toml_and_read_back() -> None:
-    import tomllib
-
-    table = {"a": 1, "b": 'x"y', "c": [1.5, 2.0], "d": True, "t": {"k": "v", "deep er": {"z": [1]}}}
-    assert tomllib.loads(toml(table)) == table
 
 
 NO_NETWORK = """

@@ -18,8 +18,7 @@ def chosen_device(name: str) -> torch.device:
         torch.zeros(1, device=device).cpu()
     except (RuntimeError, AssertionError) as error:
         # Of a name that it does not know torch lists all that there are anywhere.
-        of_gpu = name.startswith("cuda") and not isinstance(error, NotImplementedError)
-        why = f" ({first_sentence(error)})" if of_gpu else ""
+        why = f" ({first_sentence(error)})" if name.startswith("cuda") else ""
         raise ConfigError(f'--device: no "{name}" here{why}; there are: {", ".join(_there())}') from error
     return device
 

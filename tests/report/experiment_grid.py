@@ -1,0 +1,33 @@
+"""A small experiment's file, for tests of experiments."""
+
+from pathlib import Path
+
+import pytest
+
+GRID = """
+jobs = 2
+[[dataset]]
+name = "d"
+seed = 3
+[[dataset.build]]
+hops = ["rubber_cylinder"]
+[[dataset.build]]
+hops = ["cyan_cylinder"]
+diversity = [4, 8]
+mode = "grid"
+[[dataset.features]]
+kind = "pixels"
+[[model]]
+name = "film"
+sizes = ["25k", 300]
+seeds = [1, 2]
+[model.set]
+channels = 8
+"recipe.rate" = 1e-3
+"""
+
+
+@pytest.fixture
+def grid(tmp_path: Path) -> Path:
+    (tmp_path / "grid.toml").write_text(GRID)
+    return tmp_path / "grid.toml"
