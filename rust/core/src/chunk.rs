@@ -19,6 +19,8 @@ pub enum ChunkError {
     Level(i32),
     #[error("{bytes} bytes are no whole number of rows of {row} bytes, made of elements of {item}")]
     Shape { bytes: usize, row: usize, item: usize },
+    #[error("{chunks} chunks of {size} bytes are more than can be held")]
+    TooMuch { chunks: usize, size: usize },
     #[error("a chunk of {0} bytes did not fit into what was reckoned for it")]
     Bound(usize),
     #[error("chunk {0} is broken: it does not hold what a chunk of this array holds")]
@@ -38,6 +40,11 @@ pub struct Cut {
     pub level: i32,
 }
 
+/// Most bytes of a chunk before it is packed: HDF5's own limit.
+const LARGEST_CHUNK: usize = u32::MAX as usize;
+/// Most bytes that a byte of deflated data can stand for (a match of 258 bytes in two bits), rounded up.
+const MOST_INFLATED: usize = 1_032;
+
 /// Runs in threads of this module's own, as many as there are cores; where there can be none, in the usual ones.
 fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     static THREADS: OnceLock<Option<ThreadPool>> = OnceLock::new();
@@ -54,7 +61,8 @@ pub fn deflate_chunks(bytes: &[u8], cut: Cut) -> Result<Vec<Vec<u8>>, ChunkError
     if item == 0 || row == 0 || rows == 0 || !row.is_multiple_of(item) || !bytes.len().is_multiple_of(row) {
         return Err(ChunkError::Shape { bytes: bytes.len(), row, item });
     }
-    let size = rows * row;
+    let size = rows.checked_mul(row).filter(|&size| size <= LARGEST_CHUNK);
+    let size = size.ok_or(ChunkError::TooMuch { chunks: 1, size: rows.saturating_mul(row) })?;
     let deflate = |(compressor, shuffled): &mut (Compressor, Vec<u8>), part: &[u8]| {
         shuffle(part, item, size, shuffled);
         let mut packed = vec![0; compressor.zlib_compress_bound(size)];
@@ -77,13 +85,23 @@ fn shuffle(part: &[u8], item: usize, size: usize, shuffled: &mut Vec<u8>) {
 
 /// The chunks of an array, each `size` bytes of elements of `item` bytes, unpacked end to end. Uses all cores.
 ///
+/// Room is taken only for what so many bytes can hold, whatever size a file claims.
+///
 /// # Errors
 /// `Broken` for a chunk that is cut off, or of another size.
 pub fn inflate_chunks<C: AsRef<[u8]> + Sync>(chunks: &[C], item: usize, size: usize) -> Result<Vec<u8>, ChunkError> {
     if item == 0 || size == 0 || !size.is_multiple_of(item) {
         return Err(ChunkError::Shape { bytes: size, row: size, item });
     }
-    let mut bytes = vec![0; size * chunks.len()];
+    if chunks.is_empty() {
+        return Ok(Vec::new());
+    }
+    let is_too_short = |chunk: &C| chunk.as_ref().len().saturating_mul(MOST_INFLATED) < size;
+    if let Some(number) = chunks.iter().position(is_too_short) {
+        return Err(ChunkError::Broken(number));
+    }
+    let whole = size.checked_mul(chunks.len()).filter(|&whole| whole <= isize::MAX as usize);
+    let mut bytes = vec![0; whole.ok_or(ChunkError::TooMuch { chunks: chunks.len(), size })?];
     let inflate = |(decompressor, shuffled): &mut (Decompressor, Vec<u8>),
                    (number, (to, chunk)): (usize, (&mut [u8], &C))| {
         let whole = decompressor.zlib_decompress(chunk.as_ref(), shuffled).is_ok_and(|len| len == size);
@@ -125,6 +143,21 @@ mod tests {
         assert!(matches!(inflate_chunks(&chunks, 4, 1_604), Err(ChunkError::Broken(0))));
         let cut_off = [&chunks[0][..], &chunks[1][..chunks[1].len() / 2]];
         assert!(matches!(inflate_chunks(&cut_off, 4, 1_600), Err(ChunkError::Broken(1))));
+    }
+
+    #[test]
+    fn a_size_that_chunks_cannot_have_takes_no_room() {
+        let chunks = deflate_chunks(&[0; 1 << 20], Cut { item: 1, row: 1, rows: 1 << 20, level: 9 }).unwrap();
+        assert_eq!(inflate_chunks(&chunks, 1, 1 << 20).unwrap(), [0; 1 << 20], "zeros are packed best");
+        for size in [1 << 21, 1 << 40, usize::MAX] {
+            assert!(matches!(inflate_chunks(&chunks, 1, size), Err(ChunkError::Broken(0))), "{size}");
+        }
+        let none: [&[u8]; 0] = [];
+        assert!(inflate_chunks(&none, 1, usize::MAX).unwrap().is_empty());
+        for rows in [usize::MAX, usize::MAX / 8 + 1, 1 << 40] {
+            let cut = Cut { item: 4, row: 8, rows, level: 4 };
+            assert!(matches!(deflate_chunks(&[0; 16], cut), Err(ChunkError::TooMuch { .. })), "{rows}");
+        }
     }
 
     #[test]

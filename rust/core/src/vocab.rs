@@ -3,7 +3,8 @@
 //! Nothing in the engine knows that there are eight colours: types, values and relations are
 //! numbered here, and everything else works on the numbers.
 
-use crate::error::{json_message, suggestion};
+use crate::error::{listed, shown, suggestion};
+use crate::json::read_unique;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
@@ -18,6 +19,53 @@ pub const MAX_VALUES: usize = 200;
 pub const TYPE_NAMES: [&str; N_TYPES] = ["size", "color", "material", "shape"];
 /// The keys of the properties file, in the same order.
 const FILE_KEYS: [&str; N_TYPES] = ["sizes", "colors", "materials", "shapes"];
+/// Most characters of a value's name.
+pub const MAX_NAME: usize = 32;
+/// Names that no value may have, in lower case: files, hold-outs and questions use them for something else.
+const RESERVED_NAMES: [&str; 38] = [
+    // Answers.
+    "yes",
+    "no",
+    "true",
+    "false", //
+    // Names of datasets and of lists of them.
+    "none",
+    "all",
+    "prelim", //
+    // An object of no named shape, relations, attribute types: the keys of synonyms.json and of programs.
+    "thing",
+    "things",
+    "object",
+    "objects", //
+    "left",
+    "right",
+    "behind",
+    "front", //
+    "size",
+    "color",
+    "material",
+    "shape",
+    "sizes",
+    "colors",
+    "materials",
+    "shapes",
+    "relation",
+    "relations", //
+    // Words by which questions are read.
+    "a",
+    "an",
+    "the",
+    "is",
+    "are",
+    "there",
+    "that",
+    "either",
+    "or",
+    "and",
+    "not",
+    "other",
+    "another",
+];
 /// Relations, in the order in which programs number them.
 pub const RELATION_NAMES: [&str; 4] = ["left", "right", "behind", "front"];
 
@@ -63,7 +111,7 @@ impl Vocabulary {
     ///
     /// `largest_count` is the largest integer answer (10 in CLEVR).
     pub fn from_properties_json(bytes: &[u8], file: &str, largest_count: u8) -> Result<Self, VocabError> {
-        let root: Value = serde_json::from_slice(bytes).map_err(|e| VocabError::Json(json_message(file, &e)))?;
+        let root = read_unique(bytes, file).map_err(VocabError::Json)?;
         let invalid = |place: &str, problem: String| VocabError::Invalid {
             file: file.to_owned(),
             place: place.to_owned(),
@@ -76,6 +124,9 @@ impl Vocabulary {
                 root.get(key).and_then(Value::as_object).filter(|entries| !entries.is_empty()).ok_or_else(|| {
                     invalid(key, format!("missing or empty; expected an object that defines each {name}"))
                 })?;
+            if let Some((value, problem)) = entries.keys().find_map(|value| Some((value, name_problem(value)?))) {
+                return Err(invalid(key, format!("\"{}\" {problem}", shown(value))));
+            }
             types.push(
                 attribute_type(name, entries)
                     .map_err(|(place, problem)| invalid(&format!("{key}.{place}"), problem))?,
@@ -91,9 +142,13 @@ impl Vocabulary {
             offsets[i + 1] = total as u8;
         }
         let mut names: Vec<&str> = types.iter().flat_map(|t| t.values.iter().map(String::as_str)).collect();
-        names.sort_unstable();
+        names.sort_by_key(|name| (name.to_ascii_lowercase(), *name));
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(invalid("values", format!("\"{}\" is defined under two attribute types", pair[0])));
+        }
+        if let Some(pair) = names.windows(2).find(|pair| pair[0].eq_ignore_ascii_case(pair[1])) {
+            let problem = "differ in nothing but capital letters; folders and questions could not tell them apart";
+            return Err(invalid("values", format!("\"{}\" and \"{}\" {problem}", pair[0], pair[1])));
         }
         Ok(Self { types, offsets, largest_count })
     }
@@ -214,18 +269,39 @@ impl Vocabulary {
     fn unknown(&self, kind: &str, name: &str, known: Vec<&str>) -> VocabError {
         VocabError::Unknown {
             kind: kind.to_owned(),
-            name: name.to_owned(),
+            name: shown(name).into_owned(),
             suggestion: suggestion(name, known.iter().copied()),
-            known: known.join(", "),
+            known: listed(&known),
         }
     }
+}
+
+/// What is wrong with a value's name, made to follow it in a sentence; None for a name that may be.
+///
+/// Names become parts of folders' and files' names (`rubber_cylinder-d8`), of tokens (`filter_color[red]`), of
+/// options (`color=red,shape=cube`) and words of questions.
+fn name_problem(name: &str) -> Option<String> {
+    let parts = || name.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric()));
+    if name.len() > MAX_NAME || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !parts() {
+        return Some(format!(
+            "cannot be the name of a value, which is a letter from a to z, then letters, digits and single \
+             underscores between them, at most {MAX_NAME} characters in all"
+        ));
+    }
+    RESERVED_NAMES.contains(&name.to_ascii_lowercase().as_str()).then(|| {
+        "cannot be the name of a value, since questions, answers or names of datasets use it for something else; \
+         take another"
+            .to_owned()
+    })
 }
 
 /// Checks one section of the file; an error is (place, problem).
 fn attribute_type(name: &'static str, entries: &Map<String, Value>) -> Result<AttributeType, (String, String)> {
     let mut kind = AttributeType { name, values: Vec::new(), definitions: Vec::new() };
     for (value, definition) in entries {
-        let fault = |expected: &str| Err((value.clone(), format!("expected {expected}, got {definition}")));
+        let fault = |expected: &str| {
+            Err((value.clone(), format!("expected {expected}, got {}", shown(&definition.to_string()))))
+        };
         let valid = match name {
             "size" => definition.as_f64().is_some_and(|r| r > 0.0 && r.is_finite()),
             "color" => definition.as_array().is_some_and(|rgb| {
@@ -284,6 +360,86 @@ mod tests {
                 Vocabulary::from_properties_json(text.as_bytes(), "properties.json", 10).unwrap_err().to_string();
             assert!(error.contains(message), "{error}");
         }
+    }
+
+    fn read(text: &str) -> Result<Vocabulary, String> {
+        Vocabulary::from_properties_json(text.as_bytes(), "p.json", 10).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn names_that_would_break_something_are_refused() {
+        let long = "x".repeat(33);
+        let names = [
+            "",
+            " ",
+            "_",
+            "red_",
+            "_red",
+            "dark__red",
+            "dark red",
+            "dark-red",
+            "<Z>",
+            "3",
+            "3d",
+            "red,blue",
+            "../x",
+            "a/b",
+            "red[",
+            "]",
+            "red=",
+            "red.",
+            "red;",
+            "\\u0000",
+            "red\\n",
+            "röt",
+            "ｒed",
+            "\\u202ered",
+            &long,
+        ];
+        for name in names {
+            let error = read(&PROPERTIES.replace("\"red\"", &format!("\"{name}\""))).unwrap_err();
+            assert!(error.starts_with("p.json: colors: \""), "{error}");
+            assert!(error.contains("\" cannot be the name of a value, which is a letter from a to z"), "{error}");
+            assert!(!error.contains(['\n', '\0', '\u{202e}']), "{error}");
+        }
+        for name in ["yes", "No", "none", "prelim", "all", "thing", "objects", "left", "shape", "OR", "a"] {
+            let error = read(&PROPERTIES.replace("\"red\"", &format!("\"{name}\""))).unwrap_err();
+            assert!(error.starts_with(&format!("p.json: colors: \"{name}\" cannot be the name of a value, since")));
+        }
+        let error = read(&PROPERTIES.replace("\"red\"", "\"Cube\"")).unwrap_err();
+        assert!(error.starts_with("p.json: values: \"Cube\" and \"cube\" differ in nothing but capital"), "{error}");
+    }
+
+    #[test]
+    fn names_that_break_nothing_are_taken() {
+        let longest = "x".repeat(32);
+        for name in ["dark_red", "Orange", "red2", "r", "a1_b2_c3", "lefty", "no_red", "none_such", &longest] {
+            let vocab = read(&PROPERTIES.replace("\"red\"", &format!("\"{name}\""))).unwrap();
+            assert_eq!(vocab.value(1, name), Some(0));
+        }
+    }
+
+    #[test]
+    fn what_is_defined_twice_is_refused() {
+        let twice = PROPERTIES.replace("\"blue\"", "\"red\"");
+        assert_eq!(read(&twice).unwrap_err(), "p.json:2:86: \"red\" is there twice in one object");
+        let twice = PROPERTIES.replace("\"shapes\"", "\"colors\"");
+        assert!(read(&twice).unwrap_err().contains("\"colors\" is there twice in one object"));
+    }
+
+    #[test]
+    fn a_long_name_or_definition_is_shown_short() {
+        let long = "x".repeat(100_000);
+        for text in [
+            PROPERTIES.replace("\"red\"", &format!("\"{long}\"")),
+            PROPERTIES.replace("0.35", &format!("\"{long}\"")),
+            PROPERTIES.replace("[173, 35, 35]", &format!("[{}]", vec!["1"; 100_000].join(","))),
+            PROPERTIES.replace("\"sizes\"", &format!("\"{long}\": 1, \"{long}\": 2, \"sizes\"")),
+        ] {
+            let error = read(&text).unwrap_err();
+            assert!(error.len() < 500, "{}", error.len());
+        }
+        assert!(vocabulary().find_value(&long).unwrap_err().to_string().len() < 500);
     }
 
     #[test]

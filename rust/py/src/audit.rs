@@ -148,7 +148,7 @@ impl PyAuditReader {
         let said: Result<Vec<Spoken>, _> = py.detach(|| rows.par_iter().enumerate().map(read).collect());
         let said = said.map_err(|error| PyValueError::new_err(error.to_string()))?;
         let matrix = |of: fn(&Spoken) -> &[i32], width: usize| {
-            let mut tokens = vec![0; said.len() * width];
+            let mut tokens = convert::matrix_of(0, said.len(), width)?;
             for (to, from) in tokens.chunks_exact_mut(width.max(1)).zip(&said) {
                 to.iter_mut().zip(of(from)).for_each(|(to, &token)| *to = token);
             }
@@ -204,6 +204,7 @@ impl PyAuditReader {
         width: usize,
     ) -> PyResult<Bound<'py, PyArray2<i8>>> {
         let (rows, row_width, scene_of_row) = (programs.as_slice()?, programs.shape()[1], scene_idxs.as_slice()?);
+        convert::check_width(width)?;
         let needed = py.detach(|| needed_rows(&self.programs, rows, row_width, scene_of_row, &scenes.scenes, width));
         convert::to_matrix(py, needed.map_err(|error| PyIndexError::new_err(error.to_string()))?, width)
     }

@@ -1,6 +1,7 @@
 //! numpy arrays and Python values in, the engine's types out, and back: the only place that converts.
 
 use crate::errors::{ProgramError, SplitError, VocabularyError, to_python};
+use clevrhope_core::error::shown;
 use clevrhope_core::program::question_file::QuestionRecord;
 use clevrhope_core::program::{BatchError, ILL_FORMED, INVALID, IllFormed, Output, Program, Step};
 use clevrhope_core::question::instantiate::Question;
@@ -130,7 +131,7 @@ pub fn value(vocab: &Vocabulary, (kind, value): &(String, String)) -> PyResult<(
     let number = vocab.type_index(kind).map_err(to_python)?;
     match vocab.value(number, value) {
         Some(value) => Ok((number, value as u8)),
-        None => Err(SplitError::new_err(format!("\"{value}\" is no {kind}"))),
+        None => Err(SplitError::new_err(format!("\"{}\" is no {kind}", shown(value)))),
     }
 }
 
@@ -146,7 +147,7 @@ pub fn holdout(vocab: &Vocabulary, pair: &[(String, String)]) -> PyResult<Holdou
     for (kind, value) in pair {
         let number = vocab.type_index(kind).map_err(to_python)?;
         if vocab.value(number, value).is_none() {
-            return Err(SplitError::new_err(format!("held-out pair: \"{value}\" is no {kind}")));
+            return Err(SplitError::new_err(format!("held-out pair: \"{}\" is no {kind}", shown(value))));
         }
     }
     let values: Vec<&str> = pair.iter().map(|(_, value)| value.as_str()).collect();
@@ -193,7 +194,7 @@ pub fn diversity_mode(name: &str) -> PyResult<DiversityMode> {
 }
 
 fn unknown(argument: &str, value: &str, known: &str) -> PyErr {
-    PyValueError::new_err(format!("{argument}: \"{value}\"; known: {known}"))
+    PyValueError::new_err(format!("{argument}: \"{}\"; known: {known}", shown(value)))
 }
 
 /// What a stream has done so far, by name.
@@ -204,15 +205,35 @@ pub fn work(work: SearchStats, n_scenes: usize, n_scanned: u64) -> BTreeMap<&'st
     scenes.into_iter().chain(search).chain([("exhausted", exhausted)]).collect()
 }
 
+/// Most columns of a matrix that is made here: far more than any question or program has tokens.
+const MOST_COLUMNS: usize = 1 << 16;
+
+/// Refuses widths that no matrix made here has.
+pub fn check_width(width: usize) -> PyResult<()> {
+    let message = || PyValueError::new_err(format!("a width of {width}; expected at most {MOST_COLUMNS}"));
+    if width <= MOST_COLUMNS { Ok(()) } else { Err(message()) }
+}
+
+/// So many rows of a value, end to end.
+pub fn matrix_of<T: Clone>(value: T, n_rows: usize, width: usize) -> PyResult<Vec<T>> {
+    check_width(width)?;
+    Ok(vec![value; n_rows * width])
+}
+
 /// Rows of tokens end to end, and each row's number of tokens, made on all cores.
-pub fn token_rows<T: Sync, E: Send>(
+pub fn token_rows<T: Sync, E: Into<clevrhope_core::Error> + Send>(
+    py: Python<'_>,
     items: &[T],
     width: usize,
-    encode: impl Fn(&T, &mut [i32]) -> Result<usize, E> + Sync,
-) -> Result<(Vec<i32>, Vec<i32>), E> {
-    let mut rows = vec![0; items.len() * width];
+    encode: impl Fn(&T, &mut [i32]) -> Result<usize, E> + Sync + Send,
+) -> PyResult<(Vec<i32>, Vec<i32>)> {
+    let mut rows = matrix_of(0, items.len(), width)?;
+    if width == 0 && !items.is_empty() {
+        return Err(PyValueError::new_err("rows of no tokens; expected at least one column"));
+    }
     let lengths = rows.par_chunks_exact_mut(width.max(1)).zip(items).map(|(row, item)| encode(item, row));
-    let lengths = lengths.map(|length| length.map(|length| length as i32)).collect::<Result<Vec<_>, E>>()?;
+    let lengths = lengths.map(|length| length.map(|length| length as i32));
+    let lengths = py.detach(|| lengths.collect::<Result<Vec<_>, E>>()).map_err(to_python)?;
     Ok((rows, lengths))
 }
 
@@ -220,7 +241,8 @@ pub fn token_rows<T: Sync, E: Send>(
 pub fn relations_into(question: &Question, row: &mut [i8]) -> PyResult<()> {
     let count = usize::from(question.n_relations);
     if count > row.len() {
-        let message = format!("\"{}\" has {count} relations, the row has room for {}", question.text, row.len());
+        let message =
+            format!("\"{}\" has {count} relations, the row has room for {}", shown(&question.text), row.len());
         return Err(PyValueError::new_err(message));
     }
     (0..count).for_each(|i| row[i] = (question.relation_needed >> i & 1) as i8);

@@ -8,7 +8,7 @@ use crate::vocabulary::PyVocabulary;
 use clevrhope_core::program::{self, Program, ProgramTable, ProgramVocabulary};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::sync::Arc;
@@ -86,7 +86,10 @@ impl PyPrograms {
         tokens: &PyProgramTokens,
         width: usize,
     ) -> PyResult<Bound<'py, PyArray2<i32>>> {
-        let mut rows = vec![0; self.programs.len() * width];
+        let mut rows = convert::matrix_of(0, self.programs.len(), width)?;
+        if width == 0 && !self.programs.is_empty() {
+            return Err(PyValueError::new_err("rows of no tokens; expected at least one column"));
+        }
         for (number, (program, row)) in self.programs.iter().zip(rows.chunks_exact_mut(width.max(1))).enumerate() {
             let fault = |error| ProgramError::new_err(format!("programs[{number}]: {error}"));
             tokens.tokens.encode_into(program, row).map_err(fault)?;

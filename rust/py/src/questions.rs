@@ -119,7 +119,7 @@ impl PyQuestionBatch {
 
     #[pyo3(signature = (width = 3))]
     fn relation_needed<'py>(&self, py: Python<'py>, width: usize) -> PyResult<Bound<'py, PyArray2<i8>>> {
-        let mut needed = vec![-1; self.range.len() * width];
+        let mut needed = convert::matrix_of(-1, self.range.len(), width)?;
         for (question, row) in self.rows().iter().zip(needed.chunks_exact_mut(width.max(1))) {
             convert::relations_into(question, row)?;
         }
@@ -134,7 +134,7 @@ impl PyQuestionBatch {
     fn question_tokens<'py>(&self, py: Python<'py>, names: Vec<String>, width: usize) -> PyResult<TokenMatrix<'py>> {
         let words = QuestionVocabulary::new(names.iter().map(String::as_str)).map_err(to_python)?;
         let encode = |question: &Question, row: &mut [i32]| words.encode_into(&question.text, row);
-        let (rows, lengths) = py.detach(|| convert::token_rows(self.rows(), width, encode)).map_err(to_python)?;
+        let (rows, lengths) = convert::token_rows(py, self.rows(), width, encode)?;
         Ok((convert::to_matrix(py, rows, width)?, PyArray1::from_vec(py, lengths)))
     }
 
@@ -145,7 +145,7 @@ impl PyQuestionBatch {
         width: usize,
     ) -> PyResult<TokenMatrix<'py>> {
         let encode = |question: &Question, row: &mut [i32]| tokens.tokens.encode_into(&question.program, row);
-        let (rows, lengths) = py.detach(|| convert::token_rows(self.rows(), width, encode)).map_err(to_python)?;
+        let (rows, lengths) = convert::token_rows(py, self.rows(), width, encode)?;
         Ok((convert::to_matrix(py, rows, width)?, PyArray1::from_vec(py, lengths)))
     }
 

@@ -1,6 +1,7 @@
 //! A look in, a studio that renders placed objects out.
 
 use crate::errors::to_python;
+use clevrhope_core::error::shown;
 use clevrhope_core::png_file;
 use clevrhope_core::render::fast::{self, Effort, far::Patches};
 use clevrhope_core::render::passes::passes;
@@ -60,7 +61,7 @@ impl PyNativeStudio {
         quality: &str,
     ) -> PyResult<Bound<'py, PyArray3<u8>>> {
         let effort = Effort::named(quality).ok_or_else(|| {
-            PyValueError::new_err(format!("quality: \"{quality}\" should be draft, standard or high"))
+            PyValueError::new_err(format!("quality: \"{}\" should be draft, standard or high", shown(quality)))
         })?;
         self.picture(py, placement, [width, height], |stage| fast::render(stage, &self.patches, effort))
     }

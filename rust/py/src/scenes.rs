@@ -168,6 +168,7 @@ pub fn sample_scenes(
 /// Which object each pixel of each scene's picture shows, as visibility was counted.
 #[pyfunction]
 pub fn object_ids<'py>(py: Python<'py>, world: &PyWorld, scenes: &PySceneBatch) -> PyResult<Bound<'py, PyArray3<u8>>> {
+    convert::same_vocabulary(&world.vocab, &scenes.vocab)?;
     let (width, height) = (world.world.config().width as usize, world.world.config().height as usize);
     let raster = |scene: &Arc<Scene>| world.world.object_ids(scene);
     let rasters: Option<Vec<_>> = py.detach(|| scenes.scenes.par_iter().map(raster).collect());

@@ -5,13 +5,15 @@
 //! for each: the plain reading of the definition, and no part of what made the questions.
 
 use super::words::{Word, WordReader};
-use super::{AuditError, between_marks};
+use super::{AuditError, MOST_TOKENS, between_marks};
 use crate::vocab::{TYPE_NAMES, Vocabulary};
 use rayon::prelude::*;
 
 /// Values of the two types, a bit each: those of the first, then those of the second.
 type Values = u64;
 const MOST_BITS: usize = Values::BITS as usize;
+/// A step of a question has fewer alternatives.
+const MOST_ALTERNATIVES: usize = 256;
 
 /// What a program's token does to what is asked for.
 #[derive(Clone, Copy, Debug)]
@@ -86,10 +88,12 @@ impl AbsentReader {
     }
 
     /// Whether a program asks for what was not seen.
+    ///
+    /// One with more tokens or alternatives than any question has counts as one that does.
     pub fn in_program(&self, program: &[i32]) -> bool {
-        let mut found = false;
+        let mut found = program.len() > MOST_TOKENS;
         let mut rest = program;
-        while !rest.is_empty() {
+        while !rest.is_empty() && !found {
             self.asked(&mut rest, &mut found);
         }
         found
@@ -115,7 +119,7 @@ impl AbsentReader {
         let Some((&token, others)) = rest.split_first() else { return vec![0] };
         *rest = others;
         let says = usize::try_from(token).ok().and_then(|i| self.tokens.get(i)).copied().unwrap_or(Says::Anew(0));
-        let alternatives = match says {
+        let mut alternatives = match says {
             Says::Anew(n_inputs) => {
                 (0..n_inputs).for_each(|_| drop(self.asked(rest, found)));
                 vec![0]
@@ -127,8 +131,11 @@ impl AbsentReader {
                 some.iter().flat_map(|a| others.iter().map(move |b| a | b)).collect()
             }
         };
-        *found |= alternatives.iter().any(|&asked| self.is_absent(asked));
-        alternatives
+        alternatives.sort_unstable();
+        alternatives.dedup();
+        *found |= alternatives.iter().any(|&asked| self.is_absent(asked)) || alternatives.len() > MOST_ALTERNATIVES;
+        // What was found stays found, so nothing further is looked at.
+        if *found { vec![0] } else { alternatives }
     }
 }
 

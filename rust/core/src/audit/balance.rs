@@ -38,21 +38,22 @@ pub fn balanced(asked: Asked<'_>, answers_of: &[Vec<i32>], window: usize, unseen
     // Pictures at which a window can begin, given all windows before it, and with how many of them.
     let mut starts: BTreeSet<(usize, usize)> = BTreeSet::from([(0, 0)]);
     let mut furthest = 0;
+    let soonest = |start: usize| start.saturating_add(window - unseen.min(window - 1));
     while let Some((start, before)) = starts.pop_first() {
-        let last = (start + window).min(n_pictures);
+        let last = start.saturating_add(window).min(n_pictures);
         let end = counts.first_refused(asked, begins[start]..begins[last]);
         let Some(refused) = end else {
             if last == n_pictures {
                 return Balanced::Windows(before + usize::from(n_pictures > start));
             }
-            starts.extend((start + window - unseen.min(window - 1)..=last).map(|next| (next, before + 1)));
+            starts.extend((soonest(start)..=last).map(|next| (next, before + 1)));
             thin(&mut starts);
             continue;
         };
         furthest = furthest.max(refused);
         // The window may have ended before the picture whose question was refused.
         let picture = begins.partition_point(|&begin| begin <= refused) - 1;
-        starts.extend((start + window - unseen.min(window - 1)..=picture).map(|next| (next, before + 1)));
+        starts.extend((soonest(start)..=picture).map(|next| (next, before + 1)));
         thin(&mut starts);
     }
     Balanced::Broken(furthest)

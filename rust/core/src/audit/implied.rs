@@ -10,6 +10,9 @@
 
 use super::program::{ProgramReader, Token};
 
+/// A step of a question is about fewer things.
+const MOST_THINGS: usize = 256;
+
 /// Something that is asked for.
 #[derive(Clone, Debug, Default)]
 struct Thing {
@@ -78,12 +81,19 @@ impl ProgramReader {
                 vec![Thing::default()]
             }
         };
-        *found |= things.iter().any(|thing| thing.clone().ever_has(self.held_out));
-        things
+        // What was found stays found, so nothing further is looked at.
+        let size: usize = things.iter().map(Thing::size).sum();
+        *found |= size > MOST_THINGS || things.iter().any(|thing| thing.clone().ever_has(self.held_out));
+        if *found { vec![Thing::default()] } else { things }
     }
 }
 
 impl Thing {
+    /// How many things it is about: itself, and all that it is like.
+    fn size(&self) -> usize {
+        1 + self.like.iter().map(|(_, other)| other.size()).sum::<usize>()
+    }
+
     /// Whether it, or something that it is like, has all of `values` once likenesses are shared.
     fn ever_has(mut self, values: u8) -> bool {
         while self.share() {}

@@ -23,6 +23,7 @@ pub use scenes::{FinishedScenes, SceneFileError};
 pub use spoken::{Spoken, SpokenError, SpokenReader};
 pub use words::{Word, WordReader};
 
+use crate::error::shown;
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -31,9 +32,9 @@ pub const MOST_VALUES: usize = 4;
 
 #[derive(Debug, Error)]
 pub enum AuditError {
-    #[error("{0} held-out values; at most {MOST_VALUES} can be looked for")]
+    #[error("{0} values; at most {MOST_VALUES} that are held out can be looked for, and 64 that are not seen")]
     TooMany(usize),
-    #[error("\"{value}\" is no {kind} of the vocabulary")]
+    #[error("\"{}\" is no {} of the vocabulary", shown(value), shown(kind))]
     Value { kind: String, value: String },
     #[error("row {row} is about scene {scene}, of {scenes}")]
     Scene { row: usize, scene: i64, scenes: usize },
@@ -104,6 +105,9 @@ pub fn read_rows(
     };
     (0..n).into_par_iter().with_min_len(256).map(look).collect()
 }
+
+/// A row with more tokens than this is no program: CLEVR's longest has some 25.
+const MOST_TOKENS: usize = 512;
 
 /// What `relations_needed` has for a row without an answer.
 pub const UNTOLD: i8 = -2;

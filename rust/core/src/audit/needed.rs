@@ -3,6 +3,7 @@
 //! A relation is needed when the question with "anywhere" in its place has another answer, or none. Here that
 //! question is written down, the relation and all that it starts from replaced by the scene, and executed.
 
+use super::MOST_TOKENS;
 use super::program::{ProgramReader, Token};
 use crate::scene::SceneView;
 use std::cmp::Reverse;
@@ -11,6 +12,9 @@ impl ProgramReader {
     /// For each relation, in the order in which they are followed, whether the answer needs it; nothing for a
     /// program without an answer.
     pub fn relations_needed(&self, program: &[i32], scene: SceneView<'_>) -> Option<Vec<bool>> {
+        if program.len() > MOST_TOKENS {
+            return None;
+        }
         let relates = self.relates(program)?;
         if relates.is_empty() {
             return Some(Vec::new());

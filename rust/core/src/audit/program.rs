@@ -5,7 +5,7 @@
 //! alternatives of both inputs, `intersect` joins each with each; all else starts anew. The program mentions
 //! the held-out values when an alternative of some set has all of them.
 
-use super::{AuditError, MOST_VALUES, NO_ANSWER, NO_PROGRAM, UNKNOWN_ANSWER};
+use super::{AuditError, MOST_TOKENS, MOST_VALUES, NO_ANSWER, NO_PROGRAM, UNKNOWN_ANSWER};
 use crate::scene::SceneView;
 use crate::vocab::{RELATION_NAMES, TYPE_NAMES, Vocabulary};
 
@@ -117,6 +117,9 @@ impl ProgramReader {
     /// Whether all held-out values, of which there are some, are in the program's filters, be it in several: a
     /// program of which this does not hold asks for them in no way, and most programs are such.
     pub(super) fn names_all(&self, program: &[i32]) -> bool {
+        if program.len() > MOST_TOKENS {
+            return false;
+        }
         let mut named = 0;
         let mut rest = program;
         while let Some(token) = self.next(&mut rest) {
@@ -150,6 +153,9 @@ impl ProgramReader {
 
     /// The answer's number, or which of the three there is instead.
     pub fn answer(&self, program: &[i32], scene: SceneView<'_>) -> i32 {
+        if program.len() > MOST_TOKENS {
+            return NO_PROGRAM;
+        }
         let mut rest = program;
         let value = self.value(&mut rest, scene);
         match value {

@@ -3,6 +3,7 @@
 
 use super::AuditError;
 use super::relations::{Towards, misrelated};
+use crate::error::{json_cause, shown};
 use crate::scene::{SceneGraph, SceneView};
 use crate::vocab::{MAX_OBJECTS, N_TYPES, RELATION_NAMES, Vocabulary};
 use rayon::prelude::*;
@@ -108,15 +109,23 @@ impl FinishedScenes {
     }
 
     fn read_one(path: &Path, vocab: &Vocabulary) -> Result<Self, SceneFileError> {
-        let file = || path.display().to_string();
-        let bytes = std::fs::read(path).map_err(|error| SceneFileError::Io { file: file(), error })?;
-        let parsed: File<'_> = serde_json::from_slice(&bytes).map_err(|error| SceneFileError::Json {
+        let file = path.display().to_string();
+        match std::fs::read(path) {
+            Ok(bytes) => Self::from_json(&bytes, &file, vocab),
+            Err(error) => Err(SceneFileError::Io { file, error }),
+        }
+    }
+
+    /// The scenes of a file's bytes; `file` names it in messages.
+    pub fn from_json(bytes: &[u8], file: &str, vocab: &Vocabulary) -> Result<Self, SceneFileError> {
+        let file = || file.to_owned();
+        let parsed: File<'_> = serde_json::from_slice(bytes).map_err(|error| SceneFileError::Json {
             file: file(),
             line: error.line(),
             column: error.column(),
             problem: match error.classify() {
-                serde_json::error::Category::Data => format!("no scene file of CLEVR's kind ({error})"),
-                _ => format!("broken JSON ({error})"),
+                serde_json::error::Category::Data => format!("no scene file of CLEVR's kind ({})", json_cause(&error)),
+                _ => format!("broken JSON ({})", json_cause(&error)),
             },
         })?;
         let mut scenes = Self::default();
@@ -137,7 +146,8 @@ impl FinishedScenes {
         for thing in &row.objects {
             let mut values = [0; N_TYPES];
             for (kind, name) in [&thing.size, &thing.color, &thing.material, &thing.shape].into_iter().enumerate() {
-                let value = vocab.value(kind, name).ok_or_else(|| format!("\"{name}\" is in no vocabulary"))?;
+                let value =
+                    vocab.value(kind, name).ok_or_else(|| format!("\"{}\" is in no vocabulary", shown(name)))?;
                 values[kind] = value as u8;
             }
             let mut look = blake3::Hasher::new();

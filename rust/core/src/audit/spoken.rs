@@ -3,6 +3,7 @@
 //! The audit's own reading of CLEVR's JSON: words are what stands between white space, `?` and `.`, with `;` and
 //! `,` words of their own; a program is its last function, then all of its inputs, in prefix order.
 
+use crate::error::json_cause;
 use serde::Deserialize;
 use std::collections::HashMap;
 use thiserror::Error;
@@ -73,7 +74,7 @@ impl SpokenReader {
     /// One row, a JSON object; `row` is its number in messages.
     pub fn read(&self, json: &[u8], row: usize) -> Result<Spoken, SpokenError> {
         let wrong = |problem: String| SpokenError { row, problem };
-        let raw: Row = serde_json::from_slice(json).map_err(|error| wrong(error.to_string()))?;
+        let raw: Row = serde_json::from_slice(json).map_err(|error| wrong(json_cause(&error)))?;
         let mut question = vec![START];
         for word in raw.question.split_whitespace() {
             self.words_of(word, &mut question);
@@ -81,7 +82,8 @@ impl SpokenReader {
         question.push(END);
         let mut program = vec![START];
         let last = raw.program.len().checked_sub(1).ok_or_else(|| wrong("a program without nodes".into()))?;
-        self.write(&raw.program, last, &mut program).map_err(wrong)?;
+        let numbers: Vec<i32> = raw.program.iter().map(|node| self.number(node)).collect();
+        self.write(&raw.program, &numbers, last, &mut program).map_err(wrong)?;
         program.push(END);
         let answer = match raw.answer {
             Answer::Text(text) => text,
@@ -116,23 +118,27 @@ impl SpokenReader {
     }
 
     /// A node and all that it takes.
-    fn write(&self, nodes: &[Node], at: usize, tokens: &mut Vec<i32>) -> Result<(), String> {
-        let node = &nodes[at];
+    fn write(&self, nodes: &[Node], numbers: &[i32], at: usize, tokens: &mut Vec<i32>) -> Result<(), String> {
         if tokens.len() > MOST_TOKENS {
             return Err("a program without end".into());
         }
+        tokens.push(numbers[at]);
+        for &input in &nodes[at].inputs {
+            if input >= at {
+                return Err(format!("node {at} takes node {input}, which does not come before it"));
+            }
+            self.write(nodes, numbers, input, tokens)?;
+        }
+        Ok(())
+    }
+
+    /// A node's token; -1 where there is none.
+    fn number(&self, node: &Node) -> i32 {
         let number = if node.value_inputs.is_empty() {
             self.functions.get(&node.function)
         } else {
             self.functions.get(&format!("{}[{}]", node.function, node.value_inputs.concat()))
         };
-        tokens.push(number.copied().unwrap_or(-1));
-        for &input in &node.inputs {
-            if input >= at {
-                return Err(format!("node {at} takes node {input}, which does not come before it"));
-            }
-            self.write(nodes, input, tokens)?;
-        }
-        Ok(())
+        number.copied().unwrap_or(-1)
     }
 }

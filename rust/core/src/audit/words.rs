@@ -8,6 +8,9 @@
 use super::{AuditError, MOST_VALUES};
 use std::collections::BTreeMap;
 
+/// Values that words can be told apart by.
+const MOST_BITS: usize = u64::BITS as usize;
+
 /// A word for a value or for an object of any kind.
 #[derive(Clone, Debug)]
 pub struct Word {
@@ -59,6 +62,9 @@ impl WordReader {
     pub fn new(names: &[String], words: &[Word], n_held_out: usize) -> Result<Self, AuditError> {
         if n_held_out > MOST_VALUES {
             return Err(AuditError::TooMany(n_held_out));
+        }
+        if let Some(bit) = words.iter().filter_map(|word| word.held_out).find(|&bit| bit >= MOST_BITS) {
+            return Err(AuditError::TooMany(bit.saturating_add(1)));
         }
         let mut numbers: BTreeMap<String, u32> = BTreeMap::new();
         let mut form = |word: &str| {

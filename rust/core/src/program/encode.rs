@@ -7,6 +7,7 @@
 //! anew, so a step that two others share becomes two, and a step that none needs is left out.
 
 use super::{Argument, Fault, Function, MAX_STEPS, Program, Step, Type};
+use crate::error::shown;
 use crate::vocab::Vocabulary;
 use std::collections::BTreeMap;
 use thiserror::Error;
@@ -107,7 +108,7 @@ impl ProgramVocabulary {
             match names.next() {
                 Some(name) if name == special => (),
                 other => {
-                    let found = other.unwrap_or("nothing");
+                    let found = shown(other.unwrap_or("nothing"));
                     return Err(format!("program token {number} is \"{found}\"; expected \"{special}\""));
                 }
             }

@@ -10,7 +10,7 @@
 //! attribute value its number within its type. A meaning sees only words of the types it asks for.
 
 use super::execute::{Apply, Facts, Invalid, Once};
-use crate::error::suggestion;
+use crate::error::{shown, suggestion};
 use crate::vocab::{N_TYPES, TYPE_NAMES};
 use std::fmt;
 use std::sync::LazyLock;
@@ -193,7 +193,7 @@ impl Function {
         let all = Self::all();
         all.iter().copied().find(|function| function.is_named(name)).ok_or_else(|| {
             let names: Vec<String> = all.iter().map(ToString::to_string).collect();
-            format!("unknown function \"{name}\"{}", suggestion(name, names.iter().map(String::as_str)))
+            format!("unknown function \"{}\"{}", shown(name), suggestion(name, names.iter().map(String::as_str)))
         })
     }
 

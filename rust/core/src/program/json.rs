@@ -5,6 +5,7 @@
 //! `value_inputs` are written.
 
 use super::{Argument, Fault, Function, MAX_STEPS, Program, ProgramError, Step};
+use crate::error::{json_cause, listed, shown};
 use crate::vocab::{RELATION_NAMES, Vocabulary};
 use serde::Deserialize;
 use serde_json::error::Category;
@@ -47,8 +48,7 @@ pub(super) fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8], place: &str) -> Resu
         Ok(content) => return Ok(content),
         Err(error) => error,
     };
-    let text = error.to_string();
-    let cause = Fault::Json(text.split(" at line ").next().unwrap_or(&text).to_owned());
+    let cause = Fault::Json(json_cause(&error));
     if error.classify() != Category::Data {
         return Err(cause.of(&format!("{place}:{}:{}", error.line(), error.column())));
     }
@@ -151,7 +151,7 @@ impl Node<'_> {
     fn function(&self) -> Result<Function, Fault> {
         let name = match (&self.function, &self.kind) {
             (Some(function), Some(kind)) if function != kind => {
-                let (function, kind) = (&function.0, &kind.0);
+                let (function, kind) = (shown(function), shown(kind));
                 let text = format!("\"function\" is \"{function}\" but \"type\" is \"{kind}\"; give one of them");
                 return Err(Fault::UnknownFunction(text));
             }
@@ -169,7 +169,7 @@ impl Node<'_> {
             (values, others) if values == others => Ok(values),
             (values, others) => {
                 let [values, others] =
-                    [values, others].map(|list| list.iter().map(|text| &*text.0).collect::<Vec<_>>().join(", "));
+                    [values, others].map(|list| listed(&list.iter().map(|text| &*text.0).collect::<Vec<_>>()));
                 let text =
                     format!("\"value_inputs\" is [{values}] but \"side_inputs\" is [{others}]; give one of them");
                 Err(Fault::UnknownValue(text))

@@ -1,7 +1,7 @@
 //! Steps in; each step's type out, or a sentence that names the node at fault.
 
 use super::{Argument, Function, MAX_STEPS, Program, Type};
-use crate::error::suggestion;
+use crate::error::{listed, shown, suggestion};
 use crate::vocab::{N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
 use thiserror::Error;
 
@@ -85,11 +85,12 @@ impl Argument {
             Self::Relation => "relation",
         };
         Err(Fault::UnknownValue(match vocab.find_value(name) {
-            Ok((kind, _)) => format!("\"{name}\" is a {}, not a {wanted}", TYPE_NAMES[kind]),
+            Ok((kind, _)) => format!("\"{}\" is a {}, not a {wanted}", shown(name), TYPE_NAMES[kind]),
             Err(_) => format!(
-                "unknown {wanted} \"{name}\"{}; known: {}",
+                "unknown {wanted} \"{}\"{}; known: {}",
+                shown(name),
                 suggestion(name, names.iter().copied()),
-                names.join(", ")
+                listed(&names)
             ),
         }))
     }

@@ -3,7 +3,8 @@
 //! The format is that of the CLEVR generator (Johnson et al. 2017): a file is a list of templates,
 //! each with `text`, `nodes`, `params` and `constraints`.
 
-use crate::error::{json_message, suggestion};
+use crate::error::{json_message, shown, suggestion};
+use crate::json::read_unique;
 use crate::program::function::{Function, Type};
 use crate::question::plan::{MAX_RELATES, Plan};
 use crate::question::wording::{Lexicon, Phrasing};
@@ -157,6 +158,7 @@ impl TemplateSet {
     ) -> Result<Self, TemplateError> {
         let words: BTreeMap<String, Vec<String>> =
             serde_json::from_slice(synonyms.1).map_err(|e| TemplateError::Json(json_message(synonyms.0, &e)))?;
+        read_unique(synonyms.1, synonyms.0).map_err(TemplateError::Json)?;
         let lexicon = Lexicon::new(vocab, words)
             .map_err(|problem| TemplateError::Invalid { place: synonyms.0.to_owned(), problem })?;
         let rank = |name: &str| order.iter().position(|o| o == name).unwrap_or(order.len());
@@ -168,6 +170,10 @@ impl TemplateSet {
             let file = format!("{name}.json");
             let raw: Vec<RawTemplate> =
                 serde_json::from_slice(bytes).map_err(|e| TemplateError::Json(json_message(&file, &e)))?;
+            if families.len() + raw.len() > usize::from(u16::MAX) {
+                let problem = format!("over {} families in all files", u16::MAX);
+                return Err(TemplateError::Invalid { place: file, problem });
+            }
             for (index_in_file, template) in raw.into_iter().enumerate() {
                 let reader = Reader { place: format!("{file}[{index_in_file}]") };
                 let mut family = reader.family(template)?;
@@ -235,6 +241,11 @@ impl Reader {
         }
         let mut params = Vec::with_capacity(raw.params.len());
         for (i, param) in raw.params.iter().enumerate() {
+            if !is_param_name(&param.name) {
+                let problem =
+                    format!("\"{}\" is no name of a parameter; expected one such as <Z2>", shown(&param.name));
+                return self.fault(&format!(".params[{i}]"), problem);
+            }
             params.push(Param { name: param.name.clone(), kind: self.param_kind(i, &param.kind)? });
         }
         let mut nodes: Vec<TemplateNode> = Vec::with_capacity(raw.nodes.len());
@@ -278,7 +289,7 @@ impl Reader {
             None => {
                 let known = ["Size", "Color", "Material", "Shape", "Relation"];
                 let hint = suggestion(name, known);
-                self.fault(&format!(".params[{i}]"), format!("unknown parameter type \"{name}\"{hint}"))
+                self.fault(&format!(".params[{i}]"), format!("unknown parameter type \"{}\"{hint}", shown(name)))
             }
         }
     }
@@ -326,7 +337,7 @@ impl Reader {
                 Some(place) => places.push(place as u8),
                 None => {
                     let hint = suggestion(name, params.iter().map(|p| p.name.as_str()));
-                    return self.fault(at, format!("unknown parameter \"{name}\"{hint}"));
+                    return self.fault(at, format!("unknown parameter \"{}\"{hint}", shown(name)));
                 }
             }
         }
@@ -348,8 +359,10 @@ impl Reader {
             let uses = nodes.iter().flat_map(|n| &n.params).filter(|&&p| usize::from(p) == place).count();
             let is_said = text.iter().any(|phrasing| phrasing.contains(&param.name));
             if uses > 1 || (uses == 0 && is_said) {
-                return self
-                    .fault(".params", format!("\"{}\" is set by {uses} nodes; it must be set by one", param.name));
+                return self.fault(
+                    ".params",
+                    format!("\"{}\" is set by {uses} nodes; it must be set by one", shown(&param.name)),
+                );
             }
         }
         Ok(())
@@ -376,11 +389,18 @@ impl Reader {
             }
             (other, _) => {
                 let hint = suggestion(other, ["NULL", "NEQ", "OUT_NEQ"]);
-                return self.fault(&at, format!("unknown constraint \"{other}\"{hint}"));
+                return self.fault(&at, format!("unknown constraint \"{}\"{hint}", shown(other)));
             }
         };
         let Some(constraint) = parsed else {
-            return self.fault(&at, format!("{} names no such parameter or node: {:?}", raw.kind, raw.params));
+            return self.fault(
+                &at,
+                format!(
+                    "{} names no such parameter or node: {}",
+                    raw.kind,
+                    shown(&serde_json::Value::from(raw.params.clone()).to_string())
+                ),
+            );
         };
         if let Constraint::Null(p) = constraint {
             let in_macro = nodes
@@ -389,12 +409,20 @@ impl Reader {
             if !in_macro || params[usize::from(p)].kind == ParamKind::Relation {
                 return self.fault(
                     &at,
-                    format!("\"{}\" always has a value, so it cannot be NULL", params[usize::from(p)].name),
+                    format!("\"{}\" always has a value, so it cannot be NULL", shown(&params[usize::from(p)].name)),
                 );
             }
         }
         Ok(constraint)
     }
+}
+
+/// Whether a phrasing can say a parameter of this name.
+fn is_param_name(name: &str) -> bool {
+    let inner = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
+    inner.is_some_and(|inner| {
+        !inner.is_empty() && !inner.contains(['<', '>', '[', ']']) && !inner.contains(char::is_whitespace)
+    })
 }
 
 /// The macros that only templates have, by name.
@@ -445,7 +473,7 @@ impl NodeKind {
             Err(_) => {
                 let names: Vec<String> = Function::all().iter().map(ToString::to_string).collect();
                 let known = MACROS.iter().map(|(name, _)| *name).chain(names.iter().map(String::as_str));
-                Err(format!("unknown function \"{name}\"{}", suggestion(name, known)))
+                Err(format!("unknown function \"{}\"{}", shown(name), suggestion(name, known)))
             }
         }
     }

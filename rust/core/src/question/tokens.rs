@@ -3,6 +3,7 @@
 //! A row is `<START>`, the words, `<END>`, then `<NULL>` up to its width.
 
 use super::wording::tokenize;
+use crate::error::shown;
 use crate::program::encode::{END, NULL, SPECIAL_NAMES, START};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
@@ -16,11 +17,11 @@ pub struct QuestionVocabulary {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QuestionTokenError {
-    #[error("question token {number} is \"{found}\"; expected \"{expected}\"")]
+    #[error("question token {number} is \"{}\"; expected \"{expected}\"", shown(found))]
     Special { number: usize, found: String, expected: &'static str },
-    #[error("\"{text}\": the word \"{word}\" is not among the question tokens")]
+    #[error("\"{}\": the word \"{}\" is not among the question tokens", shown(text), shown(word))]
     UnknownWord { text: String, word: String },
-    #[error("\"{text}\" needs {needed} tokens with <START> and <END>, the row has room for {width}")]
+    #[error("\"{}\" needs {needed} tokens with <START> and <END>, the row has room for {width}", shown(text))]
     TooWide { text: String, needed: usize, width: usize },
 }
 

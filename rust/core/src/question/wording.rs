@@ -4,6 +4,7 @@
 //! dropped where the two objects are told apart anyway.
 
 use super::page::{CHUNK, Page};
+use crate::error::shown;
 use crate::question::template::{Param, ParamKind};
 use crate::rng::StreamRng;
 use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
@@ -13,6 +14,9 @@ use std::collections::BTreeMap;
 const SHAPE: usize = 3;
 /// The eight parameters of a question on two objects, to which the rule for "other" applies.
 const TWO_OBJECTS: [[&str; 2]; N_TYPES] = [["<Z>", "<Z2>"], ["<C>", "<C2>"], ["<M>", "<M2>"], ["<S>", "<S2>"]];
+
+/// Most words for one value or relation.
+const MOST_WORDS: usize = 1_000;
 
 /// The words for values, relations and things.
 #[derive(Clone, Debug)]
@@ -35,7 +39,8 @@ pub struct Word {
 
 impl Word {
     fn new(text: &str) -> Self {
-        let starts_with_vowel = matches!(text.as_bytes().first(), Some(b'a' | b'e' | b'i' | b'o' | b'u'));
+        let first = text.as_bytes().first().map(u8::to_ascii_lowercase);
+        let starts_with_vowel = matches!(first, Some(b'a' | b'e' | b'i' | b'o' | b'u'));
         Self { padded: text.to_owned() + &" ".repeat(CHUNK), len: text.len(), starts_with_vowel }
     }
 
@@ -55,8 +60,12 @@ impl Lexicon {
         if let Some((name, _)) =
             words.iter().find(|(_, list)| list.is_empty() || list.iter().any(|w| w.trim().is_empty()))
         {
-            return Err(format!("\"{name}\" has no word or an empty one"));
+            return Err(format!("\"{}\" has no word or an empty one", shown(name)));
         }
+        if let Some((name, list)) = words.iter().find(|(_, list)| list.len() > MOST_WORDS) {
+            return Err(format!("\"{}\" has {} words; at most {MOST_WORDS} are read", shown(name), list.len()));
+        }
+        each_word_says_one_thing(vocab, &words)?;
         let mut of = |name: &str| {
             let words = words.remove(name).unwrap_or_else(|| vec![name.to_owned()]);
             words.iter().map(|word| Word::new(word)).collect()
@@ -84,6 +93,31 @@ impl Lexicon {
         let end = self.starts.get(place(kind) + 1).copied().unwrap_or(self.lists.len());
         self.lists[self.starts[place(kind)]..end].iter().flatten().map(Word::as_str).collect()
     }
+}
+
+/// Errors with a word for two values, or for a value and "thing": a question with it could mean either.
+///
+/// The nouns, which are shapes and "thing", have plurals too.
+fn each_word_says_one_thing(vocab: &Vocabulary, words: &BTreeMap<String, Vec<String>>) -> Result<(), String> {
+    let mut said: BTreeMap<String, &str> = BTreeMap::new();
+    let values = vocab.types().iter().enumerate();
+    let values = values.flat_map(|(kind, attribute)| attribute.values.iter().map(move |value| (value.as_str(), kind)));
+    for (name, kind) in values.chain([("thing", SHAPE)]) {
+        let own = [name.to_owned()];
+        for word in words.get(name).map_or(own.as_slice(), Vec::as_slice) {
+            let plural = (kind == SHAPE).then(|| format!("{word}s"));
+            for form in std::iter::once(word.clone()).chain(plural) {
+                let before = said.insert(form.to_lowercase(), name);
+                if let Some(other) = before.filter(|other| *other != name) {
+                    let form = shown(&form);
+                    return Err(format!(
+                        "\"{form}\" would be said of both {other} and {name}; give one of them other words"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The place of a parameter's kind among a lexicon's.
@@ -130,6 +164,11 @@ impl Phrasing {
     /// Cuts a template's text; an error says what is wrong with it.
     pub fn new(text: &str, params: &[Param]) -> Result<Self, String> {
         let cut = Cut::new(text, params)?;
+        if let Some(word) =
+            text.split(|c: char| c.is_whitespace() || matches!(c, '[' | ']')).find(|w| w.matches('<').count() > 1)
+        {
+            return Err(format!("two parameters in one word, \"{}\", in \"{}\"", shown(word), shown(text)));
+        }
         let two_objects = two_objects(params);
         let without = without_other(text);
         let apart = if two_objects.is_some() && without != text { Some(Cut::new(&without, params)?) } else { None };
@@ -273,11 +312,11 @@ impl Cut {
             let mut used = c.len_utf8();
             match c {
                 '<' => {
-                    let end = rest.find('>').ok_or_else(|| format!("\"<\" without \">\" in \"{text}\""))?;
+                    let end = rest.find('>').ok_or_else(|| format!("\"<\" without \">\" in \"{}\"", shown(text)))?;
                     let name = &rest[..=end];
                     let Some(place) = params.iter().position(|p| p.name == name) else {
                         let hint = crate::error::suggestion(name, params.iter().map(|p| p.name.as_str()));
-                        return Err(format!("unknown parameter \"{name}\"{hint} in \"{text}\""));
+                        return Err(format!("unknown parameter \"{}\"{hint} in \"{}\"", shown(name), shown(text)));
                     };
                     flush(&mut literal, &mut pieces);
                     pieces.push(Piece::Param(place as u8));
@@ -290,17 +329,17 @@ impl Cut {
                 }
                 ']' => {
                     flush(&mut literal, &mut pieces);
-                    let start = open.take().ok_or_else(|| format!("\"]\" without \"[\" in \"{text}\""))?;
+                    let start = open.take().ok_or_else(|| format!("\"]\" without \"[\" in \"{}\"", shown(text)))?;
                     pieces[start] = Piece::Open(pieces.len() as u16);
                     pieces.push(Piece::Close);
                 }
-                '[' => return Err(format!("\"[\" inside \"[\" in \"{text}\"")),
+                '[' => return Err(format!("\"[\" inside \"[\" in \"{}\"", shown(text))),
                 c => literal.push(c),
             }
             rest = &rest[used..];
         }
         if open.is_some() {
-            return Err(format!("\"[\" without \"]\" in \"{text}\""));
+            return Err(format!("\"[\" without \"]\" in \"{}\"", shown(text)));
         }
         flush(&mut literal, &mut pieces);
         if pieces.is_empty() {
@@ -476,6 +515,22 @@ mod tests {
     }
 
     #[test]
+    fn an_article_before_a_capital_vowel_fits_too() {
+        let properties = PROPERTIES.replace("orange", "Orange");
+        let vocab = Vocabulary::from_properties_json(properties.as_bytes(), "p", 10).unwrap();
+        let lexicon = Lexicon::new(&vocab, BTreeMap::new()).unwrap();
+        let params = two_object_params();
+        let phrasing = Phrasing::new("Is there a <C> <S>?", &params).unwrap();
+        let mut values = [None; 8];
+        (values[1], values[3]) = (Some(1), Some(0));
+        let rng = &mut StreamKey::new(&[b"capital"]).at(0);
+        assert_eq!(
+            phrasing.question(&params, &values, &lexicon, rng, &mut Page::default()),
+            "Is there an Orange cube?"
+        );
+    }
+
+    #[test]
     fn tokens_are_those_of_the_public_models() {
         assert_eq!(
             tokenize("There is a cube; is it red, or not?"),
@@ -503,10 +558,31 @@ mod tests {
     #[test]
     fn faults_in_a_text_are_named() {
         let params = two_object_params();
-        for (text, problem) in
-            [("a <Q>", "unknown parameter \"<Q>\""), ("a [b", "without \"]\""), ("b]", "without \"[\"")]
-        {
+        for (text, problem) in [
+            ("a <Q>", "unknown parameter \"<Q>\""),
+            ("a [b", "without \"]\""),
+            ("b]", "without \"[\""),
+            ("a <Z>-<C>", "two parameters in one word, \"<Z>-<C>\""),
+        ] {
             assert!(Phrasing::new(text, &params).unwrap_err().contains(problem));
         }
+    }
+
+    #[test]
+    fn a_word_for_two_values_is_refused() {
+        let refused = |name: &str, list: &[&str]| {
+            let words = BTreeMap::from([(name.to_owned(), list.iter().map(|word| (*word).to_owned()).collect())]);
+            Lexicon::new(&vocab(), words).unwrap_err()
+        };
+        let end = "; give one of them other words";
+        assert_eq!(
+            refused("cylinder", &["can", "cube"]),
+            format!("\"cube\" would be said of both cube and cylinder{end}")
+        );
+        assert_eq!(refused("thing", &["thing", "Red"]), format!("\"Red\" would be said of both red and thing{end}"));
+        assert_eq!(refused("red", &["cubes"]), format!("\"cubes\" would be said of both red and cube{end}"));
+        assert!(refused("red", &["x"; 1_001]).starts_with("\"red\" has 1001 words; at most 1000"));
+        let twice = BTreeMap::from([("red".to_owned(), vec!["crimson".to_owned(), "crimson".to_owned()])]);
+        assert!(Lexicon::new(&vocab(), twice).is_ok(), "one value may have a word twice: it is said more often");
     }
 }

@@ -34,13 +34,34 @@ pub struct Sheet {
 }
 
 const STEPS_PER_UNIT: f32 = 16.0;
+/// Most points of a profile.
+const MOST_POINTS: usize = 10_000;
+/// Farthest coordinates: tables of the ground grow with them.
+const FARTHEST: f64 = 1_000.0;
+/// The shortest and longest sides: what patches of the ground see of each other grows with their square.
+const SIDE: std::ops::RangeInclusive<f64> = 5.0..=300.0;
 
 impl Sheet {
     /// Errors, in a sentence's end, for a profile that does not ascend.
     pub fn new(spec: &SheetSpec) -> Result<Self, String> {
-        let (Some(first), Some(last)) = (spec.profile_x_z.first(), spec.profile_x_z.last()) else {
+        let [first, .., last] = &spec.profile_x_z[..] else {
             return Err("profile_x_z: expected at least two points".into());
         };
+        let n_points = spec.profile_x_z.len();
+        if n_points > MOST_POINTS {
+            return Err(format!("profile_x_z: {n_points} points; the native renderer knows up to {MOST_POINTS}"));
+        }
+        let is_near = |x: &f64| (-FARTHEST..=FARTHEST).contains(x);
+        let length: f64 = spec.profile_x_z.windows(2).map(|p| (p[1][0] - p[0][0]).hypot(p[1][1] - p[0][1])).sum();
+        let sides = [last[0] - first[0], length, spec.local_y[1] - spec.local_y[0]];
+        let all_are_near = spec.profile_x_z.iter().flatten().chain(&spec.local_y).all(is_near);
+        if !all_are_near || !sides.iter().all(|side| SIDE.contains(side)) {
+            return Err(format!(
+                "the native renderer knows sheets that reach {FARTHEST} units from their origin, {} to {} long and wide",
+                SIDE.start(),
+                SIDE.end()
+            ));
+        }
         let (sin, cos) = libm::sincos(spec.rotation_z_rad);
         let mut lines = Vec::with_capacity(spec.profile_x_z.len());
         let mut normals = Vec::with_capacity(spec.profile_x_z.len());
@@ -55,7 +76,7 @@ impl Sheet {
             lines.push([(z0 - slope * x0) as f32, slope as f32]);
         }
         let begins: Vec<f32> = spec.profile_x_z[..lines.len()].iter().map(|p| p[0] as f32).collect();
-        let steps = ((last[0] - first[0]) as f32 * STEPS_PER_UNIT).ceil() as usize;
+        let steps = ((last[0] - first[0]) as f32 * STEPS_PER_UNIT).ceil().max(1.0) as usize;
         let at = |step: usize| first[0] as f32 + step as f32 / STEPS_PER_UNIT;
         let table = (0..steps).map(|step| (begins.partition_point(|&b| b <= at(step)).max(1) - 1) as u16).collect();
         Ok(Self {

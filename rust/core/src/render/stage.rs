@@ -6,9 +6,10 @@ use super::shader::{Shader, Surface};
 use super::shape::{Shape, ShapeSpec};
 use super::sheet::{Sheet, SheetSpec};
 use super::vector::{V3, v3};
-use crate::error::json_message;
+use crate::error::{json_cause, json_message, shown};
 use crate::scene::SceneError;
 use crate::scene::camera::Camera;
+use crate::scene::config::MAX_SIDE;
 use crate::scene::look::CameraSpec;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -17,6 +18,11 @@ use std::collections::BTreeMap;
 /// How many bodies a stage can hold, and how many lights.
 pub const MOST_BODIES: usize = 64;
 pub const MOST_LIGHTS: usize = 8;
+
+/// Largest number of a look or a placement, whose square is far from where 32-bit floats end.
+const LARGEST: f64 = 1e6;
+/// Smallest radius of an object, by which rays are divided.
+const SMALLEST_RADIUS: f64 = 1e-3;
 
 /// Entries with their names and aliases.
 type Assets<T> = Vec<(Vec<String>, T)>;
@@ -95,6 +101,11 @@ impl Studio {
     pub fn from_json(bytes: &[u8], file: &str) -> Result<Self, SceneError> {
         let root: Value = serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message(file, &e)))?;
         let fault = |place: String, problem: String| SceneError::Look { file: file.to_owned(), place, problem };
+        for key in ["camera", "lights", "ground", "shapes", "materials", "render"] {
+            if let Some(number) = root.get(key).and_then(too_large) {
+                return Err(fault(key.into(), format!("{number} is too large a number; expected at most {LARGEST}")));
+            }
+        }
         let section = |key: &str| {
             root.get(key)
                 .and_then(Value::as_object)
@@ -104,7 +115,7 @@ impl Studio {
             typed(&Value::Object(section("ground")?.clone())).map_err(|e| fault("ground".into(), e))?;
         let mut lights = BTreeMap::new();
         for (name, light) in section("lights")? {
-            lights.insert(name.clone(), typed(light).map_err(|e| fault(format!("lights.{name}"), e))?);
+            lights.insert(name.clone(), typed(light).map_err(|e| fault(format!("lights.{}", shown(name)), e))?);
         }
         if lights.len() > MOST_LIGHTS {
             let problem = format!("{} of them; the native renderer knows up to {MOST_LIGHTS}", lights.len());
@@ -116,7 +127,7 @@ impl Studio {
             lights,
             ground: Sheet::new(&ground).map_err(|e| fault("ground".into(), e))?,
             shapes: assets(section("shapes")?, |shape| Shape::new(&typed::<ShapeSpec>(shape)?))
-                .map_err(|(name, e)| fault(format!("shapes.{name}"), e))?,
+                .map_err(|(name, e)| fault(format!("shapes.{}", shown(&name)), e))?,
             materials: assets(section("materials")?, |material| {
                 let shader: Shader = typed(material.get("shader").ok_or("shader: missing")?)?;
                 let count = shader.count();
@@ -125,7 +136,7 @@ impl Studio {
                 }
                 Ok(shader)
             })
-            .map_err(|(name, e)| fault(format!("materials.{name}"), e))?,
+            .map_err(|(name, e)| fault(format!("materials.{}", shown(&name)), e))?,
             file: file.to_owned(),
             blur_glossy: blur_glossy as f32,
         })
@@ -142,10 +153,24 @@ impl Studio {
 
     /// The stage of a placement, seen in a picture of this size in pixels.
     pub fn stage(&self, placement: &Placement, width: u32, height: u32) -> Result<Stage<'_>, SceneError> {
+        for (key, value) in [("width", width), ("height", height)] {
+            if !(1..=MAX_SIDE).contains(&value) {
+                let expected = format!("from 1 to {MAX_SIDE} pixels");
+                return Err(SceneError::Config { key, value: value.to_string(), expected });
+            }
+        }
         let lens = self.camera.lens(width, height);
         let mut lights = Vec::with_capacity(self.lights.len());
         for (name, light) in &self.lights {
             lights.push(light.at(placement.lights.get(name).copied()));
+        }
+        let in_the_way =
+            |problem: String| SceneError::Look { file: self.file.clone(), place: "a scene".into(), problem };
+        if let Some(number) = placement.numbers().find(|x| x.abs() > LARGEST) {
+            return Err(in_the_way(format!("{number:e} is too large a number; expected at most {LARGEST}")));
+        }
+        if let Some(thing) = placement.things.iter().find(|thing| thing.radius < SMALLEST_RADIUS) {
+            return Err(in_the_way(format!("a radius of {:e}; expected at least {SMALLEST_RADIUS}", thing.radius)));
         }
         let bodies: Vec<Body<'_>> = placement.things.iter().map(|thing| self.body(thing)).collect::<Result<_, _>>()?;
         if bodies.len() > MOST_BODIES {
@@ -162,7 +187,7 @@ impl Studio {
     }
 
     fn unknown(&self, kind: &str, name: &str) -> SceneError {
-        let problem = format!("the look has no {kind} \"{name}\"");
+        let problem = format!("the look has no {kind} \"{}\"", shown(name));
         SceneError::Look { file: self.file.clone(), place: "a scene".into(), problem }
     }
 
@@ -181,6 +206,26 @@ impl Studio {
             cos: cos as f32,
             sin: sin as f32,
         })
+    }
+}
+
+impl Placement {
+    /// Every number that it has.
+    fn numbers(&self) -> impl Iterator<Item = f64> {
+        let things = self.things.iter().flat_map(|thing| {
+            thing.color.into_iter().chain(thing.location).chain([thing.radius, thing.rotation_z_rad])
+        });
+        self.camera.into_iter().chain(self.lights.values().flatten().copied()).chain(things)
+    }
+}
+
+/// A number of a value beyond what is rendered with.
+fn too_large(value: &Value) -> Option<&serde_json::Number> {
+    match value {
+        Value::Number(number) => number.as_f64().is_none_or(|x| x.abs() > LARGEST).then_some(number),
+        Value::Array(items) => items.iter().find_map(too_large),
+        Value::Object(entries) => entries.values().find_map(too_large),
+        _ => None,
     }
 }
 
@@ -264,7 +309,7 @@ impl Body<'_> {
 }
 
 fn typed<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, String> {
-    T::deserialize(value).map_err(|e| e.to_string())
+    T::deserialize(value).map_err(|e| json_cause(&e))
 }
 
 /// Reads all entries of a section.

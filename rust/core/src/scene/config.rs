@@ -57,7 +57,7 @@ impl Default for SceneConfig {
 }
 
 /// Most pixels along a side of a picture, so that a pixel's place fits in 16 bits.
-const MAX_SIDE: u32 = 8192;
+pub const MAX_SIDE: u32 = 8192;
 
 impl SceneConfig {
     /// Reads constraints from JSON; what is left out has its default. `file` names it in messages.

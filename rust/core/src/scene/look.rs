@@ -8,7 +8,7 @@ use super::camera::{Camera, Lens};
 use super::geometry::{Vec3, sub};
 use super::ground::Ground;
 use super::visibility::Solid;
-use crate::error::{json_message, suggestion};
+use crate::error::{json_cause, json_message, listed, shown, suggestion};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
@@ -63,7 +63,7 @@ impl Look {
 
         let mut lights = Vec::new();
         for (name, light) in section("lights")? {
-            let place = format!("lights.{name}");
+            let place = format!("lights.{}", shown(name));
             if let Some(light) = light_spec(name, light).map_err(|e| fault(&place, e))? {
                 lights.push(light);
             }
@@ -71,9 +71,9 @@ impl Look {
         let ground = typed(&Value::Object(section("ground")?.clone())).map_err(|e| fault("ground", e))?;
         let ground = Ground::new(&ground).map_err(|e| fault("ground", e))?;
         let shapes = assets(section("shapes")?, |shape| Solid::new(&typed(shape)?))
-            .map_err(|(name, e)| fault(&format!("shapes.{name}"), e))?;
-        let materials =
-            assets(section("materials")?, |_| Ok(())).map_err(|(name, e)| fault(&format!("materials.{name}"), e))?;
+            .map_err(|(name, e)| fault(&format!("shapes.{}", shown(&name)), e))?;
+        let materials = assets(section("materials")?, |_| Ok(()))
+            .map_err(|(name, e)| fault(&format!("materials.{}", shown(&name)), e))?;
         Ok(Self { camera, lights, ground, shapes, materials })
     }
 
@@ -137,7 +137,7 @@ fn light_spec(name: &str, light: &Value) -> Result<Option<LightSpec>, String> {
 }
 
 fn typed<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, String> {
-    T::deserialize(value).map_err(|e| e.to_string())
+    T::deserialize(value).map_err(|e| json_cause(&e))
 }
 
 fn assets<T>(
@@ -163,6 +163,6 @@ fn find<'a, T>(assets: &'a [Asset<T>], name: &str, kind: &str) -> Result<&'a T, 
     found.map(|asset| &asset.content).ok_or_else(|| {
         let known = assets.iter().flat_map(|asset| asset.names.iter().map(String::as_str));
         let first: Vec<&str> = assets.iter().filter_map(|asset| asset.names.first().map(String::as_str)).collect();
-        format!("the look has no {kind} \"{name}\"{}; it has {}", suggestion(name, known), first.join(", "))
+        format!("the look has no {kind} \"{}\"{}; it has {}", shown(name), suggestion(name, known), listed(&first))
     })
 }

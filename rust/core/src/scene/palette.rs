@@ -7,10 +7,12 @@
 //! shapes are equally likely, as the original generator draws them (Johnson et al. 2017, section 4.7).
 
 use super::SceneError;
-use crate::error::json_message;
+use crate::error::shown;
+use crate::json::read_unique;
 use crate::rng::StreamRng;
 use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// A value for each of a palette's types; 0 for the others.
 type Combination = [u8; N_TYPES];
@@ -44,7 +46,7 @@ impl Palette {
     /// `Palette` for a name that the vocabulary has not, for combinations of different types, and for nothing
     /// allowed: each with its place in the file.
     pub fn from_json(vocab: &Vocabulary, name: &str, bytes: &[u8], file: &str) -> Result<Self, SceneError> {
-        let root: Value = serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message(file, &e)))?;
+        let root = read_unique(bytes, file).map_err(SceneError::Json)?;
         let fault = |place: &str, problem: String| fault(file, place, problem);
         let entries = root.as_object().ok_or_else(|| {
             fault(
@@ -56,30 +58,36 @@ impl Palette {
             (Some(_), Some(rows)) => rows_of(vocab, file, rows)?,
             _ => entries
                 .iter()
-                .map(|(value, partners)| Ok((format!("\"{value}\""), partners_of(vocab, file, value, partners)?)))
+                .map(|(value, partners)| {
+                    Ok((format!("\"{}\"", shown(value)), partners_of(vocab, file, value, partners)?))
+                })
                 .collect::<Result<Vec<_>, SceneError>>()?,
         };
         let mut kinds: Vec<usize> = Vec::new();
         let mut numbered: Vec<Vec<Combination>> = Vec::new();
+        let mut before: BTreeSet<Combination> = BTreeSet::new();
         for (place, row) in rows {
             let mut combinations = Vec::with_capacity(row.len());
             for values in row {
+                if values.is_empty() {
+                    return Err(fault(&place, "a combination of no values; expected a value of each type".into()));
+                }
                 let mut these: Vec<usize> = values.iter().map(|(kind, _)| *kind).collect();
                 these.sort_unstable();
                 if let Some(pair) = these.windows(2).find(|pair| pair[0] == pair[1]) {
                     let names: Vec<&str> = values.iter().map(|(k, v)| vocab.value_name(*k, *v)).collect();
-                    let problem = format!("{} are of one type, {}", names.join(" and "), TYPE_NAMES[pair[0]]);
+                    let problem = format!("{} are of one type, {}", shown(&names.join(" and ")), TYPE_NAMES[pair[0]]);
                     return Err(fault(&place, problem));
                 }
                 if kinds.is_empty() {
                     kinds.clone_from(&these);
                 } else if kinds != these {
-                    let (here, before) = (type_names(&these), type_names(&kinds));
-                    return Err(fault(&place, format!("combinations of {here}, but others are of {before}")));
+                    let (here, others) = (type_names(&these), type_names(&kinds));
+                    return Err(fault(&place, format!("combinations of {here}, but others are of {others}")));
                 }
                 let mut combination = [0; N_TYPES];
                 values.iter().for_each(|&(kind, value)| combination[kind] = value as u8);
-                if combinations.contains(&combination) || numbered.iter().any(|row| row.contains(&combination)) {
+                if !before.insert(combination) {
                     let names: Vec<&str> = values.iter().map(|(k, v)| vocab.value_name(*k, *v)).collect();
                     return Err(fault(&place, format!("{} is there twice", names.join(" "))));
                 }
@@ -96,7 +104,8 @@ impl Palette {
             named.sort_unstable();
             said.sort_unstable();
             if named != said {
-                let problem = format!("{types}, but the combinations are of {}", type_names(&kinds));
+                let problem =
+                    format!("{}, but the combinations are of {}", shown(&types.to_string()), type_names(&kinds));
                 return Err(fault("types", problem));
             }
         }
@@ -178,9 +187,11 @@ type Values = Vec<(usize, usize)>;
 
 /// The combinations of a value with each of its partners, as CoGenT's files list them.
 fn partners_of(vocab: &Vocabulary, file: &str, value: &str, partners: &Value) -> Result<Vec<Values>, SceneError> {
-    let place = format!("\"{value}\"");
+    let place = format!("\"{}\"", shown(value));
     let first = vocab.find_value(value).map_err(|error| fault(file, &place, error.to_string()))?;
-    let expected = || fault(file, &place, format!("expected a list of values that go with it, got {partners}"));
+    let expected = || {
+        fault(file, &place, format!("expected a list of values that go with it, got {}", shown(&partners.to_string())))
+    };
     let list = partners.as_array().ok_or_else(expected)?;
     list.iter()
         .map(|partner| {

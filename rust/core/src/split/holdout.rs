@@ -6,6 +6,7 @@
 
 use super::absent::Absent;
 use super::select::SplitError;
+use crate::error::shown;
 use crate::program::{Function, Program};
 use crate::scene::{Palette, SceneView};
 use crate::vocab::{N_TYPES, Vocabulary};
@@ -58,7 +59,7 @@ impl Holdout {
             if let Some(other) = holdout.values[kind] {
                 return Err(HoldoutError::SameType {
                     a: vocab.value_name(kind, usize::from(other)).to_owned(),
-                    b: (*name).to_owned(),
+                    b: shown(name).into_owned(),
                     kind: vocab.types()[kind].name,
                 });
             }

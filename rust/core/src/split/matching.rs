@@ -5,7 +5,8 @@
 //! are fuller. Thinned, all have the numbers of objects of the pool itself.
 
 use crate::rng::StreamKey;
-use std::ops::RangeInclusive;
+use std::collections::BTreeMap;
+use std::ops::{Range, RangeInclusive};
 
 /// Scenes of a pool that are thinned together, those before and after them aside; a multiple of a scan's chunk.
 pub const BLOCK: u64 = 2_000;
@@ -37,6 +38,57 @@ pub fn thin<T>(
     scenes.into_iter().zip(keeps).filter_map(|(scene, keep)| keep.then_some(scene)).collect()
 }
 
+/// Blocks in a row of which nothing was left before a split is given up.
+pub const MOST_EMPTY_BLOCKS: u64 = 50;
+
+/// The blocks since the last one of which something was left.
+#[derive(Clone, Debug, Default)]
+pub struct EmptyBlocks {
+    first: u64,
+    n: u64,
+    /// By number of objects, in how many of these blocks no eligible scene had so many.
+    missing: BTreeMap<usize, u64>,
+}
+
+impl EmptyBlocks {
+    /// Counts a block that had so many eligible scenes of each number of objects.
+    pub fn count(&mut self, block: u64, found: &BTreeMap<usize, usize>) {
+        if found.values().all(|&n| n > 0) {
+            *self = Self::default();
+            return;
+        }
+        if self.n == 0 {
+            self.first = block;
+        }
+        self.n += 1;
+        for (&number, _) in found.iter().filter(|(_, n)| **n == 0) {
+            *self.missing.entry(number).or_insert(0) += 1;
+        }
+    }
+
+    /// Once there are too many: the number of objects that most of them miss, how many do, and the blocks.
+    pub fn too_many(&self) -> Option<(usize, u64, Range<u64>)> {
+        let (&number, &times) =
+            self.missing.iter().max_by_key(|(number, times)| (**times, std::cmp::Reverse(**number)))?;
+        (self.n >= MOST_EMPTY_BLOCKS).then_some((number, times, self.first..self.first + self.n))
+    }
+}
+
+/// How many scenes there are of each number of objects of a range.
+pub fn by_number<T>(
+    scenes: &[T],
+    n_objects: impl Fn(&T) -> usize,
+    range: RangeInclusive<usize>,
+) -> BTreeMap<usize, usize> {
+    let mut found: BTreeMap<usize, usize> = range.map(|number| (number, 0)).collect();
+    for scene in scenes {
+        if let Some(n) = found.get_mut(&n_objects(scene)) {
+            *n += 1;
+        }
+    }
+    found
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -54,6 +106,22 @@ mod tests {
         }
         assert_eq!(kept, thin(scenes.clone(), n_objects, 3..=5, &key, 0));
         assert_ne!(kept, thin(scenes.clone(), n_objects, 3..=5, &key, 1), "which are kept is drawn");
-        assert!(thin(scenes, n_objects, 3..=6, &key, 0).is_empty(), "none has six objects");
+        assert!(thin(scenes.clone(), n_objects, 3..=6, &key, 0).is_empty(), "none has six objects");
+        assert_eq!(by_number(&scenes, n_objects, 3..=6), BTreeMap::from([(3, 20), (4, 40), (5, 40), (6, 0)]));
+    }
+
+    #[test]
+    fn fifty_empty_blocks_in_a_row_are_too_many() {
+        let found = |three: usize, four: usize| BTreeMap::from([(3, three), (4, four)]);
+        let mut empty = EmptyBlocks::default();
+        (0..49).for_each(|block| empty.count(block, &found(0, 7)));
+        assert_eq!(empty.too_many(), None);
+        empty.count(49, &found(1, 7));
+        assert_eq!(empty.too_many(), None, "the row is broken");
+        for block in 50..100 {
+            assert_eq!(empty.too_many(), None);
+            empty.count(block, &if block % 5 == 0 { found(0, 1) } else { found(2, 0) });
+        }
+        assert_eq!(empty.too_many(), Some((4, 40, 50..100)));
     }
 }

@@ -4,7 +4,7 @@
 //! nothing of each other, so they are made in parallel, and a longer split only extends a shorter one.
 
 use super::holdout::Holdout;
-use super::matching::{BLOCK, thin};
+use super::matching::{BLOCK, EmptyBlocks, by_number, thin};
 use super::scan::{CHUNK, PoolScan};
 use crate::question::instantiate::{Instantiator, Question, Stopwatch};
 use crate::question::plan::Plan;
@@ -15,6 +15,7 @@ use crate::scene::{SceneError, SceneGraph, SceneView};
 use crate::vocab::Vocabulary;
 use rayon::prelude::*;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
@@ -37,6 +38,12 @@ pub enum SplitError {
         "split {split}: only {found} of the {scanned} scenes of pool {pool} looked at {predicate}; a window needs {window}"
     )]
     NoScenes { split: String, pool: String, predicate: String, found: usize, scanned: u64, window: usize },
+    #[error(
+        "split {split}: of {n_blocks} blocks of {BLOCK} scenes of pool {pool} in a row, from scene {first} on, none has \
+         scenes of every number of objects that {predicate}, so none is left with equal numbers of objects; {times} of \
+         these blocks have none with {number} object{}", if *number == 1 { "" } else { "s" }
+    )]
+    EmptyBlocks { split: String, pool: String, predicate: String, number: usize, times: u64, n_blocks: u64, first: u64 },
     #[error("split {split}: no question on {scenes} scenes of pool {pool} {predicate}")]
     NoQuestions { split: String, pool: String, predicate: String, scenes: usize },
     #[error("split {split}: no template can mention {holdout}: its parameters leave one of the values unset")]
@@ -96,6 +103,8 @@ pub struct SplitStream {
     waiting: VecDeque<Eligible>,
     /// Scenes looked at since the last window was whole.
     looked_at: u64,
+    /// Of which thinning left nothing.
+    empty_blocks: EmptyBlocks,
     /// Windows in a row that gave nothing.
     empty_windows: u32,
     stopwatch: Option<Stopwatch>,
@@ -132,6 +141,7 @@ impl SplitStream {
             next: 0,
             waiting: VecDeque::new(),
             looked_at: 0,
+            empty_blocks: EmptyBlocks::default(),
             empty_windows: 0,
             stopwatch: None,
             scan,
@@ -169,7 +179,12 @@ impl SplitStream {
     /// With `ask`, it does what `next_windows` does in pieces that each take a fraction of a second.
     pub fn look_further(&mut self) -> Result<(), SplitError> {
         let found = self.waiting.len() % WINDOW;
-        let most = if found == 0 { MOST_SCANNED_FOR_NOTHING } else { MOST_SCANNED_FOR_A_WINDOW };
+        if let Some((number, times, blocks)) = self.empty_blocks.too_many() {
+            return Err(self.no_scenes_of(number, times, blocks));
+        }
+        // Whole blocks are counted where scenes are thinned.
+        let is_nothing = found == 0 && !self.rule.match_objects;
+        let most = if is_nothing { MOST_SCANNED_FOR_NOTHING } else { MOST_SCANNED_FOR_A_WINDOW };
         if self.looked_at >= most {
             return Err(self.no_scenes(found, self.looked_at));
         }
@@ -201,10 +216,11 @@ impl SplitStream {
     }
 
     /// A block's eligible scenes, thinned.
-    fn matched(&self, eligible: Vec<Eligible>, block: u64) -> Vec<Eligible> {
+    fn matched(&mut self, eligible: Vec<Eligible>, block: u64) -> Vec<Eligible> {
         let config = self.scan.world().config();
         let range = config.min_objects as usize..=config.max_objects as usize;
         let n_objects = |(index, chunk): &Eligible| graph(chunk, *index).n_objects();
+        self.empty_blocks.count(block, &by_number(&eligible, n_objects, range.clone()));
         thin(eligible, n_objects, range, &self.matching, block)
     }
 
@@ -276,12 +292,29 @@ impl SplitStream {
         self.holdout.as_ref().map_or_else(|| "nothing".to_owned(), |h| h.describe(self.scan.world().vocab()))
     }
 
-    fn no_scenes(&self, found: usize, scanned: u64) -> SplitError {
-        let predicate = match self.rule.scenes {
+    /// What scenes have to be, made to follow "scenes that".
+    fn predicate(&self) -> String {
+        match self.rule.scenes {
             SceneRule::Any => "are any".to_owned(),
             SceneRule::Without => format!("are without {}", self.holdout_text()),
             SceneRule::With => format!("hold {}", self.holdout_text()),
-        };
+        }
+    }
+
+    fn no_scenes_of(&self, number: usize, times: u64, blocks: Range<u64>) -> SplitError {
+        SplitError::EmptyBlocks {
+            split: self.rule.name.clone(),
+            pool: self.scan.pool().to_owned(),
+            predicate: self.predicate(),
+            number,
+            times,
+            n_blocks: blocks.end - blocks.start,
+            first: blocks.start * BLOCK,
+        }
+    }
+
+    fn no_scenes(&self, found: usize, scanned: u64) -> SplitError {
+        let predicate = self.predicate();
         let matched = if self.rule.match_objects { ", thinned to equal numbers of objects" } else { "" };
         let predicate = predicate + matched;
         SplitError::NoScenes {

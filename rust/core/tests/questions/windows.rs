@@ -6,7 +6,8 @@ use clevrhope_core::program::execute;
 use clevrhope_core::program::function::Type;
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::QuestionRule;
-use clevrhope_core::scene::{Pool, World};
+use clevrhope_core::scene::world::Asset;
+use clevrhope_core::scene::{Pool, SceneConfig, World};
 use clevrhope_core::split::{Holdout, PoolScan, SceneRule, SplitRule, SplitStream, WINDOW};
 use clevrhope_core::vocab::Answer;
 use clevrhope_core::{SceneGraph, Vocabulary};
@@ -65,6 +66,42 @@ fn a_split_is_the_same_at_any_number_of_threads_and_a_prefix_of_a_longer_one() {
         assert!(!apart[0].is_empty() && !apart[1].is_empty());
         assert_eq!(whole, apart.concat());
     }
+}
+
+/// A world of so many values that three of them hardly ever meet, of one or two objects a scene.
+fn rare_world() -> World {
+    let values = |letter: char, definition: &str| {
+        let entries: Vec<String> = (0..60).map(|i| format!("\"{letter}{i}\": {definition}")).collect();
+        format!("{{{}}}", entries.join(","))
+    };
+    let (colors, materials, shapes) = (values('c', "[1, 2, 3]"), values('m', "\"rubber\""), values('s', "\"sphere\""));
+    let sizes = "{\"small\": 0.35}";
+    let text =
+        format!("{{\"sizes\": {sizes}, \"colors\": {colors}, \"materials\": {materials}, \"shapes\": {shapes}}}");
+    let properties = Asset { file: "properties.json", bytes: text.as_bytes() };
+    let look = Asset { file: "look.json", bytes: include_bytes!("../../../../blender_assets/look.json") };
+    let config =
+        SceneConfig { width: 48, height: 32, min_pixels: 1, min_objects: 1, max_objects: 2, ..SceneConfig::default() };
+    World::new(properties, look, config).unwrap()
+}
+
+#[test]
+fn a_matched_split_that_a_number_of_objects_starves_says_so() {
+    let world = Arc::new(rare_world());
+    let templates = Arc::new(Templates::own(world.vocab()).set);
+    let holdout = Holdout::new(world.vocab(), &["c0", "m0", "s0"]).unwrap();
+    let (pool, scenes, questions, per_scene) = OOD;
+    let scan = Arc::new(PoolScan::new(world, SEED, pool));
+    let rule = SplitRule { name: "complex_ood".to_owned(), scenes, questions, per_scene, match_objects: true };
+    let mut stream = SplitStream::new(Arc::clone(&scan), templates, rule, Some(holdout)).unwrap();
+    let error = stream.next_windows(1).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "split complex_ood: of 50 blocks of 2000 scenes of pool test_ood in a row, from scene 0 on, none has scenes of \
+         every number of objects that hold c0 m0 s0, so none is left with equal numbers of objects; 50 of these blocks \
+         have none with 1 object"
+    );
+    assert_eq!(scan.scanned(), 100_000);
 }
 
 #[test]

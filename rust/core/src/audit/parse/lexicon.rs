@@ -2,6 +2,7 @@
 
 use super::template::{RELATION, SHAPE};
 use super::{Names, ParseError};
+use crate::error::{json_cause, shown};
 use std::collections::BTreeMap;
 
 /// A way to say a value: its tokens, and the number of the value's function (none: no value).
@@ -46,7 +47,7 @@ impl<'a> Slots<'a> {
     pub fn new(names: &'a Names, synonyms: &[u8]) -> Result<Self, ParseError> {
         let synonyms = serde_json::from_slice(synonyms).map_err(|error| ParseError {
             place: "synonyms".to_owned(),
-            problem: format!("no object from names to lists of words ({error})"),
+            problem: format!("no object from names to lists of words ({})", json_cause(&error)),
         })?;
         Ok(Self { names, synonyms, numbers: BTreeMap::new(), slots: Vec::new() })
     }
@@ -66,8 +67,12 @@ impl<'a> Slots<'a> {
 
     fn slot(&self, kind: &str, before: &str, after: &str) -> Result<Slot, String> {
         let values = self.names.values(kind);
-        let values = values.ok_or_else(|| format!("\"{kind}\" is no type of parameter in this vocabulary"))?;
+        let values = values.ok_or_else(|| format!("\"{}\" is no type of parameter in this vocabulary", shown(kind)))?;
         let mut slot = Slot { heads: vec![0; self.names.n_words()], groups: Vec::new(), may_be_silent: false };
+        let n_words: usize = values.iter().map(|(name, _)| self.words(name).len()).sum();
+        if n_words + self.words("thing").len() > usize::from(u16::MAX) {
+            return Err(format!("{n_words} words for values of one type; at most {} are read", u16::MAX));
+        }
         for (name, number) in values {
             for word in self.words(name) {
                 slot.add(self.names.tokens(&format!("{before}{word}{after}")), Some(*number));

@@ -57,7 +57,10 @@ impl TextParser {
         let mut families = Vec::new();
         for (file, bytes) in files {
             for (i, family) in template::read_file(file, bytes, names)?.into_iter().enumerate() {
-                let number = families.len() as u16;
+                let number = u16::try_from(families.len()).map_err(|_| ParseError {
+                    place: format!("{file}[{i}]"),
+                    problem: format!("over {} families", u16::MAX),
+                })?;
                 grow(&mut tree, &family, number, names, &mut slots)
                     .map_err(|problem| ParseError { place: format!("{file}[{i}]"), problem })?;
                 families.push(family);

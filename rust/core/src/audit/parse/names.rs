@@ -27,7 +27,7 @@ impl Names {
             let kind = if function == "relate" { RELATION } else { function.trim_start_matches("filter_") };
             values.entry(kind.to_owned()).or_default().push((value.to_owned(), number));
         }
-        let starts_with_vowel = |word: &String| word.starts_with(['a', 'e', 'i', 'o', 'u']);
+        let starts_with_vowel = |word: &String| word.to_lowercase().starts_with(['a', 'e', 'i', 'o', 'u']);
         Self {
             words: numbers(words),
             n_words: words.len(),

@@ -5,12 +5,17 @@
 //! keeps what bears on that: the words, which parameters must or must not say something, the order of functions.
 
 use super::{Names, ParseError};
+use crate::error::{json_cause, shown};
 use serde::Deserialize;
 
 /// Most parameters of a family.
 pub const MOST_PARAMS: usize = 64;
 /// Most optional parts of a phrasing: each doubles the ways to say it.
 const MOST_OPTIONS: usize = 8;
+/// Most words and gaps of a phrasing: a text is followed through them by recursion.
+const MOST_PARTS: usize = 1_000;
+/// Most nodes of a family.
+const MOST_NODES: usize = 256;
 /// Most functions of a program.
 const MOST_STEPS: usize = 1_000;
 /// The parameters of two objects that may have to be told apart, by CLEVR's names.
@@ -128,8 +133,10 @@ struct RawConstraint {
 
 /// The families of a template file, in order.
 pub fn read_file(file: &str, bytes: &[u8], names: &Names) -> Result<Vec<Family>, ParseError> {
-    let raw: Vec<RawFamily> = serde_json::from_slice(bytes)
-        .map_err(|error| ParseError { place: file.to_owned(), problem: format!("no list of templates ({error})") })?;
+    let raw: Vec<RawFamily> = serde_json::from_slice(bytes).map_err(|error| ParseError {
+        place: file.to_owned(),
+        problem: format!("no list of templates ({})", json_cause(&error)),
+    })?;
     raw.into_iter()
         .enumerate()
         .map(|(i, family)| {
@@ -144,14 +151,21 @@ impl RawFamily {
         if self.params.len() > MOST_PARAMS {
             return Err(format!("{} parameters; at most {MOST_PARAMS} are read", self.params.len()));
         }
+        if self.nodes.len() > MOST_NODES {
+            return Err(format!("{} nodes; at most {MOST_NODES} are read", self.nodes.len()));
+        }
         let params = self.params();
         let last = self.nodes.len().checked_sub(1).ok_or("no nodes")?;
         let mut program = Vec::new();
-        self.write(last, names, &mut program)?;
+        self.write(last, names, &mut 0, &mut program)?;
         let two_objects = two_objects(&params);
         let mut ways = Vec::new();
         for text in &self.text {
             let spoken = cut(text, &params)?;
+            let n_parts: usize = spoken.iter().map(|(parts, _)| parts.len()).sum();
+            if n_parts > MOST_PARTS {
+                return Err(format!("a phrasing of {n_parts} words; at most {MOST_PARTS} are read"));
+            }
             let without = if two_objects.is_some() { without_other(&spoken) } else { spoken.clone() };
             let both: &[(&Spoken, Other)] = if without == spoken {
                 &[(&spoken, Other::Any)]
@@ -186,16 +200,18 @@ impl RawFamily {
     }
 
     /// Appends a node and all that it takes.
-    fn write(&self, at: usize, names: &Names, program: &mut Vec<Step>) -> Result<(), String> {
+    fn write(&self, at: usize, names: &Names, written: &mut usize, program: &mut Vec<Step>) -> Result<(), String> {
         let node = &self.nodes[at];
-        if program.len() > MOST_STEPS {
+        // Nodes count too: a macro without parameters adds nothing to the program.
+        *written += 1;
+        if *written > MOST_STEPS || program.len() > MOST_STEPS {
             return Err("a program without end".into());
         }
         let mut filters = Vec::new();
         let mut relation = None;
         for side in &node.side_inputs {
             let place = self.params.iter().position(|param| param.name == *side);
-            let place = place.ok_or_else(|| format!("node {at} takes {side}, which is no parameter"))?;
+            let place = place.ok_or_else(|| format!("node {at} takes {}, which is no parameter", shown(side)))?;
             if self.params[place].kind.eq_ignore_ascii_case(RELATION) {
                 relation = Some(Step::Param(place as u8));
             } else {
@@ -214,7 +230,7 @@ impl RawFamily {
             if input >= at {
                 return Err(format!("node {at} takes node {input}, which does not come before it"));
             }
-            self.write(input, names, program)?;
+            self.write(input, names, written, program)?;
         }
         Ok(())
     }
@@ -256,7 +272,7 @@ fn cut(text: &str, params: &[Param]) -> Result<Spoken, String> {
     let mut spoken = Vec::new();
     let mut rest = text;
     while let Some(open) = rest.find('[') {
-        let close = rest[open..].find(']').ok_or_else(|| format!("\"[\" without \"]\" in \"{text}\""))? + open;
+        let close = rest[open..].find(']').ok_or_else(|| format!("\"[\" without \"]\" in \"{}\"", shown(text)))? + open;
         spoken.push((parts(&rest[..open], params)?, false));
         spoken.push((parts(&rest[open + 1..close], params)?, true));
         rest = &rest[close + 1..];
@@ -289,13 +305,13 @@ fn part(word: &str, params: &[Param]) -> Result<Option<Part>, String> {
     let Some(begin) = word.find('<') else {
         return Ok((!word.is_empty()).then(|| Part::Word(word.to_owned())));
     };
-    let end = word[begin..].find('>').ok_or_else(|| format!("\"<\" without \">\" in \"{word}\""))? + begin + 1;
+    let end = word[begin..].find('>').ok_or_else(|| format!("\"<\" without \">\" in \"{}\"", shown(word)))? + begin + 1;
     let (before, name, after) = (&word[..begin], &word[begin..end], &word[end..]);
     if after.contains('<') {
-        return Err(format!("two parameters in one word, \"{word}\""));
+        return Err(format!("two parameters in one word, \"{}\"", shown(word)));
     }
     let param = params.iter().position(|param| param.name == name);
-    let param = param.ok_or_else(|| format!("unknown parameter \"{name}\""))? as u8;
+    let param = param.ok_or_else(|| format!("unknown parameter \"{}\"", shown(name)))? as u8;
     Ok(Some(Part::Param { param, before: before.to_owned(), after: after.to_owned() }))
 }
 

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edge {
     Word(i32),
-    /// "a" before a parameter: "an" where its word begins with a vowel. By number among `ARTICLES`.
+    /// "a" before a parameter; "an" too where its word begins with a vowel. By number among `ARTICLES`.
     Article(u8),
     Slot(u16),
 }
@@ -172,7 +172,9 @@ impl<F: FnMut(&Leaf, &[Said])> Walk<'_, F> {
         }
         for &(number, next) in slice(&trie.articles, here.articles) {
             let before_vowel = self.text.get(at + 1).is_some_and(|&token| self.is_vowel(token));
-            if self.tokens.articles[usize::from(number)][usize::from(before_vowel)] == Some(token) {
+            let [a, an] = self.tokens.articles[usize::from(number)];
+            // The original generator writes "a object" now and then; nothing writes "an cube".
+            if a == Some(token) || (before_vowel && an == Some(token)) {
                 self.from(next, at + 1);
             }
         }

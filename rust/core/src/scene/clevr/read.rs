@@ -3,7 +3,7 @@
 //! The published file is one line of some 200 MB: it is parsed scene by scene and never whole in memory.
 
 use super::{ClevrScenes, SPLIT, picture_name};
-use crate::error::suggestion;
+use crate::error::{json_cause, listed, shown, suggestion};
 use crate::scene::config::DirectionsFrom;
 use crate::scene::relation::Directions;
 use crate::scene::world::{SIZE, World};
@@ -136,11 +136,14 @@ struct Reading<'a> {
 impl Reading<'_> {
     fn add(&self, raw: RawScene) -> Result<(), Fault> {
         if raw.split != SPLIT {
-            return Err(fault("split", format!("\"{}\"; {ONLY_TRAIN}", raw.split)));
+            return Err(fault("split", format!("\"{}\"; {ONLY_TRAIN}", shown(&raw.split))));
         }
         if raw.image_filename != picture_name(raw.image_index) {
             let published = picture_name(raw.image_index);
-            return Err(fault("image_filename", format!("\"{}\", not {published}; {ONLY_TRAIN}", raw.image_filename)));
+            return Err(fault(
+                "image_filename",
+                format!("\"{}\", not {published}; {ONLY_TRAIN}", shown(&raw.image_filename)),
+            ));
         }
         let objects = raw
             .objects
@@ -165,9 +168,9 @@ impl Reading<'_> {
         let mut attributes = [0; N_TYPES];
         for (kind, text) in [&raw.size, &raw.color, &raw.material, &raw.shape].into_iter().enumerate() {
             attributes[kind] = vocab.value(kind, text).map(|value| value as u8).ok_or_else(|| {
-                let (name, known) = (TYPE_NAMES[kind], vocab.types()[kind].values.iter().map(String::as_str));
-                let hint = suggestion(text, known.clone());
-                fault(name, format!("unknown {name} \"{text}\"{hint}; known: {}", known.collect::<Vec<_>>().join(", ")))
+                let (name, known) = (TYPE_NAMES[kind], &vocab.types()[kind].values);
+                let hint = suggestion(text, known.iter().map(String::as_str));
+                fault(name, format!("unknown {name} \"{}\"{hint}; known: {}", shown(text), listed(known)))
             })?;
         }
         let height = self.world.radius(attributes[SIZE]);
@@ -206,8 +209,7 @@ impl Reading<'_> {
 
     /// A fault that the parser found, in a sentence.
     fn said(&self, error: &serde_json::Error) -> SceneError {
-        let text = error.to_string();
-        let cause = text.split(" at line ").next().unwrap_or(&text);
+        let cause = json_cause(error);
         let place = self.number.get().map_or_else(String::new, |number| format!("scenes[{number}]: "));
         SceneError::Import(match error.classify() {
             Category::Io => format!("{}: {place}cannot be read ({cause})", self.file),
@@ -237,7 +239,7 @@ fn check_relationships(raw: &RawRelationships, related: &[u32], n_objects: usize
         for (object, list) in lists.iter().enumerate() {
             let set = list.iter().fold(0u64, |set, &other| set | 1u64.checked_shl(other).unwrap_or(1 << 63));
             if set != u64::from(related[relation * n_objects + object]) {
-                let problem = format!("{list:?} is not what coordinates and directions give");
+                let problem = format!("{} is not what coordinates and directions give", shown(&format!("{list:?}")));
                 return Err(fault(format!("relationships.{name}[{object}]"), problem));
             }
         }
@@ -272,7 +274,7 @@ impl<'de> Visitor<'de> for FileSeed<'_> {
                 "info" => {
                     let split = map.next_value::<Info>()?.split.unwrap_or_else(|| SPLIT.to_owned());
                     if split != SPLIT {
-                        let message = format!("{}: info.split: \"{split}\"; {ONLY_TRAIN}", self.0.file);
+                        let message = format!("{}: info.split: \"{}\"; {ONLY_TRAIN}", self.0.file, shown(&split));
                         self.0.fault.replace(Some(SceneError::Import(message)));
                         return Err(de::Error::custom("another split"));
                     }

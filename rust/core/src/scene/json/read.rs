@@ -1,6 +1,6 @@
 //! Scene JSON in, scenes or scene graphs out; a fault names its file, scene and place.
 
-use crate::error::{json_message, suggestion};
+use crate::error::{json_cause, json_message, listed, shown, suggestion};
 use crate::scene::geometry::Vec3;
 use crate::scene::relation::Directions;
 use crate::scene::{Object, Origin, Scene, SceneError, SceneGraph, Seen, Staging, StreamId, image_filename};
@@ -97,7 +97,7 @@ impl<'a> Fields<'a> {
     }
 
     fn optional<T>(&self, key: &str, read: impl FnOnce(&'a Value) -> Result<T, String>) -> Result<Option<T>, Fault> {
-        let fault = |problem| Fault { place: format!("{}{key}", self.place), problem };
+        let fault = |problem| Fault { place: format!("{}{}", self.place, shown(key)), problem };
         self.entries.get(key).map(|value| read(value).map_err(fault)).transpose()
     }
 
@@ -108,12 +108,11 @@ impl<'a> Fields<'a> {
 
 /// A value as a message quotes it.
 fn shortened(value: &Value) -> String {
-    let text = value.to_string();
-    if text.chars().count() > 60 { text.chars().take(57).chain("...".chars()).collect() } else { text }
+    shown(&value.to_string()).into_owned()
 }
 
 fn typed<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, String> {
-    T::deserialize(value).map_err(|e| format!("{e}, got {}", shortened(value)))
+    T::deserialize(value).map_err(|e| format!("{}, got {}", json_cause(&e), shortened(value)))
 }
 
 fn scene(raw: &Value, vocab: &Vocabulary) -> Result<Scene, Fault> {
@@ -174,9 +173,9 @@ fn attributes(object: &Fields<'_>, vocab: &Vocabulary) -> Result<[u8; N_TYPES], 
         attributes[kind] = object.required(name, |value| {
             let text = value.as_str().ok_or_else(|| format!("expected a {name}, got {}", shortened(value)))?;
             vocab.value(kind, text).map(|value| value as u8).ok_or_else(|| {
-                let known = vocab.types()[kind].values.iter().map(String::as_str);
-                let hint = suggestion(text, known.clone());
-                format!("unknown {name} \"{text}\"{hint}; known: {}", known.collect::<Vec<_>>().join(", "))
+                let known = &vocab.types()[kind].values;
+                let hint = suggestion(text, known.iter().map(String::as_str));
+                format!("unknown {name} \"{}\"{hint}; known: {}", shown(text), listed(known))
             })
         })?;
     }

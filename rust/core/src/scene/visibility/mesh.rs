@@ -3,6 +3,7 @@
 //! Slow beside outlines: each triangle is filled by itself, and the nearest one kept in each pixel.
 
 use super::outline::{Body, span};
+use crate::error::shown;
 use crate::scene::camera::{Camera, Projected};
 use crate::scene::geometry::{Vec3, ceil_within, cross, dot, sub};
 use crate::scene::ground::{Ground, Plane};
@@ -30,7 +31,10 @@ impl Mesh {
         let mut triangles = Vec::with_capacity(2 * faces.len());
         for (number, face) in faces.iter().enumerate() {
             if face.len() < 3 || face.iter().any(|&v| v >= vertices.len()) {
-                return Err(format!("faces[{number}]: expected three or more numbers of vertices, got {face:?}"));
+                return Err(format!(
+                    "faces[{number}]: expected three or more numbers of vertices, got {}",
+                    shown(&format!("{face:?}"))
+                ));
             }
             triangles.extend(face[1..].windows(2).map(|pair| [face[0], pair[0], pair[1]].map(|v| vertices[v])));
         }

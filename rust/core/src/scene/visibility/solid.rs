@@ -1,6 +1,7 @@
 //! A shape as the look describes it in, a solid of unit size out, convex if its outline is to be found.
 
 use super::mesh::Mesh;
+use crate::error::shown;
 use crate::scene::geometry::{Vec3, cross, dot, normalize, sub};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -205,7 +206,10 @@ impl Polyhedron {
         let mut corners = Vec::with_capacity(faces.len());
         for (number, face) in faces.iter().enumerate() {
             if face.len() < 3 || face.iter().any(|&v| v >= vertices.len()) {
-                return Err(format!("faces[{number}]: expected three or more numbers of vertices, got {face:?}"));
+                return Err(format!(
+                    "faces[{number}]: expected three or more numbers of vertices, got {}",
+                    shown(&format!("{face:?}"))
+                ));
             }
             planes.push(plane(face.iter().map(|&v| vertices[v])).ok_or(format!("faces[{number}]: has no area"))?);
             let face: Vec<u16> = face.iter().map(|&v| v as u16).collect();

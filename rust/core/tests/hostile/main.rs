@@ -1,0 +1,52 @@
+//! Every reader of outside bytes against files that are none: an answer or a short message, never a panic, nor time or
+//! room without bound.
+
+#![allow(clippy::unwrap_used)] // In a test, a panic is the message.
+
+mod documents;
+mod huge;
+mod looks;
+mod programs;
+mod rows;
+mod scenes;
+mod templates;
+
+use clevrhope_core::Vocabulary;
+use clevrhope_core::scene::{Asset, SceneConfig, World};
+use std::sync::LazyLock;
+
+pub const PROPERTIES: &[u8] = include_bytes!("../../../../blender_assets/properties.json");
+pub const LOOK: &[u8] = include_bytes!("../../../../blender_assets/look.json");
+pub const SYNONYMS: &[u8] = include_bytes!("../../../../question_templates/synonyms.json");
+
+/// Most bytes of a message, however long the value that it is about.
+const LONGEST_MESSAGE: usize = 2_000;
+
+/// CLEVR's values.
+pub static VOCAB: LazyLock<Vocabulary> =
+    LazyLock::new(|| Vocabulary::from_properties_json(PROPERTIES, "properties.json", 10).unwrap());
+
+/// A world whose pictures are small.
+pub static WORLD: LazyLock<World> = LazyLock::new(|| world(PROPERTIES, LOOK).unwrap());
+
+/// A world of CLEVR's constraints but for the pictures' size, which gives a scene up early.
+pub fn world(properties: &[u8], look: &[u8]) -> Result<World, String> {
+    let config = SceneConfig { width: 48, height: 32, min_pixels: 1, max_restarts: 3, ..SceneConfig::default() };
+    let (properties, look) =
+        (Asset { file: "properties.json", bytes: properties }, Asset { file: "look.json", bytes: look });
+    World::new(properties, look, config).map_err(|error| error.to_string())
+}
+
+/// What was read, after a look at the message where nothing was.
+#[track_caller]
+pub fn checked<T>(read: Result<T, impl ToString>) -> Option<T> {
+    match read {
+        Ok(content) => Some(content),
+        Err(error) => {
+            let message = error.to_string();
+            assert!(message.len() < LONGEST_MESSAGE, "{} bytes: {:.300}", message.len(), message);
+            assert!(!message.chars().any(|c| c.is_control()), "{message:?}");
+            None
+        }
+    }
+}

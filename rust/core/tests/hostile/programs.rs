@@ -1,0 +1,94 @@
+//! Programs, question files and rows of questions as JSON.
+
+use crate::documents::damage;
+use crate::{VOCAB, checked};
+use clevrhope_core::Program;
+use clevrhope_core::audit::SpokenReader;
+use clevrhope_core::program::encode::ProgramVocabulary;
+use clevrhope_core::program::question_file::read_questions;
+use clevrhope_core::program::{ProgramTable, execute, trace};
+use clevrhope_core::scene::SceneGraph;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+pub fn program() -> Value {
+    json!([
+        {"inputs": [], "function": "scene", "value_inputs": []},
+        {"inputs": [0], "function": "filter_color", "value_inputs": ["red"]},
+        {"inputs": [1], "function": "unique", "value_inputs": []},
+        {"inputs": [2], "function": "relate", "value_inputs": ["left"]},
+        {"inputs": [2], "function": "same_shape", "value_inputs": []},
+        {"inputs": [3, 4], "function": "intersect", "value_inputs": []},
+        {"inputs": [5], "type": "count", "side_inputs": []},
+        {"inputs": [1], "function": "count", "value_inputs": []},
+        {"inputs": [6, 7], "function": "less_than", "value_inputs": []}
+    ])
+}
+
+fn question() -> Value {
+    json!({"split": "val", "question_index": 3, "question": "Are there fewer things, left of it; than red ones?",
+           "image_index": 4, "image_filename": "a.png", "answer": "yes", "question_family_index": 8, "program": program()})
+}
+
+/// A program that was read goes everywhere that programs go.
+fn use_program(program: &Program) {
+    let tokens = ProgramVocabulary::new(&VOCAB);
+    let mut row = [0; 40];
+    checked(tokens.encode(program));
+    checked(tokens.encode_into(program, &mut row));
+    let nothing = SceneGraph::new(&VOCAB, Vec::new(), &vec![Vec::new(); 4]);
+    let one = SceneGraph::new(&VOCAB, vec![[0, 1, 0, 0]], &vec![vec![Vec::new()]; 4]);
+    for scene in [nothing.view(), one.view()] {
+        let _ = execute(program, scene, &VOCAB);
+        trace(program, scene, &VOCAB);
+    }
+    ProgramTable::new(&VOCAB, [program]);
+    let mut json = Vec::new();
+    program.write_json(&VOCAB, &mut json);
+    assert_eq!(Program::from_json(&json, &VOCAB, "again").as_ref(), Ok(program));
+}
+
+fn spoken() -> SpokenReader {
+    let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let functions = ProgramVocabulary::new(&VOCAB);
+    SpokenReader::new(
+        &names(&["<NULL>", "<START>", "<END>", "<UNK>", "red"]),
+        functions.names(),
+        &names(&["no", "yes"]),
+    )
+}
+
+#[test]
+fn undamaged_documents_are_read() {
+    use_program(&Program::from_json(program().to_string().as_bytes(), &VOCAB, "p").unwrap());
+    let file = json!({"questions": [question()]}).to_string();
+    assert_eq!(read_questions(file.as_bytes(), &VOCAB, "q.json").unwrap().len(), 1);
+    let row = json!({"inputs": [0], "function": "count", "value_inputs": []});
+    let mut question = question();
+    question["program"] = json!([{"inputs": [], "function": "scene", "value_inputs": []}, row]);
+    assert_eq!(spoken().read(question.to_string().as_bytes(), 0).unwrap().program.len(), 4);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(500))]
+
+    #[test]
+    fn programs(damage in damage()) {
+        if let Some(program) = checked(Program::from_json(&damage.of(&program()), &VOCAB, "p.json")) {
+            use_program(&program);
+        }
+    }
+
+    #[test]
+    fn question_files(damage in damage()) {
+        let document = json!({"info": {}, "questions": [question(), question()]});
+        for question in checked(read_questions(&damage.of(&document), &VOCAB, "q.json")).into_iter().flatten() {
+            question.program.iter().for_each(use_program);
+        }
+    }
+
+    #[test]
+    fn rows_of_questions(damage in damage()) {
+        checked(spoken().read(&damage.of(&question()), 7));
+    }
+}

@@ -1,0 +1,77 @@
+//! Templates and synonyms, of the engine and of the audit.
+
+use crate::documents::damage;
+use crate::{SYNONYMS, VOCAB, WORLD, checked};
+use clevrhope_core::audit::{Names, TextParser};
+use clevrhope_core::program::encode::{ProgramVocabulary, SPECIAL_NAMES};
+use clevrhope_core::question::TemplateSet;
+use clevrhope_core::question::ask::Asker;
+use clevrhope_core::question::search::QuestionRule;
+use clevrhope_core::question::tokens::QuestionVocabulary;
+use clevrhope_core::scene::{Pool, SceneGraph};
+use proptest::prelude::*;
+use serde_json::Value;
+use std::sync::LazyLock;
+
+static SCENES: LazyLock<Vec<SceneGraph>> = LazyLock::new(|| {
+    let scenes = Pool::new(&WORLD, 3, "train").scenes(0..6).unwrap();
+    scenes.iter().map(|scene| scene.graph(&VOCAB)).collect()
+});
+
+/// A chain, a comparison and a conjunction.
+fn templates() -> Value {
+    let files: [&[u8]; 3] = [
+        include_bytes!("../../../../question_templates/one_hop.json"),
+        include_bytes!("../../../../question_templates/comparison.json"),
+        include_bytes!("../../../../question_templates/single_and.json"),
+    ];
+    files.map(|bytes| serde_json::from_slice::<Vec<Value>>(bytes).unwrap().swap_remove(0)).to_vec().into()
+}
+
+/// Templates that were read are asked with, and read backwards.
+fn use_templates(templates: &[u8], synonyms: &[u8]) -> bool {
+    let files = [("t".to_owned(), templates.to_vec())];
+    let set = checked(TemplateSet::from_files(&VOCAB, &files, &[], ("synonyms.json", synonyms)));
+    let mut words: Vec<String> = SPECIAL_NAMES.map(str::to_owned).to_vec();
+    let mut texts = Vec::new();
+    if let Some(set) = &set {
+        words.extend(set.words());
+        set.program_width();
+        let plans = set.plans(&VOCAB);
+        let views: Vec<_> = SCENES.iter().enumerate().map(|(i, scene)| (i as u64, scene.view())).collect();
+        let questions = Asker::new(&VOCAB, set, &plans, QuestionRule::Any, None, 1, 3).ask(&views);
+        let tokens = QuestionVocabulary::new(words.iter().map(String::as_str)).unwrap();
+        for question in &questions {
+            let mut row = vec![0; set.question_width()];
+            tokens.encode_into(&question.text, &mut row).unwrap();
+            texts.push(row);
+        }
+    }
+    let functions = ProgramVocabulary::new(&VOCAB);
+    let names = Names::new(&words, functions.names(), &["no".to_owned(), "yes".to_owned()]);
+    let parser = checked(TextParser::new(&names, &files, synonyms));
+    if let Some(parser) = &parser {
+        texts.iter().for_each(|text| drop(parser.read(text)));
+    }
+    set.is_some() && parser.is_some()
+}
+
+#[test]
+fn undamaged_templates_are_read() {
+    assert!(use_templates(templates().to_string().as_bytes(), SYNONYMS));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn template_files(damage in damage()) {
+        use_templates(&damage.of(&templates()), SYNONYMS);
+    }
+
+    #[test]
+    fn synonyms(damage in damage()) {
+        let document: Value = serde_json::from_slice(SYNONYMS).unwrap();
+        use_templates(templates().to_string().as_bytes(), &damage.of(&document));
+    }
+}
