@@ -1,11 +1,12 @@
 # make demo   all set-up, then the main job with real rendering (8 samples: little more than half of the time), into out/demo
 # make test   all set-up, then every check: Rust, Python, linters, types, stubs
+# make fuzz   2,000 spoilt files, each read by a command that has to answer with a sentence
 # make test-paper   all 29 pairs' text at the paper's sizes, checked and timed
 #
 # Needs Python 3.11, a C compiler and cargo; everything else goes into .venv. A second run sets up nothing.
 
 .DELETE_ON_ERROR:
-.PHONY: demo test test-paper check-rust check-python render-libraries clean
+.PHONY: demo test fuzz test-paper check-rust check-python render-libraries clean
 .DEFAULT_GOAL := test
 
 VENV := .venv
@@ -32,7 +33,12 @@ check-python: $(VENV)/dev.stamp render-libraries
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clevrhope._core
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --durations 10
+
+# SEED draws other files: make fuzz SEED=7
+SEED ?= 1
+fuzz: $(VENV)/dev.stamp
+	CLEVRHOPE_FUZZ=2000 CLEVRHOPE_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -s tests/fuzz
 
 # All of the paper's text, in minutes; with nothing beside it, since it times that.
 test-paper: $(VENV)/dev.stamp

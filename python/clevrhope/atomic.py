@@ -1,22 +1,27 @@
-"""Bytes in, whole files out: written under a temporary name, synced, renamed; or not there at all.
+"""Writes files so that one that is there is whole: under a temporary name first, synced, then renamed.
 
-A file that is there is whole, so a run that was killed needs to look only at names. A file whose new content
-is its old content is left alone, its time of change included.
+So a run that was killed needs to look only at names. A file whose new content is its old content is left
+alone, its time of change included. Temporary files and folders have a prefix of this program's own, and
+nothing that this program did not write is ever removed.
 """
 
 import errno
 import filecmp
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from clevrhope.errors import DatasetError
 
+OWN_PREFIX = ".clevrhope-"
+"""Begins the names of temporary files and folders."""
+
 TEMPORARY_SUFFIX = ".partial"
-"""Ends the names of files that are being written; a dot begins them."""
+"""Ends the names of files that are being written."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -40,6 +45,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     temporary = temporary_path(path)
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
+        temporary.unlink(missing_ok=True)  # a link there would be written through
         try:
             yield temporary
             _commit(temporary, path)
@@ -57,26 +63,74 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def temporary_path(path: Path) -> Path:
     """The name under which a file is written: hidden, in the same folder, so that renaming is atomic."""
-    return path.with_name(f".{path.name}{TEMPORARY_SUFFIX}")
+    return path.with_name(f"{OWN_PREFIX}{path.name}{TEMPORARY_SUFFIX}")
+
+
+def is_temporary(name: str) -> bool:
+    """Whether it is the name of a file that was being written."""
+    return name.startswith(OWN_PREFIX) and name.endswith(TEMPORARY_SUFFIX)
 
 
 def record(path: Path) -> FileRecord:
     """Size and SHA-256 of a file."""
+    if not path.is_file():
+        raise DatasetError(f"{path}: no such file, or not one that can be read")
     with path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return FileRecord(bytes=file.tell(), sha256=digest)
 
 
-def sweep(root: Path, *, on_removed: Callable[[Path], None] | None = None) -> None:
-    """Removes what killed runs left half-written below `root`. Call it under the folder's lock only."""
-    for folder, _, names in os.walk(root):
-        for name in names:
-            if name.startswith(".") and name.endswith(TEMPORARY_SUFFIX):
-                path = Path(folder, name)
+def sweep(folders: Iterable[Path]) -> None:
+    """Removes the files that killed runs left half-written in these folders, not in those below them.
+
+    Call it under the lock of the folder that they belong to.
+    """
+    for folder in folders:
+        for path in sorted(folder.glob(f"{OWN_PREFIX}*{TEMPORARY_SUFFIX}")):
+            if path.is_file() and not path.is_symlink():
                 with disk_errors(path):
                     path.unlink(missing_ok=True)
-                if on_removed:
-                    on_removed(path)
+
+
+@dataclass(frozen=True)
+class WorkingFolder:
+    """A folder that this program makes and removes, and the files that it writes there."""
+
+    path: Path
+    names: re.Pattern[str]
+    """Of its files; temporary ones belong to it too."""
+
+    def check(self) -> None:
+        """Passes unless something else is in the way. Call it before anything is made.
+
+        Raises:
+            DatasetError: a file or link in its place, or something in it that this program did not write.
+        """
+        if not os.path.lexists(self.path):
+            return
+        if self.path.is_symlink() or not self.path.is_dir():
+            raise DatasetError(f"{self.path}: in the way of a working folder; move it elsewhere")
+        for each in sorted(self.path.iterdir()):
+            if not self._is_own(each):
+                raise DatasetError(
+                    f"{each}: not made by clevrhope, in a folder that it removes when it is done; "
+                    "move it elsewhere"
+                )
+
+    def remove(self) -> None:
+        """Removes the files that this program wrote, and the folder if it is empty then."""
+        if self.path.is_symlink() or not self.path.is_dir():
+            return
+        with disk_errors(self.path):
+            for each in sorted(self.path.iterdir()):
+                if self._is_own(each):
+                    each.unlink(missing_ok=True)
+        with suppress(OSError):  # something of a user's is in it, and stays
+            self.path.rmdir()
+
+    def _is_own(self, path: Path) -> bool:
+        named = self.names.fullmatch(path.name) is not None or is_temporary(path.name)
+        return named and path.is_file() and not path.is_symlink()
 
 
 @contextmanager
@@ -100,11 +154,11 @@ def disk_errors(path: Path) -> Iterator[None]:
                 f"{path}: no permission to write there; "
                 "choose a folder of your own with --out, or change its rights"
             ) from error
-        if number in (errno.ENOENT, errno.EINVAL, errno.ENAMETOOLONG):
+        if number in (errno.ENOENT, errno.EINVAL, errno.ENAMETOOLONG, errno.ELOOP):
             raise DatasetError(
                 f"{path}: cannot be made there ({os.strerror(number)}); choose another folder with --out"
             ) from error
-        if number in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR):
+        if number in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY):
             raise DatasetError(
                 f"{path}: a file is in the way of a folder, or the reverse; choose another folder with --out"
             ) from error

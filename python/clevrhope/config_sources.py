@@ -4,7 +4,7 @@ Later sources win: preset, then what is there before, then file, then command li
 """
 
 import json
-import tomllib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, fields, replace
@@ -22,7 +22,7 @@ from clevrhope.config import (
     Sizes,
     suggestion,
 )
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, shown
 from clevrhope.images.passes import parse_passes
 from clevrhope.images.settings import (
     QUALITIES,
@@ -34,6 +34,10 @@ from clevrhope.images.settings import (
     renderer_of,
     rendering_from_json,
 )
+from clevrhope.runtime.toml import read_toml
+
+MOST = 1 << 53
+"""What a whole number is below."""
 
 _Table = TypeVar("_Table", bound="Sizes | RenderSettings | NativeSettings")
 
@@ -72,8 +76,11 @@ def resolve_config(
     Raises:
         ConfigError: an unknown preset, key or value; names the file and the place in it.
     """
-    raw = _read_toml(file) if file else {}
+    raw = read_toml(file, "settings of a dataset") if file else {}
     named = preset or (_typed(raw, "preset", str, "", file) if "preset" in raw else None)
+    if named is not None:
+        with _naming("--preset" if preset else f"{file}: preset"):
+            _preset(named)
     config = _begun(named, before or {})
     if file:
         config = _overlaid(config, raw, file)
@@ -114,7 +121,9 @@ def resolve_config(
 
 def _preset(name: str) -> Config:
     if name not in PRESETS:
-        raise ConfigError(f'unknown preset "{name}"{suggestion(name, PRESETS)}; known: {", ".join(PRESETS)}')
+        raise ConfigError(
+            f"unknown preset {shown(name)}{suggestion(name, PRESETS)}; known: {', '.join(PRESETS)}"
+        )
     return PRESETS[name]
 
 
@@ -140,17 +149,6 @@ def _begun(named: str | None, before: Mapping[str, Any]) -> Config:
     return config
 
 
-def _read_toml(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_text("utf-8"))
-    except FileNotFoundError as error:
-        raise ConfigError(f"{file}: no such file (--config)") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: cannot be read ({error})") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: broken TOML: {error}") from error
-
-
 def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """A configuration with the file's settings over it."""
     tables = {"sizes", "rendering", "world"}
@@ -169,7 +167,7 @@ def _overlaid(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     _check_keys(raw, tables | plain, file, "")
     for table in tables & raw.keys():
         if not isinstance(raw[table], dict):
-            raise ConfigError(f"{file}: {table} is {raw[table]!r}; expected a table [{table}]")
+            raise ConfigError(f"{file}: {table} is {shown(raw[table])}; expected a table [{table}]")
     config = replace(
         config,
         sizes=_replaced(config.sizes, raw.get("sizes", {}), file, "sizes"),
@@ -279,8 +277,8 @@ def _check_table(table: Mapping[str, Any], old: Mapping[str, Any], file: Path, n
     _check_keys(table, old.keys(), file, f"{name}.")
     for key, value in table.items():
         expected = type(old[key])
-        if type(value) is not expected and not (expected is float and type(value) is int):
-            raise ConfigError(f"{file}: {name}.{key} is {value!r}; expected {_TYPE_WORDS[expected]}")
+        if not _is_of(value, (expected,)):
+            raise ConfigError(f"{file}: {name}.{key} is {shown(value)}; expected {_TYPE_WORDS[expected]}")
 
 
 def _world(table: Mapping[str, Any], file: Path) -> Mapping[str, Any]:
@@ -309,7 +307,7 @@ def _check_keys(table: Mapping[str, Any], known: Sequence[str] | Any, file: Path
     for key in table:
         if key not in known:
             hint = f"{suggestion(key, known)}; known: {', '.join(sorted(known))}"
-            raise ConfigError(f'{file}: unknown setting "{prefix}{key}"{hint}')
+            raise ConfigError(f"{file}: unknown setting {shown(f'{prefix}{key}')}{hint}")
 
 
 def _typed(
@@ -317,15 +315,24 @@ def _typed(
 ) -> Any:
     value = raw.get(key, default)
     kinds = kind if isinstance(kind, tuple) else (kind,)
-    if not isinstance(value, kinds):
-        raise ConfigError(f"{file}: {key} is {value!r}; expected {_TYPE_WORDS[kinds[0]]}")
+    if key in raw and not _is_of(value, kinds):
+        raise ConfigError(f"{file}: {key} is {shown(value)}; expected {_TYPE_WORDS[kinds[0]]}")
     return value
+
+
+def _is_of(value: Any, kinds: Sequence[type]) -> bool:
+    """Whether a value is of one of these types; a number is one that both languages have."""
+    if type(value) is int:
+        return (int in kinds or float in kinds) and abs(value) < MOST
+    if type(value) is float:
+        return float in kinds and math.isfinite(value)
+    return type(value) in kinds
 
 
 def _one_of(known: Sequence[str], place: str, kind: str) -> str:
     if kind not in known:
         raise ConfigError(
-            f'{place}: unknown kind "{kind}"{suggestion(kind, known)}; known: {", ".join(known)}'
+            f"{place}: unknown kind {shown(kind)}{suggestion(kind, known)}; known: {', '.join(known)}"
         )
     return kind
 

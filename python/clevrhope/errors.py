@@ -7,9 +7,22 @@ native module raises these classes too.
 import re
 from collections.abc import Mapping
 
+MAX_SHOWN = 200
+"""Characters of a value that a message shows at most."""
+
+
+_LONG_VALUE = re.compile(r'[^\s"/]{256,}')
+"""A run of characters without a blank that is longer than any file's name."""
+
 
 class ClevrhopeError(Exception):
     """Base of all errors of this package; the command line prints its message without a traceback."""
+
+    def __init__(self, *arguments: object) -> None:
+        # Messages show values by `shown`; what slips through is cut here.
+        super().__init__(
+            *(_LONG_VALUE.sub(_cut, each) if isinstance(each, str) else each for each in arguments)
+        )
 
 
 class VocabularyError(ClevrhopeError, ValueError):
@@ -60,6 +73,33 @@ class PredictionsError(ClevrhopeError, ValueError):
 
 class MismatchedRunsError(ClevrhopeError, ValueError):
     """Two accuracies that have no difference: of different models, HOPs, train sizes, runs or sets."""
+
+
+def shown(value: object) -> str:
+    """A value for a message: text in quotes, anything else as Python writes it, up to `MAX_SHOWN` long.
+
+    Characters that cannot be printed, or not in UTF-8, are written as escapes.
+    """
+    text = ascii(value) if isinstance(value, str) and not value.isprintable() else _repr(value)
+    if len(text) <= MAX_SHOWN:
+        return text
+    end = text[0] if isinstance(value, str) else ""
+    return f"{text[: MAX_SHOWN - 4 - len(end)]} ...{end}"
+
+
+def _cut(match: re.Match[str]) -> str:
+    return f"{match[0][: MAX_SHOWN - 4]} ..."
+
+
+def _repr(value: object) -> str:
+    if isinstance(value, str):
+        return f'"{value}"'
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > MAX_SHOWN * 3:
+        return f"a number of {value.bit_length()} bits"  # Python refuses to write more than 4,300 digits
+    try:
+        return repr(value)
+    except (RecursionError, ValueError):
+        return f"a {type(value).__name__}"
 
 
 def first_sentence(error: Exception) -> str:

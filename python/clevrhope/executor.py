@@ -17,7 +17,9 @@ import numpy.typing as npt
 
 from clevrhope import _core
 from clevrhope.assets import blender_assets
-from clevrhope.errors import ProgramError, SceneError
+from clevrhope.errors import ProgramError, SceneError, VocabularyError, shown
+from clevrhope.runtime.json_text import read_json
+from clevrhope.runtime.reading import read_bytes
 
 Answer: TypeAlias = bool | int | str
 Nodes: TypeAlias = Sequence[Mapping[str, Any]]
@@ -28,6 +30,9 @@ INVALID = -1
 
 ILL_FORMED = -2
 """In place of an answer's number: a row of tokens that is no program."""
+
+_MAX_BYTES = 1 << 32
+"""Of a question file or a scene file; the largest of CLEVR's has 0.8 billion."""
 
 
 @cache
@@ -40,9 +45,10 @@ def read_vocabulary(path: Path | str) -> _core.Vocabulary:
     """The vocabulary of a properties file as CLEVR writes it.
 
     Raises:
-        VocabularyError: not such a file; says where.
+        VocabularyError: not such a file, or one that cannot be read; says where.
     """
-    return _core.Vocabulary(Path(path).read_bytes(), file=str(path))
+    content = read_bytes(Path(path), "a properties file", error=VocabularyError)
+    return _core.Vocabulary(content, file=str(path))
 
 
 class Scene:
@@ -53,14 +59,15 @@ class Scene:
         vocabulary: whose values the scene has; CLEVR's if not given.
 
     Raises:
-        SceneError: not a scene of this vocabulary; names the place in it.
+        SceneError: not a scene of this vocabulary, or not one alone; names the place in it.
     """
 
     __slots__ = ("_handle", "_vocabulary")
 
     def __init__(self, scene: Mapping[str, Any], *, vocabulary: _core.Vocabulary | None = None) -> None:
         self._vocabulary = vocabulary or default_vocabulary()
-        self._handle = _core.SceneGraphs.from_json(self._vocabulary, _dump(scene, "scene"), file="scene")
+        content = _dump(_single(scene), "scene")
+        self._handle = _core.SceneGraphs.from_json(self._vocabulary, content, file="scene")
 
     def __len__(self) -> int:
         """Number of objects."""
@@ -179,18 +186,18 @@ def execute_batch(
         (N,) int32: numbers of answers; `INVALID` where a program has no answer on its scene.
 
     Raises:
-        ProgramError: a question file, vocab or token row that is none; names the place.
-        SceneError: no scene file, or no scene of an `image_index`.
+        ProgramError: a question file, vocab or token row that is none, or a file that cannot be read; names
+            the place.
+        SceneError: no scene file, no scene of an `image_index`, or not an index for each program.
     """
     vocabulary = vocabulary or default_vocabulary()
     names = None if vocab is None else _read_vocab(vocab)
     if not isinstance(scenes, _core.SceneBatch):
         scenes = read_scenes(scenes, vocabulary=vocabulary)
     if isinstance(programs, str | Path):
-        parsed, own_idxs = _core.Programs.from_questions(
-            vocabulary, Path(programs).read_bytes(), file=str(programs)
-        )
-        places = _places(scenes, own_idxs if image_idxs is None else image_idxs)
+        content = read_bytes(Path(programs), "a question file", error=ProgramError, max_bytes=_MAX_BYTES)
+        parsed, own_idxs = _core.Programs.from_questions(vocabulary, content, file=str(programs))
+        places = _places(scenes, own_idxs if image_idxs is None else image_idxs, len(parsed))
         every = np.arange(len(parsed), dtype=np.uint32)
         answers = _core.execute_batch(parsed, scenes.graphs, every, places)
     else:
@@ -198,10 +205,9 @@ def execute_batch(
             raise SceneError("rows of tokens do not say which scene each is about: give image_idxs")
         token_names = None if names is None else _by_number(names["program_token_to_idx"])
         tokens = _core.ProgramTokens(vocabulary, token_names)
-        rows = np.ascontiguousarray(programs, dtype=np.int32)
-        answers = _core.execute_tokens(
-            tokens, rows, scenes.graphs, _places(scenes, image_idxs), mark_ill_formed=mark_ill_formed
-        )
+        rows = _token_rows(programs)
+        places = _places(scenes, image_idxs, len(rows))
+        answers = _core.execute_tokens(tokens, rows, scenes.graphs, places, mark_ill_formed=mark_ill_formed)
     return answers if names is None else _renumbered(answers, vocabulary, names["answer_token_to_idx"])
 
 
@@ -209,11 +215,10 @@ def read_scenes(path: Path | str, *, vocabulary: _core.Vocabulary | None = None)
     """The scenes of a CLEVR scene file, published or made here.
 
     Raises:
-        SceneError: not such a file; names the scene and the place in it.
+        SceneError: not such a file, or one that cannot be read; names the scene and the place in it.
     """
-    return _core.SceneBatch.from_json(
-        vocabulary or default_vocabulary(), Path(path).read_bytes(), file=str(path)
-    )
+    content = read_bytes(Path(path), "a scene file", error=SceneError, max_bytes=_MAX_BYTES)
+    return _core.SceneBatch.from_json(vocabulary or default_vocabulary(), content, file=str(path))
 
 
 def _parsed(
@@ -228,18 +233,52 @@ def _parsed(
     return program, scene
 
 
+def _single(scene: object) -> object:
+    """The scene, which is no whole scene file and no list of scenes."""
+    scenes = scene.get("scenes") if isinstance(scene, Mapping) else scene
+    if not isinstance(scenes, Sequence) or isinstance(scenes, str | bytes):
+        return scene
+    what, first = ("list", "scenes[0]") if scenes is scene else ("scene file", 'file["scenes"][0]')
+    if not scenes:
+        raise SceneError(f"scene: a {what} without a scene; expected one scene")
+    n = "one scene" if len(scenes) == 1 else f"{len(scenes):,} scenes"
+    raise SceneError(f"scene: a {what} of {n}; give a single scene, such as {first}")
+
+
 def _dump(content: object, what: str) -> bytes:
     """JSON of what came out of json.load; anything else is named."""
     try:
-        return json.dumps(content, ensure_ascii=False).encode()
-    except (TypeError, ValueError) as error:
+        return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
+    except (TypeError, ValueError, RecursionError) as error:
         kind = SceneError if what == "scene" else ProgramError
-        raise kind(f"{what}: not what json.load gives ({error})") from error
+        raise kind(f"{what}: not what json.load gives ({shown(str(error))[1:-1]})") from error
 
 
-def _places(scenes: _core.SceneBatch, image_idxs: Ints) -> npt.NDArray[np.uint32]:
-    """Where the scenes of image indices stand among `scenes`."""
-    wanted = np.asarray(image_idxs).astype(np.uint64)
+def _token_rows(programs: object) -> npt.NDArray[np.int32]:
+    """Rows of tokens as the core takes them."""
+    try:
+        rows = np.asarray(programs)
+    except ValueError as error:
+        raise ProgramError("programs: rows of different lengths; expected (N, P) tokens") from error
+    if rows.ndim != 2 or rows.shape[1] == 0 or rows.dtype.kind not in "iu":
+        kind = f"an array of {rows.dtype} of shape {rows.shape}"
+        raise ProgramError(f"programs: {kind}; expected (N, P) tokens, which are whole numbers")
+    limits = np.iinfo(np.int32)
+    if rows.size and not (limits.min <= int(rows.min()) and int(rows.max()) <= limits.max):
+        raise ProgramError("programs: a token outside of 32 bits, which stands for no function")
+    return np.ascontiguousarray(rows, dtype=np.int32)
+
+
+def _places(scenes: _core.SceneBatch, image_idxs: Ints, n_programs: int) -> npt.NDArray[np.uint32]:
+    """Where the scenes of image indices, one for each program, stand among `scenes`."""
+    given = np.asarray(image_idxs)
+    if given.shape != (n_programs,) or (given.size and given.dtype.kind not in "iu"):
+        kind = f"an array of {given.dtype} of shape {given.shape}"
+        raise SceneError(f"image_idxs: {kind}; expected a whole number for each of {n_programs} programs")
+    if given.dtype.kind == "i" and (given < 0).any():
+        first = int(np.argmax(given < 0))
+        raise SceneError(f"image_idxs[{first}] is {given[first]}, but there is no scene of that image_index")
+    wanted = given.astype(np.uint64)
     order = np.argsort(scenes.indices, kind="stable")
     known = scenes.indices[order]
     places = np.searchsorted(known, wanted)
@@ -252,12 +291,31 @@ def _places(scenes: _core.SceneBatch, image_idxs: Ints) -> npt.NDArray[np.uint32
 
 
 def _read_vocab(vocab: Path | str | Mapping[str, Any]) -> Mapping[str, Any]:
-    content = vocab if isinstance(vocab, Mapping) else json.loads(Path(vocab).read_bytes())
+    place = "vocab" if isinstance(vocab, Mapping) else vocab
+    content = (
+        vocab if isinstance(vocab, Mapping) else read_json(Path(vocab), "a vocab.json", error=ProgramError)
+    )
     for key in ("program_token_to_idx", "answer_token_to_idx"):
-        if key not in content:
-            place = "vocab" if isinstance(vocab, Mapping) else vocab
+        if not isinstance(content, Mapping) or key not in content:
             raise ProgramError(f'{place}: no "{key}"; expected the content of a vocab.json')
+        _check_numbers(content[key], f"{place}: {key}")
+    numbers = content["program_token_to_idx"].values()
+    if sorted(numbers) != list(range(len(numbers))):
+        raise ProgramError(
+            f"{place}: program_token_to_idx: not the numbers 0 to {len(numbers) - 1}, each once"
+        )
     return content
+
+
+def _check_numbers(numbers: object, place: str) -> None:
+    """Passes for an object that gives tokens numbers of 32 bits."""
+    if not isinstance(numbers, Mapping):
+        raise ProgramError(f"{place} is {shown(numbers)}; expected an object from tokens to numbers")
+    for name, number in numbers.items():
+        if not isinstance(name, str) or type(number) is not int or not 0 <= number < 1 << 31:
+            raise ProgramError(
+                f"{place}: {shown(name)} has {shown(number)}; expected a token with its number"
+            )
 
 
 def _by_number(numbers: Mapping[str, int]) -> list[str]:

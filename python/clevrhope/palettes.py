@@ -20,7 +20,7 @@ MARK = "-"
 WITH_PAIR = "test_ood"
 """The pool that has the held-out pair besides what is seen."""
 
-_FILE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_FILE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _DIVERSITY = re.compile(r"d(\d+)(-grid)?")
 
 
@@ -123,6 +123,6 @@ def file_palette_name(path: Path) -> str:
     if not _FILE_NAME.fullmatch(name) or read_diversity(name):
         raise ConfigError(
             f'{path}: "{name}" cannot be the name of a palette, which is a letter, then letters, digits and '
-            "underscores, and not d8 or the like; rename the file"
+            "underscores, 64 in all at most, and not d8 or the like; rename the file"
         )
     return name

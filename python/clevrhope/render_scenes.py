@@ -6,7 +6,8 @@ which files, so that no two kinds of pictures get mixed.
 
 import hashlib
 import json
-import shutil
+import os
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -14,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clevrhope.atomic import record, sweep, write_whole
+from clevrhope.atomic import OWN_PREFIX, WorkingFolder, record, sweep, write_whole
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.lock import locked
 from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
-from clevrhope.errors import ConfigError, DatasetError, SceneError
+from clevrhope.errors import ConfigError, DatasetError, SceneError, shown
 from clevrhope.images.annotate import annotate, annotator_of
 from clevrhope.images.choice import open_renderer
 from clevrhope.images.in_world import outside
@@ -38,6 +39,9 @@ from clevrhope.images.settings import (
 )
 from clevrhope.images.stage import render_png_files, stage_title
 from clevrhope.progress import Progress, Silent
+from clevrhope.runtime.forms import OBJECT, TEXT, Fields, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import read_object
+from clevrhope.runtime.paths import MAX_NAME
 
 ACCOUNT = "render.json"
 """What the folder's pictures are, and of which files: written before the first of them."""
@@ -94,7 +98,7 @@ def render_scene_file(
         if out.exists() and not out.is_dir():
             raise DatasetError(f"{out}: a file, not a folder; choose another --out")
         stack.enter_context(locked(out))
-        sweep(out)
+        sweep((out,))
         annotator = annotator_of(renderer) if kinds else None
         kinds = _bind(out, scenes, names, look, rendering, kinds)
         n_there = sum((out / name).exists() for name in names)
@@ -121,8 +125,8 @@ def _annotate(
     progress: Progress,
 ) -> int:
     """Makes what is missing of a file's masks, depths and normals; gives of how many scenes that was."""
-    path, store = passes_file(out, scenes), out / f"{scenes.stem}_passes"
-    records = [store / f"{Path(name).stem}.passes" for name in names]
+    path, store = passes_file(out, scenes), _passes_store(out, scenes)
+    records = [store.path / f"{Path(name).stem}.passes" for name in names]
     there = set(annotated_in(path, kinds).tolist())
     missing = [
         row
@@ -138,9 +142,13 @@ def _annotate(
                 advance(1)
     about = {"scenes": scenes.name}
     aggregate_passes(path, range(len(names)), records.__getitem__, kinds=kinds, about=about)
-    if store.is_dir():
-        shutil.rmtree(store)
+    store.remove()
     return len(missing)
+
+
+def _passes_store(out: Path, scenes: Path) -> WorkingFolder:
+    """Where annotations are on their way into HDF5."""
+    return WorkingFolder(out / f"{OWN_PREFIX}{scenes.stem}_passes", re.compile(r"[^.].*\.passes"))
 
 
 def passes_file(out: Path, scenes: Path) -> Path:
@@ -152,6 +160,10 @@ def _checked(
     scenes: Path, look: Look, rendering: Rendering, progress: Progress
 ) -> tuple[list[str], Counter[str]]:
     """The name of each scene's picture; and how many scenes lack camera and lights."""
+    if len(os.fsencode(scenes.stem)) > MAX_NAME:
+        raise SceneError(
+            f"{shown(str(scenes))}: its name is longer than {MAX_NAME} bytes; give it a shorter one"
+        )
     names: dict[str, int] = {}
     without: Counter[str] = Counter()
     with progress.stage("Checking scenes", total=0, unit="scenes") as advance:
@@ -173,20 +185,26 @@ def _checked(
 
 def _name(scene: Mapping[str, Any], number: int, place_in_file: str) -> str:
     name = scene.get("image_filename", f"{number:06d}.png")
-    if not isinstance(name, str) or Path(name).name != name or not name.endswith(".png") or name[0] == ".":
+    is_plain = isinstance(name, str) and name.isprintable() and Path(name).name == name
+    if not is_plain or not name.endswith(".png") or name[0] == ".":
         raise SceneError(
-            f"{place_in_file}.image_filename: {name!r} should be a file's name alone that ends with .png"
+            f"{place_in_file}.image_filename: {shown(name)} should be a file's name alone that ends with .png"
         )
-    return name
+    if len(name.encode()) > MAX_NAME:
+        raise SceneError(
+            f"{place_in_file}.image_filename: {shown(name)} has {len(name.encode())} bytes; expected at most "
+            f"{MAX_NAME}"
+        )
+    return str(name)
 
 
 def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: str) -> None:
     for key in ("camera", "lights"):
         if not isinstance(scene.get(key, {}), dict):
-            raise SceneError(f"{place_in_file}.{key}: {scene[key]!r:.60} should be an object")
+            raise SceneError(f"{place_in_file}.{key}: {shown(scene[key])} should be an object")
     objects = scene.get("objects")
     if "objects" in scene and not isinstance(objects, list):
-        raise SceneError(f"{place_in_file}.objects: {objects!r:.60} should be a list")
+        raise SceneError(f"{place_in_file}.objects: {shown(objects)} should be a list")
     n_objects = len(objects or ())
     if isinstance(rendering, NativeSettings) and n_objects > MOST_OBJECTS:
         raise SceneError(
@@ -195,7 +213,7 @@ def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: 
         )
     for i, thing in enumerate(objects or ()):
         if not isinstance(thing, dict):
-            raise SceneError(f"{place_in_file}.objects[{i}]: {thing!r:.60} should be an object")
+            raise SceneError(f"{place_in_file}.objects[{i}]: {shown(thing)} should be an object")
     try:
         placement = place(scene, look)
         found = outside(placement, look, width_px=rendering.width, height_px=rendering.height)
@@ -221,6 +239,8 @@ def _bind(
     Raises:
         DatasetError: they are of another kind, or of other scenes under the same names.
     """
+    _passes_store(out, scenes).check()
+    annotated_in(passes_file(out, scenes), passes)
     path = out / ACCOUNT
     seen = json.dumps([look.look, look.properties], sort_keys=True).encode()
     how = {**rendering_as_json(rendering), "look": hashlib.sha256(seen).hexdigest()}
@@ -264,37 +284,29 @@ def _read_account(path: Path) -> dict[str, Any] | None:
     Raises:
         DatasetError: it is something else; says where.
     """
-    try:
-        found = json.loads(path.read_text("utf-8"))
-        problem = _problem_of_account(found)
-    except FileNotFoundError:
+    if not os.path.lexists(path):
         return None
-    except (ValueError, ConfigError) as error:
-        problem = str(error)
-    if problem:
-        raise DatasetError(f"{path}: not what clevrhope render wrote ({problem}); choose another --out")
-    kept: dict[str, Any] = found
-    return kept
-
-
-def _problem_of_account(found: Any) -> str:
-    for key in ("rendering", "scenes"):
-        if not isinstance(found, dict) or not isinstance(found.get(key), dict):
-            return f"{key}: missing; expected an object"
+    found = read_object(path, "what clevrhope render wrote", remedy="choose another --out")
+    check_form(found, _ACCOUNT, path, remedy="choose another --out")
     settings = {key: value for key, value in found["rendering"].items() if key != "look"}
+    try:
+        known = rendering_as_json(rendering_from_json(settings))
+    except ConfigError as error:
+        raise DatasetError(f"{path}: rendering: {error}; choose another --out") from error
     # What is not said would be taken for the default, although nobody knows what it was.
-    for key in ("renderer", *rendering_as_json(rendering_from_json(settings)), "look"):
+    for key in ("renderer", *known, "look"):
         if key not in found["rendering"] and key != "revision":  # versions before the first had none
-            return f"rendering.{key}: missing"
-    for file, each in found["scenes"].items():
-        if not isinstance(each, dict) or not isinstance(each.get("sha256"), str):
-            return f"scenes.{file}.sha256: missing; expected a text"
-        names = each.get("pictures")
-        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            return f"scenes.{file}.pictures: missing; expected a list of names"
-        if not isinstance(each.get("passes", []), list):
-            return f"scenes.{file}.passes: {each['passes']!r:.40}; expected a list of names"
-    return ""
+            raise DatasetError(f"{path}: rendering.{key} is missing; choose another --out")
+    return found
+
+
+_ACCOUNT = Fields(
+    {
+        "rendering": OBJECT,
+        "scenes": MapOf(Fields({"sha256": TEXT, "pictures": ListOf(TEXT)}, {"passes": ListOf(TEXT)})),
+    }
+)
+"""The form of render.json."""
 
 
 def text_lines(made: RenderedFile) -> Iterator[str]:

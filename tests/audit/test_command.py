@@ -209,7 +209,7 @@ def test_a_manifest_is_cut_off_wherever_its_text_ends(tmp_path: Path) -> None:
         ({}, "shard.number is missing; expected a whole number"),
         (7, "shard is 7; expected a JSON object"),
         ({"number": 3, "of": 2}, "shard is 3 of 2; expected a part's number"),
-        ({"number": "1", "of": 2}, "shard.number is '1'; expected a whole number"),
+        ({"number": "1", "of": 2}, 'shard.number is "1"; expected a whole number'),
     ],
 )
 def test_an_edited_part_is_refused(
@@ -330,14 +330,14 @@ SPLITS = ("splits", "rubber_cylinder")
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        (without(*SPLITS, "train", "pool"), "train.pool is missing; expected a text"),
+        (without(*SPLITS, "train", "pool"), "train.pool is missing; expected a name"),
         (without(*SPLITS, "minimal_iid", "places"), "minimal_iid.places is missing; expected a whole number"),
         (without(*SPLITS, "train", "questions"), "train.questions is missing"),
         (without(*SPLITS, "minimal_ood", "pictures"), "minimal_ood.pictures is missing"),
-        (instead("9", *SPLITS, "train", "pictures"), "train.pictures is '9'; expected a whole number"),
+        (instead("9", *SPLITS, "train", "pictures"), 'train.pictures is "9"; expected a whole number'),
         (instead(-1, *SPLITS, "train", "questions"), "train.questions is -1; expected a whole number"),
-        (instead(True, *SPLITS, "train", "questions"), "train.questions is True; expected a whole number"),
-        (instead(7, *SPLITS, "train", "pool"), "train.pool is 7; expected a text"),
+        (instead(True, *SPLITS, "train", "questions"), "train.questions is true; expected a whole number"),
+        (instead(7, *SPLITS, "train", "pool"), "train.pool is 7; expected a name"),
         (instead(["train"], *SPLITS), "splits.rubber_cylinder is ['train']; expected a JSON object"),
         (instead(["none"], "splits"), "splits is ['none']; expected a JSON object"),
         (without("world", "constraints", "min_objects"), "world.constraints.min_objects is missing"),
@@ -347,9 +347,9 @@ SPLITS = ("splits", "rubber_cylinder")
             'splits.cylinder_rubber: expected the name "rubber_cylinder"',
         ),
         (without("questions", "window"), "questions.window is missing"),
-        (instead("all", "templates", "files"), "templates.files is 'all'; expected a list of texts"),
+        (instead("all", "templates", "files"), 'templates.files is "all"; expected a list'),
         (instead({"train": {}}, "pools"), "pools.train.pictures is missing"),
-        (instead(None, "world"), "world is None; expected a JSON object"),
+        (instead(None, "world"), "world is null; expected a JSON object"),
     ],
 )
 def test_a_manifest_of_another_form_is_named_with_its_key(

@@ -1,6 +1,7 @@
 """The executor as an import: dictionaries, files and arrays in, answers out."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,15 @@ import numpy as np
 import pytest
 
 from clevrhope import Program, ProgramError, Scene, SceneError, _core, execute, execute_batch, trace
-from clevrhope.executor import ILL_FORMED, INVALID, answer_text, default_vocabulary, read_scenes
+from clevrhope.errors import VocabularyError
+from clevrhope.executor import (
+    ILL_FORMED,
+    INVALID,
+    answer_text,
+    default_vocabulary,
+    read_scenes,
+    read_vocabulary,
+)
 
 PARTS = ("val", "train")
 
@@ -157,3 +166,120 @@ def _published(test_data: Path, part: str) -> tuple[list[dict[str, Any]], list[d
         json.loads(_file(test_data, part, kind).read_bytes())[kind] for kind in ("questions", "scenes")
     )
     return questions, scenes
+
+
+def test_a_whole_scene_file_is_no_scene(scene: dict[str, Any], program: list[dict[str, Any]]) -> None:
+    file = {"info": {"split": "val"}, "scenes": [scene, scene]}
+    for call in (execute, trace):
+        with pytest.raises(
+            SceneError, match=r'a scene file of 2 scenes; give a single scene, such as file\["sc'
+        ):
+            call(program, file)
+        with pytest.raises(SceneError, match="scene: a scene file without a scene"):
+            call(program, {"scenes": []})
+        with pytest.raises(
+            SceneError, match=r"scene: a list of 2 scenes; give a single scene, such as scenes\[0\]"
+        ):
+            call(program, [scene, scene])  # type: ignore[arg-type]
+        with pytest.raises(SceneError, match="scene: a list without a scene"):
+            call(program, [])  # type: ignore[arg-type]
+    with pytest.raises(SceneError, match="a scene file of one scene"):
+        execute(program, {**scene, "scenes": [scene]})
+
+
+def test_values_of_any_length_are_shown_short(scene: dict[str, Any], program: list[dict[str, Any]]) -> None:
+    long = "x" * 100_000
+    deep: list[Any] = []
+    for _ in range(5_000):
+        deep = [deep]
+    spoilt_scene = {**scene, "objects": [{**scene["objects"][0], "color": long}]}
+    for spoilt in (spoilt_scene, {"objects": long}, {"objects": deep}, long, 3, None, {"objects": {long}}):
+        with pytest.raises(SceneError) as scene_error:
+            execute(program, spoilt)  # type: ignore[arg-type]
+        assert len(str(scene_error.value)) < 600
+    for nodes_ in ([{"function": long}], [{"function": "scene", "inputs": [long]}], long, {"program": deep}):
+        with pytest.raises(ProgramError) as program_error:
+            execute(nodes_, scene)  # type: ignore[arg-type]
+        assert len(str(program_error.value)) < 600
+    with pytest.raises(SceneError, match=r"not what json\.load gives"):
+        execute(program, {"objects": float("nan")})
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path: Path) -> None:
+    loop, pipe = tmp_path / "loop.json", tmp_path / "pipe.json"
+    loop.symlink_to(loop)
+    os.mkfifo(pipe)
+    scenes = tmp_path / "scenes.json"
+    scenes.write_text('{"scenes": []}')
+    reasons = {
+        tmp_path / "missing.json": "no such file",
+        tmp_path: "a folder; expected a file",
+        loop: "cannot be read",
+        pipe: "a pipe, socket or device",
+    }
+    for path, reason in reasons.items():
+        with pytest.raises(VocabularyError, match=f"{path}: {reason}"):
+            read_vocabulary(path)
+        with pytest.raises(SceneError, match=f"{path}: {reason}"):
+            read_scenes(path)
+        with pytest.raises(ProgramError, match=f"{path}: {reason}"):
+            execute_batch(path, scenes)
+        with pytest.raises(SceneError, match=f"{path}: {reason}"):
+            execute_batch(path, path)
+        with pytest.raises(ProgramError, match=f"{path}: {reason}"):
+            execute_batch(np.zeros((0, 3), np.int32), scenes, image_idxs=np.zeros(0, np.int64), vocab=path)
+
+
+def test_no_scenes_answer_no_programs(tmp_path: Path) -> None:
+    scenes, questions = tmp_path / "scenes.json", tmp_path / "questions.json"
+    scenes.write_text('{"scenes": []}')
+    questions.write_text('{"questions": []}')
+    assert execute_batch(questions, scenes).shape == (0,)
+    rows = np.zeros((0, 5), np.int32)
+    assert execute_batch(rows, scenes, image_idxs=np.zeros(0, np.int64)).shape == (0,)
+    with pytest.raises(SceneError, match=r"image_idxs\[0\] is 4, but there is no scene"):
+        execute_batch(np.zeros((1, 5), np.int32), scenes, image_idxs=np.array([4]))
+
+
+def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    scenes = tmp_path / "scenes.json"
+    scenes.write_text('{"scenes": []}')
+    one = np.zeros(1, np.int64)
+    for rows in (
+        np.zeros(3, np.int32),
+        np.zeros((1, 0), np.int32),
+        np.zeros((1, 2, 3), np.int32),
+        [[1.5]],
+        [["a"]],
+    ):
+        with pytest.raises(ProgramError, match=r"programs: an array of .*; expected \(N, P\) tokens"):
+            execute_batch(rows, scenes, image_idxs=one)  # type: ignore[arg-type]
+    with pytest.raises(ProgramError, match="rows of different lengths"):
+        execute_batch([[1], [1, 2]], scenes, image_idxs=one)  # type: ignore[arg-type]
+    with pytest.raises(ProgramError, match="a token outside of 32 bits"):
+        execute_batch(np.array([[2**40]]), scenes, image_idxs=one)
+    for idxs in (np.zeros(2, np.int64), np.zeros((1, 1), np.int64), np.zeros(1), np.array(["a"]), None):
+        with pytest.raises(SceneError, match="image_idxs"):
+            execute_batch(np.zeros((1, 3), np.int32), scenes, image_idxs=idxs)  # type: ignore[arg-type]
+    with pytest.raises(SceneError, match=r"image_idxs\[0\] is -1, but there is no scene"):
+        execute_batch(np.zeros((1, 3), np.int32), scenes, image_idxs=one - 1)
+
+
+@pytest.mark.parametrize(
+    ("vocab", "problem"),
+    [
+        ([], 'no "program_token_to_idx"'),
+        ({"program_token_to_idx": {}}, 'no "answer_token_to_idx"'),
+        ({"program_token_to_idx": []}, "program_token_to_idx is \\[\\]; expected an object"),
+        ({"program_token_to_idx": {"a": "b"}}, 'program_token_to_idx: "a" has "b"; expected'),
+        ({"program_token_to_idx": {"a": -1}}, 'program_token_to_idx: "a" has -1; expected'),
+        ({"program_token_to_idx": {"a": 1}, "answer_token_to_idx": {}}, "not the numbers 0 to 0, each once"),
+        ({"program_token_to_idx": {"a": 0}, "answer_token_to_idx": {"a": 1 << 40}}, '"a" has 1099511627776'),
+    ],
+)
+def test_a_vocab_that_is_none_is_refused(vocab: Any, problem: str, tmp_path: Path) -> None:
+    scenes, path = tmp_path / "scenes.json", tmp_path / "vocab.json"
+    scenes.write_text('{"scenes": []}')
+    path.write_text(json.dumps(vocab))
+    with pytest.raises(ProgramError, match=f"{path}: .*{problem}|{path}: {problem}"):
+        execute_batch(np.zeros((0, 3), np.int32), scenes, image_idxs=np.zeros(0, np.int64), vocab=path)

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,32 @@ def test_dependence_goes_one_way(package: str) -> None:
 )
 def test_an_import_of_the_wrong_way_is_found(package: str, source: str, wrong: list[str]) -> None:
     assert wrong_ways(source, package) == wrong
+
+
+def imported_at_once(source: str) -> Iterator[str]:
+    """What a module imports when it is imported itself, as dotted names; not what its functions import."""
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+
+
+def test_no_module_imports_itself_by_way_of_others() -> None:
+    """Such a circle would make it matter which of them is imported first."""
+    files = {
+        ".".join(("clevrhope", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(
+            ".__init__"
+        ): path
+        for path in PACKAGE.rglob("*.py")
+    }
+    graph: dict[str, set[str]] = {}
+    for name, path in files.items():
+        there = imported_at_once(path.read_text("utf-8"))
+        # Of "a.b.c" either c is a module, or a name in the module a.b.
+        graph[name] = {each if each in files else each.rpartition(".")[0] for each in there} & files.keys()
+    assert len(graph) > 250
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle of imports: {' -> '.join(error.args[1])}")

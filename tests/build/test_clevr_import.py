@@ -17,10 +17,11 @@ from clevrhope.build import Request, Shard, build, build_part, merge, run
 from clevrhope.build.request import Resolved
 from clevrhope.cli import run_command
 from clevrhope.dataset.clevr_json import read_rows
-from clevrhope.dataset.images_h5 import read_pictures, read_png
+from clevrhope.dataset.images_h5 import read_pictures
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, SceneError
+from clevrhope.images.png import read_png
 from clevrhope.plan import make_plan, plan_json, plan_lines
 
 SHARE = 0.3
@@ -252,7 +253,7 @@ def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
             'directions is "camera", but with --clevr it has to be "clevr"',
         ),
         ("", ["--clevr-share", "0"], "--clevr-share is 0.0; expected a number above 0, up to 1"),
-        ('clevr_share = "much"', [], "clevr_share is 'much'; expected a number"),
+        ('clevr_share = "much"', [], 'clevr_share is "much"; expected a number'),
     ):
         config.write_text(text)
         assert run_command([*command, "--config", str(config), *options]) == 2
@@ -320,7 +321,7 @@ def test_pictures_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> No
     Image.new("L", (480, 320)).save(clevr.picture(names[5]))
     refused(rf"{names[5]}: of mode L, for scene .*; expected RGB or RGBA")
     clevr.picture(names[5]).write_bytes(b"PNG")
-    refused(rf"{names[5]}: no whole PNG file")
+    refused(rf"{names[5]}: not a whole PNG file")
     clevr.paint([names[5]])
     made = make(out, **{**choices, "render": True})
     assert made.n_rendered == 0

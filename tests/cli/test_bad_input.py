@@ -234,7 +234,7 @@ def test_an_unknown_setting(fail: Fail, tmp_path: Path) -> None:
 
 def test_constraints_of_the_wrong_kind_are_told_in_the_files_words(fail: Fail, tmp_path: Path) -> None:
     for line, message in (
-        ('margin = "wide"', ": world.margin is 'wide'; expected a number"),
+        ('margin = "wide"', ': world.margin is "wide"; expected a number'),
         ("min_pixels = 1.5", ": world.min_pixels is 1.5; expected a whole number"),
         ("min_objects = true", ": world.min_objects is True; expected a whole number"),
         ("max_objects = -3", ": world.max_objects is -3; expected a number that is not negative"),
@@ -335,7 +335,7 @@ def palette(folder: Path, content: object, name: str = "mine.json") -> Path:
         (["cyan_cylinder-d8", "--diversity", "4"], "its name says what is seen"),
         (["cyan_cylinder", "--diversity-mode", "grid"], "--diversity-mode grid says which combinations"),
         (["cyan_cylinder-mine"], "the folder has no palette mine yet; name its file with --palette"),
-        (["none", "--palette", "nowhere.json"], "nowhere.json: cannot be read"),
+        (["none", "--palette", "nowhere.json"], "nowhere.json: no such file"),
         (
             ["none", "--test-palette", "nowhere.json"],
             "--test-palette is for tests beside those of a --palette",

@@ -84,9 +84,9 @@ def test_the_folder_of_a_preset_keeps_its_sizes_too(tmp_path: Path, monkeypatch:
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
-        ("sizes", "x", "config.sizes is 'x'; expected a JSON object"),
-        ("sizes", {"train": "9"}, "config.sizes.train is '9'; expected a whole number"),
-        ("preset", 7, "config.preset is 7; expected a text"),
+        ("sizes", "x", 'config.sizes is "x"; expected a JSON object'),
+        ("sizes", {"train": "9"}, 'config.sizes.train is "9"; expected a whole number, 0 or more'),
+        ("preset", 7, "config.preset is 7; expected a string"),
     ],
 )
 def test_an_edited_manifest_is_told_in_a_sentence(

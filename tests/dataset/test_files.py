@@ -25,9 +25,19 @@ def manifest(**changes: object) -> Manifest:
     settings: dict[str, object] = {
         "version": "1",
         "seed": 3,
-        "world": {"fingerprint": "aa", "constraints": {"max_objects": 10, "min_pixels": 100}},
-        "templates": {"fingerprint": "bb"},
-        "questions": {"window": 250},
+        "world": {
+            "fingerprint": "aa",
+            "constraints": {
+                "min_objects": 3,
+                "max_objects": 10,
+                "width": 480,
+                "height": 320,
+                "min_pixels": 100,
+            },
+            "attributes": {"size": ["large"]},
+        },
+        "templates": {"fingerprint": "bb", "files": ["one_hop.json"]},
+        "questions": {"window": 250, "a_picture": {"train": 9}},
     }
     return Manifest(**(settings | changes))  # type: ignore[arg-type]
 
@@ -62,10 +72,14 @@ def test_equal_content_leaves_the_file_untouched_and_other_content_replaces_it(t
 
 def test_what_a_killed_run_left_is_swept_away_and_nothing_else(tmp_path: Path) -> None:
     write_whole(tmp_path / "hops" / "kept.h5", b"x")
-    (tmp_path / "hops" / ".kept.h5.partial").write_bytes(b"half")
-    (tmp_path / ".hidden").write_bytes(b"a user's own")
-    sweep(tmp_path)
-    assert sorted(p.name for p in tmp_path.rglob("*") if p.is_file()) == [".hidden", "kept.h5"]
+    (tmp_path / "hops" / ".clevrhope-kept.h5.partial").write_bytes(b"half")
+    users = [".hidden", ".download.partial", "hops/.download.partial", "mine/.clevrhope-a.partial"]
+    for name in users:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_bytes(b"a user's own")
+    sweep((tmp_path, tmp_path / "hops", tmp_path / "none"))
+    there = [p.relative_to(tmp_path).as_posix() for p in tmp_path.rglob("*") if p.is_file()]
+    assert sorted(there) == sorted([*users, "hops/kept.h5"])
 
 
 def test_a_full_disk_gets_a_sentence_and_leaves_no_half_file(tmp_path: Path) -> None:
@@ -170,11 +184,11 @@ def test_a_disk_without_locks_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 
 def test_a_manifest_comes_back_as_it_was_written_and_lists_a_file_a_line(tmp_path: Path) -> None:
     path = tmp_path / "manifest.json"
-    files = {"b.h5": FileRecord(2, "22"), 'a "quoted".png': FileRecord(1, "11")}
+    files = {"b.h5": FileRecord(2, "22" * 32), "a/b-c.png": FileRecord(1, "11" * 32)}
     written = manifest(files=files, rendering={"samples": 16})
     write_manifest(path, written)
     assert read_manifest(path) == written
-    assert json.loads(path.read_text())["files"]["b.h5"] == {"bytes": 2, "sha256": "22"}
+    assert json.loads(path.read_text())["files"]["b.h5"] == {"bytes": 2, "sha256": "22" * 32}
     assert len([line for line in path.read_text().splitlines() if '"sha256"' in line]) == 2
     write_manifest(
         tmp_path / "again.json", manifest(files=dict(reversed(files.items())), rendering={"samples": 16})
@@ -187,8 +201,8 @@ def test_a_manifest_comes_back_as_it_was_written_and_lists_a_file_a_line(tmp_pat
     [
         ('{"format": 1,\n "seed"}', r"manifest.json:2:8: broken JSON"),
         ('{"format": 99}', "format 99, but this"),
-        ('{"format": 1}', "not a manifest of clevrhope"),
-        ("[]", "format 'list'"),
+        ('{"format": 1}', "version is missing"),
+        ("[]", 'format "list"'),
     ],
 )
 def test_a_file_that_is_no_manifest_gets_a_sentence(tmp_path: Path, text: str, message: str) -> None:
@@ -202,10 +216,16 @@ def test_a_folder_takes_extensions_of_what_it_is_bound_to_only(tmp_path: Path) -
     cases = [
         (manifest(seed=4), r"another seed \(3 there, 4 asked for\)"),
         (
-            manifest(world={"fingerprint": "cc", "constraints": {"max_objects": 8, "min_pixels": 100}}),
+            manifest(
+                world={
+                    **manifest().world,
+                    "fingerprint": "cc",
+                    "constraints": {**manifest().world["constraints"], "max_objects": 8},
+                }
+            ),
             r"another world \(constraints.max_objects is 10 there, 8 asked for\)",
         ),
-        (manifest(templates={"fingerprint": "dd"}), "another set of templates"),
+        (manifest(templates={"fingerprint": "dd", "files": []}), "another set of templates"),
     ]
     for wanted, message in cases:
         with pytest.raises(DatasetError, match=message):

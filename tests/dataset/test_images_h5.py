@@ -82,7 +82,7 @@ def test_a_picture_of_another_size_and_a_broken_one_get_a_sentence_and_no_file(
             tmp_path / "a.h5", [0, 1], lambda i: tmp_path / "small.png" if i else png_of(0), pool="train"
         )
     (tmp_path / "broken.png").write_bytes(png_of(0).read_bytes()[:100])
-    with pytest.raises(DatasetError, match=r"broken\.png: no whole PNG file"):
+    with pytest.raises(DatasetError, match=r"broken\.png: not a whole PNG file"):
         aggregate_pictures(tmp_path / "a.h5", [0], lambda _: tmp_path / "broken.png", pool="train")
     assert not list(tmp_path.glob("*a.h5*"))
 

@@ -101,7 +101,7 @@ class Dataset:
             arrays = self.arrays(rows, vocab)
             self.spoil_arrays(split, arrays)
             with h5py.File(folder / f"{split}.h5", "w") as file:
-                file.attrs["pool"] = POOLS[split]
+                file.attrs.update({"hop": HOP.name, "split": split, "pool": POOLS[split]})
                 for name, values in arrays.items():
                     file[name] = np.array(values, dtype=np.int32)
         write_json(root / "vocab.json", vocab)
@@ -557,12 +557,12 @@ def test_without_a_pair_all_else_is_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("vocab.json", "{}", "no vocabulary"),
+        ("vocab.json", "{}", "question_token_to_idx is missing"),
         ("vocab.json", '{"question_token_to_idx": [', r"vocab\.json:1:\d+: broken JSON"),
         (
             "hops/rubber_cylinder/train_questions.json",
             '{"questions": [{}]}',
-            r"questions\[0\] is no question",
+            r"questions\[0\].question is missing",
         ),
         (
             "hops/rubber_cylinder/train_questions.json",
@@ -575,7 +575,7 @@ def test_without_a_pair_all_else_is_checked(tmp_path: Path) -> None:
             r"0000\.json:1:\d+: no scene file of CLEVR's kind",
         ),
         ("scenes/train/0000.json", '{"scenes": [', r"0000\.json:1:\d+: broken JSON"),
-        ("hops/rubber_cylinder/train.h5", "none", "no whole question file"),
+        ("hops/rubber_cylinder/train.h5", "none", "not a question file"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_named(name: str, content: str, message: str, tmp_path: Path) -> None:

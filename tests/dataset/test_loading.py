@@ -157,7 +157,7 @@ def test_files_that_are_not_whole(folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder, copy)
     path = copy / "hops" / HOP / "train.h5"
     path.write_bytes(path.read_bytes()[:3000])
-    with pytest.raises(DatasetError, match=r"train\.h5: no whole question file"):
+    with pytest.raises(DatasetError, match=r"train\.h5: damaged, or not a question file"):
         load(copy, HOP, "train")
 
 

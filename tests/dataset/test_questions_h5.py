@@ -91,7 +91,7 @@ def test_scenes_in_use_are_read_back_sorted_and_once(tmp_path: Path) -> None:
 
 def test_a_broken_file_gets_a_sentence(tmp_path: Path) -> None:
     (tmp_path / "a.h5").write_bytes(b"not HDF5")
-    with pytest.raises(DatasetError, match=r"a\.h5: no whole question file"):
+    with pytest.raises(DatasetError, match=r"a\.h5: damaged, or not a question file"):
         read_questions(tmp_path / "a.h5")
-    with h5py.File(tmp_path / "b.h5", "w"), pytest.raises(DatasetError, match=r"b\.h5: no whole question"):
+    with h5py.File(tmp_path / "b.h5", "w"), pytest.raises(DatasetError, match=r"b\.h5: not a question file"):
         read_scenes_in_use(tmp_path / "b.h5")

@@ -261,7 +261,7 @@ def test_questions_without_answers(clevr: Path, show: Show) -> None:
     path.write_text(json.dumps(content))
     code, error = fails(show, clevr)
     assert code == 1
-    assert "questions[2] is no question with program and answer" in error
+    assert "questions[2]: not a question with program and answer" in error
 
 
 def test_truncated_arrays(demo: Path, tmp_path: Path, show: Show) -> None:
@@ -271,7 +271,7 @@ def test_truncated_arrays(demo: Path, tmp_path: Path, show: Show) -> None:
     path.write_bytes(path.read_bytes()[:3000])
     code, error = fails(show, copy)
     assert code == 1
-    assert f"{path}: no whole question file of clevrhope (" in error
+    assert f"{path}: damaged, or not a question file of clevrhope (" in error
 
 
 def test_scenes_that_were_lost(demo: Path, tmp_path: Path, show: Show) -> None:
@@ -290,7 +290,7 @@ def test_files_that_were_lost(demo: Path, tmp_path: Path, show: Show, name: str)
     (copy / name).unlink()
     code, error = fails(show, copy, "--hop", "rubber_cylinder")
     assert code == 1
-    assert f"{copy / name}: no such file; run the dataset's build again to make it" in error
+    assert f"{copy / name}: no such file; run its build again to make it" in error
 
 
 def test_plots_without_matplotlib_name_the_extra(
@@ -366,9 +366,13 @@ def test_plots_are_drawn_into_the_datasheet_and_dropped_when_what_they_show_chan
     shutil.copytree(demo, copy)
     assert show(copy, "--datasheet", "--hop", "cylinder_rubber")[0] == 0
     assert sheet.read_text() == drawn
-    (sheet.parent / "plots" / "stray.png").write_bytes(b"")
+    plots = sheet.parent / "plots"
+    before = set(plots.iterdir())
+    (plots / ".clevrhope-answers.png.partial").write_bytes(b"of a killed run")
+    (plots / "mine.png").write_bytes(b"a user's own")
     build(copy, "rubber_cylinder", 4)
-    assert not (sheet.parent / "plots" / "stray.png").exists()
+    assert set(plots.iterdir()) == {*before, plots / "mine.png"}
+    (plots / "mine.png").unlink()
     assert audited(copy) == 0
 
 

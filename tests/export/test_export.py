@@ -165,7 +165,7 @@ def cut(path: Path, at: int | None = None) -> None:
 @all_formats
 def test_a_question_file_that_is_cut_off(copy: Path, tmp_path: Path, name: str) -> None:
     cut(copy / "hops" / HOP / "complex_ood.h5")
-    with pytest.raises(DatasetError, match=r"complex_ood\.h5: no whole question file of clevrhope"):
+    with pytest.raises(DatasetError, match=r"complex_ood\.h5: damaged, or not a question file of clevrhope"):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     assert leftovers(tmp_path) == ["copy"]
 
@@ -181,7 +181,7 @@ def test_tokens_that_are_broken_in_the_file(copy: Path, tmp_path: Path, name: st
     with path.open("r+b") as raw:
         raw.seek(chunk.byte_offset)
         raw.write(b"\0" * chunk.size)
-    with pytest.raises(DatasetError, match=r"complex_ood\.h5: no whole question file of clevrhope"):
+    with pytest.raises(DatasetError, match=r"complex_ood\.h5: damaged, or not a question file of clevrhope"):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     assert leftovers(tmp_path) == ["copy"]
 
@@ -191,7 +191,7 @@ def test_a_picture_that_is_missing_and_one_that_is_cut_off(copy: Path, tmp_path:
     name_of_it = Truth(copy).questions("complex_iid")[9]["image_filename"]
     picture = copy / "images" / "test_iid" / name_of_it
     cut(picture)
-    with pytest.raises(DatasetError, match=rf"{picture.name}: no whole PNG file"):
+    with pytest.raises(DatasetError, match=rf"{picture.name}: not a whole PNG file"):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     picture.unlink()
     with pytest.raises(DatasetError, match=rf"1 of \d+ pictures are missing, first {picture.name}"):
@@ -210,7 +210,7 @@ def test_a_picture_file_that_is_cut_off(h5_dataset: Path, tmp_path: Path, name: 
     copy = tmp_path / "copy"
     shutil.copytree(h5_dataset, copy)
     cut(copy / "images" / "train.h5")
-    with pytest.raises(DatasetError, match=r"train\.h5: no HDF5 file of pictures"):
+    with pytest.raises(DatasetError, match=r"train\.h5: damaged, or not an HDF5 file of pictures"):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     assert leftovers(tmp_path) == ["copy"]
 
@@ -276,8 +276,9 @@ def test_stopped_at_any_point_nothing_is_left(
 
 def test_what_a_killed_export_left_goes_with_the_next(png_dataset: Path, tmp_path: Path) -> None:
     """And a folder in which another one is at work is not touched."""
-    left = tmp_path / ".out.partial"
+    left = tmp_path / ".clevrhope-out.partial"
     (left / "train").mkdir(parents=True)
+    (left / "source.json").write_text("{}")
     (left / "train" / "half").write_text("half")
     import fcntl
 

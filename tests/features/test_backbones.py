@@ -164,7 +164,7 @@ def test_weights_that_are_missing_or_others(
     for given, told in (
         ([], "--weights PATH (weights are never downloaded here), or try things out with --weights random\n"),
         (["--weights", str(nothing)], f"{nothing}: no such file; put torchvision's ResNet-101"),
-        (["--weights", str(text)], f"{text}: no file of tensors alone that torch saved; expected torch"),
+        (["--weights", str(text)], f"{text}: not a file of tensors alone that torch saved; expected torch"),
         (["--weights", str(cut)], "(PytorchStreamReader failed reading zip archive: "),
         (["--weights", str(small)], f"{small}: no weight "),
         (["--weights", str(shaped)], "weight conv1.weight has shape (64, 3, 3, 3), not (64, 3, 7, 7)"),

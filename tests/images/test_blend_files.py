@@ -1,8 +1,11 @@
 """Meshes and materials of a user's own .blend files: read, checked, sampled, rendered and annotated."""
 
+import gzip
 import json
+import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +19,8 @@ from clevrhope.assets import blender_assets
 from clevrhope.audit import audit
 from clevrhope.cli import run_command
 from clevrhope.errors import ConfigError, RenderError, SceneError
-from clevrhope.images import CyclesRenderer, NativeRenderer, RenderSettings, read_look
-from clevrhope.images.blend_files import problem_of_mesh
+from clevrhope.images import CyclesRenderer, NativeRenderer, RenderSettings, blend_files, read_look
+from clevrhope.images.blend_files import problem_of_mesh, read_blends
 from clevrhope.images.png import read_png
 from clevrhope.render_scenes import passes_file, render_scene_file
 from clevrhope.scenes import read_world, sample_scenes
@@ -88,6 +91,50 @@ glow, output = tree.nodes.new("ShaderNodeEmission"), tree.nodes.new("ShaderNodeO
 glow.inputs["Color"].default_value = (1, 1, 1, 1); glow.inputs["Strength"].default_value = 5
 tree.links.new(glow.outputs[0], output.inputs["Surface"])
 save("Blank.blend")
+
+# What would run if it could: a text when it is loaded, a driver's expression, the text's function in one.
+def drive(place, channel, expression, *index):
+    driver = place.driver_add(channel, *index).driver
+    driver.type, driver.expression = "SCRIPTED", expression
+
+def write_mark():
+    text = bpy.data.texts.new("register.py"); text.use_module = True; text.use_fake_user = True
+    text.write(f"import bpy\\nopen({MARK!r}, 'w')\\n")
+    text.write(f"bpy.app.driver_namespace['mark'] = lambda: open({MARK!r}, 'w')")
+
+MARK = str(folder / "it ran")
+WRITE = f"__import__('pathlib').Path({MARK!r}).write_text('')"
+begin(); write_mark()
+driven = mesh("Driven", [*BASE, (0, 0, 1)], PYRAMID)
+thing = bpy.data.objects["Driven"]
+bpy.context.scene.collection.objects.unlink(thing); thing.use_fake_user = True
+drive(thing, "location", WRITE, 0); drive(thing, "location", "mark() or 1", 1)
+drive(thing.modifiers.new("array", "ARRAY"), "count", "len('abc')")
+thing.modifiers["array"].count = 1
+save("Driven.blend")
+begin(); write_mark()
+paint = bpy.data.materials.new("Paint"); paint.use_fake_user = True; paint.use_nodes = True
+shader = paint.node_tree.nodes["Principled BSDF"]
+shader.inputs["Base Color"].default_value = (0, 1, 0, 1)
+drive(shader.inputs["Roughness"], "default_value", WRITE)
+drive(shader.inputs["Metallic"], "default_value", "mark() or 1")
+drive(shader.inputs["Base Color"], "default_value", "float(len('a'))", 2)
+save("Paint.blend")
+
+begin()
+with bpy.data.libraries.load(str(folder / "Pyramid.blend"), link=True) as (_, wanted):
+    wanted.meshes = ["Pyramid"]
+thing = bpy.data.objects.new("Linked", wanted.meshes[0]); thing.use_fake_user = True
+save("Linked.blend")
+begin()
+for name, kind, field, value in (("Slow", "SMOOTH", "iterations", 30_000), ("Huge", "SUBSURF", "levels", 6)):
+    mesh(name, [*BASE, (0, 0, 1)] * 500, PYRAMID)
+    thing = bpy.data.objects[name]
+    bpy.context.scene.collection.objects.unlink(thing); thing.use_fake_user = True
+    for _ in range(90):
+        setattr(thing.modifiers.new(kind, kind), field, value)
+    save(f"{name}.blend")
+    begin()
 """
 
 SMALL = RenderSettings(width=120, height=80, samples=2, device="cpu")
@@ -186,16 +233,16 @@ def test_a_world_is_bound_to_what_its_files_hold(properties: Write, folder: Path
     def fingerprint(**sections: dict[str, str]) -> str:
         return read_world(properties=properties(**sections)).fingerprint
 
-    pyramid = fingerprint(shapes={"thing": "Pyramid.blend"})
-    assert pyramid == fingerprint(shapes={"thing": "Pyramid.blend"})
-    assert pyramid != fingerprint(shapes={"thing": "OnlyMesh.blend"})
-    glow = fingerprint(shapes={"thing": "Pyramid.blend"}, materials={"m": "Glow.blend"})
-    assert glow != fingerprint(shapes={"thing": "Pyramid.blend"}, materials={"m": "Blank.blend"})
+    pyramid = fingerprint(shapes={"solid": "Pyramid.blend"})
+    assert pyramid == fingerprint(shapes={"solid": "Pyramid.blend"})
+    assert pyramid != fingerprint(shapes={"solid": "OnlyMesh.blend"})
+    glow = fingerprint(shapes={"solid": "Pyramid.blend"}, materials={"m": "Glow.blend"})
+    assert glow != fingerprint(shapes={"solid": "Pyramid.blend"}, materials={"m": "Blank.blend"})
     # Where the files lie does not matter.
     elsewhere = folder / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "Pyramid.blend").write_bytes((folder / "Pyramid.blend").read_bytes())
-    (elsewhere / "named.json").write_bytes(properties(shapes={"thing": "Pyramid.blend"}).read_bytes())
+    (elsewhere / "named.json").write_bytes(properties(shapes={"solid": "Pyramid.blend"}).read_bytes())
     assert read_world(properties=elsewhere / "named.json").fingerprint == pyramid
 
 
@@ -226,12 +273,112 @@ def test_what_a_file_lacks_is_said(
         read_world(properties=named)
 
 
+def seconds_allowed() -> float:
+    """Ten, and more on a machine that has more to do than it can."""
+    return 10.0 * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def test_nothing_in_a_file_runs(properties: Write, folder: Path, tmp_path: Path) -> None:
+    began = time.monotonic()
+    look = read_look(properties=properties(shapes={"thing": "Driven.blend"}))
+    assert time.monotonic() - began < seconds_allowed()
+    assert len(look.shapes["Driven.blend"]["vertices"]) == 5  # a driver would make it three times as many
+    named = properties(materials={"paint": "Paint.blend"})
+    began = time.monotonic()
+    read_look(properties=named)
+    assert time.monotonic() - began < seconds_allowed()
+    scenes = scene_file(tmp_path / "scenes.json", {"shape": "cube", "material": "paint"})
+    render_scene_file(scenes, tmp_path / "out", rendering=SMALL, properties=named, passes=("mask",))
+    with h5py.File(passes_file(tmp_path / "out", scenes)) as file:
+        mask = file["mask"][0]
+    red, green, blue = np.median(read_png(tmp_path / "out" / "000000.png")[mask == 0].astype(float), axis=0)
+    assert green > red + 40
+    assert green > blue + 40  # which a driver would set to 1, too
+    assert not (folder / "it ran").exists()
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("Slow.blend", "shapes.thing: Slow.blend: Blender took over 1 s to read it"),
+        ("Huge.blend", "shapes.thing: Huge.blend: Blender needs over 2 GiB to read it"),
+    ],
+)
+def test_a_file_that_takes_too_much_is_given_up(
+    file: str, words: str, properties: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if file == "Slow.blend":
+        monkeypatch.setattr(blend_files, "READ_TIMEOUT_S", 1.0)
+    began = time.monotonic()
+    with pytest.raises(ConfigError, match=words):
+        read_look(properties=properties(shapes={"thing": file}))
+    assert time.monotonic() - began < seconds_allowed() + blend_files.READ_TIMEOUT_S
+
+
+def test_no_other_file_is_read_for_one(properties: Write) -> None:
+    words = r"Linked.blend is linked to .*Pyramid.blend; it should hold all that it needs"
+    with pytest.raises(ConfigError, match=words):
+        read_look(properties=properties(shapes={"thing": "Linked.blend"}))
+
+
+def make(path: Path, kind: str, whole: bytes) -> None:
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "loop":
+        path.symlink_to(path.name)
+    else:
+        contents = {
+            "empty": b"",
+            "cut": whole[: len(whole) // 2],
+            "gzip": gzip.compress(whole)[:2_000] + bytes(2_000),
+            "zstd": b"\x28\xb5\x2f\xfd" + bytes(range(256)) * 8,
+            "disturbed": whole[:12] + bytes(255 - byte for byte in whole[12:]),
+        }
+        path.write_bytes(contents[kind])
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("empty", "is no .blend file that Blender can read"),
+        ("cut", "is no .blend file that Blender can read"),
+        ("gzip", "is no .blend file that Blender can read"),
+        ("zstd", "is no .blend file that Blender can read"),
+        ("disturbed", "is no .blend file that Blender can read"),
+        ("folder", "is no file; expected one that Blender wrote"),
+        ("pipe", "is no file; expected one that Blender wrote"),
+        ("loop", "cannot be read"),
+    ],
+)
+def test_what_is_no_blend_file_is_said(kind: str, words: str, properties: Write, folder: Path) -> None:
+    make(folder / f"{kind}.blend", kind, (folder / "Driven.blend").read_bytes())
+    named = properties(shapes={"thing": f"{kind}.blend"})
+    began = time.monotonic()
+    with pytest.raises(ConfigError) as error:
+        read_look(properties=named)
+    assert time.monotonic() - began < seconds_allowed()
+    said = str(error.value)
+    assert said.startswith(f"{named}: shapes.thing: ")
+    assert words in said
+    assert "\n" not in said
+
+
+@pytest.mark.parametrize("name", ["a" * 300, "a\0b", "\ud800"])
+def test_what_is_no_files_name_is_said(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"shapes\.solid: .*cannot be read"):
+        read_blends({"shapes": {"solid": f"{name}.blend"}}, tmp_path / "named.json")
+
+
 def test_meshes_of_another_size_are_told() -> None:
     huge = {"vertices": [[3, 3, -1], [-3, 3, -1], [0, -3, -1]], "faces": [[0, 1, 2]]}
     assert problem_of_mesh(huge) == (
         "has a mesh that reaches 4.36 from the origin; it should fit a cube of half side 1"
     )
     assert problem_of_mesh({**huge, "faces": []}) == "has a mesh without faces"
+    endless = {**huge, "vertices": [[0, 0, -1], [0, float("nan"), 0], [1, 0, 0]]}
+    assert problem_of_mesh(endless) == "has a mesh with a coordinate that is no number"
     many = {"vertices": [[0, 0, -1]] * 65_536, "faces": [[0, 1, 2]]}
     assert problem_of_mesh(many) == "has a mesh of 65,536 vertices; 65,535 are the most"
 

@@ -38,6 +38,8 @@ FILES = ["zero_hop.json", "one_hop.json"]
 Asked = Sequence[tuple[int, int, str]]
 """Picture, family and answer of each question."""
 
+CONSTRAINTS = {"min_objects": 3, "max_objects": 10, "width": 480, "height": 320, "min_pixels": 100}
+
 Rows = list[dict[str, Any]]
 
 
@@ -73,9 +75,9 @@ def make_folder(
         Manifest(
             version="1",
             seed=0,
-            world={"fingerprint": "none", "attributes": ATTRIBUTES},
+            world={"fingerprint": "none", "attributes": ATTRIBUTES, "constraints": CONSTRAINTS},
             templates={"fingerprint": "none", "files": FILES},
-            questions={},
+            questions={"window": 250, "a_picture": {}},
             splits=splits,
             complete=True,
         ),
@@ -125,6 +127,7 @@ def _write_rows(layout: Layout, hop: str, split: str, asked: Asked) -> None:
                     {
                         "question_index": k,
                         "image_index": picture,
+                        "image_filename": f"{picture}.png",
                         "answer": answer,
                         "question_family_index": family,
                         "template_filename": FILES[family // 10],

@@ -228,9 +228,9 @@ def test_missing_or_other_weights_get_one_sentence(tmp_path: Path) -> None:
     )
     broken = tmp_path / "broken.bin"
     broken.write_bytes(b"no weights")
-    assert message(broken) == f"{broken}: no file of tensors alone that torch saved; expected {what}"
+    assert message(broken) == f"{broken}: not a file of tensors alone that torch saved; expected {what}"
     path = published(tmp_path, **{"lxmert.pooler.dense.bias": torch.zeros(7)})
     assert message(path) == f'{path}: weights "lxmert.pooler.dense.bias" have the shape [7]; expected [24]'
     code = tmp_path / "code.bin"
     torch.save({"weights": Path("code")}, code)  # a pickle that would import something
-    assert message(code) == f"{code}: no file of tensors alone that torch saved; expected {what}"
+    assert message(code) == f"{code}: not a file of tensors alone that torch saved; expected {what}"

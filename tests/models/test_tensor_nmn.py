@@ -325,9 +325,9 @@ def test_full_size_goes_forward_and_back() -> None:
             {"chanels": 3},
             'tensor_nmn: unknown setting "chanels" (did you mean "channels"?); known: features, ',
         ),
-        ({"channels": "many"}, "tensor_nmn: channels is 'many'; expected a whole number"),
+        ({"channels": "many"}, 'tensor_nmn: channels is "many"; expected a whole number'),
         ({"channels": 0}, "tensor_nmn: channels is 0; expected 1 or more"),
-        ({"form": "fast"}, 'tensor_nmn: form is \'fast\'; expected "auto" or "module"'),
+        ({"form": "fast"}, 'tensor_nmn: form is "fast"; expected "auto" or "module"'),
         (
             {"features": "pixels", "picture_width": 20},
             "tensor_nmn: pictures of 20 x 224 pixels are too small for 4 halvings; set fewer with halvings",

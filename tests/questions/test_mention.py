@@ -49,14 +49,13 @@ def test_words(question: str, mentions: bool) -> None:
 
 
 def test_a_new_value_is_its_own_word_and_may_have_several() -> None:
-    values = [*ALL_VALUES, ("color", "hot pink"), ("shape", "cone")]
-    reader = WordReader(
-        values, (("color", "hot pink"), ("shape", "cone")), {"cone": ["cone", "traffic cone"]}
-    )
+    values = [*ALL_VALUES, ("color", "hot_pink"), ("shape", "cone")]
+    pair = (("color", "hot_pink"), ("shape", "cone"))
+    words = {"hot_pink": ["hot pink"], "cone": ["cone", "traffic cone"]}
+    reader = WordReader(values, pair, words)
     asked = ["How many hot pink rubber traffic cones are there?", "Is the hot pink thing left of a cone?"]
     assert [reader.mentions(question) for question in asked] == [True, False]
-    pair = (("color", "hot pink"), ("shape", "cone"))
-    found = audited([(question, []) for question in asked], pair, values, {"cone": ["cone", "traffic cone"]})
+    found = audited([(question, []) for question in asked], pair, values, words)
     assert found[:2] == ([False, False], [True, False])
 
 

@@ -9,6 +9,7 @@ jobs = 2
 [[dataset]]
 name = "d"
 seed = 3
+config.sizes = { train = 25000 }
 [[dataset.build]]
 hops = ["rubber_cylinder"]
 [[dataset.build]]
@@ -22,6 +23,7 @@ name = "film"
 sizes = ["25k", 300]
 seeds = [1, 2]
 [model.set]
+features = "pixels"
 channels = 8
 "recipe.rate" = 1e-3
 """
@@ -29,5 +31,6 @@ channels = 8
 
 @pytest.fixture
 def grid(tmp_path: Path) -> Path:
+    pytest.importorskip("torch", reason="torch is not installed: pip install clevrhope[train]")
     (tmp_path / "grid.toml").write_text(GRID)
     return tmp_path / "grid.toml"

@@ -116,10 +116,10 @@ def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images:
     assert scores.mean.splits["complex_iid"].percent == 0.0
 
     for text, told_text in (
-        (json.dumps(said[0]) + "\n", "9 of 10 requests have no reply"),
+        (json.dumps(said[0]) + "\n", "9 of 10 requests lack a reply"),
         (json.dumps(said[0]) + "\n" + json.dumps(said[0]), "two replies to"),
         ('{"id": "x/y/0", "reply": "yes"}', '"x/y/0" is no request of'),
-        ("yes", "vlm.jsonl:1: no reply; expected"),
+        ("yes", "vlm.jsonl:1:1: broken JSON"),
     ):
         replies.write_text(text)
         assert run_command(given) == 2

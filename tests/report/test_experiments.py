@@ -1,4 +1,4 @@
-"""Experiments: what is planned, resumed, survived, with a command line that needs no torch; and all of it."""
+"""Experiments: what is planned, resumed, survived, with a command line that trains nothing; and all of it."""
 
 import json
 import os
@@ -197,8 +197,8 @@ def test_settings_that_were_wrong_leave_no_mark_on_names(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run that never began takes no name from the run whose settings are right."""
-    monkeypatch.setenv("FAKE_FAILS", "channels=0")
-    assert run_changed(grid, tmp_path / "out", ("channels = 8", "channels = 0")).n_done == 0
+    monkeypatch.setenv("FAKE_FAILS", "channels=9")
+    assert run_changed(grid, tmp_path / "out", ("channels = 8", "channels = 9")).n_done == 0
     monkeypatch.delenv("FAKE_FAILS")
     run_changed(grid, tmp_path / "out")
     assert "film-rubber_cylinder-300-1" in {each.name for each in (tmp_path / "out/runs").glob("*/")}
@@ -214,7 +214,8 @@ def test_options_that_bind_nothing_are_no_other_runs(grid: Path, tmp_path: Path,
 
 
 def test_two_settings_of_one_model_stand_side_by_side(grid: Path, tmp_path: Path, asked: Any) -> None:
-    wide = '[[model]]\nname = "film"\nlabel = "film-wide"\nsizes = [300]\nseeds = [1]\nset.channels = 64\n'
+    wide = '[[model]]\nname = "film"\nlabel = "film-wide"\nsizes = [300]\nseeds = [1]\n'
+    wide += 'set = { channels = 64, features = "pixels" }\n'
     grid.write_text(f"{SMALL}\n{wide}")
     made = run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
     assert (made.failures, made.n_new) == ((), 6 + 3)
@@ -222,7 +223,8 @@ def test_two_settings_of_one_model_stand_side_by_side(grid: Path, tmp_path: Path
     (one,) = (each for each in trained if "/film-wide-rubber_cylinder-300-1 " in each)
     assert one.startswith("train film ")
     assert "channels=64" in one
-    grid.write_text(f"{SMALL}\n{wide.replace('film-wide', 'film')}")
+    unnamed = wide.replace('label = "film-wide"\n', "")
+    grid.write_text(f"{SMALL}\n{unnamed}")
     with pytest.raises(ConfigError, match=r"film-rubber_cylinder-300-1 is asked for twice; .* another label"):
         make_plan(read_experiment(grid))
 
@@ -230,7 +232,8 @@ def test_two_settings_of_one_model_stand_side_by_side(grid: Path, tmp_path: Path
 def test_a_dataset_that_is_added_leaves_the_runs_on_the_first(grid: Path, tmp_path: Path, asked: Any) -> None:
     run_changed(grid, tmp_path / "out")
     asked()
-    second = '[[dataset]]\nname = "e"\nseed = 4\n[[dataset.build]]\nhops = ["gray_cube"]\n[[model]]'
+    second = '[[dataset]]\nname = "e"\nseed = 4\nconfig.sizes.train = 300\n[[dataset.build]]\n'
+    second += 'hops = ["gray_cube"]\n[[dataset.features]]\nkind = "pixels"\n[[model]]'
     made = run_changed(grid, tmp_path / "out", ("[[model]]", second))
     assert (made.n_done, made.n_new) == (6 + 2, 2)
     assert sum(each[0] == "train" for each in asked()) == 2
@@ -242,8 +245,8 @@ def kinds(asked: list[list[str]]) -> dict[str, int]:
 
 
 def with_sizes(**sizes: int) -> tuple[str, str]:
-    said = "".join(f"\n{name} = {n}" for name, n in sizes.items())
-    return "[[dataset.features]]", f"[dataset.config.sizes]{said}\n[[dataset.features]]"
+    said = ", ".join(f"{name} = {n}" for name, n in sizes.items())
+    return "{ train = 25000 }", f"{{ {said} }}"
 
 
 def test_what_a_larger_dataset_makes_stale_is_made_again_and_nothing_else(
@@ -273,7 +276,7 @@ def test_features_of_a_dataset_that_grew_are_made_even_if_it_was_stopped_between
     out = tmp_path / "out"
     run_changed(grid, out)
     monkeypatch.setenv("FAKE_FAILS", "pixels")
-    larger = with_sizes(complex_ood=20)
+    larger = with_sizes(train=25_000, complex_ood=20)
     assert [each.step for each in run_changed(grid, out, larger).failures] == ["features-d-pixels-0"]
     monkeypatch.delenv("FAKE_FAILS")
     asked()
@@ -283,12 +286,13 @@ def test_features_of_a_dataset_that_grew_are_made_even_if_it_was_stopped_between
 
 def test_two_stores_of_one_kind_are_two_steps(grid: Path, tmp_path: Path, asked: Any) -> None:
     both = ('kind = "pixels"', 'kind = "pixels"\n[[dataset.features]]\nkind = "pixels"\nsize = "96x64"')
-    assert run_changed(grid, tmp_path / "out", both).n_new == 6
+    which = (SIZES, f'{SIZES}\nfeatures = "pixels-96x64"')
+    assert run_changed(grid, tmp_path / "out", both, which).n_new == 6
     assert kinds(asked())["features"] == 2
-    run_changed(grid, tmp_path / "out", both)
+    run_changed(grid, tmp_path / "out", both, which)
     assert asked() == []
     (tmp_path / "out/data/d/features").rmdir()
-    run_changed(grid, tmp_path / "out", both)
+    run_changed(grid, tmp_path / "out", both, which)
     assert kinds(asked()) == {"features": 2}
 
 

@@ -261,7 +261,7 @@ def test_runs_that_are_not_whole_are_told_and_the_others_reported(
     (third / "predictions" / "last.predict.jsonl").write_text(lines.replace("complex_ood", "complex_odd"))
     assert run_command(["report", str(runs), "--out", str(tmp_path / "out")]) == 0
     told = capfd.readouterr().err
-    assert f"{first / 'run.json'}: cannot be read" in told
+    assert f"{first / 'run.json'}:1:" in told
     assert f"{second}: no predictions yet; clevrhope evaluate {second}" in told
     assert 'did you mean "complex_ood"' in told
     sources, _ = find_sources([fourth])

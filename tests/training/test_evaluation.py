@@ -168,7 +168,7 @@ def test_weights_of_a_finished_run_that_are_cut_off(run: Train, tmp_path: Path) 
     run()
     path = tmp_path / "run/weights/words.safetensors"
     path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(DatasetError, match=r"words.safetensors: no checkpoint .* put back a copy, or remove"):
+    with pytest.raises(DatasetError, match=r"words.safetensors: not a .* put back a copy, or remove"):
         run()
 
 
@@ -212,7 +212,7 @@ def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path
     with pytest.raises(DatasetError, match=r"of another model: look.0.weight is \(9, 3, 4, 4\) there"):
         evaluate(folder, checkpoints=["last"])
     (folder / "weights/last.safetensors").write_bytes(b"weights")
-    with pytest.raises(DatasetError, match="no checkpoint of clevrhope train"):
+    with pytest.raises(DatasetError, match="not a checkpoint of clevrhope train"):
         evaluate(folder, checkpoints=["last"])
 
 

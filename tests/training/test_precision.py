@@ -71,5 +71,5 @@ def test_a_run_is_gone_on_with_in_its_own_precision_on_whatever_machine(
 def test_a_recipe_is_told_its_precision() -> None:
     recipe = Recipe((Stage("only", updates=2, batch_size=8),))
     assert followed(recipe, {"precision": "bf16"}, None).precision == "bf16"
-    with pytest.raises(ConfigError, match=r"recipe\.precision is 'bf61' .*; expected float32, bf16"):
+    with pytest.raises(ConfigError, match=r'recipe\.precision is "bf61" .*; expected float32, bf16'):
         followed(recipe, {"precision": "bf61"}, None)

@@ -149,14 +149,16 @@ def test_a_rehearsal_leaves_no_trace_in_the_weights(
 
 def test_what_a_folder_holds_of_another_run_is_kept_or_goes_as_a_whole(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
-    folder.bind({"seed": 1})
+    places = {"dataset": "data", "features": "data/features"}
+    asked = {"model": "tiny", "hop": "none", "size": 1, "places": places}
+    folder.bind({**asked, "seed": 1})
     folder.vocab.write_text("another vocabulary")
     folder.weights.mkdir()
     folder.checkpoint("words").write_bytes(b"weights")
     with pytest.raises(BindingError, match="seed is 1 there, 2 asked for"):
-        folder.bind({"seed": 2})
+        folder.bind({**asked, "seed": 2})
     folder.checkpoint("words").unlink()
-    assert not folder.bind({"seed": 2})
+    assert not folder.bind({**asked, "seed": 2})
     assert folder.read()["seed"] == 2
     assert not folder.vocab.exists(), "the run that takes over writes its own"
 

@@ -199,8 +199,8 @@ def test_killed_and_resumed_equals_uninterrupted(dataset: Path, run: Train, tmp_
     process.wait()
     # Whatever a kill can leave: half a file, half a state.
     (out / "weights").mkdir(exist_ok=True)
-    (out / "weights/.last.safetensors.partial").write_bytes(b"half")
-    (out / "state/.000000099.work").mkdir(exist_ok=True)
+    (out / "weights/.clevrhope-last.safetensors.partial").write_bytes(b"half")
+    (out / "state/.clevrhope-000000099.work").mkdir(exist_ok=True)
     made = run("killed", save_every=7, **usual)
     assert made.updates == 60
     assert weights(out) == weights(tmp_path / "whole")
@@ -339,7 +339,7 @@ def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
 def test_a_folder_half_written(run: Train, whole: Path, tmp_path: Path) -> None:
     half = tmp_path / "half"
     half.mkdir()
-    (half / ".run.json.partial").write_text("{")
+    (half / ".clevrhope-run.json.partial").write_text("{")
     run("half")
     assert weights(half) == weights(whole)
     shutil.rmtree(half)
@@ -348,7 +348,7 @@ def test_a_folder_half_written(run: Train, whole: Path, tmp_path: Path) -> None:
     run("half", save_every=2)
     assert weights(half) == weights(whole)
     (half / "run.json").write_text("{")
-    with pytest.raises(DatasetError, match=r"run.json: no whole run.json"):
+    with pytest.raises(DatasetError, match=r"run.json:1:2: broken JSON"):
         run("half")
 
 
@@ -358,7 +358,7 @@ def test_a_damaged_state_is_told(run: Train, tmp_path: Path, monkeypatch: pytest
         run(progress=StopsAt(5))
     path = tmp_path / "run/state/000000005/tensors.safetensors"
     path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(DatasetError, match="no whole state of a run"):
+    with pytest.raises(DatasetError, match="not a whole state of a run"):
         run()
 
 

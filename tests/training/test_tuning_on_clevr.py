@@ -128,7 +128,7 @@ def test_what_cannot_be_tuned_on(clevr: Path, dataset: Path, run: Train, tmp_pat
     (tmp_path / "broken/questions/CLEVR_val_questions.json").write_text(
         '{"questions": [{"question": "Why?"}]}'
     )
-    with pytest.raises(DatasetError, match=r"questions\[0\] is no question with an answer"):
+    with pytest.raises(DatasetError, match=r"questions\[0\]\.answer is missing"):
         ClevrSplit(tmp_path / "broken", "val", vocab, world["attributes"])
 
 

@@ -5,7 +5,6 @@ leak them. Scenes are held against each other by their objects' values and place
 their pictures. CLEVR published test without scenes, so there only names tell.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,11 @@ from typing import Any
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Tally
 from clevrhope.dataset.clevr_folder import TYPES, clevr_splits, questions_file, scenes_file
-from clevrhope.dataset.clevr_json import read_row_lines
+from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows, read_row_lines
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.progress import Advance, Progress
+from clevrhope.runtime.reading import reading
 from clevrhope.statistics.as_json import as_json
 from clevrhope.statistics.compare import measure_folder
 
@@ -127,12 +127,10 @@ def _scenes(folder: AuditFolder, theirs: _Scenes, names: set[str], tally: Tally,
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
-    for n, line in enumerate(read_row_lines(path)):
-        try:
-            row: dict[str, Any] = json.loads(line)
+    for number, line in read_numbered_rows(path):
+        row = parse_row(line, path, number)
+        with reading(path, "a scene file of a dataset"):
             objects_of(row)
-        except (json.JSONDecodeError, KeyError, TypeError, ValueError, IndexError) as error:
-            raise DatasetError(f"{path}: scenes[{n}] is no scene of a dataset ({error!r})") from error
         yield row
 
 

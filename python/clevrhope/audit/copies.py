@@ -12,8 +12,9 @@ from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.published import POOL, marked_scenes
 from clevrhope.audit.report import Tally
 from clevrhope.dataset.clevr_folder import pictures_folder, scenes_file
-from clevrhope.dataset.images_h5 import Picture, pictures_in, read_pictures, read_png
+from clevrhope.dataset.images_h5 import Picture, pictures_in, read_pictures
 from clevrhope.dataset.json_rows import read_list
+from clevrhope.images.png import read_png
 from clevrhope.progress import Advance
 
 COMPARED = ("objects", "relationships", "directions")

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Tally
-from clevrhope.errors import DatasetError
 from clevrhope.hops import Hop
 from clevrhope.progress import Advance
+from clevrhope.runtime.reading import read_bytes
 
 GROUPS_OF_A_PAIR = 960
 """Places whose grid has the pair, or as near below as whole copies come, in sets of the paper's size."""
@@ -201,7 +201,4 @@ def _number(text: str) -> int:
 
 
 def _text(path: Path) -> str:
-    try:
-        return path.read_text("utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{path}: cannot be read ({error})") from error
+    return read_bytes(path, "a datasheet").decode(errors="replace")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Tally
-from clevrhope.errors import DatasetError
 from clevrhope.progress import Advance
+from clevrhope.runtime.reading import check_regular, reading
 
 NOT_LISTED = ("manifest.json",)
 """What a folder may hold and its manifest does not list: itself."""
@@ -54,11 +54,10 @@ def check_files(folder: AuditFolder, advance: Advance) -> Tally:
 
 def _measured(path: Path) -> tuple[int, str]:
     digest, size = hashlib.sha256(), 0
-    try:
+    with reading(path, "a file of a dataset"):
+        check_regular(path)
         with path.open("rb") as file:
             while piece := file.read(_PIECE):
                 digest.update(piece)
                 size += len(piece)
-    except OSError as error:
-        raise DatasetError(f"{path}: cannot be read ({error.strerror})") from error
     return size, digest.hexdigest()

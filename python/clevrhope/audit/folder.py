@@ -4,7 +4,6 @@ Everything is in the folder but the templates and the vocabulary's looks, which 
 fingerprint: the package's own, or files that the caller gives.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -15,14 +14,15 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope import assets
-from clevrhope.audit.form import check_form, check_groups, shard_of
 from clevrhope.dataset.finished import SplitArrays, Vocab, read_vocab
-from clevrhope.dataset.hdf5_words import hdf5_words
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest, read_manifest
+from clevrhope.dataset.manifest import Manifest, part_of, read_manifest
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.hops import Hop, parse_hop
 from clevrhope.questions import Templates, read_templates, synonyms_path
+from clevrhope.runtime.forms import COUNT, TEXT, Fields, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import read_bytes
 from clevrhope.scenes import World, read_world
 
 AttributeTypes = Sequence[tuple[str, Sequence[str]]]
@@ -69,27 +69,21 @@ class AuditFolder:
         if manifest is None:
             raise DatasetError(f"{root}: no dataset of clevrhope (no manifest.json)")
         if manifest.shard is not None:
-            part = shard_of(manifest, self.layout.manifest)
+            part = part_of(manifest.shard, self.layout.manifest)
             raise DatasetError(f"{root}: part {part} of a dataset; join the parts with clevrhope merge first")
         if not manifest.splits:
             raise DatasetError(f"{self.layout.manifest}: no split is in it yet; build the dataset first")
         if not manifest.complete:
             raise DatasetError(f"{root}: not finished yet; run the same build again, then audit it")
-        check_form(manifest, self.layout.manifest)
         self.manifest: Manifest = manifest
         self._templates = templates
         self.properties = properties
         """Values and looks, where they are not the package's."""
         self.vocab: Vocab = read_vocab(self.layout.vocab)
-        try:
-            kinds = manifest.world["attributes"].items()
-            self.attribute_types: AttributeTypes = [(kind, tuple(values)) for kind, values in kinds]
-        except (KeyError, AttributeError, TypeError) as error:
-            raise DatasetError(
-                f"{self.layout.manifest}: world.attributes: no lists of values ({error!r})"
-            ) from error
+        kinds = manifest.world["attributes"].items()
+        self.attribute_types: AttributeTypes = [(kind, tuple(values)) for kind, values in kinds]
         self.hops = tuple(self._hop(name) for name in manifest.splits)
-        check_groups(manifest, self.layout.manifest, self.hops)
+        self._check_groups()
         self.all_splits = tuple(self._splits())
         """Those of the manifest."""
         self.left_out: list[str] = []
@@ -103,6 +97,23 @@ class AuditFolder:
         if hop.name != name:
             raise DatasetError(f'{self.layout.manifest}: splits.{name}: expected the name "{hop.name}"')
         return hop
+
+    def _check_groups(self) -> None:
+        """Passes when splits whose questions come in places or sets say how many.
+
+        Raises:
+            DatasetError: one does not; says which.
+        """
+        for hop in self.hops:
+            for split, entry in self.manifest.splits[hop.name].items():
+                # As the checks tell them apart.
+                wanted = [
+                    name
+                    for name, is_so in (("places", split.startswith("minimal")), ("sets", hop.value))
+                    if is_so
+                ]
+                form = Fields(dict.fromkeys(wanted, COUNT))
+                check_form(entry, form, self.layout.manifest, place=f"splits.{hop.name}.{split}")
 
     def _splits(self) -> Iterator[SplitPlace]:
         for hop in self.hops:
@@ -162,7 +173,7 @@ class AuditFolder:
         Raises:
             DatasetError: there is none.
         """
-        files = sorted(self.layout.scenes(pool).glob("*.json"))
+        files = self.layout.scene_files(pool)
         if not files:
             raise DatasetError(f"{self.layout.scenes(pool)}: no scene files, but splits use the pool")
         return files
@@ -174,11 +185,9 @@ class AuditFolder:
         Raises:
             DatasetError: no whole HDF5 file, on opening or later.
         """
-        try:
-            with closing(SplitArrays(split.h5)) as arrays:
-                yield arrays
-        except OSError as error:
-            raise DatasetError(f"{split.h5}: cannot be read ({hdf5_words(error)})") from error
+        n = int(self.manifest.splits[split.hop.name][split.name]["questions"])
+        with closing(SplitArrays(split.h5, max_rows=n)) as arrays:
+            yield arrays
 
     def used(self, split: SplitPlace) -> npt.NDArray[np.int32]:
         """Indices of the scenes that a split asks about, each once, sorted.
@@ -241,15 +250,16 @@ class TemplateFiles:
 
     def files(self) -> list[tuple[str, bytes]]:
         """Name without suffix, and content, of each."""
-        return [(Path(name).stem, (self.folder / name).read_bytes()) for name in self.names]
+        return [(Path(name).stem, read_bytes(self.folder / name, "templates")) for name in self.names]
 
     @property
     def synonyms(self) -> bytes:
         """The words for values, as JSON."""
-        return synonyms_path(self.folder).read_bytes()
+        return read_bytes(synonyms_path(self.folder), "synonyms")
 
     @property
     def words(self) -> Mapping[str, Sequence[str]]:
         """The words for values."""
-        words: Mapping[str, Sequence[str]] = json.loads(self.synonyms)
+        words: Mapping[str, Sequence[str]] = parse_json(self.synonyms, synonyms_path(self.folder))
+        check_form(words, MapOf(ListOf(TEXT)), synonyms_path(self.folder))
         return words

@@ -5,10 +5,8 @@ from the scene and its camera; how deep they are from their centres and sizes. W
 had rays through another program's shapes: outlines differ by a pixel here and there, what is within does not.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,10 +17,11 @@ from clevrhope._core import SceneBatch, object_ids
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.pictures import used_scenes, without_outlines
 from clevrhope.audit.report import Tally
-from clevrhope.dataset.clevr_json import read_row_lines
+from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.dataset.passes_h5 import PassesFile
-from clevrhope.errors import DatasetError
 from clevrhope.progress import Advance
+from clevrhope.runtime.forms import NUMBER, OBJECT, Fields, MapOf, check_form
+from clevrhope.runtime.json_text import read_object
 
 NOBODY = 255
 """What a mask has where no object is."""
@@ -112,29 +111,22 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Tally:
 
 def _sizes(folder: AuditFolder) -> Mapping[str, float]:
     path = folder.properties or assets.blender_assets() / "properties.json"
-    try:
-        sizes: Mapping[str, float] = json.loads(path.read_bytes())["sizes"]
-        return sizes
-    except (OSError, ValueError, KeyError) as error:
-        raise DatasetError(f"{path}: no sizes of a properties file ({error})") from error
+    raw = read_object(path, "a properties file")
+    check_form(raw, Fields({"sizes": MapOf(NUMBER)}), path)
+    sizes: Mapping[str, float] = raw["sizes"]
+    return sizes
 
 
 def _rows(folder: AuditFolder, pool: str, wanted: set[int]) -> Iterator[tuple[dict[str, Any], bytes]]:
     for path in folder.scene_files(pool):
-        for line in read_row_lines(path):
-            scene = _scene(path, line)
+        for number, line in read_numbered_rows(path):
+            scene = parse_row(line, path, number)
+            check_form(scene, _WITH_CAMERA, f"{path}:{number}")
             if scene["image_index"] in wanted:
                 yield scene, line
 
 
-def _scene(path: Path, line: bytes) -> dict[str, Any]:
-    try:
-        scene: dict[str, Any] = json.loads(line)
-        int(scene["image_index"])
-        list(scene["camera"]["location"])
-        return scene
-    except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-        raise DatasetError(f"{path}: a scene is no scene of a dataset ({error!r})") from error
+_WITH_CAMERA = Fields({"camera": OBJECT})
 
 
 def _problem(

@@ -8,7 +8,6 @@ of coloured ones by 25 or more; a test judges each of them again. In larger fold
 an object turns about one in a hundred further, so those in doubt get a second look.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,11 +24,14 @@ from clevrhope.audit.cameras import CAMERA, Cameras, with_camera
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Tally
 from clevrhope.audit.second_look import SecondLook
-from clevrhope.dataset.clevr_json import read_row_lines
-from clevrhope.dataset.hdf5_words import hdf5_words
-from clevrhope.dataset.images_h5 import Picture, pictures_in, read_pictures, read_png
+from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
+from clevrhope.dataset.hdf5 import hdf5_words
+from clevrhope.dataset.images_h5 import Picture, pictures_in, read_pictures
 from clevrhope.errors import DatasetError
+from clevrhope.images.png import read_png
 from clevrhope.progress import Advance
+from clevrhope.runtime.forms import NUMBER, Fields, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import read_object
 
 LEAST_SPREAD = 2.0
 """A picture whose values deviate by less, of 255, is called blank; rendered ones have 10 or more."""
@@ -165,12 +167,9 @@ class _PoolCheck:
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], bytes]]:
         for path in self._folder.scene_files(self._pool):
-            for line in read_row_lines(path):
-                try:
-                    scene = json.loads(line)
-                    index = int(scene["image_index"])
-                except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-                    raise DatasetError(f"{path}: a scene is no scene of a dataset ({error})") from error
+            for number, line in read_numbered_rows(path):
+                scene = parse_row(line, path, number)
+                index = scene["image_index"]
                 if index not in self._used:
                     continue
                 if "camera" not in scene:
@@ -310,11 +309,9 @@ class Colours:
         Raises:
             DatasetError: no such file.
         """
-        try:
-            named: Mapping[str, Sequence[float]] = json.loads(path.read_bytes())["colors"]
-            chromas = {name: _chroma(np.asarray(values[:3], np.float64)) for name, values in named.items()}
-        except (OSError, json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-            raise DatasetError(f"{path}: no colors of a properties file ({error})") from error
+        named = read_object(path, "a properties file")
+        check_form(named, Fields({"colors": MapOf(ListOf(NUMBER, 3))}), path)
+        chromas = {name: _chroma(np.asarray(rgb, np.float64)) for name, rgb in named["colors"].items()}
         lengths = {name: float(np.linalg.norm(chroma)) for name, chroma in chromas.items()}
         self._towards = {
             name: chroma / lengths[name] for name, chroma in chromas.items() if lengths[name] >= COLOURED

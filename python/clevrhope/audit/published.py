@@ -5,7 +5,6 @@ it has them, at the share of its places that it says; no other scene is without 
 camera within CLEVR's jitter sees their centres where they say.
 """
 
-import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,9 +16,9 @@ import numpy as np
 from clevrhope.audit.cameras import Cameras, Vector
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Tally
-from clevrhope.dataset.clevr_json import read_row_lines
-from clevrhope.errors import DatasetError
+from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.progress import Advance
+from clevrhope.runtime.reading import read_bytes
 
 POOL = "train"
 """The one pool that may have scenes of CLEVR."""
@@ -97,15 +96,10 @@ def marked_scenes(folder: AuditFolder) -> Iterator[tuple[str, str, dict[str, Any
     """Pool, file and row of every scene that names a source, or lacks what sampled ones have."""
     for pool in folder.pools:
         for path in folder.scene_files(pool):
-            for line in read_row_lines(path):
+            for number, line in read_numbered_rows(path):
                 if _MARK not in line and all(mark in line for mark in _OUR_MARKS):
                     continue  # not parsed: of a paper-sized folder these are hundreds of thousands
-                try:
-                    row = json.loads(line)
-                    int(row["image_index"])
-                except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-                    raise DatasetError(f"{path}: a scene is no scene of a dataset ({error!r})") from error
-                yield pool, folder.layout.relative(path), row
+                yield pool, folder.layout.relative(path), parse_row(line, path, number)
 
 
 def _inconsistent(
@@ -143,7 +137,4 @@ def _check_datasheets(folder: AuditFolder, ours: set[int] | None, tally: Tally) 
 
 def _text(path: Path) -> str:
     """A datasheet's text; nothing where there is none, which another check tells."""
-    try:
-        return path.read_text("utf-8") if path.is_file() else ""
-    except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{path}: cannot be read ({error})") from error
+    return read_bytes(path, "a datasheet").decode(errors="replace") if path.is_file() else ""

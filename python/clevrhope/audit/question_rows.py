@@ -16,10 +16,15 @@ import numpy as np
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Tally
 from clevrhope.dataset.finished import SplitArrays, read_question_rows
-from clevrhope.errors import DatasetError
+from clevrhope.dataset.json_rows import open_lines
 from clevrhope.hops import Hop
+from clevrhope.runtime.forms import COUNT, Fields, ListOf, check_form
+from clevrhope.runtime.json_text import parse_json
 
 ROWS_AT_ONCE = 65_536
+
+_MAX_HEAD = 1 << 16
+"""Bytes of the first line that are read."""
 
 
 def check_question_rows(folder: AuditFolder, hop: Hop, tally: Tally) -> None:
@@ -31,7 +36,7 @@ def check_question_rows(folder: AuditFolder, hop: Hop, tally: Tally) -> None:
     templates = [
         (f"{name}.json", place)
         for name, content in folder.templates.files()
-        for place in range(len(json.loads(content)))
+        for place in range(len(parse_json(content, f"{name}.json")))
     ]
     for split in folder.splits:
         path = folder.layout.questions_json(hop.name, split.name)
@@ -59,20 +64,16 @@ class _Rows:
         wanted = zip(count(), self._wanted(arrays), read_question_rows(self._path), strict=False)
         for k, (family, needed), (line, row) in wanted:
             if not (row.startswith(b"%b%d," % (self._begin, k)) and self._written(family, needed) in row):
-                try:
-                    self._compare(k, needed, json.loads(row))
-                except ValueError as error:
-                    raise DatasetError(f"{self._path}:{line}: broken JSON ({error})") from error
+                self._compare(k, needed, parse_json(row, self._path, line=line))
 
     def _check_prefixes(self, wanted: Sequence[int]) -> None:
         """The file's `info` names the same smaller train sets as the arrays do."""
-        with self._path.open("rb") as file:
-            head = file.readline().rstrip()
+        with open_lines(self._path) as file:
+            head = file.readline(_MAX_HEAD).rstrip()
         if head.endswith(b"["):  # a row a line follows, as this package writes them
-            try:
-                there = json.loads(head + b"]}").get("info", {}).get("prefixes", [])
-            except ValueError as error:
-                raise DatasetError(f"{self._path}:1: broken JSON ({error})") from error
+            info = parse_json(head + b"]}", self._path)
+            check_form(info, Fields({"info": Fields({}, {"prefixes": ListOf(COUNT)})}), self._path)
+            there = info["info"].get("prefixes", [])
             if there != wanted:
                 self._tally.fault(self._file, None, f"info.prefixes is not {wanted}, as HDF5 has it", there)
 

@@ -50,6 +50,8 @@ def _parents(path: str) -> list[str]:
 def _fault(path: Path) -> tuple[str, str] | None:
     """What is wrong with a file: problem and detail."""
     try:
+        if path.exists() and not path.is_file():
+            return "cannot be read", "a folder, pipe or device"
         if path.suffix == ".h5":
             fault = hdf5_fault(path)
             return None if fault is None else ("cannot be read", fault)

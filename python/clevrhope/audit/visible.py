@@ -4,7 +4,6 @@ What is seen is counted anew, in the raster of which object each pixel shows. Th
 scenes of a large dataset, of which a sample is looked at that the dataset's seed decides.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -19,8 +18,7 @@ from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.grouped import TYPES
 from clevrhope.audit.report import Tally
 from clevrhope.dataset.audit_scenes import Pools
-from clevrhope.dataset.clevr_json import read_row_lines
-from clevrhope.errors import DatasetError
+from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.progress import Advance
 
 MOST_SCENES = 10_000
@@ -69,15 +67,15 @@ def sampled(n_scenes: Mapping[str, int], seed: int) -> dict[str, Rows]:
     }
 
 
-def _lines(files: Sequence[Path], places: Rows) -> Iterator[tuple[Path, bytes]]:
-    """The rows at these places of a pool, counted through its files."""
+def _lines(files: Sequence[Path], places: Rows) -> Iterator[tuple[Path, int, bytes]]:
+    """The rows at these places of a pool, counted through its files, each with its file and line."""
     wanted = iter(places.tolist())
     next_place = next(wanted, None)
     place = 0
     for path in files:
-        for line in read_row_lines(path):
+        for number, line in read_numbered_rows(path):
             if place == next_place:
-                yield path, line
+                yield path, number, line
                 next_place = next(wanted, None)
             place += 1
         if next_place is None:
@@ -87,25 +85,21 @@ def _lines(files: Sequence[Path], places: Rows) -> Iterator[tuple[Path, bytes]]:
 def _look(
     folder: AuditFolder,
     pool: str,
-    batch: Sequence[tuple[Path, bytes]],
+    batch: Sequence[tuple[Path, int, bytes]],
     cameras: Cameras,
     least: int,
     tally: Tally,
 ) -> None:
     scenes: list[dict[str, Any]] = []
     lines: list[bytes] = []
-    for path, line in batch:
-        try:
-            scene = json.loads(line)
-            index = int(scene["image_index"])
-        except (json.JSONDecodeError, KeyError, TypeError, ValueError) as error:
-            raise DatasetError(f"{path}: a scene is no scene of a dataset ({error!r})") from error
+    for path, number, line in batch:
+        scene = parse_row(line, path, number)
         if "camera" not in scene:
             camera, fault = cameras.of(pool, scene)
             if fault is not None or camera is None:
                 continue  # which another check tells
             line = with_camera(scene, camera)
-        scenes.append({**scene, "image_index": index})
+        scenes.append(scene)
         lines.append(line)
     if not lines:
         return

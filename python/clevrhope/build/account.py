@@ -16,7 +16,7 @@ from clevrhope.dataset.datasheet_folder import PoolStats, WholeDataset, folder_d
 from clevrhope.dataset.datasheet_origin import Provenance
 from clevrhope.dataset.datasheet_plots import listed_plots, sweep_plots
 from clevrhope.dataset.datasheet_prelim import prelim_datasheet
-from clevrhope.dataset.images_h5 import pictures_in, read_pictures, read_png
+from clevrhope.dataset.images_h5 import pictures_in, read_pictures
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.pictures_shown import pair_boxes, sketch_url, thumbnail_url
@@ -26,6 +26,7 @@ from clevrhope.dataset.stats import SceneCounts, count_scenes, measure_split, pi
 from clevrhope.dataset.sub_dataset import Family, SubDataset
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.hops import Hop
+from clevrhope.images.png import read_png
 from clevrhope.images.settings import made_by
 from clevrhope.progress import Progress
 from clevrhope.version import software_version

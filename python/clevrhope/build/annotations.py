@@ -1,16 +1,15 @@
 """Scenes in use in; masks, depths and normals of their pictures, in an HDF5 file a pool, out."""
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
-from clevrhope.atomic import record
+from clevrhope.atomic import WorkingFolder, record
 from clevrhope.build.pictures import scenes_of
 from clevrhope.build.request import Resolved
-from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.layout import Layout, own_files
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
 from clevrhope.dataset.questions_h5 import Ints
@@ -72,6 +71,11 @@ def annotate_missing(
         raise ScenesFailedError(failed, remedy=TRY_AGAIN)
 
 
+def passes_store(layout: Layout, pool: str) -> WorkingFolder:
+    """Where a pool's annotations are on their way into HDF5."""
+    return WorkingFolder(layout.passes_store(pool), own_files(pool, ".passes"))
+
+
 def _scenes(each: PoolPasses, layout: Layout) -> Iterator[tuple[Path, Scene]]:
     for scene in scenes_of(layout, each.pool, each.missing):
         yield layout.passes_record(each.pool, scene["image_index"]), scene
@@ -80,7 +84,7 @@ def _scenes(each: PoolPasses, layout: Layout) -> Iterator[tuple[Path, Scene]]:
 def store_passes(each: PoolPasses, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
     """Brings a pool's annotations into its HDF5 file; all records are there already."""
     layout, pool, kinds = resolved.layout, each.pool, resolved.config.passes
-    path, store = layout.passes_h5(pool), layout.passes_store(pool)
+    path = layout.passes_h5(pool)
     changed = aggregate_passes(
         path,
         each.used.tolist(),
@@ -91,8 +95,7 @@ def store_passes(each: PoolPasses, resolved: Resolved, manifest: Manifest, advan
     )
     if not changed:
         advance(len(each.used))
-    if store.is_dir():
-        shutil.rmtree(store)
+    passes_store(layout, pool).remove()
     entry = {**manifest.pools[pool], "passes": list(kinds)}
     files = {layout.relative(path): record(path)}
     return replace(manifest.with_files(files), pools={**manifest.pools, pool: entry})

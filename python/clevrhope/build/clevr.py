@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PIL import Image
 
 from clevrhope._core import World
 from clevrhope.atomic import write_whole
@@ -20,7 +19,7 @@ from clevrhope.dataset.images_h5 import Picture
 from clevrhope.dataset.manifest import BindingError, Manifest
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.hops import Hop
-from clevrhope.images.png import encode_png
+from clevrhope.images.png import encode_png, open_png
 
 SPLIT = "train"
 """Of CLEVR, and the pool that its scenes go into."""
@@ -187,13 +186,10 @@ def read_published(path: Path, index: int, size: tuple[int, int]) -> Picture:
     Raises:
         DatasetError: no whole PNG file, of another kind, or not of `size`, (height, width).
     """
-    try:
-        with Image.open(path) as image:
-            if image.mode not in MODES:
-                raise DatasetError(f"{path}: of mode {image.mode}, for scene {index}; expected RGB or RGBA")
-            if image.size[::-1] != size:
-                found, wanted = f"{image.size[0]} x {image.size[1]}", f"{size[1]} x {size[0]}"
-                raise DatasetError(f"{path}: {found} pixels, for scene {index}; the dataset has {wanted}")
-            return np.asarray(image.convert("RGB"))
-    except (OSError, SyntaxError) as error:
-        raise DatasetError(f"{path}: no whole PNG file, for scene {index} ({error})") from error
+    with open_png(path) as image:
+        if image.mode not in MODES:
+            raise DatasetError(f"{path}: of mode {image.mode}, for scene {index}; expected RGB or RGBA")
+        if image.size[::-1] != size:
+            found, wanted = f"{image.size[0]} x {image.size[1]}", f"{size[1]} x {size[0]}"
+            raise DatasetError(f"{path}: {found} pixels, for scene {index}; the dataset has {wanted}")
+        return np.asarray(image.convert("RGB"))

@@ -3,7 +3,6 @@
 The one module of the build that calls the native module.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -26,9 +25,12 @@ from clevrhope.build.clevr import constraints
 from clevrhope.config import WINDOW, Config, StreamSplit
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
 from clevrhope.dataset.vocab import Vocab, make_vocab
+from clevrhope.errors import ConfigError, TemplateError
 from clevrhope.hops import Hop
 from clevrhope.palettes import Palette, pool_name, split_name
 from clevrhope.questions import read_templates, synonyms_path
+from clevrhope.runtime.forms import NUMBER, TEXT, Fields, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import read_object
 from clevrhope.scenes import read_world
 
 __all__ = ["CountingPool", "MinimalPool", "Templates", "World"]
@@ -274,14 +276,17 @@ def vocabulary(world: World, templates: Templates) -> Vocab:
 def synonyms(config: Config) -> Mapping[str, Sequence[str]]:
     """Value, relation or "thing" -> the words that questions have for it."""
     path = synonyms_path(config.templates or assets.question_templates())
-    words: Mapping[str, Sequence[str]] = json.loads(path.read_bytes())
+    words: Mapping[str, Sequence[str]] = read_object(path, "synonyms", error=TemplateError)
+    check_form(words, MapOf(ListOf(TEXT)), path, error=TemplateError)
     return words
 
 
 def colours(config: Config) -> Mapping[str, Sequence[float]]:
     """Colour -> red, green, blue from 0 to 255."""
     path = config.properties or assets.blender_assets() / "properties.json"
-    named: Mapping[str, Sequence[float]] = json.loads(path.read_bytes())["colors"]
+    raw = read_object(path, "a properties file", error=ConfigError)
+    check_form(raw, Fields({"colors": MapOf(ListOf(NUMBER, 3))}), path, error=ConfigError)
+    named: Mapping[str, Sequence[float]] = raw["colors"]
     return named
 
 

@@ -17,6 +17,8 @@ from clevrhope.palettes import (
     palette_of,
     read_diversity,
 )
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import read_bytes
 
 
 @dataclass(frozen=True)
@@ -144,17 +146,7 @@ def _seen_of_file(hop: Hop, palette: Palette, world: World) -> Palette:
 
 
 def _read(path: Path, world: World) -> Palette:
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror}); expected a palette as JSON") from error
-    try:
-        json.loads(data)
-    except json.JSONDecodeError as error:
-        raise ConfigError(
-            f"{path}:{error.lineno}:{error.colno}: broken JSON ({error.msg}); expected a palette"
-        ) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{path}: no text in UTF-8; expected a palette as JSON") from error
+    data = read_bytes(path, "a palette", error=ConfigError, remedy="expected a palette as JSON")
+    parse_json(data, path, error=ConfigError, remedy="expected a palette as JSON")
     text = world.with_palette(data, name=file_palette_name(path), file=str(path)).palette_json
     return palette_of(json.loads(text or "{}"))

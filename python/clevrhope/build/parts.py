@@ -13,7 +13,7 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-from clevrhope.atomic import sweep, whole_file
+from clevrhope.atomic import FileRecord, sweep, whole_file
 from clevrhope.build.annotations import annotate_missing, missing_passes
 from clevrhope.build.pictures import missing_pictures, render_missing
 from clevrhope.build.request import Request, Resolved, resolve
@@ -29,7 +29,7 @@ from clevrhope.build.run import (
 )
 from clevrhope.build.shard import Shard, asked, described
 from clevrhope.build.text import in_order, scenes_in_use, write_scenes
-from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.layout import FOLDERS, Layout, images_of, numbered_files
 from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import (
     Manifest,
@@ -40,6 +40,8 @@ from clevrhope.dataset.manifest import (
 )
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.progress import Progress, Silent
+from clevrhope.runtime.paths import below, check_links
+from clevrhope.runtime.reading import check_regular, reading
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def build_part(
         try_each_split(mine)
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
         stack.enter_context(locked(request.out))
-        sweep(request.out)
+        sweep(resolved.layout.folders())
         manifest = begun(replace(mine, manifest=replace(mine.manifest, shard=described(shard, resolved))))
         manifest = write_text(mine, manifest, progress)
         pictures = shard.pictures(resolved) if renderer is not None else {}
@@ -116,13 +118,13 @@ def merge(
     _check_parts(found, resolved)
     layout = resolved.layout
     with locked(request.out), progress.stage("Joining parts", total=len(found), unit="parts") as advance:
-        sweep(request.out)
+        sweep(resolved.layout.folders())
         manifest = begun(resolved)
         splits = {name: dict(entries) for name, entries in manifest.splits.items()}
         for folder, part in found:
-            files = {name: each for name, each in part.files.items() if name.startswith("hops/")}
+            files = _texts(part)
             for name in files:
-                _place(folder / name, layout.root / name)
+                _place(below(folder, name), below(layout.root, name))
             for hop, entries in part.splits.items():
                 splits.setdefault(hop, {}).update(entries)
             manifest = manifest.with_files(files)
@@ -161,10 +163,23 @@ def _read_part(folder: Path) -> Manifest:
     manifest = read_manifest(Layout(folder).manifest)
     if manifest is None or manifest.shard is None:
         raise DatasetError(f"{folder}: no part of a dataset; parts are what build --shard makes")
+    check_links(folder, (Layout(folder).manifest.name, *FOLDERS))
     if not manifest.complete:
         number, of = manifest.shard["number"], manifest.shard["of"]
         raise DatasetError(f"{folder}: part {number}/{of} is not finished; run its command again")
+    for name, wanted in _texts(manifest).items():
+        path = below(folder, name)
+        size = _size(path)
+        if size != wanted.bytes:
+            raise DatasetError(
+                f"{path}: {size:,} bytes are there, of {wanted.bytes:,}; run the part's build again"
+            )
     return manifest
+
+
+def _texts(part: Manifest) -> dict[str, FileRecord]:
+    """The question files of a part, by name; what else it lists is written anew."""
+    return {name: each for name, each in part.files.items() if name.startswith("hops/")}
 
 
 def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> None:
@@ -187,6 +202,7 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
                 raise DatasetError(
                     f"{folder}: made for something else ({differs}); give merge the options of its build"
                 )
+        _check_splits(folder, part, resolved)
         if shard["number"] in seen:
             again = seen[shard["number"]]
             raise DatasetError(
@@ -202,9 +218,27 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
         )
 
 
+def _check_splits(folder: Path, part: Manifest, resolved: Resolved) -> None:
+    """A part has splits of this request alone, in its pools and with no more questions than it asks for.
+
+    Raises:
+        DatasetError: it has another.
+    """
+    pools = {(job.hop.name, job.split): job.pool for job in resolved.jobs}
+    for hop, entries in part.splits.items():
+        for split, entry in entries.items():
+            if pools.get((hop, split)) != entry["pool"]:
+                raise DatasetError(
+                    f"{folder}: has {hop}/{split} of pool {entry['pool']}, which was not asked for; make "
+                    "the part again with build --shard"
+                )
+
+
 def _other_pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     """Which pairs a part has and which are asked for, where these are not the same; else nothing."""
-    has, asks = (sorted({split.partition("/")[0] for split in each["splits"]}) for each in (there, here))
+    has, asks = (
+        sorted({split.partition("/")[0] for split in each.get("splits", ())}) for each in (there, here)
+    )
     if has == asks:
         return ""
     return f"{_listed(has)} there, {_listed(asks)} asked for"
@@ -217,29 +251,32 @@ def _listed(names: Sequence[str]) -> str:
 def _pictures(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:
     """The PNG files of scenes in use."""
     for folder in folders:
-        yield from _of_scenes(Layout(folder).pictures(pool), ".png", used)
+        there = images_of(Layout(folder).pictures(pool), pool)
+        yield from (path for index, path in sorted(there.items()) if index in used)
 
 
 def _records(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:
     """The records of annotations of scenes in use."""
     for folder in folders:
-        yield from _of_scenes(Layout(folder).passes_store(pool), ".passes", used)
-
-
-def _of_scenes(folder: Path, suffix: str, used: set[int]) -> Iterator[Path]:
-    if folder.is_dir():
-        for path in sorted(folder.glob(f"[!.]*{suffix}")):
-            if int(path.stem.rpartition("_")[2]) in used:
-                yield path
+        there = numbered_files(Layout(folder).passes_store(pool), f"HOPE_{pool}_", ".passes")
+        yield from (path for index, path in sorted(there.items()) if index in used)
 
 
 def _place(path: Path, to: Path) -> None:
     """Gives a file another name, or a copy where that cannot be; one that is there already stays."""
-    if to.exists() and to.stat().st_size == path.stat().st_size:
+    size = _size(path)
+    if to.exists() and to.stat().st_size == size:
         return
     with whole_file(to) as temporary:
         temporary.unlink(missing_ok=True)
         try:
-            os.link(path, temporary)
+            os.link(path.resolve(), temporary)  # of a link in the part, the file that it leads to
         except OSError:
             shutil.copyfile(path, temporary)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a part's file; a DatasetError tells that it is missing, or no file."""
+    with reading(path, "a file of a part", remedy="run the part's build again"):
+        check_regular(path)
+        return path.stat().st_size

@@ -1,6 +1,5 @@
 """Scenes in use in; PNG files and HDF5 files of their pictures out."""
 
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.atomic import FileRecord, record, write_whole
+from clevrhope.atomic import FileRecord, WorkingFolder, record, write_whole
 from clevrhope.build.clevr import copy_pictures
 from clevrhope.build.request import Resolved
 from clevrhope.dataset.clevr_folder import picture_name
 from clevrhope.dataset.clevr_json import read_scenes_at
 from clevrhope.dataset.images_h5 import aggregate_pictures, pictures_in, read_pictures
-from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, images_of, own_files
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.images.png import encode_png
@@ -39,8 +38,8 @@ def missing_pictures(used: Mapping[str, Ints], layout: Layout) -> list[PoolPictu
     """For each pool the scenes whose pictures are neither in PNG files nor in HDF5."""
     found = []
     for pool, indices in used.items():
-        there = np.union1d(pictures_in(layout.pictures_h5(pool)), _png_indices(layout.pictures(pool)))
-        there = np.union1d(there, _png_indices(layout.picture_store(pool)))
+        there = np.union1d(pictures_in(layout.pictures_h5(pool)), _png_indices(layout.pictures(pool), pool))
+        there = np.union1d(there, _png_indices(layout.picture_store(pool), pool))
         found.append(PoolPictures(pool, indices, np.setdiff1d(indices, there)))
     return found
 
@@ -114,7 +113,9 @@ def store_pictures(each: PoolPictures, resolved: Resolved, manifest: Manifest, a
             files[name] = manifest.files.get(name) or record(path)
             advance(1)
     if resolved.config.h5:
-        sources = {index: folder for folder in (store, png_folder) for index in _png_indices(folder).tolist()}
+        sources = {
+            index: folder for folder in (store, png_folder) for index in _png_indices(folder, pool).tolist()
+        }
         changed = aggregate_pictures(
             h5,
             each.used.tolist(),
@@ -125,8 +126,7 @@ def store_pictures(each: PoolPictures, resolved: Resolved, manifest: Manifest, a
         if not changed:
             advance(len(each.used))
         files[layout.relative(h5)] = record(h5)
-    if store.is_dir():
-        shutil.rmtree(store)
+    picture_store(layout, pool).remove()
     entry = {
         "pictures": len(each.used),
         "size": int(each.used[-1]) + 1,
@@ -148,19 +148,20 @@ def _path_in(folder: Path, scene: Mapping[str, Any]) -> Path:
     return folder / str(scene["image_filename"])
 
 
-def _png_indices(folder: Path) -> Ints:
-    """The scene indices of the PNG files in a folder, sorted."""
-    try:
-        names = [path.stem for path in folder.iterdir() if path.suffix == ".png" and path.name[0] != "."]
-    except FileNotFoundError:
-        names = []
-    return np.sort(np.asarray([int(name.rpartition("_")[2]) for name in names], dtype=np.int32))
+def picture_store(layout: Layout, pool: str) -> WorkingFolder:
+    """Where a pool's images are on their way into HDF5."""
+    return WorkingFolder(layout.picture_store(pool), own_files(pool, ".png"))
+
+
+def _png_indices(folder: Path, pool: str) -> Ints:
+    """The scene indices of a pool's PNG files in a folder, sorted."""
+    return np.asarray(sorted(images_of(folder, pool)), dtype=np.int32)
 
 
 def _png_from_elsewhere(used: Ints, folder: Path, store: Path, h5: Path, layout: Layout, pool: str) -> None:
     """Makes the PNG files whose pixels are in HDF5 or in the store only."""
-    missing = np.setdiff1d(used, _png_indices(folder))
-    stored = np.intersect1d(missing, _png_indices(store))
+    missing = np.setdiff1d(used, _png_indices(folder, pool))
+    stored = np.intersect1d(missing, _png_indices(store, pool))
     for index in stored.tolist():
         path = layout.picture(pool, index)
         write_whole(path, (store / path.name).read_bytes())

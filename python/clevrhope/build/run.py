@@ -11,8 +11,20 @@ from clevrhope.atomic import sweep
 from clevrhope.build import engine
 from clevrhope.build.account import n_published, write_account, write_vocabulary
 from clevrhope.build.ahead import side_by_side
-from clevrhope.build.annotations import PoolPasses, annotate_missing, missing_passes, store_passes
-from clevrhope.build.pictures import PoolPictures, missing_pictures, render_missing, store_pictures
+from clevrhope.build.annotations import (
+    PoolPasses,
+    annotate_missing,
+    missing_passes,
+    passes_store,
+    store_passes,
+)
+from clevrhope.build.pictures import (
+    PoolPictures,
+    missing_pictures,
+    picture_store,
+    render_missing,
+    store_pictures,
+)
 from clevrhope.build.request import Job, Request, Resolved, resolve, resolved_config
 from clevrhope.build.text import asked, questions_of, scenes_in_use, write_scenes, write_split
 from clevrhope.dataset.leaks import LeakCheck
@@ -90,7 +102,7 @@ def build(
         again = resolve(same_share(request, resolved), clevr=resolved.engine.clevr)
         resolved.engine.palettes.update(again.engine.palettes)
         resolved = replace(again, engine=resolved.engine)
-        sweep(request.out)
+        sweep(resolved.layout.folders())
         manifest = begun(resolved)
         manifest = write_text(resolved, manifest, progress)
         used = scenes_in_use(manifest, resolved)
@@ -177,7 +189,14 @@ def try_each_split(resolved: Resolved) -> None:
 
 
 def begun(resolved: Resolved) -> Manifest:
-    """The manifest at the start of the run: bound, not complete; on disk before anything else is."""
+    """The manifest at the start of the run: bound, not complete; on disk before anything else is.
+
+    Raises:
+        DatasetError: a file of somebody else's lies in a folder that the run would remove.
+    """
+    for pool in dict.fromkeys(job.pool for job in resolved.jobs):
+        picture_store(resolved.layout, pool).check()
+        passes_store(resolved.layout, pool).check()
     there, asked = resolved.manifest.rendering, resolved.request.rendering
     manifest = replace(
         resolved.manifest,

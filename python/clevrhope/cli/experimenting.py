@@ -35,11 +35,12 @@ def experiment(
     Names of files that come with the package work too: smoke, hour, first6, diversity, paper. A run that
     fails does not stop the others; it is told of at the end, and the exit code is 1.
     """
-    from clevrhope.experiments import make_plan, read_experiment, run_experiment
+    from clevrhope.experiments import check_plan, make_plan, read_experiment, run_experiment
     from clevrhope.experiments.shipped import find_file
 
     plan = make_plan(read_experiment(find_file(file), out=out))
     if only_plan:
+        check_plan(plan)
         _show(plan)
         return 0
     made = run_experiment(

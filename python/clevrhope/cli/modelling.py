@@ -1,15 +1,23 @@
 """The commands that train and evaluate models: features, train, evaluate."""
 
 import json
+import re
 import secrets
-import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from datetime import date, time
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 
 from clevrhope.cli.arguments import PATH, Whole, read_names, shown_progress
+from clevrhope.errors import shown
+from clevrhope.runtime.toml import parse_toml
+
+if TYPE_CHECKING:
+    from clevrhope.training.request import TrainRequest
+
+_SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})", re.ASCII)
 
 _device = click.option(
     "--device", metavar="NAME", default="auto", help="As torch spells it: cpu, cuda, cuda:1.  [default: auto]"
@@ -54,7 +62,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     made = make_features(
         folder,
         kind=kind,
-        size=_read_size(choices["size"]),
+        size=read_size(choices["size"]),
         weights=choices["weights"],
         out=choices["out"],
         pools=pools or None,
@@ -80,7 +88,9 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     "--size", required=True, metavar="N", help="The first so many questions: 25k, 200k, 560k, 5000."
 )
 @click.option(
-    "--seed", type=Whole(0), help="Decides weights and order; drawn, printed, recorded if left out."
+    "--seed",
+    type=Whole(0, 2**64 - 1),
+    help="Decides weights and order; drawn, printed, recorded if left out.",
 )
 @click.option("--out", type=PATH, metavar="RUN", help="[default: runs/MODEL-HOP-SIZE-SEED]")
 @click.option("--updates", type=Whole(1), metavar="N", help="In all; stages keep their shares.")
@@ -117,26 +127,22 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) -> None:
     """Trains MODEL (a name, or package.module:Class) on a dataset; run it again after any stop to go on."""
     from clevrhope.installed import check_torch
-    from clevrhope.training.request import TrainRequest, parse_size
 
     check_torch()
     from clevrhope.training.memory import keep_freed_memory
-    from clevrhope.training.run import default_out
     from clevrhope.training.run import train as run
 
     keep_freed_memory()
 
-    size, seed = parse_size(choices.pop("size")), choices.pop("seed")
-    drawn = seed is None
+    drawn = choices["seed"] is None
     if drawn:
-        seed = secrets.randbelow(2**32)
-    out = choices.pop("out") or default_out(model, choices["hop"], size, seed)
-    settings = _read_settings(choices.pop("settings"))
-    request = TrainRequest(
-        model=model, dataset=folder, size=size, seed=seed, out=out, settings=settings, **choices
-    )
+        choices["seed"] = secrets.randbelow(2**32)
+    request = read_train_request({"model": model, "folder": folder, **choices})
+    seed = request.seed
     if drawn:
-        click.echo(f"Seed {seed} was drawn; to go on after a stop: --seed {seed} --out {out}", err=True)
+        click.echo(
+            f"Seed {seed} was drawn; to go on after a stop: --seed {seed} --out {request.out}", err=True
+        )
     made = run(request, shown_progress({"quiet": quiet}))
     if as_json:
         told = {"folder": str(made.folder), "updates": made.updates, "resumed_at": made.resumed_at}
@@ -203,17 +209,34 @@ def evaluate(run: Path, **choices: Any) -> None:
         click.echo(f"{each.path}: {told}" + (f"; {without:,} without an answer" if without else ""))
 
 
-def _read_size(text: str | None) -> tuple[int, int] | Literal["picture"] | None:
+def read_size(text: str | None) -> tuple[int, int] | Literal["picture"] | None:
+    """Width and height, "picture", or None where nothing is said."""
     if text is None:
         return None
     if text == "picture":
         return "picture"
-    width, x, height = text.partition("x")
-    if not (x and width.isdecimal() and height.isdecimal() and int(width) and int(height)):
+    match = _SIZE.fullmatch(text)
+    if match is None:
         raise click.UsageError(
-            f'--size: "{text}" should be width and height in pixels, such as 96x64, or picture'
+            f"--size: {shown(text)} should be width and height in pixels, such as 96x64, or picture"
         )
-    return int(width), int(height)
+    return int(match[1]), int(match[2])
+
+
+def read_train_request(choices: Mapping[str, Any]) -> "TrainRequest":
+    """What the options of `train` ask for, a seed among them; those of what is printed are left aside.
+
+    Raises:
+        ConfigError: a value that is none of its option's, or one that does not go with the others.
+    """
+    from clevrhope.training.request import TrainRequest, default_out, parse_size
+
+    rest = {name: value for name, value in choices.items() if name not in ("quiet", "as_json")}
+    rest["dataset"] = rest.pop("folder")
+    rest["size"] = parse_size(rest["size"])
+    rest["out"] = rest["out"] or default_out(*(rest[name] for name in ("model", "hop", "size", "seed")))
+    rest["settings"] = _read_settings(rest["settings"])
+    return TrainRequest(**rest)
 
 
 def _read_settings(given: Sequence[str]) -> dict[str, Any]:
@@ -222,9 +245,10 @@ def _read_settings(given: Sequence[str]) -> dict[str, Any]:
     for each in given:
         name, equals, text = each.partition("=")
         if not (name and equals):
-            raise click.UsageError(f'--set: "{each}" should be NAME=VALUE')
+            raise click.UsageError(f"--set: {shown(each)} should be NAME=VALUE")
         try:
-            settings[name] = tomllib.loads(f"value = {text}")["value"]
-        except tomllib.TOMLDecodeError:
-            settings[name] = text
+            value = parse_toml(f"value = {text}")["value"]
+        except ValueError:
+            value = text
+        settings[name] = text if isinstance(value, date | time) else value
     return settings

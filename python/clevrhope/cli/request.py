@@ -219,9 +219,9 @@ def _before(out: Path, parts: Sequence[Path]) -> dict[str, Any]:
     kept = ("question_json", "passes")
     files = {name: each for name, each in part.config.items() if name in kept} if part else {}
     return {
-        **(choices_of(part, parts[0]) if part else {}),
+        **(choices_of(part) if part else {}),
         **files,
-        **(choices_of(there, out) if there else {}),
+        **(choices_of(there) if there else {}),
     }
 
 

@@ -13,10 +13,12 @@ import numpy as np
 from clevrhope._core import AbsentReader, Vocabulary
 from clevrhope.dataset.audit_reader import CLEVR_WORDS, Ints
 from clevrhope.dataset.audit_scenes import PoolScenes, Rows
-from clevrhope.dataset.finished import Vocab, read_json
+from clevrhope.dataset.finished import Vocab
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.hops import Hop
+from clevrhope.runtime.json_text import read_object
 
 HAVE_PAIR = ("complex_ood", "minimal_ood")
 """Splits that show the pair and ask for it."""
@@ -44,7 +46,11 @@ class AbsentCheck:
         self._hop = hop
         self._file = layout.manifest
         there = layout.manifest.is_file() and hop.palette
-        self._palettes: Mapping[str, Any] = read_json(layout.manifest).get("palettes", {}) if there else {}
+        self._palettes: Mapping[str, Any] = (
+            read_object(layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES).get("palettes", {})
+            if there
+            else {}
+        )
         self._values = {kind: list(values) for kind, values in vocabulary.attribute_types}
         self._readers: dict[bool, AbsentReader] = {}
         if hop.pair is None or not hop.palette:

@@ -6,7 +6,7 @@ from clevrhope.dataset.audit_reader import vocabulary_of
 from clevrhope.dataset.finished import read_vocab as read_finished_vocab
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError
 from clevrhope.executor import execute_batch, read_scenes
@@ -26,7 +26,7 @@ def run_programs(layout: Layout, vocab: Vocab, hop: str, split: str, *, programs
     Raises:
         DatasetError: a file that is missing or not whole.
     """
-    reader = SplitReader(layout.questions_h5(hop, split))
+    reader = open_split(layout, hop, split, vocab=vocab)
     vocabulary = vocabulary_of(read_finished_vocab(layout.vocab))
     names = {
         "program_token_to_idx": vocab.program_token_to_idx,

@@ -9,9 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditScenes, Vocabulary
-from clevrhope.dataset.finished import Value, read_json
+from clevrhope.dataset.finished import Value
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
 from clevrhope.errors import DatasetError, SceneError
+from clevrhope.runtime.json_text import read_object
 
 Rows = npt.NDArray[np.int64]
 """Places of scenes in a pool's files; -1 for a scene that is not there."""
@@ -39,7 +41,7 @@ class PoolScenes:
         self.types = vocabulary.attribute_types
         """Attribute types and their values, by number."""
         try:
-            self.native = AuditScenes.read(vocabulary, sorted(layout.scenes(pool).glob("*.json")))
+            self.native = AuditScenes.read(vocabulary, layout.scene_files(pool))
         except SceneError as error:
             raise DatasetError(str(error)) from error
         self.indices: Rows = self.native.indices
@@ -117,7 +119,9 @@ class Pools:
         """The checksum of each PNG file in the manifest, by name; none before there is a manifest."""
         if not self._layout.manifest.is_file():
             return {}
-        files: Mapping[str, Any] = read_json(self._layout.manifest).get("files", {})
+        files: Mapping[str, Any] = read_object(
+            self._layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES
+        ).get("files", {})
         return {
             name.rpartition("/")[2]: each["sha256"]
             for name, each in files.items()

@@ -8,8 +8,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from clevrhope.dataset.json_rows import read_list
+from clevrhope.dataset.layout import numbered_files
 from clevrhope.dataset.stats import QuestionTally, SceneCounts, SceneTally, SplitStats
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.forms import INDEX, TEXT, Fields, ListOf, check_form
+from clevrhope.runtime.reading import reading
 
 TYPES = ("size", "color", "material", "shape")
 """The attribute types that CLEVR's scene files have."""
@@ -52,6 +55,11 @@ def picture_name(index: int, split: str = "train") -> str:
     return f"CLEVR_{split}_{index:06d}.png"
 
 
+def picture_indices(folder: Path, split: str) -> list[int]:
+    """The scenes whose pictures are there, sorted."""
+    return sorted(numbered_files(pictures_folder(folder, split), f"CLEVR_{split}_", ".png"))
+
+
 def clevr_splits(folder: Path) -> list[str]:
     """The splits with questions and scenes, train first; test was published without scenes."""
     names = [
@@ -71,13 +79,9 @@ def measure_clevr_split(folder: Path, split: str) -> SplitStats:
     questions = QuestionTally()
     path = questions_file(folder, split)
     for n, row in enumerate(read_list(path, "questions")):
-        try:
+        where = f"{path}: questions[{n}]"
+        with reading(where, "a question with program and answer, as CLEVR's train and val splits have"):
             questions.add(row)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-            raise DatasetError(
-                f"{path}: questions[{n}] is no question with program and answer, as CLEVR's train and val "
-                f"splits have ({error!r})"
-            ) from error
     path = scenes_file(folder, split)
     scenes = _scene_counts(path)
     try:
@@ -89,11 +93,12 @@ def measure_clevr_split(folder: Path, split: str) -> SplitStats:
 def _scene_counts(path: Path) -> SceneCounts:
     tally = SceneTally()
     for n, row in enumerate(read_list(path, "scenes")):
-        try:
-            tally.add(int(row["image_index"]), _looks(row["objects"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise DatasetError(f"{path}: scenes[{n}] is no scene of CLEVR's files ({error!r})") from error
+        check_form(row, _SCENE, path, place=f"scenes[{n}]")
+        tally.add(row["image_index"], _looks(row["objects"]))
     return tally.counts()
+
+
+_SCENE = Fields({"image_index": INDEX, "objects": ListOf(Fields(dict.fromkeys(TYPES, TEXT)))})
 
 
 def _looks(objects: Sequence[dict[str, str]]) -> Iterator[tuple[tuple[str, str], ...]]:

@@ -14,10 +14,14 @@ from typing import Any
 import numpy as np
 
 from clevrhope.atomic import whole_file
+from clevrhope.dataset.json_rows import open_lines, rows_of_lines
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
+from clevrhope.hops import NAME_ORDER
+from clevrhope.runtime.forms import INDEX, NAME, NUMBER, TEXT, Fields, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import parse_json
 
-_INDEX = re.compile(rb'"image_index": ?(\d+)')
+_INDEX = re.compile(rb'"image_index": ?(\d{1,9})\b')
 
 LICENCE = "Creative Commons Attribution (CC BY 4.0)"
 
@@ -59,35 +63,68 @@ def scene_info(pool: str) -> dict[str, str]:
 
 def read_row_lines(path: Path) -> Iterator[bytes]:
     """The rows of a file written here, as JSON bytes, without parsing them."""
-    try:
-        with path.open("rb") as file:
-            next(file, None)
-            for line in file:
-                row = line.rstrip(b",\n")
-                if row.startswith(b"{"):
-                    yield row
-    except FileNotFoundError as error:
-        raise DatasetError(f"{path}: no such file") from error
+    return (row for _, row in read_numbered_rows(path))
+
+
+def read_numbered_rows(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The same, each with the number of its line."""
+    with open_lines(path) as file:
+        file.readline()
+        yield from rows_of_lines(file, path)
 
 
 def read_scene_indices(path: Path) -> Ints:
     """The `image_index` of every scene in a file written here, in order, found without parsing."""
-    matches = map(_INDEX.search, read_row_lines(path))
-    return np.asarray([int(match[1]) for match in matches if match is not None], dtype=np.int32)
+    found = (_index(row, path, line) for line, row in read_numbered_rows(path))
+    return np.fromiter(found, dtype=np.int32)
 
 
 def read_scenes_at(path: Path, wanted: Collection[int]) -> Iterator[dict[str, Any]]:
     """The scenes with these indices in a file written here, in its order; the others are not parsed."""
     left = set(wanted)
-    for row in read_row_lines(path):
-        match = _INDEX.search(row)
-        if match is not None and int(match[1]) in left:
-            left.discard(int(match[1]))
-            yield json.loads(row)
+    for line, row in read_numbered_rows(path):
+        index = _index(row, path, line)
+        if index in left:
+            left.discard(index)
+            yield parse_row(row, path, line)
         if not left:
             return
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a file written here, one at a time."""
-    return map(json.loads, read_row_lines(path))
+    return (parse_row(row, path, line) for line, row in read_numbered_rows(path))
+
+
+def parse_row(row: bytes, path: Path, line: int) -> dict[str, Any]:
+    """A row of a file, which is in a line of it.
+
+    Raises:
+        DatasetError: broken JSON, or not a scene or question of a dataset.
+    """
+    found = parse_json(row, path, line=line)
+    check_form(found, _ROW, f"{path}:{line}")
+    return dict(found)
+
+
+def _index(row: bytes, path: Path, line: int) -> int:
+    match = _INDEX.search(row)
+    if match is None:
+        raise DatasetError(f"{path}:{line}: image_index is missing; expected {INDEX.words}")
+    return int(match[1])
+
+
+_VECTOR = ListOf(NUMBER, 3)
+_OBJECT = Fields({"3d_coords": _VECTOR, "rotation": NUMBER, **dict.fromkeys(NAME_ORDER, TEXT)})
+_ROW = Fields(
+    {"image_index": INDEX, "image_filename": NAME},
+    {
+        "objects": ListOf(_OBJECT),
+        "relationships": MapOf(ListOf(ListOf(INDEX))),
+        "directions": MapOf(_VECTOR),
+        "camera": Fields({"location": _VECTOR}),
+        "lights": MapOf(_VECTOR),
+        "question": TEXT,
+    },
+)
+"""What every row has; scenes have objects, and questions a text."""

@@ -12,7 +12,9 @@ from clevrhope.dataset.clevr_folder import questions_file
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
-from clevrhope.errors import DatasetError
+from clevrhope.errors import DatasetError, shown
+from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, check_form
+from clevrhope.runtime.reading import read_bytes
 
 _NULL, _START, _END, _UNKNOWN = range(len(SPECIAL_TOKENS))
 
@@ -47,15 +49,16 @@ class ClevrSplit:
         self.split = self.pool = split
         questions, answers, images, families = [], [], [], []
         for n, row in enumerate(read_list(path, "questions")):
+            check_form(row, _ROW, path, place=f"questions[{n}]")
             try:
                 words = _WORDS.findall(row["question"])
                 questions.append([vocab.question_token_to_idx.get(word, _UNKNOWN) for word in words])
                 answers.append(vocab.answer_token_to_idx[str(row["answer"])])
-                images.append(int(row["image_index"]))
-                families.append(int(row["question_family_index"]))
-            except (KeyError, TypeError, ValueError) as error:
+                images.append(row["image_index"])
+                families.append(row["question_family_index"])
+            except KeyError as error:
                 raise DatasetError(
-                    f"{path}: questions[{n}] is no question with an answer that the dataset knows ({error!r})"
+                    f"{path}: questions[{n}].answer is {shown(row['answer'])}, which is not in the dataset"
                 ) from error
         self.answers: Ints = np.asarray(answers, dtype=np.int32)
         self.image_idxs: Ints = np.asarray(images, dtype=np.int32)
@@ -67,7 +70,9 @@ class ClevrSplit:
         for row_of, tokens in zip(self._questions, questions, strict=True):
             row_of[: len(tokens) + 2] = [_START, *tokens, _END]
         vocabulary = vocabulary_with(attributes)
-        programs, _ = Programs.from_questions(vocabulary, path.read_bytes(), file=str(path))
+        programs, _ = Programs.from_questions(
+            vocabulary, read_bytes(path, "a question file", max_bytes=MAX_QUESTION_BYTES), file=str(path)
+        )
         tokens_of = ProgramTokens(vocabulary, vocab.programs())
         self._programs: Ints = programs.to_tokens(tokens_of, _LONGEST_PROGRAM)
         self.program_lengths: Ints = (self._programs != _NULL).sum(axis=1).astype(np.int32)
@@ -79,6 +84,11 @@ class ClevrSplit:
         """All rows at once: the first one's number, questions (N, Q), programs (N, P)."""
         yield 0, self._questions, self._programs
 
+
+MAX_QUESTION_BYTES = 1 << 30
+"""Bytes of a split's question file; CLEVR's own val has a fifth of it."""
+
+_ROW = Fields({"question": TEXT, "answer": ANY, "image_index": INDEX, "question_family_index": INDEX})
 
 _LONGEST_PROGRAM = 64
 """Tokens, <START> and <END> included: twice what CLEVR's longest programs have."""

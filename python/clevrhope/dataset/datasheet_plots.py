@@ -5,13 +5,26 @@ depend on whether matplotlib is installed. The manifest lists them as it does al
 dropped as soon as one of its splits is written anew, since they show what was there before.
 """
 
+import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 
-from clevrhope.atomic import disk_errors
+from clevrhope.atomic import WorkingFolder
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
+
+KINDS = (
+    "answers",
+    "baselines",
+    "distances",
+    "families",
+    "lengths",
+    "objects",
+    "pairs",
+    "relations",
+    "values",
+)
+"""Kinds of plots, which are the names of their files: those that `clevrhope.statistics.plots` draws."""
 
 
 def listed_plots(layout: Layout, manifest: Manifest, hop: str) -> list[str]:
@@ -34,10 +47,5 @@ def sweep_plots(layout: Layout, hop: str, *, keep: Sequence[str]) -> None:
     Raises:
         DatasetError: no permission to.
     """
-    folder = layout.plots(hop)
-    for path in sorted(folder.glob("*.png")):
-        if path.name not in keep:
-            with disk_errors(path):
-                path.unlink()
-    with suppress(OSError):
-        folder.rmdir()  # only where it is empty, or is there at all
+    names = "|".join(re.escape(kind) for kind in KINDS if f"{kind}.png" not in keep)
+    WorkingFolder(layout.plots(hop), re.compile(rf"(?:{names})\.png")).remove()

@@ -15,8 +15,12 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.hdf5_words import hdf5_words
+from clevrhope.dataset.hdf5 import MAX_ROWS, damage, hdf5_words, open_hdf5
+from clevrhope.dataset.json_rows import open_lines, read_list, rows_of_lines
+from clevrhope.dataset.questions_h5 import QUESTIONS
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, Kind, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import parse_json, read_json
 
 Value: TypeAlias = tuple[str, str]
 """Attribute type and value: ("material", "rubber")."""
@@ -74,32 +78,28 @@ def prefix(steps: Sequence[Step]) -> list[str]:
 class SplitArrays:
     """A split's HDF5 file, open: its small columns at hand, its rows of tokens on demand."""
 
-    def __init__(self, path: Path) -> None:
-        """Opens it.
+    def __init__(self, path: Path, *, max_rows: int = MAX_ROWS) -> None:
+        """Opens it; `max_rows` is the number of questions in the manifest, where one was read.
 
         Raises:
             DatasetError: not such a file.
         """
-        remedy = "remove it and run its build again"
+        self._path = path
+        self._file = open_hdf5(path, QUESTIONS, max_rows=max_rows)
         try:
-            self._file = h5py.File(path, "r")
-            self.attributes: Mapping[str, Any] = dict(self._file.attrs)
-            lacks = [f"array {name}" for name in (*COLUMNS, *WIDE) if name not in self._file]
-            lacks += [] if "pool" in self.attributes else ["attribute pool"]
-            if lacks:
-                raise DatasetError(f"{path}: no question file of a dataset (it has no {lacks[0]}); {remedy}")
-            self.pool = str(self.attributes["pool"])
-            self.columns: Mapping[str, npt.NDArray[Any]] = {name: self._file[name][:] for name in COLUMNS}
-            self._wide = {name: self._file[name] for name in WIDE}
-            if RELATIONS in self._file:
-                self._wide[RELATIONS] = self._file[RELATIONS]
-        except OSError as error:
-            what = f"no whole question file of a dataset ({hdf5_words(error)})"
-            raise DatasetError(f"{path}: {what}; {remedy}") from error
-        n_rows = {name: len(each) for name, each in (*self.columns.items(), *self._wide.items())}
-        for name, n in n_rows.items():
-            if n != n_rows["questions"]:
-                raise DatasetError(f"{path}: {name} has {n} rows, questions {n_rows['questions']}")
+            with damage(path, QUESTIONS):
+                self._read()
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _read(self) -> None:
+        self.attributes: Mapping[str, Any] = dict(self._file.attrs)
+        self.pool = str(self.attributes["pool"])
+        self.columns: Mapping[str, npt.NDArray[Any]] = {name: self._file[name][:] for name in COLUMNS}
+        self._wide = {name: self._file[name] for name in WIDE}
+        if RELATIONS in self._file:
+            self._wide[RELATIONS] = self._file[RELATIONS]
         self.used: npt.NDArray[np.int32] = np.unique(self.columns["image_idxs"])
         """Indices of the pictures that the split uses, each once, sorted."""
 
@@ -112,12 +112,10 @@ class SplitArrays:
         Raises:
             DatasetError: a damaged block, or no such array.
         """
-        try:
+        if name not in self._wide:
+            raise DatasetError(f"{self._path}: no array {name}")
+        with damage(self._path, QUESTIONS):
             rows: npt.NDArray[np.int32] = self._wide[name][first : first + n]
-        except KeyError as error:
-            raise DatasetError(f"{self._file.filename}: no array {name}") from error
-        except OSError as error:
-            raise DatasetError(f"{self._file.filename}: {name}: {hdf5_words(error)}") from error
         return rows
 
     def close(self) -> None:
@@ -138,17 +136,19 @@ def hdf5_fault(path: Path) -> str | None:
             return None
     except FileNotFoundError:
         raise
-    except OSError as error:
+    except Exception as error:
         return hdf5_words(error)
 
 
 def read_vocab(path: Path) -> Vocab:
     """Reads vocab.json; a DatasetError says what is wrong with it."""
-    raw = read_json(path)
-    try:
-        return Vocab(raw["question_token_to_idx"], raw["program_token_to_idx"], raw["answer_token_to_idx"])
-    except (KeyError, TypeError) as error:
-        raise DatasetError(f"{path}: no vocabulary of a dataset ({error} is missing)") from error
+    raw = read_json(path, "a vocabulary")
+    check_form(raw, Fields(dict.fromkeys(_MAPS, MapOf(_NUMBER))), path)
+    return Vocab(*(raw[name] for name in _MAPS))
+
+
+_NUMBER = Kind("a number below 65,536", lambda value: INDEX.test(value) and value < 1 << 16)
+_MAPS = ("question_token_to_idx", "program_token_to_idx", "answer_token_to_idx")
 
 
 def read_question_rows(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -158,58 +158,47 @@ def read_question_rows(path: Path) -> Iterator[tuple[int, bytes]]:
 
 def parse_question(path: Path, n: int, line: int, row: bytes) -> Question:
     """A row of a question file, its n-th; a DatasetError says why it is none."""
-    fields = _parsed(path, line, row)
-    try:
-        return Question(
-            text=fields["question"],
-            steps=tuple(
-                (step["function"], "".join(step["value_inputs"]), tuple(step["inputs"]))
-                for step in fields["program"]
-            ),
-            answer=str(fields["answer"]),
-            image_index=fields["image_index"],
-            image_filename=fields["image_filename"],
-            family=fields["question_family_index"],
-        )
-    except (KeyError, TypeError) as error:
-        raise DatasetError(f"{path}: questions[{n}] is no question of CLEVR's files ({error})") from error
+    fields = parse_json(row, path, line=line)
+    check_form(fields, _QUESTION, path, place=f"questions[{n}]")
+    return Question(
+        text=fields["question"],
+        steps=tuple(
+            (step["function"], "".join(step["value_inputs"]), tuple(step["inputs"]))
+            for step in fields["program"]
+        ),
+        answer=str(fields["answer"]),
+        image_index=fields["image_index"],
+        image_filename=fields["image_filename"],
+        family=fields["question_family_index"],
+    )
 
 
-def read_json(path: Path) -> Any:
-    """A JSON file; a DatasetError says where it is broken."""
-    try:
-        return json.loads(path.read_bytes())
-    except FileNotFoundError as error:
-        raise DatasetError(f"{path}: no such file") from error
-    except json.JSONDecodeError as error:
-        raise DatasetError(f"{path}:{error.lineno}:{error.colno}: broken JSON ({error.msg})") from error
-
-
-def _parsed(path: Path, line: int, row: bytes) -> dict[str, Any]:
-    try:
-        fields: dict[str, Any] = json.loads(row)
-    except json.JSONDecodeError as error:
-        raise DatasetError(f"{path}:{line}:{error.colno}: broken JSON ({error.msg})") from error
-    return fields
+_QUESTION = Fields(
+    {
+        "question": TEXT,
+        "program": ListOf(Fields({"function": TEXT, "value_inputs": ListOf(TEXT), "inputs": ListOf(INDEX)})),
+        "answer": ANY,
+        "image_index": INDEX,
+        "image_filename": TEXT,
+        "question_family_index": INDEX,
+    }
+)
+"""What is looked at in a row of a question file."""
 
 
 def _raw_rows(path: Path, key: str) -> Iterator[tuple[int, bytes]]:
     """The objects of a file's list, in order: the line that each is in, and its JSON.
 
-    A file with a row a line, as this package writes them, is never whole in memory; any other JSON file of
-    CLEVR's kind is read at once.
+    A file with a row a line, as this package writes them, is not parsed; any other JSON file of CLEVR's kind
+    is.
     """
-    try:
-        with path.open("rb") as file:
-            if not file.readline().rstrip().endswith(b"["):
-                for fields in read_json(path)[key]:
-                    yield 1, json.dumps(fields).encode()
-                return
-            for line, text in enumerate(file, 2):
-                row = text.strip().rstrip(b",")
-                if row.startswith(b"{"):
-                    yield line, row
-    except FileNotFoundError as error:
-        raise DatasetError(f"{path}: no such file") from error
-    except (KeyError, TypeError) as error:
-        raise DatasetError(f'{path}: no list "{key}" ({error})') from error
+    with open_lines(path) as file:
+        if not file.readline(_MAX_HEAD).rstrip().endswith(b"["):
+            for fields in read_list(path, key):
+                yield 1, json.dumps(fields).encode()
+            return
+        yield from rows_of_lines(file, path)
+
+
+_MAX_HEAD = 1 << 16
+"""Bytes of a first line that can begin a file with a row a line."""

@@ -10,6 +10,7 @@ from typing import Any
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.palettes import split_name
+from clevrhope.runtime.json_text import as_json_values
 
 
 def identity(manifest: Manifest, vocab: Vocab, *, hop: str, pictures: bool) -> dict[str, Any]:
@@ -33,7 +34,7 @@ def identity(manifest: Manifest, vocab: Vocab, *, hop: str, pictures: bool) -> d
         "rendering": manifest.rendering if pictures else None,
         "vocab": vocab_digest(vocab),
     }
-    return dict(json.loads(json.dumps(found)))
+    return dict(as_json_values(found))
 
 
 def vocab_digest(vocab: Vocab) -> str:

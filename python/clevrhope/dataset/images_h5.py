@@ -16,24 +16,29 @@ import os
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 
 import h5py
 import numpy as np
 import numpy.typing as npt
-from PIL import Image
 
 from clevrhope.atomic import whole_file
-from clevrhope.dataset.hdf5_words import hdf5_words
+from clevrhope.dataset.hdf5 import Array, Schema, damage, open_hdf5, reading_hdf5
 from clevrhope.dataset.held_errors import writing_hdf5
 from clevrhope.errors import DatasetError
+from clevrhope.images.png import read_png
 
 Picture = npt.NDArray[np.uint8]
 
 DEFLATE_LEVEL = 4
 """zlib's effort on a picture."""
+
+IMAGES = Schema(
+    "an HDF5 file of pictures",
+    {"images": Array("u", (None, None, 3), sparse=True), "indices": Array("iu", group="indices")},
+)
 
 
 def aggregate_pictures(
@@ -83,9 +88,8 @@ def pictures_in(path: Path) -> npt.NDArray[np.int32]:
     """
     if not path.exists():
         return np.zeros(0, dtype=np.int32)
-    with _reading(path) as file:
-        indices: npt.NDArray[np.int32] = file["indices"][:]
-        return indices
+    with reading_hdf5(path, IMAGES) as file:
+        return _indices(file, path)
 
 
 def read_pictures(path: Path, indices: Iterable[int]) -> Iterator[tuple[int, Picture]]:
@@ -94,32 +98,17 @@ def read_pictures(path: Path, indices: Iterable[int]) -> Iterator[tuple[int, Pic
     Raises:
         DatasetError: not such a file.
     """
-    with _reading(path) as file:
+    with reading_hdf5(path, IMAGES) as file:
         images = file["images"]
         for index in indices:
             yield index, images[index]
 
 
-def read_png(path: Path) -> Picture:
-    """Pixels (height, width, 3) uint8 RGB of a PNG file.
-
-    Raises:
-        DatasetError: missing, or no picture.
-    """
-    try:
-        with Image.open(path) as image:
-            return np.asarray(image.convert("RGB"))
-    except (OSError, SyntaxError) as error:
-        raise DatasetError(
-            f"{path}: no whole PNG file ({error}); remove it and run the command again"
-        ) from error
-
-
 class _OldFile:
     """The pictures that an earlier run packed; none where there was none."""
 
-    def __init__(self, images: h5py.Dataset | None, indices: Iterable[int]) -> None:
-        self._images = images
+    def __init__(self, images: h5py.Dataset | None, indices: Iterable[int], path: Path) -> None:
+        self._images, self._path = images, path
         self._indices = frozenset(int(index) for index in indices)
 
     @property
@@ -131,17 +120,20 @@ class _OldFile:
 
     def chunk(self, index: int) -> bytes:
         assert self._images is not None
-        chunk: bytes = self._images.id.read_direct_chunk((index, 0, 0, 0))[1]
+        with damage(self._path, IMAGES):
+            chunk: bytes = self._images.id.read_direct_chunk((index, 0, 0, 0))[1]
         return chunk
 
 
 @contextmanager
 def _old_file(path: Path) -> Iterator[_OldFile]:
     if not path.exists():
-        yield _OldFile(None, ())
+        yield _OldFile(None, (), path)
         return
-    with _reading(path) as file:
-        yield _OldFile(file["images"], file["indices"][:])
+    with closing(open_hdf5(path, IMAGES)) as file:
+        with damage(path, IMAGES):
+            old = _OldFile(file["images"], _indices(file, path), path)
+        yield old  # not within the boundary: writing the next file has errors of its own
 
 
 def _packed(
@@ -181,13 +173,11 @@ def _png_size(path: Path) -> tuple[int, int]:
     return height, width
 
 
-@contextmanager
-def _reading(path: Path) -> Iterator[h5py.File]:
-    try:
-        file = h5py.File(path, "r")
-    except OSError as error:
-        raise DatasetError(f"{path}: no HDF5 file of pictures ({hdf5_words(error)})") from error
-    with file:
-        if "images" not in file or "indices" not in file:
-            raise DatasetError(f"{path}: no HDF5 file of pictures (no images, or no indices)")
-        yield file
+def _indices(file: h5py.File, path: Path) -> npt.NDArray[np.int32]:
+    """The rows that hold an image, sorted, each once."""
+    indices: npt.NDArray[np.int32] = file["indices"][:]
+    if len(indices) and (
+        indices[0] < 0 or indices[-1] >= len(file["images"]) or (np.diff(indices.astype(np.int64)) <= 0).any()
+    ):
+        raise DatasetError(f"{path}: indices are not rows of images in ascending order; {IMAGES.remedy}")
+    return indices

@@ -6,10 +6,13 @@ CLEVR's own files are a single line of hundreds of megabytes; only a piece of it
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.json_text import decode, decode_at
+from clevrhope.runtime.reading import check_regular, reading
 
 _PIECE = 1 << 20
 """Characters read at a time."""
@@ -26,13 +29,41 @@ def read_list(path: Path, key: str) -> Iterator[dict[str, Any]]:
     Raises:
         DatasetError: no such file or list, broken or truncated JSON; says at which object.
     """
-    try:
+    with reading(path, "JSON"):
+        check_regular(path)
         with path.open(encoding="utf-8") as file:
             yield from _Reader(path, key, file).rows()
-    except FileNotFoundError as error:
-        raise DatasetError(f"{path}: no such file") from error
-    except (UnicodeDecodeError, OSError) as error:
-        raise DatasetError(f"{path}: cannot be read as text ({error})") from error
+
+
+@contextmanager
+def open_lines(path: Path) -> Iterator[BinaryIO]:
+    """A file to be read line by line, and the boundary around its reading.
+
+    Raises:
+        DatasetError: no such file, or one that cannot be read.
+    """
+    with reading(path, "JSON"):
+        check_regular(path)
+        with path.open("rb") as file:
+            yield file
+
+
+def rows_of_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
+    """The objects of a file with one a line, behind a first line that was read: line and JSON of each.
+
+    Raises:
+        DatasetError: a line is too long to be one.
+    """
+    number = 1
+    while line := file.readline(_LONGEST_ROW + 1):
+        number += 1
+        if len(line) > _LONGEST_ROW:
+            raise DatasetError(
+                f"{path}:{number}: a line of over {_LONGEST_ROW >> 20} MiB, too long for a row"
+            )
+        row = line.strip().rstrip(b",")
+        if row.startswith(b"{"):
+            yield number, row
 
 
 class _Reader:
@@ -50,12 +81,11 @@ class _Reader:
         if begin is None:
             raise DatasetError(f'{self._path}: no list "{self._key}" in it, as CLEVR\'s files have')
         self._at = begin.end()
-        decoder = json.JSONDecoder()
         letter = self._next_letter()
         while letter != "]":
             if letter != "{":
                 raise self._broken("an object should begin here" if letter else "the file ends here")
-            yield self._object(decoder)
+            yield self._object()
             self._n += 1
             letter = self._next_letter()
             if letter == ",":
@@ -67,17 +97,20 @@ class _Reader:
                 )
         self._check_rest()
 
-    def _object(self, decoder: json.JSONDecoder) -> dict[str, Any]:
+    def _object(self) -> dict[str, Any]:
         while True:
             try:
-                row, self._at = decoder.raw_decode(self._text, self._at)
+                row, self._at = decode_at(self._text, self._at)
             except json.JSONDecodeError as error:
                 # Cut by the window's end, or broken: more text tells.
                 if len(self._text) - self._at > _LONGEST_ROW:
-                    raise self._broken(error.msg, error.pos) from error
+                    raise self._broken(f"an object of over {_LONGEST_ROW >> 20} MiB has not ended") from error
                 into = error.pos - self._at
                 if not self._read_on():
                     raise self._broken(f"{error.msg}, or the file was cut off", self._at + into) from error
+            except (ValueError, RecursionError) as error:
+                what = str(error) if isinstance(error, ValueError) else "nested too deeply"
+                raise self._broken(what) from error
             else:
                 found: dict[str, Any] = row
                 return found
@@ -100,11 +133,15 @@ class _Reader:
 
     def _check_rest(self) -> None:
         """What follows the list must end the JSON object that holds it."""
-        rest = self._text[self._at + 1 :] + "".join(iter(lambda: self._file.read(_PIECE), ""))
+        rest = self._text[self._at + 1 :]
+        while len(rest) < _LONGEST_ROW and (more := self._file.read(_PIECE)):
+            rest += more
         try:
-            json.loads(f'{{"": 0{rest}')
+            decode(f'{{"": 0{rest}')
         except json.JSONDecodeError as error:
             raise self._broken(f"after the list: {error.msg}, or the file was cut off") from error
+        except (ValueError, RecursionError) as error:
+            raise self._broken(f"after the list: {error}") from error
 
     def _broken(self, what: str, place: int | None = None) -> DatasetError:
         """The error for what is wrong at a place of the window; by default at the one that is read next."""

@@ -1,7 +1,15 @@
 """A dataset's folder in, the path of each thing in it out."""
 
+import glob
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from clevrhope.atomic import OWN_PREFIX
+
+FOLDERS = ("hops", "images", "passes", "scenes")
+"""Folders of the dataset's files, below its own."""
 
 SCENES_A_SHARD = 10_000
 """Scene indices covered by one scene file, used or not."""
@@ -47,7 +55,7 @@ class Layout:
 
     def picture_store(self, pool: str) -> Path:
         """Pictures on their way into HDF5, when nobody asked for PNG files."""
-        return self.root / "images" / f".{pool}"
+        return self.root / "images" / f"{OWN_PREFIX}{pool}"
 
     def passes_h5(self, pool: str) -> Path:
         """Masks, depths and normals of all pictures of a pool."""
@@ -64,6 +72,11 @@ class Layout:
     def scenes(self, pool: str) -> Path:
         """The folder of a pool's scene files."""
         return self.root / "scenes" / pool
+
+    def scene_files(self, pool: str) -> list[Path]:
+        """The scene files of a pool that are there, in order; others in its folder are a user's own."""
+        there = sorted(numbered_files(self.scenes(pool), "", ".json", digits=4).items())
+        return [path for _, path in there if path.is_file()]
 
     def scene_shard(self, pool: str, shard: int) -> Path:
         """The file of scenes `shard * SCENES_A_SHARD` up to the next one's first."""
@@ -89,6 +102,15 @@ class Layout:
         """The folder of the plots in a sub-dataset's datasheet, where somebody had them drawn."""
         return self.hop(hop) / "plots"
 
+    def folders(self) -> Iterator[Path]:
+        """Every folder that the dataset's files are written to."""
+        yield self.root
+        for name in FOLDERS:
+            for folder in (self.root / name, *sorted((self.root / name).glob("*"))):
+                if folder.is_dir():
+                    yield folder
+        yield from sorted((self.root / "hops").glob("*/plots"))
+
     def relative(self, path: Path) -> str:
         """The name of a file in the manifest: its path below the root, with forward slashes."""
         return path.relative_to(self.root).as_posix()
@@ -97,3 +119,23 @@ class Layout:
 def image_filename(pool: str, index: int) -> str:
     """A picture's name, unique over all pools, as scene and question files have it."""
     return f"HOPE_{pool}_{index:06d}.png"
+
+
+def numbered_files(folder: Path, begin: str, suffix: str, *, digits: int = 6) -> dict[int, Path]:
+    """The files of a folder that are named `begin`, a number of `digits` to nine digits, `suffix`; by number.
+
+    Others are a user's own. None where there is no folder.
+    """
+    pattern = re.compile(rf"{re.escape(begin)}(\d{{{digits},9}}){re.escape(suffix)}")
+    found = ((pattern.fullmatch(path.name), path) for path in folder.glob(f"{glob.escape(begin)}*"))
+    return {int(match[1]): path for match, path in found if match}
+
+
+def images_of(folder: Path, pool: str) -> dict[int, Path]:
+    """The PNG files of a pool's images in a folder, by the scene's index."""
+    return numbered_files(folder, f"HOPE_{pool}_", ".png")
+
+
+def own_files(pool: str, suffix: str) -> re.Pattern[str]:
+    """The names of a pool's images or records in a working folder."""
+    return re.compile(rf"HOPE_{re.escape(pool)}_\d{{6,9}}{re.escape(suffix)}")

@@ -9,15 +9,15 @@ from contextlib import ExitStack, closing
 from itertools import combinations
 from pathlib import Path
 
-import h5py
 import numpy as np
 
 from clevrhope.dataset.absent import AbsentCheck
 from clevrhope.dataset.audit_reader import CLEVR_WORDS, WHY, Findings, Ints, QuestionReader, vocabulary_of
 from clevrhope.dataset.audit_scenes import MISSING, Pools, PoolScenes, Rows
-from clevrhope.dataset.finished import SplitArrays, Value, Vocab, read_json, read_vocab
+from clevrhope.dataset.finished import SplitArrays, Value, Vocab, read_vocab
+from clevrhope.dataset.images_h5 import pictures_in
 from clevrhope.dataset.json_beside_arrays import JsonBesideArrays
-from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.layout import Layout, images_of
 from clevrhope.dataset.leak_groups import GroupCheck
 from clevrhope.dataset.leak_report import (
     ASKS_FOR_PAIR,
@@ -28,8 +28,10 @@ from clevrhope.dataset.leak_report import (
     LeakReport,
     SplitCounts,
 )
+from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.hops import Hop
+from clevrhope.runtime.json_text import read_object
 
 _ORDER = (
     "train",
@@ -95,7 +97,11 @@ class LeakCheck:
         self._words = words
         self._vocab = read_vocab(self._layout.vocab)
         self._vocabulary = vocabulary_of(self._vocab)
-        there = read_json(self._layout.manifest) if self._layout.manifest.is_file() else {}
+        there = (
+            read_object(self._layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
+            if self._layout.manifest.is_file()
+            else {}
+        )
         self.may_imply = there.get("questions", {}).get("strictness", "description") != "implied"
         """Whether questions may ask for a pair by way of likenesses."""
         self.pools = Pools(self._layout, self._vocabulary)
@@ -196,7 +202,9 @@ class _Check:
         """Whether the manifest lists a file; without a manifest all are."""
         if not self.layout.manifest.is_file():
             return True
-        return self.layout.relative(path) in read_json(self.layout.manifest).get("files", {})
+        return self.layout.relative(path) in read_object(
+            self.layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES
+        ).get("files", {})
 
     def _missing(self, path: Path, split: str) -> None:
         file = self.layout.relative(path)
@@ -329,16 +337,15 @@ class _Check:
     def _check_pictures(self, pool: PoolScenes, rows: Rows) -> None:
         """Every scene in use has its picture in each form that the pool has."""
         folder, packed = self.layout.pictures(pool.name), self.layout.pictures_h5(pool.name)
-        if folder.is_dir():
-            there = {path.name for path in folder.iterdir()}
+        there = {path.name for path in images_of(folder, pool.name).values()}
+        if there:
             for row in rows.tolist():
                 if pool.filenames[row] not in there:
                     place, name = f"images/{pool.name}", pool.filenames[row]
                     self.found.add(place, int(pool.indices[row]), "no such picture", name)
         if packed.is_file():
-            with h5py.File(packed, "r") as file:
-                stored = file["indices"][:]
+            stored = pictures_in(packed)
             for index in np.setdiff1d(pool.indices[rows], stored).tolist():
                 self.found.add(self.layout.relative(packed), index, "no such picture", index)
-        if not folder.is_dir() and not packed.is_file():
+        if not there and not packed.is_file():
             self.found.add(f"images/{pool.name}", None, "no pictures of the pool", pool.name)

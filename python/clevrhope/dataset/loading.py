@@ -20,7 +20,7 @@ from clevrhope.dataset.images_h5 import Picture
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.dataset.picture_source import Pictures, find_pictures
-from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.spoken import Spoken
 from clevrhope.dataset.vocab import Vocab, read_vocab
 
@@ -182,8 +182,8 @@ def load(
     layout = Layout(Path(folder))
     hop = find_hop(layout, hop)
     split = find_split(layout, hop, split)
-    reader = SplitReader(layout.questions_h5(hop, split), limit=limit)
     vocab = read_vocab(layout.vocab)
+    reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
     pictures = find_pictures(layout, reader.pool, reader.image_idxs, prefer="h5") if images else None
     annotations = find_passes(layout, reader.pool, reader.image_idxs, passes) if passes else None
     return _class()(

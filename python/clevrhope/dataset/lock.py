@@ -81,7 +81,7 @@ def _locked_file(path: Path) -> Iterator[None]:
     while not held:
         with ExitStack() as stack:
             with disk_errors(path):
-                file = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+                file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
             stack.callback(os.close, file)
             _lock(file, path.parent, words=os.pread(file, LETTERS_OF_A_COMMAND, 0).decode(errors="replace"))
             # Whoever had it may have removed it since it was opened: such a file keeps nobody out.

@@ -6,6 +6,7 @@ the folder was made.
 """
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,8 +14,32 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.atomic import FileRecord, write_whole
-from clevrhope.errors import DatasetError
+from clevrhope.errors import DatasetError, shown
+from clevrhope.hops import NAME_ORDER
 from clevrhope.images.settings import other_revision, rendering_in_words, rendering_of_folder
+from clevrhope.runtime.forms import (
+    BOOLEAN,
+    COUNT,
+    FILE_NAME,
+    NAME,
+    OBJECT,
+    PATH,
+    SEED,
+    SHA256,
+    SHARE,
+    TEXT,
+    Fields,
+    Kind,
+    ListOf,
+    MapOf,
+    Nullable,
+    check_form,
+)
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import read_bytes
+
+MAX_MANIFEST_BYTES = 1 << 28
+"""Of a manifest; the one of all pairs at the paper's size lists a million files and has half as many."""
 
 FORMAT = 1
 """Version of the folder's layout and streams; other numbers are other datasets."""
@@ -69,36 +94,11 @@ class Manifest:
         return replace(self, files={**self.files, **files})
 
 
-def _sizes_of(manifest: Manifest, folder: Path) -> dict[str, Any]:
-    """What a request that names no preset takes from its folder: preset, sizes, kinds of picture files.
-
-    Raises:
-        DatasetError: one of them is of another kind; an edited manifest.
-    """
-    kinds: Mapping[str, tuple[type, str]] = {
-        "preset": (str, "a text"),
-        "sizes": (dict, "a JSON object"),
-        "images": (str, "a text"),
-    }
-    found = {name: manifest.config[name] for name in kinds if name in manifest.config}
-    wanted: list[tuple[str, Any, type, str]] = [(name, each, *kinds[name]) for name, each in found.items()]
-    if isinstance(found.get("sizes"), dict):
-        wanted += [(f"sizes.{name}", n, int, "a whole number") for name, n in found["sizes"].items()]
-    for name, each, kind, words in wanted:
-        if type(each) is not kind:
-            raise DatasetError(f"{folder / 'manifest.json'}: config.{name} is {each!r:.60}; expected {words}")
-    return found
-
-
-def choices_of(manifest: Manifest, folder: Path) -> dict[str, Any]:
-    """What a request that does not say takes from its folder: its sizes, and what options say that binds it.
-
-    Raises:
-        DatasetError: one of the sizes is of another kind; an edited manifest.
-    """
+def choices_of(manifest: Manifest) -> dict[str, Any]:
+    """What a request that does not say takes from its folder: its sizes, and the options that bind it."""
     clevr = manifest.world.get("clevr", {})
     return {
-        **_sizes_of(manifest, folder),
+        **{name: manifest.config[name] for name in ("preset", "sizes", "images") if name in manifest.config},
         **{name: each for name, each in manifest.questions.items() if name in ("match", "strictness")},
         **{f"clevr_{name}": each for name, each in clevr.items() if name == "share"},
         **({"rendering": manifest.rendering} if manifest.rendering else {}),
@@ -115,48 +115,53 @@ def read_manifest(path: Path) -> Manifest | None:
     Raises:
         DatasetError: not a manifest of this layout.
     """
-    try:
-        text = path.read_text("utf-8")
-    except FileNotFoundError:
+    if path.parent.exists() and not path.parent.is_dir():
+        raise DatasetError(f"{path.parent}: a file, not a folder; choose another --out")
+    if not os.path.lexists(path):
         return None
-    except NotADirectoryError as error:
-        raise DatasetError(f"{path.parent}: a file, not a folder; choose another --out") from error
-    except (PermissionError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{path}: cannot be read ({error})") from error
+    content = read_bytes(path, "a manifest of clevrhope", max_bytes=MAX_MANIFEST_BYTES)
     try:
-        raw = json.loads(text)
-    except json.JSONDecodeError as error:
-        remedy = "put a whole copy there, or build into another folder"
-        if not text.strip():
-            raise DatasetError(f"{path}: empty; {remedy}") from error
-        if _ends_too_soon(text, error):
-            n_lines = len(text.splitlines())
-            raise DatasetError(f"{path}: cut off in line {n_lines}; {remedy}") from error
-        raise DatasetError(f"{path}:{error.lineno}:{error.colno}: broken JSON ({error.msg})") from error
+        raw = parse_json(content, path)
+    except DatasetError as error:
+        if isinstance(error.__cause__, json.JSONDecodeError):
+            _check_whole(content.decode(), error.__cause__, path)
+        raise
     if not isinstance(raw, dict) or raw.get("format") != FORMAT:
-        found = raw.get("format") if isinstance(raw, dict) else type(raw).__name__
+        found = shown(raw.get("format") if isinstance(raw, dict) else type(raw).__name__)
         raise DatasetError(
-            f"{path}: format {found!r}, but this version of clevrhope reads and writes format {FORMAT}"
+            f"{path}: format {found}, but this version of clevrhope reads and writes format {FORMAT}"
         )
-    try:
-        return Manifest(
-            version=raw["version"],
-            seed=raw["seed"],
-            world=raw["world"],
-            templates=raw["templates"],
-            questions=raw["questions"],
-            rendering=raw["rendering"],
-            config=raw["config"],
-            splits=raw["splits"],
-            pools=raw["pools"],
-            palettes=raw.get("palettes", {}),
-            checked=raw["checked"],
-            files={name: FileRecord(**each) for name, each in raw["files"].items()},
-            complete=raw["complete"],
-            shard=raw.get("shard"),
-        )
-    except (KeyError, TypeError, AttributeError) as error:
-        raise DatasetError(f"{path}: not a manifest of clevrhope (at {error})") from error
+    check_form(raw, MANIFEST, path)
+    part_of(raw.get("shard"), path)
+    return Manifest(
+        version=raw["version"],
+        seed=raw["seed"],
+        world=raw["world"],
+        templates=raw["templates"],
+        questions=raw["questions"],
+        rendering=raw["rendering"],
+        config=raw["config"],
+        splits=raw["splits"],
+        pools=raw["pools"],
+        palettes=raw.get("palettes", {}),
+        checked=raw["checked"],
+        files={name: FileRecord(each["bytes"], each["sha256"]) for name, each in raw["files"].items()},
+        complete=raw["complete"],
+        shard=raw.get("shard"),
+    )
+
+
+def _check_whole(text: str, error: json.JSONDecodeError, path: Path) -> None:
+    """Passes unless a manifest is empty or was cut off.
+
+    Raises:
+        DatasetError: it is; says in which line it ends.
+    """
+    remedy = "put a whole copy there, or build into another folder"
+    if not text.strip():
+        raise DatasetError(f"{path}: empty; {remedy}") from error
+    if _ends_too_soon(text, error):
+        raise DatasetError(f"{path}: cut off in line {len(text.splitlines())}; {remedy}") from error
 
 
 _BEGUN = re.compile(r"|-|\.|[eE][+-]?|tr?u?|fa?l?s?|nu?l?|u[0-9a-fA-F]{0,4}\"?")
@@ -180,15 +185,44 @@ def read_shard(path: Path) -> str | None:
     Raises:
         DatasetError: not a manifest.
     """
-    try:
-        head, mark, _ = path.read_bytes().partition(_FILES)
-        raw = json.loads(head.rstrip(b",\n ") + b"}" if mark else head)
-    except FileNotFoundError:
+    return part_of(_read_head(path).get("shard"), path)
+
+
+def read_n_questions(path: Path, hop: str, split: str) -> int | None:
+    """How many questions a split has, by the manifest's head; None where it does not list the split.
+
+    Raises:
+        DatasetError: not a manifest.
+    """
+    entry = _read_head(path).get("splits", {}).get(hop, {}).get(split)
+    return None if entry is None else int(entry["questions"])
+
+
+def _read_head(path: Path) -> dict[str, Any]:
+    """All but the list of files, which can have 400,000 lines; empty where there is no manifest."""
+    if not os.path.lexists(path):
+        return {}
+    content = read_bytes(path, "a manifest of clevrhope", max_bytes=MAX_MANIFEST_BYTES)
+    head, mark, _ = content.partition(_FILES)
+    raw: dict[str, Any] = parse_json(head.rstrip(b",\n ") + b"}" if mark else head, path)
+    check_form(raw, Fields({}, {"shard": Nullable(_PART), "splits": _SPLITS}), path)
+    return raw
+
+
+def part_of(shard: Mapping[str, Any] | None, path: Path) -> str | None:
+    """Which part of a dataset a manifest's `shard` says that a folder is, "3/16"; None for a whole one.
+
+    Raises:
+        DatasetError: its number is not one of so many.
+    """
+    if shard is None:
         return None
-    except (OSError, ValueError) as error:
-        raise DatasetError(f"{path}: no manifest of clevrhope ({error})") from error
-    shard = raw.get("shard") if isinstance(raw, dict) else None
-    return f"{shard['number']}/{shard['of']}" if shard else None
+    number, of = shard["number"], shard["of"]
+    if not 1 <= number <= of:
+        raise DatasetError(
+            f"{path}: shard is {number} of {of}; expected a part's number and how many there are"
+        )
+    return f"{number}/{of}"
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
@@ -217,7 +251,61 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
         for name, each in sorted(manifest.files.items())
     )
     files = f"{{\n{rows}\n  }}" if rows else "{}"
-    write_whole(path, f'{head[:-2]},\n  "files": {files}\n}}\n'.encode())
+    content = f'{head[:-2]},\n  "files": {files}\n}}\n'.encode()
+    if len(content) > MAX_MANIFEST_BYTES:
+        raise DatasetError(f"{path}: over {MAX_MANIFEST_BYTES >> 20} MiB; --images h5 lists a file a pool")
+    write_whole(path, content)
+
+
+_CONSTRAINTS = ("min_objects", "max_objects", "height", "width", "min_pixels")
+_PART = Fields({"number": COUNT, "of": COUNT}, {"asked": Fields({}, {"splits": MapOf(COUNT)})})
+_ATTRIBUTE = Kind(" or ".join(NAME_ORDER), lambda value: value in NAME_ORDER)
+_SPLITS = MapOf(
+    MapOf(
+        Fields({"pool": NAME, "questions": COUNT, "pictures": COUNT}, {"places": COUNT, "sets": COUNT}),
+        keys=NAME,
+    ),
+    keys=NAME,
+)
+MANIFEST = Fields(
+    {
+        "version": TEXT,
+        "seed": SEED,
+        "world": Fields(
+            {
+                "fingerprint": TEXT,
+                "constraints": Fields(dict.fromkeys(_CONSTRAINTS, COUNT)),
+                "attributes": MapOf(ListOf(TEXT), keys=_ATTRIBUTE),
+            },
+            {"clevr": Fields({"fingerprint": TEXT, "scenes": COUNT, "share": SHARE})},
+        ),
+        "templates": Fields({"fingerprint": TEXT, "files": ListOf(FILE_NAME)}),
+        "questions": Fields(
+            {"window": COUNT, "a_picture": MapOf(COUNT)}, {"match": TEXT, "strictness": TEXT}
+        ),
+        "rendering": Nullable(OBJECT),
+        "config": Fields({}, {"preset": TEXT, "sizes": MapOf(COUNT), "images": TEXT, "passes": ListOf(TEXT)}),
+        "splits": _SPLITS,
+        "pools": MapOf(
+            Fields({"pictures": COUNT}, {"size": COUNT, "files": ListOf(TEXT), "passes": ListOf(TEXT)}),
+            keys=NAME,
+        ),
+        "checked": MapOf(ListOf(TEXT)),
+        "files": MapOf(Fields({"bytes": COUNT, "sha256": SHA256}), keys=PATH),
+        "complete": BOOLEAN,
+    },
+    {
+        "palettes": MapOf(
+            Fields(
+                {"types": ListOf(TEXT), "rows": ListOf(ListOf(ListOf(TEXT)))},
+                {"held_out": Nullable(ListOf(TEXT))},
+            ),
+            keys=NAME,
+        ),
+        "shard": Nullable(Fields({**_PART.needed, "asked": Fields({}, {"splits": MapOf(COUNT)})})),
+    },
+)
+"""The form of manifest.json. Every name in it that becomes part of a path is checked here."""
 
 
 class BindingError(DatasetError, ValueError):
@@ -262,7 +350,7 @@ def difference(there: Any, here: Any, *, sides: tuple[str, str] = ("there", "ask
     `sides` are the words that tell whose each value is.
     """
     if not (isinstance(there, Mapping) and isinstance(here, Mapping)):
-        return f"{there!r} {sides[0]}, {here!r} {sides[1]}"
+        return f"{_short(there)} {sides[0]}, {_short(here)} {sides[1]}"
     found = list(_leaves_that_differ(there, here, ""))
     telling = [each for each in found if not each[0].endswith("fingerprint")] or found
     shown = "; ".join(f"{place} is {a} {sides[0]}, {b} {sides[1]}" for place, a, b in telling[:3])
@@ -301,5 +389,5 @@ def _are_named(value: Any) -> bool:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=str)
+    text = json.dumps(value, ensure_ascii=not str(value).isprintable(), default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."

@@ -33,13 +33,16 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.atomic import whole_file, write_whole
-from clevrhope.dataset.hdf5_words import hdf5_words
+from clevrhope.dataset.hdf5 import Array, Schema, damage, open_hdf5
 from clevrhope.dataset.held_errors import writing_hdf5
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND, DEPTH_STEP, Passes, parse_passes
+from clevrhope.runtime.forms import COUNT, Fields, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import MAX_LINE, read_bytes, reading
 
 Ints = npt.NDArray[np.int32]
 
@@ -52,6 +55,34 @@ DTYPES: Mapping[str, tuple[type[np.generic], tuple[int, ...]]] = {
 
 TABLES = ("boxes", "visible_px", "alone_px")
 """Arrays with a row an object."""
+
+PASSES = Schema(
+    "an HDF5 file of annotations",
+    {
+        "mask": Array("u", (None, None), needed=False, sparse=True),
+        "depth": Array("f", (None, None), needed=False, sparse=True),
+        "normal": Array("f", (None, None, 3), needed=False, sparse=True),
+        "boxes": Array("i", (None, 4)),
+        "visible_px": Array("i", (None,)),
+        "alone_px": Array("i", (None,)),
+        "n_objects": Array("i"),
+        "indices": Array("i", group="indices"),
+    },
+    remedy="run again what made it",
+)
+
+MAX_RECORD_BYTES = 1 << 30
+"""Of a record: an image of 8,192 x 8,192 pixels with all kinds of annotations, unpacked."""
+
+_RECORD = Fields(
+    {
+        "height": COUNT,
+        "width": COUNT,
+        "bytes": MapOf(COUNT),
+        "tables": Fields({"boxes": ListOf(ListOf(COUNT, 4)), **dict.fromkeys(TABLES[1:], ListOf(COUNT))}),
+    }
+)
+"""The first line of a record."""
 
 ATTRIBUTES: Mapping[str, Mapping[str, str | int | float]] = {
     "mask": {"units": "place of the object in its scene's list, from 0 on", "background": BACKGROUND},
@@ -110,9 +141,13 @@ def read_record(path: Path) -> Record:
     Raises:
         DatasetError: missing, or none.
     """
-    try:
-        head, _, content = path.read_bytes().partition(b"\n")
-        raw = json.loads(head)
+    remedy = "remove it and run again"
+    head, _, content = read_bytes(
+        path, "annotations of a picture", remedy=remedy, max_bytes=MAX_RECORD_BYTES
+    ).partition(b"\n")
+    raw = parse_json(head, path, remedy=remedy)
+    check_form(raw, _RECORD, path)
+    with reading(path, "annotations of a picture", remedy=remedy):
         chunks, place = {}, 0
         for kind, size in raw["bytes"].items():
             chunks[kind] = content[place : place + size]
@@ -122,19 +157,17 @@ def read_record(path: Path) -> Record:
         if place != len(content):
             raise ValueError(f"{len(content)} bytes where {place} should be")
         return Record(raw["height"], raw["width"], chunks, tables)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise DatasetError(
-            f"{path}: no annotations of a picture ({error}); remove it and run again"
-        ) from error
 
 
 def kinds_in_record(path: Path) -> frozenset[str]:
     """The kinds that a record holds, by its first line; none where there is no record."""
     try:
         with path.open("rb") as file:
-            return frozenset(json.loads(file.readline())["bytes"])
-    except (OSError, ValueError, KeyError, TypeError):
+            raw = parse_json(file.readline(MAX_LINE), path)
+        check_form(raw, _RECORD, path)
+    except (OSError, DatasetError):
         return frozenset()
+    return frozenset(raw["bytes"])
 
 
 def annotated_in(path: Path, kinds: Iterable[str]) -> Ints:
@@ -209,7 +242,7 @@ class PassesFile:
         Raises:
             DatasetError: no such file, or not one of annotations.
         """
-        self._file = ProcessFile(path, "annotation file")
+        self._file = ProcessFile(path, PASSES)
         with _Open(path) as there:
             self.kinds = there.kinds
             """Those of mask, depth and normal that it has."""
@@ -265,18 +298,26 @@ class _Open:
     """A pool's file, open for whoever writes the next one."""
 
     def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = open_hdf5(path, PASSES)
         try:
-            self._file = h5py.File(path, "r")
-        except OSError as error:
-            raise DatasetError(f"{path}: no HDF5 file of annotations ({hdf5_words(error)})") from error
-        lacking = [name for name in ("indices", "n_objects", *TABLES) if name not in self._file]
+            with damage(path, PASSES):
+                self._read(path)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _read(self, path: Path) -> None:
         self.kinds = tuple(kind for kind in DTYPES if kind in self._file)
-        lacking += [] if self.kinds else ["mask, depth or normal"]
-        if lacking:
-            raise DatasetError(f"{path}: no HDF5 file of annotations (no {lacking[0]})")
+        if not self.kinds:
+            raise DatasetError(f"{path}: not {PASSES.what} (no mask, depth or normal)")
         self.indices: Ints = self._file["indices"][:]
         self._rows = frozenset(self.indices.tolist())
-        height, width = self._file[self.kinds[0]].shape[1:3]
+        sizes = {self._file[kind].shape[1:3] for kind in self.kinds}
+        height, width = sizes.pop()
+        n_rows = len(self._file["n_objects"])
+        if sizes or not all(0 <= row < n_rows for row in self._rows):
+            raise DatasetError(f"{path}: not {PASSES.what} (its arrays do not fit each other)")
         self.size = (int(height), int(width))
         self._tables = {name: self._file[name][:] for name in ("n_objects", *TABLES)}
 
@@ -285,9 +326,10 @@ class _Open:
 
     def record(self, row: int, kinds: Sequence[str]) -> Record:
         chunks = {}
-        for kind in kinds:
-            array = self._file[kind]
-            chunks[kind] = array.id.read_direct_chunk((row,) + (0,) * (array.ndim - 1))[1]
+        with damage(self._path, PASSES):
+            for kind in kinds:
+                array = self._file[kind]
+                chunks[kind] = array.id.read_direct_chunk((row,) + (0,) * (array.ndim - 1))[1]
         n = self._tables["n_objects"][row]
         return Record(*self.size, chunks, {name: self._tables[name][row, :n] for name in TABLES})
 

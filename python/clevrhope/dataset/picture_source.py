@@ -12,12 +12,13 @@ from typing import Protocol
 import numpy as np
 
 from clevrhope.dataset.clevr_folder import picture_name, pictures_folder
-from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, Picture, pictures_in, read_png
-from clevrhope.dataset.layout import Layout, image_filename
+from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, IMAGES, Picture, pictures_in
+from clevrhope.dataset.layout import Layout, image_filename, images_of
 from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
-from clevrhope.images.png import encode_png
+from clevrhope.images.png import MAX_PNG_BYTES, encode_png, read_png
+from clevrhope.runtime.reading import read_bytes
 
 _PNG_HEAD, _PNG_TAIL = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
 
@@ -57,12 +58,9 @@ class PngPictures:
         path = self._path(index)
 
         def read() -> bytes:
-            try:
-                content = path.read_bytes()
-            except FileNotFoundError as error:
-                raise DatasetError(f"{path}: no such picture; run its build again") from error
+            content = read_bytes(path, "a PNG file", remedy="run its build again", max_bytes=MAX_PNG_BYTES)
             if not (content.startswith(_PNG_HEAD) and content.endswith(_PNG_TAIL)):
-                raise DatasetError(f"{path}: no whole PNG file; remove it and run its build again")
+                raise DatasetError(f"{path}: not a whole PNG file; remove it and run its build again")
             return content
 
         return read
@@ -77,7 +75,7 @@ class H5Pictures:
     """The rows of a pool's HDF5 file."""
 
     def __init__(self, layout: Layout, pool: str) -> None:
-        self._file = ProcessFile(layout.pictures_h5(pool), "picture file")
+        self._file = ProcessFile(layout.pictures_h5(pool), IMAGES)
 
     def pixels(self, index: int) -> Picture:
         """As `Pictures`; a DatasetError tells of a file that is cut off."""
@@ -106,7 +104,7 @@ def find_pictures(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Pi
         DatasetError: some of the pictures are there and others are not, or an HDF5 file is cut off.
     """
     wanted = np.unique(wanted)
-    there = {"h5": pictures_in(layout.pictures_h5(pool)), "png": png_indices(layout.pictures(pool))}
+    there = {"h5": pictures_in(layout.pictures_h5(pool)), "png": png_indices(layout, pool)}
     kinds = ("h5", "png") if prefer == "h5" else ("png", "h5")
     missing = {kind: np.setdiff1d(wanted, there[kind], assume_unique=True) for kind in kinds}
     for kind in kinds:
@@ -130,10 +128,9 @@ def _png_pictures(layout: Layout, pool: str) -> Pictures:
     return PngPictures(layout.pictures(pool), partial(image_filename, pool))
 
 
-def png_indices(folder: Path) -> Ints:
-    """The scene indices of the PNG files in a folder, sorted; none where there is no folder."""
-    names = (path.stem for path in folder.glob("[!.]*.png"))
-    return np.sort(np.asarray([int(name.rpartition("_")[2]) for name in names], dtype=np.int32))
+def png_indices(layout: Layout, pool: str) -> Ints:
+    """The scene indices of a pool's PNG files, sorted; none where there is no folder."""
+    return np.asarray(sorted(images_of(layout.pictures(pool), pool)), dtype=np.int32)
 
 
 def ahead(work: Iterator[Callable[[], bytes]]) -> Iterator[bytes]:

@@ -13,17 +13,17 @@ from typing import Any
 
 import h5py
 
-from clevrhope.dataset.hdf5_words import hdf5_words
-from clevrhope.errors import DatasetError
+from clevrhope.dataset.hdf5 import MAX_ROWS, Schema, damage, open_hdf5
 
 
 class ProcessFile:
     """An HDF5 file, open for reading in whatever process reads it; it pickles as its path."""
 
-    def __init__(self, path: Path, what: str) -> None:
-        """Opens nothing yet; `what` names the kind of file in errors ("question file")."""
+    def __init__(self, path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> None:
+        """Opens nothing yet; the arguments are those of `open_hdf5`."""
         self.path = path
-        self._what = what
+        self._schema = schema
+        self._max_rows = max_rows
         self._file: h5py.File | None = None
         self._process = -1
 
@@ -34,22 +34,11 @@ class ProcessFile:
         Raises:
             DatasetError: no such file, cut off, or broken where it is read.
         """
-        try:
-            if self._file is None or self._process != os.getpid():
-                self._file = h5py.File(self.path, "r")
-                self._process = os.getpid()
+        if self._file is None or self._process != os.getpid():
+            self._file = open_hdf5(self.path, self._schema, max_rows=self._max_rows)
+            self._process = os.getpid()
+        with damage(self.path, self._schema):
             yield self._file
-        except FileNotFoundError as error:
-            raise DatasetError(f"{self.path}: no such file") from error
-        except (OSError, KeyError, RuntimeError) as error:
-            if isinstance(error, DatasetError):
-                raise
-            said = str(error).splitlines()[0] if str(error) else type(error).__name__
-            reason = hdf5_words(error) if isinstance(error, OSError) else said
-            raise DatasetError(
-                f"{self.path}: no whole {self._what} of clevrhope ({reason}); "
-                "remove it and run its build again"
-            ) from error
 
     def close(self) -> None:
         """Closes this process's handle; the next read opens it again."""
@@ -58,4 +47,4 @@ class ProcessFile:
         self._file = None
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"path": self.path, "_what": self._what, "_file": None, "_process": -1}
+        return {**self.__dict__, "_file": None, "_process": -1}

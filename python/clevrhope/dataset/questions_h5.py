@@ -32,6 +32,7 @@ import numpy.typing as npt
 
 from clevrhope._core import deflate_chunks, inflate_chunks
 from clevrhope.atomic import write_whole
+from clevrhope.dataset.hdf5 import MAX_ROWS, Array, Schema, reading_hdf5
 from clevrhope.errors import DatasetError
 
 Ints = npt.NDArray[np.int32]
@@ -44,6 +45,26 @@ COLUMN_CHUNK_ROWS = 4096
 
 
 COMPRESSION_LEVEL = 4
+
+_COLUMN = Array("iu")
+_TOKENS = Array("iu", (None,), in_blocks=True)
+
+QUESTIONS = Schema(
+    "a question file of clevrhope",
+    {
+        "questions": _TOKENS,
+        "question_lengths": _COLUMN,
+        "programs": _TOKENS,
+        "program_lengths": _COLUMN,
+        "answers": _COLUMN,
+        "image_idxs": _COLUMN,
+        "orig_idxs": _COLUMN,
+        "question_families": _COLUMN,
+        "relation_needed": Array("iu", (None,), needed=False, in_blocks=True),
+    },
+    names=("hop", "split", "pool"),
+)
+"""What a split's file holds. The check for leaks can do without `relation_needed`."""
 
 
 @dataclass(frozen=True)
@@ -156,18 +177,15 @@ class QuestionWriter:
             dataset.id.write_direct_chunk((at + number * chunk_rows, *rest), chunk)
 
 
-def read_questions(path: Path) -> QuestionArrays:
-    """All questions of a split's file.
+def read_questions(path: Path, *, max_rows: int = MAX_ROWS) -> QuestionArrays:
+    """All questions of a split's file; `max_rows` as of `open_hdf5`.
 
     Raises:
         DatasetError: not such a file.
     """
-    try:
-        with h5py.File(path, "r") as file:
-            arrays = {each.name: file[each.name] for each in fields(QuestionArrays)}
-            return QuestionArrays(**{name: _rows(each, 0, len(each)) for name, each in arrays.items()})
-    except (OSError, KeyError, ValueError) as error:
-        raise _unreadable(path, error) from error
+    with reading_hdf5(path, QUESTIONS, max_rows=max_rows) as file:
+        arrays = {each.name: file[each.name] for each in fields(QuestionArrays)}
+        return QuestionArrays(**{name: _rows(each, 0, len(each)) for name, each in arrays.items()})
 
 
 def read_question_blocks(path: Path, *, n_rows: int) -> Iterator[QuestionArrays]:
@@ -176,20 +194,11 @@ def read_question_blocks(path: Path, *, n_rows: int) -> Iterator[QuestionArrays]
     Raises:
         DatasetError: not such a file.
     """
-    try:
-        with h5py.File(path, "r") as file:
-            arrays = {each.name: file[each.name] for each in fields(QuestionArrays)}
-            for begin in range(0, len(arrays["answers"]), n_rows):
-                end = min(begin + n_rows, len(arrays["answers"]))
-                yield QuestionArrays(**{name: _rows(each, begin, end) for name, each in arrays.items()})
-    except (OSError, KeyError, ValueError) as error:
-        raise _unreadable(path, error) from error
-
-
-def _unreadable(path: Path, error: Exception) -> DatasetError:
-    if isinstance(error, FileNotFoundError):
-        return DatasetError(f"{path}: no such file; run the dataset's build again to make it")
-    return DatasetError(f"{path}: no whole question file of clevrhope ({str(error).splitlines()[0]})")
+    with reading_hdf5(path, QUESTIONS) as file:
+        arrays = {each.name: file[each.name] for each in fields(QuestionArrays)}
+        for begin in range(0, len(arrays["answers"]), n_rows):
+            end = min(begin + n_rows, len(arrays["answers"]))
+            yield QuestionArrays(**{name: _rows(each, begin, end) for name, each in arrays.items()})
 
 
 def _rows(dataset: h5py.Dataset, begin: int, end: int) -> npt.NDArray[Any]:
@@ -207,27 +216,62 @@ def _rows(dataset: h5py.Dataset, begin: int, end: int) -> npt.NDArray[Any]:
     return rows[begin - first : end - first]
 
 
-def read_scenes_in_use(path: Path) -> tuple[str, Ints]:
+def read_scenes_in_use(path: Path, *, max_rows: int = MAX_ROWS) -> tuple[str, Ints]:
     """A split's pool, and the indices of the scenes that it asks about, sorted, each once.
 
-    Raises:
-        DatasetError: not such a file.
-    """
-    try:
-        with h5py.File(path, "r") as file:
-            return str(file.attrs["pool"]), np.unique(file["image_idxs"][:])
-    except (OSError, KeyError) as error:
-        raise _unreadable(path, error) from error
-
-
-def read_columns(path: Path, names: Sequence[str]) -> dict[str, Ints]:
-    """Some of the arrays with a number a question, by name.
+    `max_rows` is as of `open_hdf5`.
 
     Raises:
         DatasetError: not such a file.
     """
-    try:
-        with h5py.File(path, "r") as file:
-            return {name: file[name][:] for name in names}
-    except (OSError, KeyError) as error:
-        raise _unreadable(path, error) from error
+    with reading_hdf5(path, QUESTIONS, max_rows=max_rows) as file:
+        indices = file["image_idxs"][:]
+        check_columns(path, {"image_idxs": indices})
+        return str(file.attrs["pool"]), np.unique(indices)
+
+
+def read_columns(path: Path, names: Sequence[str], *, max_rows: int = MAX_ROWS) -> dict[str, Ints]:
+    """Some of the arrays with a number a question, by name; `max_rows` as of `open_hdf5`.
+
+    Raises:
+        DatasetError: not such a file.
+    """
+    with reading_hdf5(path, QUESTIONS, max_rows=max_rows) as file:
+        columns = {name: file[name][:] for name in names}
+    check_columns(path, columns)
+    return columns
+
+
+_LIMITS = {
+    "answers": 1 << 16,
+    "question_families": 1 << 16,
+    "question_lengths": 1 << 16,
+    "program_lengths": 1 << 16,
+    "image_idxs": 1 << 31,
+    "orig_idxs": 1 << 31,
+}
+"""What the numbers of a column are below; all are 0 or more."""
+
+
+def check_columns(path: Path, columns: Mapping[str, npt.NDArray[np.integer[Any]]]) -> None:
+    """Passes for columns whose numbers can be what they stand for.
+
+    Raises:
+        DatasetError: one cannot; names it.
+    """
+    for name, column in columns.items():
+        check_numbers(path, name, column, _LIMITS[name])
+
+
+def check_numbers(path: Path, name: str, numbers: npt.NDArray[np.integer[Any]], limit: int) -> None:
+    """Passes for numbers from 0 to below `limit`.
+
+    Raises:
+        DatasetError: one is not; names the first.
+    """
+    if numbers.size and (numbers.min() < 0 or numbers.max() >= limit):
+        place = np.argwhere((numbers < 0) | (numbers >= limit))[0]
+        raise DatasetError(
+            f"{path}: {name}[{', '.join(map(str, place))}] is {numbers[tuple(place)]}; expected 0 to "
+            f"{limit - 1}; {QUESTIONS.remedy}"
+        )

@@ -7,11 +7,24 @@ tokens, 14 times as large, are read when they are asked for.
 from collections.abc import Iterator
 from pathlib import Path
 
+from clevrhope.dataset.hdf5 import MAX_ROWS
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import read_n_questions
 from clevrhope.dataset.process_file import ProcessFile
-from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, Ints
+from clevrhope.dataset.questions_h5 import COLUMN_CHUNK_ROWS, QUESTIONS, Ints, check_columns, check_numbers
+from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
 
 COLUMNS = ("answers", "image_idxs", "question_families", "question_lengths", "program_lengths")
+
+
+def open_split(
+    layout: Layout, hop: str, split: str, *, vocab: Vocab, limit: int | None = None
+) -> "SplitReader":
+    """A split of a dataset, with no more questions than its manifest lists; errors as of `SplitReader`."""
+    n = read_n_questions(layout.manifest, hop, split)
+    path = layout.questions_h5(hop, split)
+    return SplitReader(path, limit=limit, max_rows=MAX_ROWS if n is None else n, vocab=vocab)
 
 
 class SplitReader:
@@ -33,15 +46,28 @@ class SplitReader:
     widths: tuple[int, int]
     """Tokens in a row of questions, and of programs."""
 
-    def __init__(self, path: Path, *, limit: int | None = None) -> None:
+    def __init__(
+        self,
+        path: Path,
+        *,
+        limit: int | None = None,
+        max_rows: int = MAX_ROWS,
+        vocab: Vocab | None = None,
+    ) -> None:
         """Reads the columns.
+
+        Args:
+            path: of the HDF5 file.
+            limit: the first so many questions; all where it is left out.
+            max_rows: how many there can be; the number in the manifest, where one was read.
+            vocab: the vocabulary that all tokens and answers must be in; not looked at where it is left out.
 
         Raises:
             ConfigError: a limit below 1, or above the number of questions there are.
             DatasetError: not such a file, or one that is cut off.
         """
         self.path = path
-        self._file = ProcessFile(path, "question file")
+        self._file = ProcessFile(path, QUESTIONS, max_rows=max_rows)
         with self._file.reading() as file:
             n = file["answers"].shape[0]
             if limit is not None and not 1 <= limit <= n:
@@ -50,6 +76,9 @@ class SplitReader:
             self.widths = (file["questions"].shape[1], file["programs"].shape[1])
             columns = {name: file[name][:limit] for name in COLUMNS}
         self._file.close()
+        check_columns(path, columns)
+        self._vocab = vocab
+        self._check("answers", columns["answers"])
         self.answers, self.image_idxs, self.question_families = (columns[name] for name in COLUMNS[:3])
         self.question_lengths, self.program_lengths = (columns[name] for name in COLUMNS[3:])
 
@@ -64,7 +93,19 @@ class SplitReader:
         """
         stop = min(first + n, len(self))
         with self._file.reading() as file:
-            return file["questions"][first:stop], file["programs"][first:stop]
+            questions, programs = file["questions"][first:stop], file["programs"][first:stop]
+        self._check("questions", questions)
+        self._check("programs", programs)
+        return questions, programs
+
+    def _check(self, name: str, numbers: Ints) -> None:
+        """Passes unless numbers are not in the vocabulary.
+
+        Raises:
+            DatasetError: one is not.
+        """
+        if self._vocab is not None:
+            check_numbers(self.path, name, numbers, len(getattr(self._vocab, name)()))
 
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
         """All rows in order, a few thousand at a time: the first one's number, questions, programs."""

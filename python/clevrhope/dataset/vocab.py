@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clevrhope.atomic import write_whole
-from clevrhope.errors import DatasetError
+from clevrhope.runtime.forms import INDEX, Fields, Kind, MapOf, check_form
+from clevrhope.runtime.json_text import read_json
 
 SPECIAL_TOKENS = ("<NULL>", "<START>", "<END>", "<UNK>")
 """Come first, in this order: 0 pads, then the marks of beginning, end and the unknown."""
@@ -61,17 +62,15 @@ def read_vocab(path: Path) -> Vocab:
     Raises:
         DatasetError: not such a file.
     """
-    try:
-        raw = json.loads(path.read_text("utf-8"))
-        return Vocab(raw["question_token_to_idx"], raw["program_token_to_idx"], raw["answer_token_to_idx"])
-    except json.JSONDecodeError as error:
-        raise DatasetError(f"{path}:{error.lineno}:{error.colno}: broken JSON ({error.msg})") from error
-    except FileNotFoundError as error:
-        raise DatasetError(f"{path}: no such file; run the dataset's build again to make it") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise DatasetError(f"{path}: cannot be read ({error})") from error
-    except (KeyError, TypeError) as error:
-        raise DatasetError(f"{path}: no vocabulary of questions, programs and answers ({error})") from error
+    raw = read_json(path, "a vocabulary", remedy="run its build again to make it")
+    check_form(raw, _FORM, path)
+    return Vocab(raw["question_token_to_idx"], raw["program_token_to_idx"], raw["answer_token_to_idx"])
+
+
+_NUMBER = Kind("a number below 65,536", lambda value: INDEX.test(value) and value < 1 << 16)
+_FORM = Fields(
+    dict.fromkeys(("question_token_to_idx", "program_token_to_idx", "answer_token_to_idx"), MapOf(_NUMBER))
+)
 
 
 def _numbered(tokens: Iterable[str]) -> dict[str, int]:

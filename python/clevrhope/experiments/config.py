@@ -1,19 +1,19 @@
 """An experiment's TOML file in, what it asks for as frozen data out; docs/experiments.md has every key."""
 
 import re
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from clevrhope import assets
 from clevrhope.config import suggestion
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, shown
 from clevrhope.hops import HOP_GROUPS
 from clevrhope.metrics.paper import size_name
 from clevrhope.models.names import check_name
+from clevrhope.runtime.toml import read_toml
 from clevrhope.training.request import parse_size
 
 _TOP = ("title", "out", "jobs", "threads", "dataset", "model", "report")
@@ -40,7 +40,7 @@ _PATHS_OF_BUILD = ("properties", "templates", "clevr")
 _PATHS_OF_MODELS = ("weights",)
 _RANDOM = "random"
 """Stands for weights, in place of a path."""
-_PART_OF_A_NAME = re.compile(r"\w[\w.-]*", re.ASCII)
+_PART_OF_A_NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,11 @@ class ModelConfig:
     evaluate: tuple[str, ...] = ()
     label: str | None = None
 
+    @property
+    def folder_label(self) -> str:
+        """What its runs' folders are called by."""
+        return self.label or self.name.rpartition(":")[2]
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -174,13 +179,8 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
     Raises:
         ConfigError: no such file, or an unknown key or value; names the place in it.
     """
-    try:
-        raw = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{file}: cannot be read ({error})") from error
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: no TOML ({error})") from error
-    at = _Place(str(file))
+    raw = read_toml(file, "an experiment")
+    at = _Place(file)
     at.check_keys(raw, _TOP)
     beside = Path() if file.resolve().parent == assets.experiments().resolve() else file.parent
     datasets = tuple(_dataset(at.inside(f"dataset[{k}]"), each, beside)
@@ -195,22 +195,39 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
         for name in model.datasets:
             if name not in names:
                 raise ConfigError(
-                    f'{file}: model[{k}].datasets: no dataset "{name}"{suggestion(name, names)}'
+                    f"{file}: model[{k}].datasets: no dataset {shown(name)}{suggestion(name, names)}"
                 )
-    report = at.table(raw, "report")
-    at.inside("report").check_keys(report, _REPORT)
-    title = str(raw.get("title", file.stem))
+    _check_labels(at, models)
+    report, of_report = at.table(raw, "report"), at.inside("report")
+    of_report.check_keys(report, _REPORT)
+    title = at.text(raw, "title", file.stem)
+    own_out = at.text(raw, "out", None)
     return Experiment(
         file=file,
-        title=str(report.get("title", title)),
-        out=out or Path(str(raw.get("out", Path("out") / file.stem))),
+        title=of_report.text(report, "title", title) or "",
+        out=out or (Path("out") / file.stem if own_out is None else Path(own_out)),
         jobs=at.jobs(raw),
-        threads=at.whole(raw, "threads", None),
+        threads=at.whole(raw, "threads", None, least=1),
         datasets=datasets,
         models=models,
-        least_iid=float(report.get("least_iid", 0.0)),
-        ways=at.inside("report").texts(report, "ways"),
+        least_iid=of_report.percent(report, "least_iid", 0.0),
+        ways=of_report.texts(report, "ways"),
     )
+
+
+def _check_labels(at: "_Place", models: Sequence[ModelConfig]) -> None:
+    """Passes where tables whose runs have the same label differ in pairs, sizes and seeds alone."""
+    first: dict[str, tuple[int, ModelConfig]] = {}
+    for k, model in enumerate(models):
+        j, other = first.setdefault(model.folder_label, (k, model))
+        alike = replace(other, datasets=(), hops=(), sizes=(), seeds=()) == replace(
+            model, datasets=(), hops=(), sizes=(), seeds=()
+        )
+        if not alike and (model.label or other.label or model.name != other.name):
+            raise ConfigError(
+                f"{at}: model[{k}].label: {shown(model.folder_label)} is what model[{j}] is called, which "
+                "has other settings; give each a label of its own"
+            )
 
 
 def _dataset(at: "_Place", raw: Mapping[str, Any], beside: Path) -> DatasetConfig:
@@ -224,9 +241,9 @@ def _dataset(at: "_Place", raw: Mapping[str, Any], beside: Path) -> DatasetConfi
         hops = tuple(hop for name in names for hop in HOP_GROUPS.get(name, (name,)))
         if not hops:
             raise ConfigError(f'{here}: no "hops"; name held-out pairs, first6 or all')
-        mode = str(each.get("mode", "nested"))
+        mode = here.text(each, "mode", "nested")
         if mode not in ("nested", "grid"):
-            raise ConfigError(f'{here}.mode: "{mode}"; expected "nested" or "grid"')
+            raise ConfigError(f'{here}.mode: {shown(mode)}; expected "nested" or "grid"')
         palette = here.text(each, "palette", None)
         builds.append(
             BuildConfig(hops, here.wholes(each, "diversity"), mode, palette and str(beside / palette))
@@ -245,7 +262,7 @@ def _dataset(at: "_Place", raw: Mapping[str, Any], beside: Path) -> DatasetConfi
         features.append(FeaturesConfig(here.needed(each, "kind"), here.text(each, "size", None), weights))
     values = at.table(raw, "values")
     return DatasetConfig(
-        name=at.needed(raw, "name"),
+        name=at.part_of_a_name(raw, "name") or at.needed(raw, "name"),
         seed=at.whole(raw, "seed", 0) or 0,
         builds=tuple(builds),
         splits=at.texts(raw, "splits"),
@@ -285,10 +302,10 @@ def _model(at: "_Place", raw: Mapping[str, Any], beside: Path) -> ModelConfig:
         seeds=seeds,
         datasets=at.texts(raw, "datasets"),
         hops=at.texts(raw, "hops"),
-        updates=at.whole(raw, "updates", None),
+        updates=at.whole(raw, "updates", None, least=1),
         settings=_from_where_it_lies(at.table(raw, "set"), paths, beside),
-        keep_last=at.whole(raw, "keep_last", 1) or 1,
-        keep_every=at.whole(raw, "keep_every", None),
+        keep_last=at.whole(raw, "keep_last", 1, least=1) or 1,
+        keep_every=at.whole(raw, "keep_every", None, least=1),
         features=at.text(raw, "features", None),
         options=at.texts(raw, "options"),
         evaluate=at.texts(raw, "evaluate"),
@@ -300,13 +317,14 @@ def _model(at: "_Place", raw: Mapping[str, Any], beside: Path) -> ModelConfig:
 class _Place:
     """A place in the file, for messages, and what reads values there."""
 
-    name: str
+    file: Path
+    place: str = ""
 
     def __str__(self) -> str:
-        return self.name
+        return f"{self.file}: {self.place}" if self.place else str(self.file)
 
     def inside(self, name: str) -> "_Place":
-        return _Place(f"{self.name}: {name}" if ":" not in self.name else f"{self.name}.{name}")
+        return _Place(self.file, f"{self.place}.{name}" if self.place else name)
 
     @contextmanager
     def here(self) -> Iterator[None]:
@@ -320,25 +338,25 @@ class _Place:
         for key in raw:
             if key not in known:
                 raise ConfigError(
-                    f'{self}: unknown key "{key}"{suggestion(key, known)}; there are: {", ".join(known)}'
+                    f"{self}: unknown key {shown(key)}{suggestion(key, known)}; there are: {', '.join(known)}"
                 )
 
     def check_unique(self, names: Sequence[str], what: str) -> None:
         twice = {name for name in names if names.count(name) > 1}
         if twice:
-            raise ConfigError(f'{self}: {what} "{min(twice)}" is there twice')
+            raise ConfigError(f"{self}: {what} {shown(min(twice))} is there twice")
 
     def table(self, raw: Mapping[str, Any], key: str) -> Mapping[str, Any]:
         value = raw.get(key, {})
         if not isinstance(value, dict):
-            raise ConfigError(f"{self}.{key}: expected a table")
+            raise ConfigError(f"{self.inside(key)}: expected a table")
         return value
 
     def tables(self, raw: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
         value = raw.get(key, [])
         value = [value] if isinstance(value, dict) else value
         if not isinstance(value, list) or not all(isinstance(each, dict) for each in value):
-            raise ConfigError(f"{self}.{key}: expected a table, or [[{key}]] for several")
+            raise ConfigError(f"{self.inside(key)}: expected a table, or [[{key}]] for several")
         return value
 
     def many(self, raw: Mapping[str, Any], key: str) -> list[Any]:
@@ -349,41 +367,50 @@ class _Place:
         found = self.many(raw, key)
         for each in found:
             if not isinstance(each, str):
-                raise ConfigError(f"{self}.{key}: {each!r}; expected a text or a list of texts")
+                raise ConfigError(f"{self.inside(key)}: {shown(each)}; expected a text or a list of texts")
         return tuple(found)
 
     def wholes(self, raw: Mapping[str, Any], key: str) -> tuple[int, ...]:
         found = self.many(raw, key)
         for each in found:
-            if not isinstance(each, int) or isinstance(each, bool) or each < 0:
-                raise ConfigError(f"{self}.{key}: {each!r}; expected whole numbers from 0")
+            if type(each) is not int or each < 0:
+                raise ConfigError(f"{self.inside(key)}: {shown(each)}; expected whole numbers from 0")
         return tuple(found)
 
-    def whole(self, raw: Mapping[str, Any], key: str, default: int | None) -> int | None:
+    def whole(self, raw: Mapping[str, Any], key: str, default: int | None, *, least: int = 0) -> int | None:
         value = raw.get(key, default)
-        if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-            raise ConfigError(f"{self}.{key}: {value!r}; expected a whole number from 0")
+        if value is not None and (type(value) is not int or value < least):
+            raise ConfigError(f"{self.inside(key)}: {shown(value)}; expected a whole number from {least}")
         return value
+
+    def percent(self, raw: Mapping[str, Any], key: str, default: float) -> float:
+        value = raw.get(key, default)
+        if type(value) not in (int, float) or not 0 <= value <= 100:
+            raise ConfigError(f"{self.inside(key)}: {shown(value)}; expected a number from 0 to 100")
+        return float(value)
 
     def jobs(self, raw: Mapping[str, Any]) -> int | None:
         value = raw.get("jobs", 1)
         if value == "cores":
             return None
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise ConfigError(f'{self}: jobs is {value!r}; expected a whole number from 1, or "cores"')
+        if type(value) is not int or value < 1:
+            raise ConfigError(
+                f'{self.inside("jobs")}: {shown(value)}; expected a whole number from 1, or "cores"'
+            )
         return value
 
     def text(self, raw: Mapping[str, Any], key: str, default: str | None) -> str | None:
         value = raw.get(key, default)
         if value is not None and not isinstance(value, str):
-            raise ConfigError(f"{self}.{key}: {value!r}; expected a text")
+            raise ConfigError(f"{self.inside(key)}: {shown(value)}; expected a text")
         return value
 
     def part_of_a_name(self, raw: Mapping[str, Any], key: str) -> str | None:
         value = self.text(raw, key, None)
         if value is not None and not _PART_OF_A_NAME.fullmatch(value):
             raise ConfigError(
-                f'{self}.{key}: "{value}"; expected letters, digits, "_", "." and "-", of a folder\'s name'
+                f'{self.inside(key)}: {shown(value)}; expected letters, digits, "_", "." and "-", of a '
+                "folder's name, 100 at most"
             )
         return value
 

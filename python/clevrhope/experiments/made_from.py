@@ -11,6 +11,10 @@ from typing import Any
 
 from clevrhope.dataset.contents import same_hop
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.forms import TEXT, Fields, MapOf, check_form
+from clevrhope.runtime.json_text import read_object
 
 _WHOLE = ("version", "seed", "world", "templates", "questions", "rendering")
 """Of the manifest: what a folder is bound to, so that it changes where another dataset takes its place."""
@@ -40,7 +44,7 @@ class MadeFrom:
         try:
             stat = path.stat()
             digests = _read(path, stat.st_mtime_ns, stat.st_size)
-        except (OSError, ValueError, AttributeError, TypeError, KeyError):
+        except (OSError, DatasetError):
             return _NO_MANIFEST
         tests = [
             digest
@@ -62,7 +66,8 @@ class _Digests:
 @lru_cache(maxsize=8)
 def _read(path: Path, changed_ns: int, n_bytes: int) -> _Digests:
     """Read once as long as it does not change: of a dataset of the paper's size it has 400,000 files."""
-    raw: dict[str, Any] = json.loads(path.read_bytes())
+    raw = read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
+    check_form(raw, Fields({}, {"files": MapOf(Fields({"sha256": TEXT}))}), path)
     pictures: list[tuple[str, str]] = []
     tests: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, said in sorted(raw.get("files", {}).items()):

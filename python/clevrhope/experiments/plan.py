@@ -20,11 +20,13 @@ from clevrhope.atomic import write_whole
 from clevrhope.config import suggestion
 from clevrhope.dataset.contents import find_hop
 from clevrhope.dataset.layout import Layout
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig
 from clevrhope.experiments.made_from import MadeFrom
-from clevrhope.experiments.toml import toml, value
+from clevrhope.experiments.settings import Places, places_below
 from clevrhope.palettes import diversity_name
+from clevrhope.runtime.json_text import read_json
+from clevrhope.runtime.toml import toml_text, toml_value
 
 BOUND = ".experiment.json"
 """In a run's folder: what of the experiment's file the run in it is bound to."""
@@ -64,8 +66,8 @@ class Step:
     def done(self) -> bool:
         """Whether this very command ended well before."""
         try:
-            return self.made.exists() and bool(json.loads(self.mark.read_bytes()) == self._marked)
-        except (OSError, ValueError):
+            return self.made.exists() and bool(read_json(self.mark) == self._marked)
+        except (OSError, DatasetError):
             return False
 
     def set_done(self) -> None:
@@ -99,12 +101,14 @@ class RunChain:
         chain: its name is that of its folder.
         dataset: by name.
         folder: the run's.
+        model: the number of its [[model]] table.
         bound: what of the experiment's file it is bound to.
     """
 
     chain: Chain
     dataset: str
     folder: Path
+    model: int
     bound: Mapping[str, Any]
 
     def claim(self) -> None:
@@ -167,27 +171,7 @@ def make_plan(experiment: Experiment) -> Plan:
 
 def sub_datasets(dataset: DatasetConfig) -> tuple[str, ...]:
     """Names of a dataset's sub-datasets, as `build` calls them."""
-    return tuple(dict.fromkeys(name for build in dataset.builds for name in _names(build)))
-
-
-def data_folder(experiment: Experiment, dataset: DatasetConfig) -> Path:
-    """Where a dataset lies."""
-    return dataset.folder or experiment.out / "data" / dataset.name
-
-
-def config_file(experiment: Experiment, dataset: DatasetConfig) -> Path:
-    """The settings that a dataset is built with, written before it is."""
-    return experiment.out / "config" / f"{dataset.name}.toml"
-
-
-def templates_folder(experiment: Experiment, dataset: DatasetConfig) -> Path:
-    """The templates that a dataset is built with, where it takes some of the package's only."""
-    return experiment.out / "config" / f"{dataset.name}_templates"
-
-
-def properties_file(experiment: Experiment, dataset: DatasetConfig) -> Path:
-    """The properties that a dataset is built with, where it takes some of the package's values only."""
-    return experiment.out / "config" / f"{dataset.name}_properties.json"
+    return tuple(dict.fromkeys(name for build in dataset.builds for name in names_of(build)))
 
 
 def _check_there(experiment: Experiment, dataset: DatasetConfig) -> None:
@@ -202,7 +186,8 @@ def _check_there(experiment: Experiment, dataset: DatasetConfig) -> None:
             raise ConfigError(f"{experiment.file}: dataset {dataset.name}: {error}") from error
 
 
-def _names(build: BuildConfig) -> Sequence[str]:
+def names_of(build: BuildConfig) -> Sequence[str]:
+    """Names of the sub-datasets that a build makes."""
     if build.palette is not None:
         return [f"{hop}-{Path(build.palette).stem}" for hop in build.hops]
     if build.diversity:
@@ -216,31 +201,37 @@ def _hops_of(experiment: Experiment, model: ModelConfig, dataset: DatasetConfig)
         known = {each for other in experiment.datasets for each in sub_datasets(other)}
         if name not in known:
             raise ConfigError(
-                f'{experiment.file}: model {model.name}: no pair "{name}"{suggestion(name, known)}'
+                f"{experiment.file}: model {model.name}: no pair {shown(name)}{suggestion(name, known)}"
             )
     return [name for name in there if not model.hops or name in model.hops]
 
 
+def build_arguments(dataset: DatasetConfig, build: BuildConfig, places: Places) -> list[str]:
+    """The command line that builds sub-datasets of a dataset."""
+    arguments = ["build", "--out", str(places.data), "--seed", str(dataset.seed)]
+    for hop in build.hops:
+        arguments += ["--hop", hop]
+    if build.diversity:
+        arguments += ["--diversity", ",".join(map(str, build.diversity))]
+        arguments += ["--diversity-mode", build.mode]
+    if build.palette is not None:
+        arguments += ["--palette", build.palette]
+    if dataset.splits:
+        arguments += ["--splits", ",".join(dataset.splits)]
+    if dataset.has_templates:
+        arguments += ["--templates", str(places.templates)]
+    if dataset.values:
+        arguments += ["--properties", str(places.properties)]
+    return [*arguments, "--config", str(places.config), "--quiet"]
+
+
 def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
-    folder = data_folder(experiment, dataset)
+    places = places_below(experiment.out, dataset)
+    folder = places.data
     steps = []
     if dataset.folder is None:
         for k, build in enumerate(dataset.builds):
-            arguments = ["build", "--out", str(folder), "--seed", str(dataset.seed)]
-            for hop in build.hops:
-                arguments += ["--hop", hop]
-            if build.diversity:
-                arguments += ["--diversity", ",".join(map(str, build.diversity))]
-                arguments += ["--diversity-mode", build.mode]
-            if build.palette is not None:
-                arguments += ["--palette", build.palette]
-            if dataset.splits:
-                arguments += ["--splits", ",".join(dataset.splits)]
-            if dataset.has_templates:
-                arguments += ["--templates", str(templates_folder(experiment, dataset))]
-            if dataset.values:
-                arguments += ["--properties", str(properties_file(experiment, dataset))]
-            arguments += ["--config", str(config_file(experiment, dataset)), "--quiet"]
+            arguments = build_arguments(dataset, build, places)
             step = _step(experiment, f"build-{dataset.name}-{k}", arguments, folder / "manifest.json")
             steps.append(replace(step, reads=_digest(dataset), holds=folder))
     for k, features in enumerate(dataset.features):
@@ -259,9 +250,8 @@ def _run_name(
     experiment: Experiment, model: ModelConfig, dataset: DatasetConfig, hop: str, size: str, seed: int
 ) -> str:
     """The name of a run's folder; its dataset is in it but for the first, so that more can be added."""
-    label = model.label or model.name.rpartition(":")[2]
     of = "" if dataset is experiment.datasets[0] else f"{dataset.name}-"
-    return f"{label}-{of}{hop}-{size}-{seed}"
+    return f"{model.folder_label}-{of}{hop}-{size}-{seed}"
 
 
 def _run_chain(
@@ -273,7 +263,7 @@ def _run_chain(
     size: str,
     seed: int,
 ) -> RunChain:
-    data = data_folder(experiment, dataset)
+    data = places_below(experiment.out, dataset).data
     bound = _bound(model, dataset)
     if _is_taken(experiment.out / "runs" / name, bound):
         name += f"-{sha256(json.dumps(bound).encode()).hexdigest()[:_DIGITS]}"
@@ -283,7 +273,7 @@ def _run_chain(
     if model.updates:
         train += ["--updates", str(model.updates)]
     for key, each in model.settings.items():
-        train += ["--set", f"{key}={value(each)}"]
+        train += ["--set", f"{key}={toml_value(each)}"]
     if model.keep_last > 1:
         train += ["--keep-last", str(model.keep_last)]
     if model.keep_every:
@@ -298,7 +288,7 @@ def _run_chain(
         replace(trained, made_from=MadeFrom(data), holds=run),
         replace(evaluated, made_from=MadeFrom(data, tests_of=hop)),
     )
-    return RunChain(Chain(name, steps), dataset.name, run, bound)
+    return RunChain(Chain(name, steps), dataset.name, run, experiment.models.index(model), bound)
 
 
 def _bound(model: ModelConfig, dataset: DatasetConfig) -> dict[str, Any]:
@@ -326,15 +316,15 @@ def _bound(model: ModelConfig, dataset: DatasetConfig) -> dict[str, Any]:
 def _is_taken(folder: Path, bound: Mapping[str, Any]) -> bool:
     """Whether a run of other settings is in a folder. What says nothing of its settings is taken for ours."""
     try:
-        said = json.loads((folder / BOUND).read_bytes())
-    except (OSError, ValueError):
+        said = read_json(folder / BOUND)
+    except DatasetError:
         return False
     return (folder / "run.json").exists() and bool(said != bound)
 
 
 def _digest(dataset: DatasetConfig) -> str:
     """Of what is written for a build to read."""
-    written = [toml(dataset.config), dataset.templates, dataset.asks, dataset.mentions, dataset.values]
+    written = [toml_text(dataset.config), dataset.templates, dataset.asks, dataset.mentions, dataset.values]
     return sha256(json.dumps(written, sort_keys=True).encode()).hexdigest()[:16]
 
 

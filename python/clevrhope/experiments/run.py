@@ -1,21 +1,18 @@
 """A plan in, everything that it has not made yet made out: `run_experiment`."""
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
-from clevrhope.atomic import write_whole
 from clevrhope.dataset.lock import locked
 from clevrhope.errors import PredictionsError
-from clevrhope.experiments.config import DatasetConfig
-from clevrhope.experiments.plan import Chain, Plan, config_file, properties_file, templates_folder
+from clevrhope.experiments.checks import check_plan
+from clevrhope.experiments.plan import Chain, Plan
 from clevrhope.experiments.processes import Failure, run_chain
 from clevrhope.experiments.ray_engine import run_on_ray
-from clevrhope.experiments.some import some_templates, some_values
-from clevrhope.experiments.toml import toml
+from clevrhope.experiments.settings import places_below, write_settings
 from clevrhope.images.cores import available_cores
 from clevrhope.progress import Progress, Silent
 
@@ -63,9 +60,10 @@ def run_experiment(
 
     Raises:
         DatasetError: another process is at this experiment, or it cannot be written.
-        ConfigError: templates, questions or values that there are none of.
+        ConfigError: something in the file that no step could do; nothing is run then.
         RenderError: `engine` is "ray", and there is none.
     """
+    check_plan(plan)
     progress = progress or Silent()
     cores = available_cores()
     jobs = jobs or plan.experiment.jobs or cores
@@ -82,7 +80,9 @@ def run_experiment(
         ready = set()
         with progress.stage("Datasets", total=len(plan.datasets), unit="folders") as advance:
             for config in plan.experiment.datasets:
-                _prepare(plan, config)
+                if config.folder is None:
+                    where = f"{plan.experiment.file}: dataset {config.name}"
+                    write_settings(config, places_below(plan.experiment.out, config), where)
                 if note(run_chain(plan.datasets[config.name], threads=cores)):
                     ready.add(config.name)
                 advance(1)
@@ -121,26 +121,6 @@ def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[t
             for each in under_way:
                 each.cancel()
             raise
-
-
-def _prepare(plan: Plan, dataset: DatasetConfig) -> None:
-    """Writes what a build reads: its settings, and templates and values where not all of the package's."""
-    if dataset.folder is not None:
-        return
-    write_whole(config_file(plan.experiment, dataset), toml(dataset.config).encode())
-    where = f"{plan.experiment.file}: dataset {dataset.name}"
-    if dataset.values:
-        properties = some_values(dataset.values, where)
-        write_whole(properties_file(plan.experiment, dataset), json.dumps(properties, indent=2).encode())
-    if dataset.has_templates:
-        files = some_templates(dataset.templates, dataset.asks, dataset.mentions, where)
-        folder = templates_folder(plan.experiment, dataset)
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            write_whole(folder / name, content)
-        for path in folder.glob("*.json"):
-            if path.name not in files:
-                path.unlink()
 
 
 def _report(plan: Plan, failures: Sequence[Failure], progress: Progress) -> Path | None:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.clevr_json import question_info, read_row_lines, scene_info
+from clevrhope.dataset.clevr_json import question_info, read_rows, scene_info
 from clevrhope.dataset.layout import SCENES_A_SHARD
 from clevrhope.dataset.picture_source import ahead
 from clevrhope.dataset.spoken import ProgramNodes, Spoken
@@ -93,15 +93,7 @@ def _write_scenes(source: Source, split: SplitSource, folder: Path) -> None:
 
 
 def _scenes(path: Path, wanted: frozenset[int]) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(read_row_lines(path), 2):
-        try:
-            scene: dict[str, Any] = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise DatasetError(
-                f"{path}:{number}:{error.colno}: broken JSON ({error.msg}); run its build again"
-            ) from error
-        if scene["image_index"] in wanted:
-            yield scene
+    return (scene for scene in read_rows(path) if scene["image_index"] in wanted)
 
 
 def _write_pictures(split: SplitSource, folder: Path, advance: Advance) -> None:

@@ -19,8 +19,8 @@ import numpy as np
 
 from clevrhope.atomic import disk_errors, sync_folder, temporary_path
 from clevrhope.dataset.contents import choose
-from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.lock import locked
+from clevrhope.dataset.layout import FOLDERS, Layout
+from clevrhope.dataset.lock import LOCK_FILE, locked
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.picture_source import find_pictures
 from clevrhope.dataset.questions_h5 import Ints
@@ -30,6 +30,10 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
 from clevrhope.export.source import Source, SplitSource, described
 from clevrhope.progress import Advance, Progress, Silent
+from clevrhope.runtime.paths import check_links
+
+SOURCE = "source.json"
+"""Says what an export was made of; the first file of each."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -94,6 +98,7 @@ def export(
     chosen = _format(format)
     _check_empty(out)
     layout = Layout(folder)
+    check_links(folder, (layout.manifest.name, layout.vocab.name, *FOLDERS))
     names = choose(layout, hops, splits)
     found = tuple(dict.fromkeys(hop for hop, _ in names))
     if chosen.one_hop and len(found) > 1:
@@ -163,10 +168,20 @@ def _source(
     manifest = read_manifest(layout.manifest)
     if manifest is None:
         raise DatasetError(f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name})")
+    vocab = read_vocab(layout.vocab)
     splits = []
     for hop, split in names:
         limit = train_questions if split == "train" else None
-        reader = SplitReader(layout.questions_h5(hop, split), limit=limit)
+        entry = manifest.splits.get(hop, {}).get(split)
+        if entry is None:
+            raise DatasetError(f"{layout.manifest}: splits.{hop}.{split} is missing; run its build again")
+        path = layout.questions_h5(hop, split)
+        reader = SplitReader(path, limit=limit, max_rows=entry["questions"], vocab=vocab)
+        if (reader.hop, reader.split, reader.pool) != (hop, split, entry["pool"]):
+            raise DatasetError(
+                f"{path}: {reader.hop}/{reader.split} of pool {reader.pool}, but the manifest has "
+                f"{hop}/{split} of {entry['pool']} there; run its build again"
+            )
         pictures = None
         if wants_pictures:
             pictures = find_pictures(layout, reader.pool, reader.image_idxs, prefer=chosen.prefer)
@@ -183,17 +198,18 @@ def _source(
             f"{layout.root}: no pictures of {bare.hop}/{bare.split}, but of other splits; "
             "run its build again to render them, or choose with --splits or --no-pictures"
         )
-    return Source(layout, manifest, read_vocab(layout.vocab), tuple(splits))
+    return Source(layout, manifest, vocab, tuple(splits))
 
 
 def _write(source: Source, out: Path, name: str, chosen: Format, advance: Advance) -> None:
     temporary = temporary_path(out.absolute())
+    _check_own(temporary)
     with disk_errors(out):
         temporary.mkdir(parents=True, exist_ok=True)
     with _one_sentence(out), locked(temporary):
         try:
             _clear(temporary)
-            (temporary / "source.json").write_bytes(described(source, name))
+            (temporary / SOURCE).write_bytes(described(source, name))
             chosen.write(source, temporary, advance)
             _sync(temporary)
             temporary.replace(out)
@@ -201,6 +217,21 @@ def _write(source: Source, out: Path, name: str, chosen: Format, advance: Advanc
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
+
+
+def _check_own(folder: Path) -> None:
+    """Passes unless a folder that is not of a killed export is in the way.
+
+    Raises:
+        DatasetError: it is.
+    """
+    if not os.path.lexists(folder):
+        return
+    is_own = folder.is_dir() and not folder.is_symlink()
+    if is_own and not (folder / SOURCE).is_file():
+        is_own = all(path.name == LOCK_FILE for path in folder.iterdir())
+    if not is_own:
+        raise DatasetError(f"{folder}: in the way of an export, and not made by one; move it elsewhere")
 
 
 def _sync(folder: Path) -> None:

@@ -6,7 +6,6 @@ import numpy as np
 
 from clevrhope.errors import DatasetError
 from clevrhope.features.extractor import Asked, Sample
-from clevrhope.features.kinds import refuse
 from clevrhope.features.store import Array, ArraySpec
 
 OBJECTS = 10
@@ -32,7 +31,6 @@ class Attributes:
     suffix = ""
 
     def __init__(self, asked: Asked) -> None:
-        refuse("attributes", weights=asked.weights, size=asked.size)
         n = max(OBJECTS, asked.most_objects)
         self.options: Mapping[str, int] = {}
         self.arrays = {

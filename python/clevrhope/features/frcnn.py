@@ -12,7 +12,7 @@ from clevrhope.features.device import chosen_device
 from clevrhope.features.extractor import Asked, Sample
 from clevrhope.features.frcnn_checkpoint import read_frcnn
 from clevrhope.features.frcnn_network import FrcnnConfig, prepared
-from clevrhope.features.kinds import given_weights, refuse
+from clevrhope.features.kinds import given_weights
 from clevrhope.features.store import Array, ArraySpec
 from clevrhope.features.weights import file_digest
 
@@ -35,7 +35,6 @@ class FrcnnFeatures:
     suffix = ""
 
     def __init__(self, asked: Asked, shapes: FrcnnConfig | None = None) -> None:
-        refuse("frcnn", size=asked.size)
         path = Path(given_weights("frcnn", asked.weights))
         self._device = chosen_device(asked.device)
         self._net = read_frcnn(path, shapes).to(self._device)

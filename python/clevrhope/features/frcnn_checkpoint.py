@@ -8,10 +8,11 @@ from typing import Any
 import yaml
 from torch import Tensor
 
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, shown
 from clevrhope.features.frcnn_network import Frcnn, FrcnnConfig
 from clevrhope.features.kinds import FRCNN
 from clevrhope.features.weights import load_into, read_weights
+from clevrhope.runtime.reading import read_bytes, reading
 
 _PREFIXES = {
     "backbone.stem.": "body.",
@@ -29,6 +30,9 @@ _PREFIXES = {
     "roi_heads.box_predictor.attr_score.": "attribute_scores.",
 }
 """What a name in the checkpoint begins with -> what it begins with here."""
+
+MAX_YAML_BYTES = 1 << 16
+"""Bytes of a config.yaml; real ones have a few thousand."""
 
 
 def read_frcnn(path: Path, expected: FrcnnConfig | None = None) -> Frcnn:
@@ -79,14 +83,21 @@ def read_config(path: Path, default: FrcnnConfig) -> FrcnnConfig:
     Raises:
         ConfigError: no such file, or a setting of another type.
     """
-    try:
-        raw = _lower(yaml.safe_load(path.read_text("utf-8")))
-    except FileNotFoundError as error:
-        raise ConfigError(f"{path}: no such file; put the checkpoint's config.yaml there") from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ConfigError(f"{path}: no YAML ({str(error).splitlines()[0]})") from error
+    what, remedy = "settings in YAML", "put the checkpoint's config.yaml there"
+    text = read_bytes(path, what, error=ConfigError, remedy=remedy, max_bytes=MAX_YAML_BYTES)
+    with reading(path, what, error=ConfigError, remedy=remedy):
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
+            raise ConfigError(
+                f"{path}: has an alias, with which a few lines could stand for any number; {remedy}"
+            )
+        raw = _lower(yaml.safe_load(text))
     if not isinstance(raw, dict):
-        raise ConfigError(f"{path}: no settings in it; put the checkpoint's config.yaml there")
+        raise ConfigError(f"{path}: not {what}; {remedy}")
+    with reading(path, what, error=ConfigError, remedy=remedy):
+        return _config(raw, path, default)
+
+
+def _config(raw: Mapping[str, Any], path: Path, default: FrcnnConfig) -> FrcnnConfig:
     anchors = _at(raw, path, "anchor_generator.sizes", list, None)
     ratios = _at(raw, path, "anchor_generator.aspect_ratios", list, None)
     overlaps = raw.get("roi_heads", {}).get("nms_thresh_test", default.overlaps)
@@ -121,7 +132,7 @@ def _at(raw: Mapping[str, Any], path: Path, place: str, kind: type, default: Any
             found = found.get(name) if isinstance(found, dict) else None
         if found is not None:
             if type(found) is not kind:
-                raise ConfigError(f"{path}: {place} is {found!r}; expected {kind.__name__}")
+                raise ConfigError(f"{path}: {place} is {shown(found)}; expected {kind.__name__}")
             return found
     return default
 

@@ -5,7 +5,7 @@ from importlib import import_module
 from pathlib import Path
 
 from clevrhope.config import suggestion
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, shown
 from clevrhope.features.extractor import Asked, Extractor
 from clevrhope.installed import check_torch
 
@@ -26,6 +26,11 @@ RANDOM = "random"
 RESNET = "torchvision's ResNet-101 trained on ImageNet (resnet101-63fe2227.pth, or the same as safetensors)"
 FRCNN = "the Visual Genome detector's pytorch_model.bin, with its config.yaml beside it"
 _NEED_WEIGHTS: Mapping[str, str] = {"scene-boxes": RESNET, "resnet101": RESNET, "frcnn": FRCNN}
+_TAKES_NO: Mapping[str, tuple[str, ...]] = {
+    "pixels": ("weights",),
+    "attributes": ("weights", "size"),
+    "frcnn": ("size",),
+}
 
 
 def make_extractor(kind: str, asked: Asked) -> Extractor:
@@ -34,15 +39,28 @@ def make_extractor(kind: str, asked: Asked) -> Extractor:
     Raises:
         ConfigError: no such kind, or not with these options or weights; torch is missing.
     """
-    if kind not in KINDS:
-        raise ConfigError(f'--kind: no kind "{kind}"{suggestion(kind, KINDS)}; there are: {", ".join(KINDS)}')
-    if kind in _NEED_WEIGHTS:
-        given_weights(kind, asked.weights)  # before torch is imported, which takes seconds
+    check_options(kind, size=asked.size, weights=asked.weights)
     if kind not in WITHOUT_TORCH:
         check_torch()
     module, _, name = KINDS[kind].partition(":")
     made: Extractor = getattr(import_module(module), name)(asked)
     return made
+
+
+def check_options(kind: str, *, size: object, weights: Path | str | None) -> None:
+    """Passes for a kind with options that it takes, and weights that are there where it needs some.
+
+    Raises:
+        ConfigError: no such kind, or not with these.
+    """
+    if kind not in KINDS:
+        raise ConfigError(
+            f"--kind: no kind {shown(kind)}{suggestion(kind, KINDS)}; there are: {', '.join(KINDS)}"
+        )
+    given = {"size": size, "weights": weights}
+    refuse(kind, **{name: given[name] for name in _TAKES_NO.get(kind, ())})
+    if kind in _NEED_WEIGHTS:
+        given_weights(kind, weights)
 
 
 def given_weights(kind: str, weights: Path | str | None) -> Path | str:

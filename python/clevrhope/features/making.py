@@ -6,7 +6,7 @@ CLEVR's own folder can stand for a dataset's, with kinds that read pictures alon
 import hashlib
 import json
 import os
-import shutil
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -17,9 +17,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.atomic import disk_errors, sync_folder, write_whole
+from clevrhope.atomic import OWN_PREFIX, WorkingFolder, disk_errors, sync_folder, write_whole
 from clevrhope.config import suggestion
-from clevrhope.dataset.clevr_folder import pictures_folder
+from clevrhope.dataset.clevr_folder import picture_indices
 from clevrhope.dataset.clevr_json import read_scene_indices, read_scenes_at
 from clevrhope.dataset.images_h5 import pictures_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
@@ -30,8 +30,13 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.extractor import Asked, Extractor, Sample
 from clevrhope.features.kinds import make_extractor
 from clevrhope.features.owner import BuiltDataset, ClevrFolder, Owner, owner_of
-from clevrhope.features.store import FOLDER, Array, StoreInfo, pool_source, read_info
+from clevrhope.features.store import FOLDER, Array, StoreInfo, map_array, pool_source, read_info
 from clevrhope.progress import Progress, Silent
+from clevrhope.runtime.forms import COUNT, TEXT, Fields, check_form
+from clevrhope.runtime.json_text import as_json_values, read_object
+
+STORE = "store.json"
+"""What a folder's features are, and of which dataset: written before the first of them."""
 
 BLOCK = 256
 """Pictures between two marks of how far a run is; what a killed run does again at most."""
@@ -109,15 +114,17 @@ def make_features(
     chosen = _chosen(owner, pools)
     n_made = 0
     with locked(folder):
-        _bind(folder, info)
+        is_new = _check_bound(folder, info)
         sources = {pool: _Source(owner, pool, extractor) for pool in chosen}
+        work = [_Pool(folder / pool, source, info, extractor) for pool, source in sources.items()]
+        if is_new:
+            write_whole(folder / STORE, (json.dumps(info.as_json(), indent=2) + "\n").encode())
         total = sum(len(each.indices) for each in sources.values())
         with (progress or Silent()).stage(
             f"Features of kind {kind}", total=total, unit="pictures"
         ) as advance:
-            for pool, source in sources.items():
-                work = _Pool(folder / pool, source, info, extractor)
-                for n_rows, n_new in work.make(pool_source(owner, pool, info)):
+            for pool, each in zip(sources, work, strict=True):
+                for n_rows, n_new in each.make(pool_source(owner, pool, info)):
                     n_made += n_new
                     advance(n_rows - n_new, there=True)
                     advance(n_new)
@@ -165,9 +172,9 @@ def _picture_size(owner: Owner) -> tuple[int, int] | None:
 def _pictured(owner: Owner, pool: str) -> Ints:
     """The scenes of a pool that have a picture, sorted."""
     if not isinstance(owner, BuiltDataset):
-        return png_indices(pictures_folder(owner.root, pool))
+        return np.asarray(picture_indices(owner.root, pool), dtype=np.int32)
     h5 = pictures_in(owner.layout.pictures_h5(pool))
-    return h5 if len(h5) else png_indices(owner.layout.pictures(pool))
+    return h5 if len(h5) else png_indices(owner.layout, pool)
 
 
 def _pictures(owner: Owner, pool: str, indices: Ints) -> Pictures | None:
@@ -195,21 +202,21 @@ def _chosen(owner: Owner, pools: Sequence[str] | None) -> list[str]:
     return [name for name in known if pools is None or name in pools]
 
 
-def _bind(folder: Path, info: StoreInfo) -> None:
-    """Writes store.json, or finds it to say the same."""
-    path = folder / "store.json"
-    if not path.exists():
+def _check_bound(folder: Path, info: StoreInfo) -> bool:
+    """Passes for a folder whose store.json says the same, or that is empty; True for an empty one."""
+    path = folder / STORE
+    if not os.path.lexists(path):
         others = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
         if others:
             raise DatasetError(f"{folder}: no feature store, but {others[0]} is in it; choose another --out")
-        write_whole(path, (json.dumps(info.as_json(), indent=2) + "\n").encode())
-        return
-    there, here = (json.loads(json.dumps(each.as_json())) for each in (read_info(folder), info))
+        return True
+    there, here = (as_json_values(each.as_json()) for each in (read_info(folder), info))
     if there != here:
         raise DatasetError(
             f"{folder}: another feature store is there ({difference(there, here)}); remove it, or choose "
             "another --out"
         )
+    return False
 
 
 class _Source:
@@ -228,7 +235,7 @@ class _Source:
                 )
             self._pictures = _pictures(owner, pool, self.indices)
         else:
-            shards = sorted(self._layout.scenes(pool).glob("[!.]*.json"))
+            shards = self._layout.scene_files(pool)
             found = [read_scene_indices(shard) for shard in shards]
             self.indices = np.sort(np.concatenate([np.zeros(0, dtype=np.int32), *found])).astype(np.int32)
 
@@ -266,16 +273,24 @@ class _Pool:
     """A pool's arrays on their way: in a hidden folder, which takes its name when it is whole."""
 
     def __init__(self, folder: Path, source: _Source, info: StoreInfo, extractor: Extractor) -> None:
+        """Makes nothing yet; a DatasetError tells of a user's files where the pool's are put or removed."""
         self._folder, self._source, self._info, self._extractor = folder, source, info, extractor
-        self._work = folder.with_name(f".{folder.name}.work")
-        self._old = folder.with_name(f".{folder.name}.old")
+        self._work = folder.with_name(f"{OWN_PREFIX}{folder.name}.work")
+        self._old = folder.with_name(f"{OWN_PREFIX}{folder.name}.old")
+        arrays = "|".join(map(re.escape, ("indices", "sums", *info.arrays)))
+        self._names = re.compile(rf"(?:{arrays})\.npy|progress\.json|pool\.json")
+        for each in (self._folder, self._work, self._old):
+            self._own(each).check()
+
+    def _own(self, folder: Path) -> WorkingFolder:
+        return WorkingFolder(folder, self._names)
 
     def make(self, digest: str) -> Iterator[tuple[int, int]]:
         """Makes what is missing; yields rows dealt with and rows computed since the last time."""
         source, info = self._source, self._info
         n = len(source.indices)
-        if self._folder.is_dir() and self._old.exists():
-            shutil.rmtree(self._old)
+        if self._folder.is_dir():
+            self._own(self._old).remove()
         if self._is_whole(digest):
             yield n, 0
             return
@@ -304,10 +319,10 @@ class _Pool:
     def _is_whole(self, digest: str) -> bool:
         """Whether the pool was made from the same, and nothing of its arrays was lost since."""
         try:
-            said = json.loads((self._folder / "pool.json").read_text("utf-8"))
-            if said["source"] != digest:
-                return False
-        except (OSError, ValueError, KeyError, TypeError):
+            said = read_object(self._folder / "pool.json", "what features are made from")
+        except DatasetError:
+            return False
+        if said.get("source") != digest:
             return False
         return np.array_equal(_OldRows.read(self._folder, self._info).indices, self._source.indices)
 
@@ -317,14 +332,15 @@ class _Pool:
         specs = {name: (each.dtype, (n, *each.shape)) for name, each in self._info.arrays.items()}
         specs["sums"] = ("uint8", (n, DIGEST_BYTES))
         try:
-            mark = json.loads((self._work / "progress.json").read_text("utf-8"))
-            if mark["identity"] == identity:
-                opened = {name: np.load(self._work / f"{name}.npy", mmap_mode="r+") for name in specs}
-                return opened, int(mark["rows"])
-        except (OSError, ValueError, EOFError, KeyError, TypeError):
+            mark = read_object(self._work / "progress.json", "a mark of progress")
+            check_form(mark, Fields({"identity": TEXT, "rows": COUNT}), self._work / "progress.json")
+            if mark["identity"] == identity and mark["rows"] <= n:
+                opened = {name: map_array(self._work / f"{name}.npy", mode="r+") for name in specs}
+                if all((str(opened[name].dtype), opened[name].shape) == spec for name, spec in specs.items()):
+                    return opened, mark["rows"]
+        except DatasetError:
             pass
-        if self._work.exists():
-            shutil.rmtree(self._work)
+        self._own(self._work).remove()
         self._work.mkdir(parents=True)
         made = {}
         for name, (dtype, shape) in specs.items():
@@ -368,14 +384,12 @@ class _Pool:
         content = {"source": digest, "pictures": len(self._source.indices)}
         write_whole(self._work / "pool.json", (json.dumps(content) + "\n").encode())
         if self._folder.exists():
-            if self._old.exists():
-                shutil.rmtree(self._old)
+            self._own(self._old).remove()
             self._folder.rename(self._old)
         self._work.rename(self._folder)
         sync_folder(self._folder.parent)
         (self._folder / "progress.json").unlink()
-        if self._old.exists():
-            shutil.rmtree(self._old)
+        self._own(self._old).remove()
 
 
 @dataclass(frozen=True)
@@ -394,10 +408,12 @@ class _OldRows:
             if not (folder / "pool.json").is_file():
                 return none
             names = ("indices", "sums", *info.arrays)
-            read = {name: np.load(folder / f"{name}.npy", mmap_mode="r") for name in names}
-        except (OSError, ValueError, EOFError):
+            read = {name: map_array(folder / f"{name}.npy", mode="r") for name in names}
+        except (OSError, DatasetError):
             return none
-        if any(len(each) != len(read["indices"]) for each in read.values()):
+        if read["indices"].ndim != 1 or read["sums"].ndim != 2:
+            return none
+        if any(each.ndim < 1 or len(each) != len(read["indices"]) for each in read.values()):
             return none
         arrays = {name: read[name] for name in info.arrays}
         same = all(

@@ -1,7 +1,6 @@
 """A folder in, what its feature stores are bound to out: a dataset of ours, or CLEVR as it was published."""
 
 import hashlib
-import json
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +10,7 @@ from clevrhope.dataset.clevr_folder import clevr_splits, pictures_folder
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.json_text import as_json_values
 
 OF_SCENES = ("attributes", "scene-boxes")
 """Kinds that are made from scene files, too."""
@@ -64,7 +64,7 @@ class BuiltDataset:
         if pictures:
             described["rendering"] = manifest.rendering
         # By way of JSON, as the other side of every comparison has gone.
-        return dict(json.loads(json.dumps(described)))
+        return dict(as_json_values(described))
 
     def digest(self, pool: str, *, kind: str, pictures: bool) -> str:
         """As `Owner`, from the manifest's checksums.

@@ -7,7 +7,6 @@ from PIL import Image
 
 from clevrhope.errors import ConfigError
 from clevrhope.features.extractor import Asked, Picture, Sample
-from clevrhope.features.kinds import refuse
 from clevrhope.features.store import Array, ArraySpec
 
 SIDE = 224
@@ -23,7 +22,6 @@ class Pixels:
     note = None
 
     def __init__(self, asked: Asked) -> None:
-        refuse("pixels", weights=asked.weights)
         if asked.picture_size is None:
             raise ConfigError("the dataset has no pictures; build it without --no-render")
         self.size = size = asked.size or (SIDE, SIDE)

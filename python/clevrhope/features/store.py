@@ -12,10 +12,10 @@ features/<store>/<pool>/pool.json     digest of the pool's pictures; with it the
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,20 @@ import numpy.typing as npt
 from clevrhope.dataset.manifest import difference
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.owner import Owner, owner_of
+from clevrhope.runtime.forms import (
+    COUNT,
+    NAME,
+    OBJECT,
+    TEXT,
+    Fields,
+    Kind,
+    ListOf,
+    MapOf,
+    Nullable,
+    check_form,
+)
+from clevrhope.runtime.json_text import read_object
+from clevrhope.runtime.reading import check_regular, reading
 
 FOLDER = "features"
 """Below a dataset's folder; its manifest does not list it."""
@@ -31,6 +45,15 @@ NOTHING = "none"
 """Kind of features of models that look at no picture."""
 
 FORMAT = 1
+
+ARRAYS: Mapping[str, frozenset[str]] = {
+    "pixels": frozenset({"pixels"}),
+    "attributes": frozenset({"attributes", "places", "n_boxes"}),
+    "scene-boxes": frozenset({"vectors", "boxes", "n_boxes"}),
+    "resnet101": frozenset({"maps"}),
+    "frcnn": frozenset({"vectors", "boxes", "n_boxes"}),
+}
+"""The arrays of each kind, which models read by name."""
 
 Array = npt.NDArray[Any]
 
@@ -134,15 +157,14 @@ class FeatureStore:
         """
         folder = self.folder / pool
         remedy = f"run {_command(self._owner.root, self.info, self.folder)} again"
-        try:
-            said = json.loads((folder / "pool.json").read_text("utf-8"))
-        except FileNotFoundError as error:
-            raise DatasetError(f"{folder}: no features of pool {pool} yet; {remedy}") from error
-        except (OSError, ValueError) as error:
-            raise DatasetError(f"{folder / 'pool.json'}: cannot be read ({error}); {remedy}") from error
+        if not (folder / "pool.json").exists():
+            raise DatasetError(f"{folder}: no features of pool {pool} yet; {remedy}")
+        said = read_object(folder / "pool.json", "what features are made from", remedy=remedy)
         if said.get("source") != pool_source(self._owner, pool, self.info):
             raise DatasetError(f"{folder}: made before the pool's pictures or scenes changed; {remedy}")
         indices = _mapped(folder / "indices.npy", remedy)
+        if indices.ndim != 1 or indices.dtype != np.int32:
+            raise DatasetError(f"{folder / 'indices.npy'}: not a column of scenes' indices; {remedy}")
         arrays = {name: _mapped(folder / f"{name}.npy", remedy) for name in self.info.arrays}
         for name, spec in self.info.arrays.items():
             wanted = (len(indices), *spec.shape)
@@ -255,16 +277,34 @@ def read_info(folder: Path) -> StoreInfo:
         DatasetError: no store there, or of another format.
     """
     path = folder / "store.json"
-    try:
-        raw = json.loads(path.read_text("utf-8"))
-        if raw.pop("format") != FORMAT:
-            raise DatasetError(f"{path}: of another version of clevrhope; make it again: clevrhope features")
-        arrays = {
-            name: ArraySpec(each["dtype"], tuple(each["shape"])) for name, each in raw.pop("arrays").items()
-        }
-        return StoreInfo(arrays=arrays, **raw)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise DatasetError(f"{path}: no feature store ({error}); make one with clevrhope features") from error
+    raw = read_object(path, "a feature store", remedy="make one with clevrhope features")
+    if raw.get("format") != FORMAT:
+        raise DatasetError(f"{path}: of another version of clevrhope; make it again: clevrhope features")
+    check_form(raw, _STORE, path)
+    arrays = {name: ArraySpec(each["dtype"], tuple(each["shape"])) for name, each in raw["arrays"].items()}
+    if set(arrays) != ARRAYS.get(raw["kind"], set(arrays)):
+        raise DatasetError(
+            f"{path}: arrays are {', '.join(sorted(arrays)) or 'none'}; expected "
+            f"{', '.join(sorted(ARRAYS[raw['kind']]))}, those of kind {raw['kind']}"
+        )
+    names = (each.name for each in fields(StoreInfo) if each.name != "arrays")
+    return StoreInfo(arrays=arrays, **{name: raw[name] for name in names})
+
+
+_DTYPES = ("uint8", "int8", "uint16", "int16", "int32", "int64", "float16", "float32", "float64", "bool")
+_DTYPE = Kind("the name of a type of numbers, such as float32", lambda value: value in _DTYPES)
+_STORE = Fields(
+    {
+        "kind": TEXT,
+        "options": OBJECT,
+        "arrays": MapOf(Fields({"dtype": _DTYPE, "shape": ListOf(COUNT)}), keys=NAME),
+        "weights": Nullable(TEXT),
+        "code": COUNT,
+        "note": Nullable(TEXT),
+        "dataset": OBJECT,
+    }
+)
+"""The form of store.json."""
 
 
 def pool_source(owner: Owner, pool: str, info: StoreInfo) -> str:
@@ -273,11 +313,35 @@ def pool_source(owner: Owner, pool: str, info: StoreInfo) -> str:
 
 
 def _mapped(path: Path, remedy: str) -> Array:
-    try:
-        # Copy-on-write: torch takes such an array without a copy and without a warning, and no file changes.
-        return np.load(path, mmap_mode="c", allow_pickle=False)  # type: ignore[no-any-return]
-    except (OSError, ValueError, EOFError) as error:
-        raise DatasetError(f"{path}: no whole array ({error}); {remedy}") from error
+    # Copy-on-write: torch takes such an array without a copy and without a warning, and no file changes.
+    return map_array(path, mode="c", remedy=remedy)
+
+
+def map_array(path: Path, *, mode: Literal["c", "r", "r+"], remedy: str = "") -> Array:
+    """A .npy file, mapped into memory; arguments as of numpy's `load` and of `reading`.
+
+    Raises:
+        DatasetError: no such file, or not a whole array of numbers.
+    """
+    with reading(path, "a whole array", remedy=remedy):
+        check_regular(path)
+        with path.open("rb") as file:
+            version = np.lib.format.read_magic(file)  # type: ignore[no-untyped-call]
+            if version not in _HEADERS:
+                raise DatasetError(f"{path}: of version {version[0]}.{version[1]} of the format; {remedy}")
+            header = _HEADERS[version](file, max_header_size=MAX_HEADER)
+        if header[2].hasobject:
+            raise DatasetError(f"{path}: holds Python objects, not numbers; {remedy}")
+        return np.load(path, mmap_mode=mode, allow_pickle=False, max_header_size=MAX_HEADER)  # type: ignore[no-any-return, call-arg]
+
+
+MAX_HEADER = 10_000
+"""Characters of a .npy file's header; those that are written here have 128."""
+
+_HEADERS: Mapping[tuple[int, int], Any] = {
+    (1, 0): np.lib.format.read_array_header_1_0,
+    (2, 0): np.lib.format.read_array_header_2_0,
+}
 
 
 def _there(home: Path, name: str) -> str:

@@ -1,16 +1,17 @@
 """A local file of weights in, tensors by name out; nothing is ever fetched, and no pickled code is run."""
 
 import hashlib
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from pickle import UnpicklingError
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
-from clevrhope.errors import ConfigError, first_sentence
+from clevrhope.errors import ConfigError
+from clevrhope.runtime.reading import reading
 
 
 def read_weights(path: Path, *, what: str) -> dict[str, Tensor]:
@@ -23,21 +24,45 @@ def read_weights(path: Path, *, what: str) -> dict[str, Tensor]:
     Raises:
         ConfigError: no such file, or none with tensors.
     """
-    if not path.is_file():
-        raise ConfigError(f"{path}: no such file; put {what} there (weights are never downloaded here)")
-    try:
+    check_there(path, what=what)
+    with reading(path, "a file of weights", error=ConfigError, remedy=f"expected {what}"):
         if path.suffix == ".safetensors":
             return load_file(path)
-        raw = torch.load(path, map_location="cpu", weights_only=True)
-    except UnpicklingError as error:
-        # What torch says of it is on how to run the code in the file all the same.
-        raise ConfigError(f"{path}: no file of tensors alone that torch saved; expected {what}") from error
-    except (OSError, SafetensorError, RuntimeError, EOFError, ValueError) as error:
-        raise ConfigError(f"{path}: no file of weights ({first_sentence(error)}); expected {what}") from error
+        _check_zip(path)
+        try:
+            raw = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+        except UnpicklingError as error:
+            # What torch says of it is on how to run the code in the file all the same.
+            raise ConfigError(
+                f"{path}: not a file of tensors alone that torch saved; expected {what}"
+            ) from error
     found = raw.get("state_dict", raw.get("model", raw)) if isinstance(raw, dict) else raw
     if not isinstance(found, dict) or not all(isinstance(each, Tensor) for each in found.values()):
         raise ConfigError(f"{path}: no mapping from names to tensors; expected {what}")
     return dict(found)
+
+
+def check_there(path: Path, *, what: str) -> None:
+    """Passes where a file is.
+
+    Raises:
+        ConfigError: there is none; says which file, `what`, belongs there.
+    """
+    if not path.is_file():
+        raise ConfigError(f"{path}: no such file; put {what} there (weights are never downloaded here)")
+
+
+def _check_zip(path: Path) -> None:
+    """Passes unless a zip file would take more memory than it has bytes; torch writes its own uncompressed.
+
+    Raises:
+        ConfigError: it would.
+    """
+    if zipfile.is_zipfile(path):
+        with zipfile.ZipFile(path) as archive:
+            n_bytes = sum(each.file_size for each in archive.infolist())
+        if n_bytes > path.stat().st_size:
+            raise ConfigError(f"{path}: a compressed zip file, which torch does not write; expected tensors")
 
 
 def load_into(module: torch.nn.Module, weights: Mapping[str, Tensor], *, path: Path, what: str) -> None:

@@ -12,6 +12,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import os
+import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -21,7 +24,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clevrhope.errors import ConfigError, RenderError
+from clevrhope.errors import ConfigError, RenderError, shown
 from clevrhope.images.libraries import OR_NATIVE, check_blender
 from clevrhope.images.process import worker_environment
 
@@ -29,6 +32,10 @@ SUFFIX = ".blend"
 READER = (sys.executable, "-P", "-m", "clevrhope.images.blend_reader")
 START_TIMEOUT_S = 300.0
 
+READ_TIMEOUT_S = 10.0
+"""Of a file, once Blender has started."""
+MEMORY_BYTES = 2 << 30
+"""That Blender may take for a file, beside its own."""
 MOST_VERTICES = 65_535
 LOWEST_Z, STANDS_TO = -1.0, 0.02
 """Where a shape touches the ground, in units of the object's radius, and how exactly."""
@@ -61,6 +68,14 @@ class Blends:
         return {**added, "materials": {**added["materials"], **hashes}}
 
 
+class _EndedError(Exception):
+    """Blender ended over the file of this number, counted from 0."""
+
+    def __init__(self, number: int, why: str) -> None:
+        super().__init__(why)
+        self.number = number
+
+
 NONE = Blends({}, {})
 
 
@@ -89,12 +104,16 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
         ) from error
     wanted = []
     for kind, section, name, asset in named:
-        path = (file.parent / asset).resolve()
-        if not path.is_file():
-            raise ConfigError(f"{file}: {section}.{name}: {path}: no such file")
-        wanted.append((kind, str(path), path.stat().st_mtime_ns))
+        place = f"{file}: {section}.{name}"
+        path, changed_ns = _found(file.parent / asset, place)
+        wanted.append((kind, str(path), changed_ns))
     shapes, materials = {}, {}
-    for (kind, section, name, asset), found in zip(named, _looked_into(tuple(wanted)), strict=True):
+    try:
+        contents = _looked_into(tuple(wanted))
+    except _EndedError as ended:
+        _, section, name, asset = named[ended.number]
+        raise ConfigError(f"{file}: {section}.{name}: {asset}: {ended}") from ended
+    for (kind, section, name, asset), found in zip(named, contents, strict=True):
         problem = found.get("problem") or (problem_of_mesh(found) if kind == "shape" else "")
         if problem:
             raise ConfigError(f"{file}: {section}.{name}: {asset} {problem}")
@@ -102,7 +121,8 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
             shapes[asset] = {"kind": "mesh", **found}
         else:
             path = (file.parent / asset).resolve()
-            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+            with path.open("rb") as content:
+                digest = hashlib.file_digest(content, "sha256").hexdigest()
             materials[asset] = {"path": str(path), "sha256": digest, **found}
     return Blends(shapes, materials)
 
@@ -119,10 +139,36 @@ def _entries(properties: Mapping[str, Any], section: str) -> list[tuple[str, str
     return [(name, asset) for name, asset in entries.items() if is_blend(asset)]
 
 
+def _found(path: Path, place: str) -> tuple[Path, int]:
+    """Where a file lies, and when it changed.
+
+    Raises:
+        ConfigError: there is none, or it is a folder, a pipe or the like.
+    """
+    try:
+        path = path.resolve()
+        content = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # which does not wait for a pipe's other end
+        try:
+            status = os.fstat(content)
+        finally:
+            os.close(content)
+    except OSError as error:
+        said = (
+            "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
+        )
+        raise ConfigError(f"{place}: {path}: {said}") from error
+    except (RuntimeError, ValueError) as error:  # a link to itself; no name of a file
+        raise ConfigError(f"{place}: {shown(str(path))}: cannot be read ({error})") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise ConfigError(f"{place}: {path}: is no file; expected one that Blender wrote")
+    return path, status.st_mtime_ns
+
+
 @cache
 def _looked_into(wanted: tuple[tuple[str, str, int], ...]) -> list[dict[str, Any]]:
     """What Blender finds in (kind, path, time of change)s; once in a process."""
-    asked = json.dumps([{"kind": kind, "path": path} for kind, path, _ in wanted])
+    files = [{"kind": kind, "path": path} for kind, path, _ in wanted]
+    asked = json.dumps({"files": files, "timeout_s": READ_TIMEOUT_S, "memory_bytes": MEMORY_BYTES})
     with tempfile.TemporaryDirectory(prefix="clevrhope-") as folder:
         try:
             done = subprocess.run(
@@ -130,21 +176,28 @@ def _looked_into(wanted: tuple[tuple[str, str, int], ...]) -> list[dict[str, Any
                 input=asked,
                 capture_output=True,
                 text=True,
-                timeout=START_TIMEOUT_S,
+                errors="replace",
+                timeout=START_TIMEOUT_S + READ_TIMEOUT_S * len(wanted),
                 env={**worker_environment(), "BLENDER_USER_RESOURCES": folder},
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise ConfigError(
-                f"{wanted[0][1]}: Blender did not read it within {error.timeout:g} s"
-            ) from error
-    lines = done.stdout.splitlines()
-    if done.returncode or not lines:
-        said = [line for line in done.stderr.splitlines() if line.strip()]
-        how = said[-1].strip()[:200] if said else f"status {done.returncode}"
-        raise ConfigError(f"{wanted[0][1]}: Blender ended over it or a file beside it ({how})")
-    found: list[dict[str, Any]] = json.loads(lines[-1])
+            raise _EndedError(0, f"Blender did not start within {error.timeout:g} s") from error
+    found: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    if len(found) < len(wanted):
+        raise _EndedError(len(found), _ending(done.returncode, done.stderr))
     return found
+
+
+def _ending(code: int, said: str) -> str:
+    """Why the reader ended before its answer, in a sentence on a file."""
+    if code == -signal.SIGALRM:
+        return f"Blender took over {READ_TIMEOUT_S:g} s to read it"
+    if "Malloc returns null" in said or "MemoryError" in said or "bad_alloc" in said:
+        return f"Blender needs over {MEMORY_BYTES >> 30} GiB to read it"
+    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
+    return f"Blender {how} over it" + (f" ({lines[-1][:200]})" if lines else "")
 
 
 def problem_of_mesh(shape: Mapping[str, Any]) -> str:
@@ -153,7 +206,9 @@ def problem_of_mesh(shape: Mapping[str, Any]) -> str:
     if not faces:
         return "has a mesh without faces"
     if len(vertices) > MOST_VERTICES:
-        return f"has a mesh of {len(vertices):,} vertices; {MOST_VERTICES:,} are the most"
+        return too_many_vertices(len(vertices))
+    if not all(math.isfinite(x) for vertex in vertices for x in vertex):
+        return "has a mesh with a coordinate that is no number"
     lowest = min(vertex[2] for vertex in vertices)
     if abs(lowest - LOWEST_Z) > STANDS_TO:
         return (
@@ -164,3 +219,8 @@ def problem_of_mesh(shape: Mapping[str, Any]) -> str:
     if farthest > FARTHEST:
         return f"has a mesh that reaches {farthest:.3g} from the origin; it should fit a cube of half side 1"
     return ""
+
+
+def too_many_vertices(n: int) -> str:
+    """That there are so many, to follow the file's name."""
+    return f"has a mesh of {n:,} vertices; {MOST_VERTICES:,} are the most"

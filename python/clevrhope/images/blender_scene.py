@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.images.apart import Box, box_in_picture, groups_apart
+from clevrhope.images.blend_reader import load_part
 from clevrhope.images.blender_devices import use_device
 from clevrhope.images.blender_passes import CentreRays
 from clevrhope.images.look import Look
@@ -211,9 +212,7 @@ def load_material(entry: Mapping[str, str]) -> Any:
 
     A group of nodes, which is how CLEVR keeps its materials, gets the object's colour where it takes one.
     """
-    with bpy.data.libraries.load(entry["path"], link=False) as (_, wanted):
-        setattr(wanted, entry["what"], [entry["name"]])
-    found = getattr(wanted, entry["what"])[0]
+    found = load_part(entry["path"], entry["what"], entry["name"])
     if entry["what"] == "materials":
         return found
     material = bpy.data.materials.new(found.name)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from clevrhope._core import Vocabulary
 from clevrhope.assets import blender_assets
 from clevrhope.errors import ConfigError
 from clevrhope.images.blend_files import read_blends
 from clevrhope.images.meshes import build_mesh
+from clevrhope.runtime.json_text import parse_json, read_object
+from clevrhope.runtime.reading import read_bytes
 
 #: Nodes that a material's shader graph is made of, and what each one has to say.
 SHADER_NODES = {
@@ -54,13 +56,18 @@ def read_look(look: Path | None = None, properties: Path | None = None) -> Look:
         properties: a properties.json, CLEVR's own included; by default the package's.
 
     Raises:
-        ConfigError: a file that is missing or no JSON, or that names a mesh, node or colour that is none, or
-            a .blend file without what it should hold.
+        ConfigError: a file that is missing or not JSON, or that names an unknown mesh or node, or a .blend
+            file without what it should hold.
+        VocabularyError: properties that define no vocabulary; says where.
         RenderError: a .blend file is named, and Blender is missing.
     """
     look_path = look or blender_assets() / "look.json"
     properties_path = properties or blender_assets() / "properties.json"
-    named = _read_json(properties_path)
+    data = read_bytes(properties_path, "a properties file", error=ConfigError)
+    Vocabulary(
+        data, file=str(properties_path)
+    )  # names and definitions, as whoever samples scenes checks them
+    named = parse_json(data, properties_path, error=ConfigError)
     read = Look(read_blends(named, properties_path).added_to(_read_json(look_path)), named)
     for file, problem in _problems(read, look_path, properties_path):
         raise ConfigError(f"{file}: {problem}")
@@ -68,26 +75,13 @@ def read_look(look: Path | None = None, properties: Path | None = None) -> Look:
 
 
 def _read_json(path: Path) -> Mapping[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read: {error.strerror}") from error
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column {error.colno}"
-        raise ConfigError(f"{path}: not JSON: {error.msg} at {place}") from error
-    if not isinstance(content, dict):
-        raise ConfigError(f"{path}: should hold an object, holds a {type(content).__name__}")
-    return content
+    return read_object(path, "a look", error=ConfigError)
 
 
 def _problems(look: Look, look_path: Path, properties_path: Path) -> Iterator[tuple[Path, str]]:
     for section in ("camera", "lights", "world", "ground", "shapes", "materials", "render"):
         if not isinstance(look.look.get(section), dict):
             yield look_path, f"{section}: missing; expected an object"
-            return
-    for section in ("sizes", "colors", "materials", "shapes"):
-        if not isinstance(look.properties.get(section), dict) or not look.properties[section]:
-            yield properties_path, f"{section}: missing or empty; expected an object that defines each"
             return
     for place, shape in {"ground": look.look["ground"], **_places("shapes", look.look["shapes"])}.items():
         try:
@@ -107,12 +101,6 @@ def _problems(look: Look, look_path: Path, properties_path: Path) -> Iterator[tu
                 listed = ", ".join(look.look[section])
                 hint = f' (did you mean "{near[0]}"?)' if near else f"; it has {listed}"
                 yield properties_path, f'{section}.{name}: {look_path.name} has no "{asset}"{hint}'
-    for name, rgb in look.properties["colors"].items():
-        if not (isinstance(rgb, list) and len(rgb) == 3 and all(_is_byte(c) for c in rgb)):
-            yield properties_path, f"colors.{name}: {rgb!r} should be three numbers from 0 to 255"
-    for name, radius in look.properties["sizes"].items():
-        if not (isinstance(radius, int | float) and radius > 0):
-            yield properties_path, f"sizes.{name}: {radius!r} should be a radius above 0"
 
 
 def _shader_problem(shader: Any, place: str) -> str | None:
@@ -131,10 +119,6 @@ def _shader_problem(shader: Any, place: str) -> str | None:
     if color is not None and color != "object" and not (isinstance(color, list) and len(color) == 3):
         return f'{place}.color: {color!r} should be "object" or three linear values'
     return None
-
-
-def _is_byte(value: Any) -> bool:
-    return isinstance(value, int | float) and 0 <= value <= 255
 
 
 def _places(section: str, entries: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,10 @@
-"""Pixels in, PNG bytes out, and back. The same pixels give the same bytes: no time, no text."""
+"""Writes and reads PNG files. The same pixels give the same bytes: no time, no text."""
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +12,15 @@ import numpy.typing as npt
 from PIL import Image
 
 from clevrhope import _core
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.reading import check_regular, reading
+
+MAX_PIXELS = 1 << 26
+"""Of an image that is read: 8,192 x 8,192. A file of a few kilobytes can claim any size."""
+
+
+MAX_PNG_BYTES = 1 << 28
+"""Of a file: an image of `MAX_PIXELS` that nothing could compress."""
 
 
 def encode_png(pixels: npt.NDArray[np.uint8]) -> bytes:
@@ -17,6 +29,25 @@ def encode_png(pixels: npt.NDArray[np.uint8]) -> bytes:
 
 
 def read_png(path: Path) -> npt.NDArray[np.uint8]:
-    """The pixels of a picture file, (height, width, 3) uint8."""
-    with Image.open(path) as image:
+    """The pixels of a PNG file, (height, width, 3) uint8 RGB.
+
+    Raises:
+        DatasetError: missing, not a whole PNG file, or larger than `MAX_PIXELS`.
+    """
+    with open_png(path) as image:
         return np.asarray(image.convert("RGB"))
+
+
+@contextmanager
+def open_png(path: Path) -> Iterator[Image.Image]:
+    """A PNG file, opened but not yet decoded, and the boundary around its reading; errors as `read_png`."""
+    with reading(path, "a whole PNG file", remedy="remove it and run the command again"):
+        check_regular(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # the limit here is lower
+            image = Image.open(path, formats=("PNG",))
+        with image:
+            width, height = image.size
+            if width * height > MAX_PIXELS:
+                raise DatasetError(f"{path}: claims to have {width:,} x {height:,} pixels, too many to read")
+            yield image

@@ -16,7 +16,7 @@ from pathlib import Path
 
 #: In memory, where the system has such a place.
 MEMORY_FOLDER = Path("/dev/shm")
-PREFIX = "clevrhope-"
+PREFIX = "clevrhope-worker-"
 #: Locked by the run for as long as the folder is in use, whatever machine or container shares it.
 LOCK = "in_use"
 #: A folder is not looked at in its first seconds, in which it is not locked yet.

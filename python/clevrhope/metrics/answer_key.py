@@ -17,7 +17,7 @@ from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import Manifest, difference, read_manifest
 from clevrhope.dataset.mentions import mentions_together
-from clevrhope.dataset.questions_h5 import Ints, read_columns
+from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.scene_counts import read_scene_counts
 from clevrhope.dataset.stats import SceneCounts
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
@@ -101,7 +101,9 @@ class AnswerKey:
         """
         if (hop, split) not in self._test_sets:
             path = self._layout.questions_h5(hop, split)
-            columns = read_columns(path, ("answers", "image_idxs", "question_families"))
+            n = int(self._manifest.splits[hop][split]["questions"])
+            columns = read_columns(path, ("answers", "image_idxs", "question_families"), max_rows=n)
+            check_numbers(path, "answers", columns["answers"], len(self._vocab.answers()))
             pool = str(self._manifest.splits[hop][split]["pool"])
             self._test_sets[hop, split] = TestSet(hop, split, pool, *columns.values())
         return self._test_sets[hop, split]
@@ -177,8 +179,7 @@ class AnswerKey:
     def _objects(self, questions: TestSet) -> Ints:
         pool = questions.pool
         if pool not in self._scenes:
-            folder = self._layout.scenes(pool)
-            self._scenes[pool] = read_scene_counts(sorted(folder.glob("*.json")), self.attributes)
+            self._scenes[pool] = read_scene_counts(self._layout.scene_files(pool), self.attributes)
         counts = self._scenes[pool]
         indices, at = np.unique(questions.pictures, return_inverse=True)
         known = np.isin(indices, counts.indices)

@@ -6,7 +6,6 @@ them is marked "not trained on the splits": such a model's OOD accuracy is not m
 without the pair, so its gaps say nothing of systematicity.
 """
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,15 +16,29 @@ from clevrhope.dataset.contents import choose
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.picture_source import find_pictures
-from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.spoken import Spoken
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
-from clevrhope.errors import ConfigError, DatasetError, PredictionsError
+from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
 from clevrhope.executor import default_vocabulary
 from clevrhope.metrics.replies import ReplyReader
 from clevrhope.metrics.write import NOT_TRAINED, write_predictions
+from clevrhope.runtime.forms import ANY, COUNT, TEXT, Fields, Kind, ListOf, check_form
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import numbered_lines, open_text, reading
 
-_REQUEST = ("id", "hop", "split", "question_index", "question", "answers")
+_ID = Kind("a string or a number", lambda value: isinstance(value, str | int))
+_REQUEST = Fields(
+    {
+        "id": _ID,
+        "question": TEXT,
+        "answers": ListOf(TEXT),
+        "hop": TEXT,
+        "split": TEXT,
+        "question_index": COUNT,
+    }
+)
+_REPLY = Fields({"id": _ID, "reply": ANY})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +90,7 @@ def _requests(
     spoken = Spoken(vocab)
     answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
     for hop, split in chosen:
-        reader = SplitReader(layout.questions_h5(hop, split))
+        reader = open_split(layout, hop, split, vocab=vocab)
         n = len(reader) if limit is None else min(limit, len(reader))
         pictures = _Pictures(layout, reader, n, out)
         for first, questions, _ in reader.blocks():
@@ -135,19 +148,19 @@ def write_answers(
     Raises:
         PredictionsError: a line that is none; replies that are missing, doubled or of no request.
     """
-    asked = {str(row["id"]): row for row in _lines(requests, _REQUEST, "request")}
+    asked = {str(row["id"]): row for row in _lines(requests, _REQUEST, "a request")}
     said: dict[str, str] = {}
-    for row in _lines(replies, ("id", "reply"), "reply"):
+    for row in _lines(replies, _REPLY, "a reply"):
         name = str(row["id"])
         if name not in asked:
-            raise PredictionsError(f'{replies}: "{name[:80]}" is no request of {requests}')
+            raise PredictionsError(f"{replies}: {shown(name)} is no request of {requests}")
         if name in said:
-            raise PredictionsError(f'{replies}: two replies to "{name}"; leave one')
+            raise PredictionsError(f"{replies}: two replies to {shown(name)}; leave one")
         said[name] = "" if row["reply"] is None else str(row["reply"])
     missing = [name for name in asked if name not in said]
     if missing:
         raise PredictionsError(
-            f'{replies}: {len(missing):,} of {len(asked):,} requests have no reply, first "{missing[0]}"; '
+            f"{replies}: {len(missing):,} of {len(asked):,} requests lack a reply: {shown(missing[0])}; "
             "give an empty one to what was not answered"
         )
     unreadable: list[str] = []
@@ -181,25 +194,21 @@ def _attributes(answers: Sequence[str], folder: Path | None, requests: Path) -> 
     strange = [each for each in answers if each not in known and not each.isdecimal()]
     if strange:
         raise PredictionsError(
-            f'{requests}: the answer "{strange[0]}" is none of CLEVR\'s; name the dataset with --dataset DIR'
+            f"{requests}: {shown(strange[0])} is not one of CLEVR's answers; add --dataset DIR"
         )
     return clevr
 
 
-def _lines(path: Path, keys: Sequence[str], what: str) -> Iterator[dict[str, Any]]:
-    example = ", ".join(f'"{key}": ...' for key in keys)
-    try:
-        with path.open(encoding="utf-8") as file:
-            for number, line in enumerate(file, 1):
-                if line.isspace():
-                    continue
-                try:
-                    row = json.loads(line)
-                    lacking = [key for key in keys if key not in row] if isinstance(row, dict) else keys
-                except ValueError:
-                    lacking = keys
-                if lacking:
-                    raise PredictionsError(f"{path}:{number}: no {what}; expected {{{example}}}")
-                yield row
-    except (OSError, UnicodeDecodeError) as error:
-        raise PredictionsError(f"{path}: cannot be read ({error})") from error
+def _lines(path: Path, form: Fields, what: str) -> Iterator[dict[str, Any]]:
+    example = ", ".join(f'"{key}": ...' for key in form.needed)
+    with reading(path, "JSON lines", error=PredictionsError), open_text(path, error=PredictionsError) as file:
+        for number, line in numbered_lines(path, file):
+            if line.isspace():
+                continue
+            row = parse_json(
+                line, path, line=number, error=PredictionsError, remedy=f"expected {{{example}}}"
+            )
+            if not isinstance(row, dict) or any(key not in row for key in form.needed):
+                raise PredictionsError(f"{path}:{number}: not {what}; expected {{{example}}}")
+            check_form(row, form, f"{path}:{number}", error=PredictionsError)
+            yield row

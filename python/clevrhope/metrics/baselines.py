@@ -13,7 +13,7 @@ import numpy as np
 from clevrhope.dataset.answered import run_programs
 from clevrhope.dataset.contents import find_hop, hops_in, splits_in
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.questions_h5 import Ints, read_columns
+from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 
@@ -62,7 +62,7 @@ def _rows(
     for hop in hops:
         learned: dict[str, Any] = {}
         if kind in _LEARN:
-            learned["train_size"] = len(_train(layout, hop, size)["answers"])
+            learned["train_size"] = len(_train(layout, vocab, hop, size)["answers"])
         for split in splits_in(layout, hop):
             if split == _TRAIN:
                 continue
@@ -71,12 +71,13 @@ def _rows(
                 yield row | learned | {"model": kind}
 
 
-def _train(layout: Layout, hop: str, size: int | None) -> Mapping[str, Ints]:
+def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Mapping[str, Ints]:
     """Answers and families of the first so many questions of train."""
     path = layout.questions_h5(hop, _TRAIN)
     if not path.is_file():
         raise DatasetError(f"{path}: no such file, and this baseline learns from it; build train first")
     columns = read_columns(path, ("answers", "question_families"))
+    check_numbers(path, "answers", columns["answers"], len(vocab.answers()))
     n = len(columns["answers"])
     if size is not None and not 1 <= size <= n:
         raise ConfigError(f"{path}: {n:,} questions there, but the first {size:,} were asked for")
@@ -85,13 +86,13 @@ def _train(layout: Layout, hop: str, size: int | None) -> Mapping[str, Ints]:
 
 def _majority(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | None) -> Ints:
     """The most frequent answer of train; of several, the first in vocab.json."""
-    most = int(np.bincount(_train(layout, hop, size)["answers"]).argmax())
+    most = int(np.bincount(_train(layout, vocab, hop, size)["answers"]).argmax())
     return _always(layout, hop, split, most)
 
 
 def _majority_by_family(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | None) -> Ints:
     """The same of each family; of a family that train has not, that of all."""
-    train = _train(layout, hop, size)
+    train = _train(layout, vocab, hop, size)
     families = read_columns(layout.questions_h5(hop, split), ("question_families",))["question_families"]
     n_families = int(max(families.max(initial=0), train["question_families"].max(initial=0))) + 1
     counts = np.zeros((n_families, len(vocab.answers())), dtype=np.int64)

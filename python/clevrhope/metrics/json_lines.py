@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from clevrhope.metrics.rows import (
     read_target,
     shortened,
 )
+from clevrhope.runtime.json_text import decode
+from clevrhope.runtime.reading import numbered_lines
 
 _MARK = '"question_index": '
 """What parts of a file's lines that differ in this number alone are told apart by."""
@@ -31,9 +33,9 @@ _MOST_SHAPES = 5_000
 """Shapes of lines that are remembered at once: a file has test sets times answers, or a new one a line."""
 
 
-def read_lines(path: Path, file: IO[str], *, rows_a_block: int) -> Iterator[Block]:
+def read_lines(path: Path, file: TextIO, *, rows_a_block: int) -> Iterator[Block]:
     """The rows of an open file; errors as `read_predictions`."""
-    lines = enumerate(file, 1)
+    lines = numbered_lines(path, file)
     while some := list(islice(lines, rows_a_block)):
         yield _block_of_lines(path, some)
 
@@ -65,7 +67,7 @@ def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
                 continue
             if line.isspace():
                 continue
-            row = json.loads(line)
+            row = decode(line)
             run, size, given = row.get("run"), row.get("train_size"), row["answer"]
             key = (row["hop"], row["split"], run, size, type(run), type(size))
             target.append(targets.setdefault(key, len(targets)))
@@ -115,7 +117,7 @@ def _explain(path: Path, number: int, line: str) -> NoReturn:
     where = f"{path}:{number}"
     example = '{"hop": "rubber_cylinder", "split": "complex_ood", "question_index": 0, "answer": "yes"}'
     try:
-        row = json.loads(line)
+        row = decode(line)
     except (ValueError, RecursionError) as error:
         if number == 1 and line.lstrip().startswith("["):
             raise PredictionsError(

@@ -1,6 +1,6 @@
 """A Parquet file in, blocks of predictions out; pyarrow is imported only when there is one."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from clevrhope.metrics.rows import (
     read_indices,
     read_target,
 )
+from clevrhope.runtime.reading import reason
 
 
 def read_parquet(path: Path, *, rows_a_block: int) -> Iterator[Block]:
@@ -39,13 +40,36 @@ def read_parquet(path: Path, *, rows_a_block: int) -> Iterator[Block]:
                     f"expected {', '.join(REQUIRED)}"
                 )
             columns = [name for name in (*REQUIRED, *OPTIONAL) if name in there]
+            _check_size(path, file.metadata, columns)
             begin = 0
             for batch in file.iter_batches(batch_size=rows_a_block, columns=columns):
                 if len(batch):
                     yield _block_of_batch(path, batch, begin)
                 begin += len(batch)
     except pa.ArrowException as error:
-        raise PredictionsError(f"{path}: no whole Parquet file ({str(error).splitlines()[0]})") from error
+        raise PredictionsError(f"{path}: not a whole Parquet file ({reason(error)})") from error
+
+
+MAX_GROUP_BYTES = 1 << 28
+"""Bytes of the columns of a row group, unpacked; pyarrow's own writer makes groups of a million rows."""
+
+
+def _check_size(path: Path, metadata: Any, columns: Sequence[str]) -> None:
+    """Passes unless a row group would take too much memory.
+
+    Raises:
+        PredictionsError: it would.
+    """
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        parts = (group.column(k) for k in range(group.num_columns))
+        n_bytes = sum(each.total_uncompressed_size for each in parts if each.path_in_schema in columns)
+        # Dictionaries and run lengths say a value once for many rows, each of which takes a number.
+        if n_bytes + 16 * group.num_rows > MAX_GROUP_BYTES:
+            raise PredictionsError(
+                f"{path}: row group {number} has {group.num_rows:,} rows of {n_bytes:,} bytes, too many to "
+                "read at once; write smaller row groups"
+            )
 
 
 def _block_of_batch(path: Path, batch: Any, begin: int) -> Block:

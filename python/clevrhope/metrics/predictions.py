@@ -7,6 +7,7 @@ from clevrhope.errors import PredictionsError
 from clevrhope.metrics.json_lines import read_lines
 from clevrhope.metrics.parquet import read_parquet
 from clevrhope.metrics.rows import Block
+from clevrhope.runtime.reading import check_regular, reading
 
 ROWS_A_BLOCK = 50_000
 """Rows in memory at once, however long a file is."""
@@ -20,7 +21,8 @@ def read_predictions(path: Path) -> Iterator[Block]:
     Raises:
         PredictionsError: no such file, a row that is none, a column missing, or Parquet without pyarrow.
     """
-    try:
+    with reading(path, "JSON lines in UTF-8 or Parquet", error=PredictionsError):
+        check_regular(path, error=PredictionsError)
         with path.open("rb") as file:
             is_parquet = file.read(len(_PARQUET_MAGIC)) == _PARQUET_MAGIC
         if is_parquet:
@@ -28,7 +30,3 @@ def read_predictions(path: Path) -> Iterator[Block]:
         else:
             with path.open(encoding="utf-8") as text:
                 yield from read_lines(path, text, rows_a_block=ROWS_A_BLOCK)
-    except OSError as error:
-        raise PredictionsError(f"{path}: cannot be read ({error.strerror or error})") from error
-    except UnicodeDecodeError as error:
-        raise PredictionsError(f"{path}: neither JSON lines in UTF-8 nor Parquet ({error.reason})") from error

@@ -7,6 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.atomic import whole_file
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import MAX_LINE
 
 NOT_TRAINED = "not trained on the splits"
 """The note in predictions of a model that only answered: its gaps are none of a train set's."""
@@ -43,7 +46,7 @@ def read_origin(path: Path) -> Origin:
     """What a file of JSON lines says of itself; of Parquet, and of what cannot be read, nothing."""
     try:
         with path.open(encoding="utf-8") as file:
-            row = json.loads(file.readline())
+            row = parse_json(file.readline(MAX_LINE), path)
         return Origin(str(row.get("model") or ""), str(row.get("note") or ""))
-    except (OSError, ValueError, AttributeError):
+    except (OSError, UnicodeDecodeError, DatasetError, AttributeError):
         return Origin()

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrhope.config import suggestion
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, first_sentence, shown
 from clevrhope.installed import check_torch
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def check_name(name: str) -> None:
     module_name, colon, class_name = MODELS.get(name, name).partition(":")
     if not (module_name and colon and class_name):
         raise ConfigError(
-            f'no model "{name}"{suggestion(name, MODELS)}; there are: {", ".join(MODELS)}; '
+            f"no model {shown(name)}{suggestion(name, MODELS)}; there are: {', '.join(MODELS)}; "
             "one of your own is package.module:Class"
         )
 
@@ -89,7 +89,14 @@ def build_model(name: str, found: "type[Model]", config: Mapping[str, Any], voca
     """
     from torch.nn import Module
 
-    model = found.build(config, vocab)
+    try:
+        model = found.build(config, vocab)
+    except (MemoryError, OverflowError, RuntimeError) as error:
+        if name not in MODELS:
+            raise  # a bug of somebody's own class, which a traceback tells best
+        raise ConfigError(
+            f"{name}: cannot be made with these settings ({first_sentence(error)[:200]})"
+        ) from error
     if not isinstance(model, Module):
         given = "nothing" if model is None else f"a {type(model).__name__}"
         raise ConfigError(

@@ -1,16 +1,26 @@
 """Settings by name in, a model's frozen configuration out; a wrong one gets one sentence."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import fields
 from types import UnionType
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from clevrhope.config import suggestion
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, shown
 
 Config = TypeVar("Config")
 
-_NAMES = {int: "a whole number", float: "a number", bool: "true or false", str: "a text", type(None): "none"}
+MOST = 1 << 31
+"""What a whole number is below: sizes are products of several, in 64 bits."""
+
+_NAMES: Mapping[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a text",
+    type(None): "none",
+}
 
 
 def read_options(kind: type[Config], given: Mapping[str, Any], *, model: str) -> Config:
@@ -30,10 +40,10 @@ def read_options(kind: type[Config], given: Mapping[str, Any], *, model: str) ->
     for name, value in given.items():
         if name not in known:
             hint = f"{suggestion(name, known)}; known: {', '.join(known)}"
-            raise ConfigError(f'{model}: unknown setting "{name}"{hint}')
+            raise ConfigError(f"{model}: unknown setting {shown(name)}{hint}")
         read, expected = _read(hints[name], value)
         if read is _NOTHING:
-            raise ConfigError(f"{model}: {name} is {value!r}; expected {expected}")
+            raise ConfigError(f"{model}: {name} is {shown(value)}; expected {expected}")
         values[name] = read
     return kind(**values)
 
@@ -63,15 +73,22 @@ def _read(hint: Any, value: Any) -> tuple[Any, str]:
         read = next((read for read, _ in tried if read is not _NOTHING), _NOTHING)
         return read, " or ".join(expected for _, expected in tried)
     expected = _NAMES[hint]
-    if hint in (int, float) and isinstance(value, str):
-        try:
-            return hint(value), expected
-        except ValueError:
-            return _NOTHING, expected
-    if hint is bool and isinstance(value, str):
-        return {"true": True, "false": False}.get(value.lower(), _NOTHING), expected
-    if hint is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value), expected
-    if isinstance(value, hint) and not (isinstance(value, bool) and hint is not bool):
-        return value, expected
-    return _NOTHING, expected
+    if isinstance(value, str) and hint is not str:
+        value = _from_text(hint, value)
+    if hint is float and type(value) is int:
+        value = float(value) if abs(value) < MOST else _NOTHING
+    if type(value) is not hint:
+        return _NOTHING, expected
+    if (hint is float and not math.isfinite(value)) or (hint is int and abs(value) >= MOST):
+        return _NOTHING, expected
+    return value, expected
+
+
+def _from_text(hint: Any, text: str) -> Any:
+    """A number or truth value that a command line gives as text; the text as it is where it is none."""
+    try:
+        if hint in (int, float) and text.isascii() and "_" not in text:
+            return hint(text)
+    except ValueError:
+        return text
+    return {"true": True, "false": False}.get(text.lower(), text) if hint is bool else text

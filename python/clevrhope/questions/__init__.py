@@ -1,6 +1,5 @@
 """Templates and scenes in, questions out: families read from a folder, and asked of scenes."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
@@ -8,6 +7,9 @@ from typing import Literal
 from clevrhope import _core, assets
 from clevrhope._core import QuestionBatch, SceneBatch, Templates, World
 from clevrhope.errors import TemplateError
+from clevrhope.runtime.forms import FILE_NAME, Fields, ListOf, check_form
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import read_bytes
 
 __all__ = ["QuestionBatch", "Templates", "instantiate_questions", "read_templates", "synonyms_path"]
 
@@ -93,15 +95,10 @@ def _order(folder: Path) -> list[str]:
     """Names of template files without suffix, in the order in which families are numbered."""
     own = folder / FAMILIES
     path = own if own.is_file() else assets.question_templates() / FAMILIES
-    try:
-        names = json.loads(_read(path))["files"]
-        return [Path(name).stem for name in names]
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise TemplateError(f'{path}: expected {{"files": [names in order]}} ({error})') from error
+    raw = parse_json(_read(path), path, error=TemplateError)
+    check_form(raw, Fields({"files": ListOf(FILE_NAME)}), path, error=TemplateError)
+    return [Path(name).stem for name in raw["files"]]
 
 
 def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise TemplateError(f"{path}: cannot be read ({error.strerror})") from error
+    return read_bytes(path, "question templates", error=TemplateError)

@@ -11,6 +11,8 @@ from clevrhope.errors import PredictionsError
 from clevrhope.metrics.write import read_origin
 from clevrhope.palettes import MARK
 from clevrhope.report.setups import Setup, names_apart, setup_of, told_of_dataset, unlike_paper
+from clevrhope.runtime.forms import COUNT, NAME, SEED, TEXT, Fields, check_form
+from clevrhope.runtime.json_text import read_object
 
 RUN_FILE = "run.json"
 """What makes a folder one of a run."""
@@ -237,15 +239,14 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
         )
 
 
+_RUN = Fields({"model": TEXT, "hop": NAME, "size": COUNT, "seed": SEED, "places": Fields({"dataset": TEXT})})
+"""What is read of a run.json."""
+
+
 def _read_run(path: Path) -> dict[str, Any]:
-    try:
-        run = json.loads(path.read_bytes())
-        lacking = [key for key in ("model", "hop", "size", "seed", "places") if key not in run]
-    except (OSError, ValueError, TypeError) as error:
-        raise PredictionsError(f"{path}: cannot be read ({error}); train the run again") from error
-    if lacking:
-        raise PredictionsError(f'{path}: no "{lacking[0]}"; train the run again')
-    return dict(run)
+    run = read_object(path, "a run of clevrhope train", error=PredictionsError, remedy="train the run again")
+    check_form(run, _RUN, path, error=PredictionsError, remedy="train the run again")
+    return run
 
 
 def _dataset(folder: Path, said: str) -> Path:

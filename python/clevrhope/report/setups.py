@@ -14,6 +14,7 @@ from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
 from clevrhope.models.recipe import Recipe
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.recipe import THREE_STAGES
+from clevrhope.runtime.json_text import as_json_values
 
 Setup = Mapping[str, Any]
 """Name -> value of all that decides what a run learns, its dataset apart; names as `train` takes them."""
@@ -108,7 +109,7 @@ def unlike_paper(model: str, run: Mapping[str, Any] | None) -> str:
     config, recipe = _PAPER[model]
     defaults = asdict(config)
     own = {name: value for name, value in setup_of(run).items() if not name.startswith("features.")}
-    paper = {**defaults, **_of_recipe(json.loads(json.dumps(asdict(recipe))))}
+    paper = {**defaults, **_of_recipe(as_json_values(asdict(recipe)))}
     shared = set(_stages(own)) & set(_stages(paper))
     one_stage = len(_stages(own)) == len(_stages(paper)) == 1
     told = []

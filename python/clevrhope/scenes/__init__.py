@@ -15,6 +15,8 @@ from clevrhope import _core
 from clevrhope._core import SceneBatch, World
 from clevrhope.assets import blender_assets
 from clevrhope.errors import ConfigError
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import read_bytes
 
 __all__ = ["SceneBatch", "World", "read_world", "sample_scenes"]
 
@@ -85,17 +87,12 @@ def _with_blends(look: bytes, properties: bytes, file: Path) -> bytes:
     # Of a later stage, and with Blender behind it: for those who use such files alone.
     from clevrhope.images.blend_files import read_blends
 
-    try:
-        named, seen = json.loads(properties), json.loads(look)
-    except ValueError:
-        return look
+    named = parse_json(properties, file, error=ConfigError)
+    seen = parse_json(look, "look.json", error=ConfigError)
     if not isinstance(named, dict) or not isinstance(seen, dict):
         return look
     return json.dumps(read_blends(named, file).added_to_world(seen)).encode()
 
 
 def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as error:
-        raise ConfigError(f"{path}: cannot be read ({error.strerror})") from error
+    return read_bytes(path, "JSON", error=ConfigError)

@@ -20,6 +20,7 @@ from clevrhope.dataset.stats import QuestionTally, SceneCounts, SplitStats, Valu
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.hops import parse_hop
+from clevrhope.runtime.forms import INDEX, TEXT, Fields, check_form
 
 CLEVR = "CLEVR"
 """The one group of a CLEVR folder."""
@@ -184,7 +185,7 @@ class DatasetSource:
 
     def _scenes_of(self, pool: str) -> SceneCounts:
         if pool not in self._scenes:
-            shards = sorted(Layout(self.root).scenes(pool).glob("[0-9]*.json"))
+            shards = Layout(self.root).scene_files(pool)
             self._scenes[pool] = read_scene_counts(shards, dict(self._attributes()))
         return self._scenes[pool]
 
@@ -201,16 +202,15 @@ class DatasetSource:
             return dict(enumerate(FAMILIES)) if same else {}
         names: dict[int, tuple[str, int]] = {}
         missing = set(stats.families)
-        rows = read_rows(path)
-        while missing:
-            try:
-                row = next(rows)
-            except StopIteration:
-                break
-            except ValueError as error:
-                raise DatasetError(f"{path}: broken JSON in a question ({error})") from error
+        for row in read_rows(path):
+            check_form(row, _FAMILY, path)
             index = row["question_family_index"]
             if index in missing:
                 names[index] = (row["template_filename"], row["template_index"])
                 missing.remove(index)
+            if not missing:
+                break
         return names
+
+
+_FAMILY = Fields({"question_family_index": INDEX, "template_filename": TEXT, "template_index": INDEX})

@@ -1,19 +1,31 @@
 """Weights, optimiser and generators in, whole files out, and back: safetensors and JSON, never pickles."""
 
 import json
-import shutil
+import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError, safe_open
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from clevrhope.atomic import disk_errors, sync_folder, whole_file, write_whole
+from clevrhope.atomic import (
+    OWN_PREFIX,
+    WorkingFolder,
+    disk_errors,
+    record,
+    sync_folder,
+    whole_file,
+    write_whole,
+)
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.runtime.forms import COUNT, NAME, NUMBER, SEED, SHA256, TEXT, Fields, Nullable, check_form
+from clevrhope.runtime.json_text import parse_json, read_object
+from clevrhope.runtime.reading import check_regular, reading
 from clevrhope.training.order import Position
 
 _METADATA = "clevrhope"
@@ -60,21 +72,60 @@ def save_state(
     gpu = _gpu_of(model)
     if gpu is not None:
         tensors["generator.cuda"] = torch.cuda.get_rng_state(gpu)
-    work = folder / f".{name}.work"
+    work = folder / f"{OWN_PREFIX}{name}.work"
     with disk_errors(work):
-        if work.exists():
-            shutil.rmtree(work)
+        _state_folder(work).remove()
         work.mkdir(parents=True)
         with whole_file(work / "tensors.safetensors") as temporary:
             save_file(_apart(tensors), temporary)
-        write_whole(work / "state.json", (json.dumps(asdict(done), indent=2) + "\n").encode())
-        if (folder / name).exists():
-            # A state of the same update is the same but for the log's length, which a stage's end may add to.
-            shutil.rmtree(folder / name)
+        content = {**asdict(done), "sha256": record(work / "tensors.safetensors").sha256}
+        write_whole(work / "state.json", (json.dumps(content, indent=2) + "\n").encode())
+        # A state of the same update is the same but for the log's length, which a stage's end may add to.
+        _state_folder(folder / name).remove()
         work.rename(folder / name)
         sync_folder(folder)
-        for path in _others(folder, name):
-            shutil.rmtree(path)
+        remove_states(folder, but=name)
+
+
+_STATE_FILES = re.compile(r"tensors\.safetensors|state\.json")
+
+
+def _state_folder(path: Path) -> WorkingFolder:
+    return WorkingFolder(path, _STATE_FILES)
+
+
+def states_in(folder: Path) -> list[Path]:
+    """The folders of a run's states, the newest last."""
+    return [path for path in _places(folder) if path.is_dir()]
+
+
+def _places(folder: Path, prefix: str = "", suffix: str = "") -> list[Path]:
+    """What is there under the name of a state, whatever it is."""
+    return sorted(folder.glob(f"{prefix}{'[0-9]' * _DIGITS}{suffix}"))
+
+
+def _all_states(folder: Path) -> list[Path]:
+    return [*_places(folder), *_places(folder, OWN_PREFIX, ".work")]
+
+
+def check_states(folder: Path) -> None:
+    """Passes unless something that is not of the run's states lies where they are removed.
+
+    Raises:
+        DatasetError: it does; names it.
+    """
+    for path in _all_states(folder):
+        _state_folder(path).check()
+
+
+def remove_states(folder: Path, *, but: str = "") -> None:
+    """Removes the states of a run, but the one of that name; the folder too if nothing else is in it."""
+    for path in _all_states(folder):
+        if path.name != but:
+            _state_folder(path).remove()
+    if not but:
+        with suppress(OSError):
+            folder.rmdir()
 
 
 def read_state(folder: Path) -> tuple[Progressed, dict[str, Tensor]] | None:
@@ -83,18 +134,36 @@ def read_state(folder: Path) -> tuple[Progressed, dict[str, Tensor]] | None:
     Raises:
         DatasetError: it is damaged.
     """
-    names = sorted(path.name for path in folder.glob("[!.]*")) if folder.is_dir() else []
-    if not names:
+    states = states_in(folder)
+    if not states:
         return None
-    path = folder / names[-1]
-    try:
-        raw = json.loads((path / "state.json").read_text("utf-8"))
-        done = Progressed(**{**raw, "position": Position(**raw["position"])})
-        return done, load_file(path / "tensors.safetensors")
-    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
-        raise DatasetError(
-            f"{path}: no whole state of a run ({error}); remove {folder} to begin the run anew"
-        ) from error
+    path = states[-1]
+    what, remedy = "a whole state of a run", f"remove {folder} to begin the run anew"
+    raw = read_object(path / "state.json", what, remedy=remedy)
+    check_form(raw, _STATE, path / "state.json")
+    position = Position(**{each.name: raw["position"][each.name] for each in fields(Position)})
+    scalars = {each.name: raw[each.name] for each in fields(Progressed)}
+    tensors = path / "tensors.safetensors"
+    with reading(tensors, what, remedy=remedy):
+        check_regular(tensors)
+        if record(tensors).sha256 != raw["sha256"]:
+            raise DatasetError(f"{tensors}: not {what} (not the bytes that state.json names); {remedy}")
+    return Progressed(**{**scalars, "position": position}), read_tensors(tensors, what, remedy=remedy)
+
+
+_STATE = Fields(
+    {
+        "stage": COUNT,
+        "update": COUNT,
+        "position": Fields(dict.fromkeys(Position.__dataclass_fields__, COUNT)),
+        "log_bytes": COUNT,
+        "best": Nullable(NUMBER),
+        "losses": NUMBER,
+        "n_losses": COUNT,
+        "sha256": SHA256,
+    }
+)
+"""The form of state.json."""
 
 
 def load_state(
@@ -126,11 +195,20 @@ def read_about(path: Path) -> dict[str, Any]:
     Raises:
         DatasetError: no checkpoint.
     """
-    try:
+    with reading(path, "a checkpoint of clevrhope train"):
+        check_regular(path)
         with safe_open(path, framework="pt") as file:
-            return dict(json.loads((file.metadata() or {})[_METADATA]))
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        raise DatasetError(f"{path}: no checkpoint of clevrhope train ({error})") from error
+            text = (file.metadata() or {})[_METADATA]
+    about = parse_json(text, path)
+    check_form(about, _ABOUT, path, place=_METADATA)
+    return dict(about)
+
+
+_ABOUT = Fields(
+    {},
+    {"model": TEXT, "hop": NAME, "size": COUNT, "seed": SEED, "vocab": TEXT, "stage": TEXT, "update": COUNT},
+)
+"""The form of a checkpoint's metadata."""
 
 
 def load_weights(path: Path, model: nn.Module) -> None:
@@ -139,10 +217,7 @@ def load_weights(path: Path, model: nn.Module) -> None:
     Raises:
         DatasetError: no checkpoint, or one of another model.
     """
-    try:
-        tensors = load_file(path)
-    except (OSError, SafetensorError) as error:
-        raise DatasetError(f"{path}: no whole checkpoint ({error})") from error
+    tensors = read_tensors(path, "a whole checkpoint")
     wanted = model.state_dict()
     for name in (*wanted, *tensors):
         if name not in tensors or name not in wanted:
@@ -152,6 +227,13 @@ def load_weights(path: Path, model: nn.Module) -> None:
             shapes = f"{tuple(tensors[name].shape)} there, {tuple(wanted[name].shape)} in the model"
             raise DatasetError(f"{path}: of another model: {name} is {shapes}")
     model.load_state_dict(tensors)
+
+
+def read_tensors(path: Path, what: str, *, remedy: str = "") -> dict[str, Tensor]:
+    """The tensors of a safetensors file; arguments and errors as of `reading`."""
+    with reading(path, what, remedy=remedy):
+        check_regular(path)
+        return load_file(path)
 
 
 def _gpu_of(model: nn.Module) -> torch.device | None:
@@ -183,7 +265,3 @@ def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
     return {
         name[len(prefix) + 1 :]: value for name, value in tensors.items() if name.startswith(f"{prefix}.")
     }
-
-
-def _others(folder: Path, name: str) -> list[Path]:
-    return [path for path in folder.iterdir() if path.name != name]

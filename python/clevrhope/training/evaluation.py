@@ -1,6 +1,5 @@
 """A trained run in, its predictions on the test sets out, with the columns that `clevrhope score` reads."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,14 +15,15 @@ from clevrhope.dataset.contents import find_hop, splits_in
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import difference, read_manifest
-from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
-from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.features.device import chosen_device
 from clevrhope.features.owner import dataset_manifest
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.models.names import build_model, find_model
 from clevrhope.progress import Progress, Silent
+from clevrhope.runtime.json_text import as_json_values
 from clevrhope.training import recipes
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
@@ -223,13 +223,24 @@ def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
 
 def _splits(layout: Layout, hop: str, wanted: Sequence[str] | None) -> tuple[str, ...]:
     there = splits_in(layout, hop)
+    try:
+        return chosen_splits(there, hop, wanted)
+    except ConfigError as error:
+        raise ConfigError(f"{layout.root}: {error}") from error
+
+
+def chosen_splits(there: Sequence[str], hop: str, wanted: Sequence[str] | None) -> tuple[str, ...]:
+    """Those of a pair's splits that answers are asked for, or all that nothing was learned or chosen by.
+
+    Raises:
+        ConfigError: one that there is not, or that was learned from.
+    """
     left_out = ("train",) if hop == "none" else TRAINED_OR_TUNED_ON
     known = tuple(split for split in there if split not in left_out)
     for name in wanted or ():
         if name not in known:
             raise ConfigError(
-                f'{layout.root}: no test set "{name}" of {hop}{suggestion(name, known)}; '
-                f"there: {', '.join(known)}"
+                f"no test set {shown(name)} of {hop}{suggestion(name, known)}; there: {', '.join(known)}"
             )
     return tuple(wanted or known)
 
@@ -240,7 +251,7 @@ def _store(root: Path, said: Mapping[str, Any], name: str | None) -> FeatureStor
     if name is None and is_read and root.resolve() == Path(said["places"]["dataset"]):
         name = said["places"]["features"]
     store = open_store(root, kind=trained_on["kind"], name=name)
-    here = json.loads(json.dumps(described_features(store)))
+    here = as_json_values(described_features(store))
     if here != trained_on:
         raise DatasetError(
             f"{store.folder}: other features than the run was trained on ({difference(trained_on, here)}); "
@@ -251,7 +262,7 @@ def _store(root: Path, said: Mapping[str, Any], name: str | None) -> FeatureStor
 
 def _reader(layout: Layout, hop: str, split: str, there: Vocab, vocab: Vocab) -> Split:
     path = layout.questions_h5(hop, split)
-    reader = SplitReader(path)
+    reader = open_split(layout, hop, split, vocab=there)
     return reader if there == vocab else Renumbered(reader, there=there, here=vocab, place=str(path))
 
 

@@ -13,7 +13,7 @@ from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Stage
 from clevrhope.progress import Advance, Progress
-from clevrhope.training.checkpoints import Progressed, load_state, save_state, save_weights
+from clevrhope.training.checkpoints import Progressed, load_state, save_state, save_weights, states_in
 from clevrhope.training.checks import as_sentence, check_loss
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
@@ -165,9 +165,9 @@ class Trainer:
 
     def told(self, what: str, stage: Stage) -> str:
         """A sentence on why the run cannot go on, and what there is of it."""
-        saved = sorted(path.name for path in self.setting.folder.state.glob("[!.]*"))
+        saved = states_in(self.setting.folder.state)
         there = (
-            f"the last good state, after {int(saved[-1]):,} updates in all, is kept"
+            f"the last good state, after {int(saved[-1].name):,} updates in all, is kept"
             if saved
             else "no state was saved yet"
         )

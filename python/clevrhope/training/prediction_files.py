@@ -12,7 +12,9 @@ import numpy.typing as npt
 from clevrhope.atomic import whole_file
 from clevrhope.dataset.vocab import NO_ANSWER as NO_ANSWER_TEXT
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import numbered_lines, open_text, reading
 from clevrhope.training.predicting import NO_ANSWER
 
 ROWS_AT_ONCE = 10_000
@@ -38,8 +40,8 @@ def kept_lines(path: Path, chosen: Sequence[str], made_by: str) -> Sequence[str]
     if not path.exists():
         return ()
     kept = []
-    with path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
+    with reading(path, "JSON lines"), open_text(path) as file:
+        for number, line in numbered_lines(path, file):
             split, digest = _said(line)
             if split in chosen:
                 continue
@@ -93,7 +95,7 @@ def _lines(
 def _said(line: str) -> tuple[str | None, str | None]:
     """The split of a line, and by what it was made; None for what it does not say."""
     try:
-        row = json.loads(line)
+        row = parse_json(line, "")
         return row.get("split"), row.get("made_by")
-    except (ValueError, AttributeError):
+    except (DatasetError, AttributeError):
         return None, None

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
+from math import isfinite
 from typing import Any, get_args
 
 from clevrhope.config import suggestion
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, shown
 from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
 
 PREFIX = "recipe."
 """What the names of settings begin with that are about the recipe, not about the model."""
+
+MOST = 1 << 53
+"""What a whole number is below: what a share of it is can be told exactly."""
 
 DEFAULT = Recipe((Stage("train", updates=20_000, batch_size=64, optimiser=Optimiser(rate=1e-4)),))
 """Of a model without a recipe: a choice of this project."""
@@ -42,12 +46,17 @@ def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -
     stages = list(recipe.stages)
     names = [stage.name for stage in stages]
     if "stages" in settings:
-        chosen = [name.strip() for name in str(settings.pop("stages")).split(",")]
+        given = settings.pop("stages")
+        if not isinstance(given, str):
+            raise ConfigError(
+                f"{PREFIX}stages is {shown(given)}; expected a text, names with commas between them"
+            )
+        chosen = [name.strip() for name in given.split(",")]
         for name in chosen:
             if name not in names:
                 known = ", ".join(names)
                 raise ConfigError(
-                    f'recipe.stages: no stage "{name}"{suggestion(name, names)}; there are: {known}'
+                    f"{PREFIX}stages: no stage {shown(name)}{suggestion(name, names)}; there are: {known}"
                 )
         stages = [stage for stage in stages if stage.name in chosen]
     if "precision" in settings:
@@ -57,10 +66,10 @@ def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -
         stage_name, dot, field = name.rpartition(".")
         if dot and stage_name not in [stage.name for stage in stages]:
             known = ", ".join(stage.name for stage in stages)
-            raise ConfigError(f'{PREFIX}{name}: no stage "{stage_name}"; there are: {known}')
+            raise ConfigError(f"{PREFIX}{name[:80]}: no stage {shown(stage_name)}; there are: {known}")
         if field not in _FIELDS:
             raise ConfigError(
-                f'{PREFIX}{name}: nothing is called "{field}"{suggestion(field, _FIELDS)}; '
+                f"{PREFIX}{name[:80]}: nothing is called {shown(field)}{suggestion(field, _FIELDS)}; "
                 f"there are: stages, precision, {', '.join(_FIELDS)}"
             )
         place = f"{PREFIX}{name}"
@@ -109,24 +118,30 @@ def _told(before: Stage, after: Stage, name: str) -> Stage:
 
 
 def _whole(value: Any, place: str) -> int:
-    if type(value) is not int or value < 1:
-        raise ConfigError(f"{place} is {value!r}; expected a whole number from 1")
+    if type(value) is not int or not 1 <= value < MOST:
+        raise ConfigError(f"{place} is {shown(value)}; expected a whole number from 1")
     return value
 
 
 def _number(value: Any, place: str, *, positive: bool = False) -> float:
-    if (
-        type(value) not in (int, float)
-        or not (value > 0 if positive else value >= 0)
-        or value == float("inf")
-    ):
-        raise ConfigError(f"{place} is {value!r}; expected a number {'above 0' if positive else 'from 0'}")
+    if not _is_finite(value) or not (value > 0 if positive else value >= 0):
+        raise ConfigError(
+            f"{place} is {shown(value)}; expected a number {'above 0' if positive else 'from 0'}"
+        )
     return float(value)
+
+
+def _is_finite(value: Any) -> bool:
+    if type(value) is int:
+        return abs(value) < MOST
+    return type(value) is float and isfinite(value)
 
 
 def _name(value: Any, place: str, known: tuple[str, ...]) -> Any:
     if value not in known:
-        raise ConfigError(f"{place} is {value!r}{suggestion(str(value), known)}; expected {', '.join(known)}")
+        raise ConfigError(
+            f"{place} is {shown(value)}{suggestion(str(value)[:80], known)}; expected {', '.join(known)}"
+        )
     return value
 
 
@@ -137,7 +152,7 @@ def _clip(value: Any, place: str) -> float | None:
 def _share(value: Any, place: str) -> float:
     share = _number(value, place)
     if share >= 1:
-        raise ConfigError(f"{place} is {value!r}; expected a share of the updates, below 1")
+        raise ConfigError(f"{place} is {shown(value)}; expected a share of the updates, below 1")
     return share
 
 

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from clevrhope.config import suggestion
 from clevrhope.dataset.clevr_folder import clevr_splits, questions_file, scenes_file
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, shown
 
 Precision = Literal["float32", "tf32", "bf16"]
 """tf32: weights and activations of float32, matrix products of 19 bits, on GPUs that have them."""
@@ -22,7 +22,7 @@ TEST_SETS = ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood", "test",
 TUNE_SET = "val"
 """The split of `none`, or of CLEVR, that weights can be chosen by."""
 
-_SIZE = re.compile(r"([1-9]\d*)(k?)", re.ASCII)
+_SIZE = re.compile(r"([1-9]\d{0,14})(k?)", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -140,5 +140,10 @@ def parse_size(text: str) -> int:
     """
     match = _SIZE.fullmatch(text)
     if match is None:
-        raise ConfigError(f'size: "{text}" should be a number of questions, such as 25k or 25000')
+        raise ConfigError(f"size: {shown(text)} should be a number of questions, such as 25k or 25000")
     return int(match[1]) * (1000 if match[2] else 1)
+
+
+def default_out(model: str, hop: str, size: int, seed: int) -> Path:
+    """Where a run goes that nobody named a folder for."""
+    return Path("runs", f"{model.rpartition(':')[2]}-{hop}-{size}-{seed}")

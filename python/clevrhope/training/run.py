@@ -1,7 +1,6 @@
 """A request in, a run folder with trained weights out; called again after any stop, it goes on."""
 
 import json
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from time import monotonic
@@ -17,7 +16,7 @@ from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.device import chosen_device
@@ -26,8 +25,9 @@ from clevrhope.features.store import FeatureStore, open_store, store_like
 from clevrhope.models.names import build_model, find_model
 from clevrhope.models.recipe import Recipe
 from clevrhope.progress import Progress, Silent
+from clevrhope.runtime.json_text import as_json_values
 from clevrhope.training import recipes
-from clevrhope.training.checkpoints import Progressed, read_about, read_state
+from clevrhope.training.checkpoints import Progressed, check_states, read_about, read_state, remove_states
 from clevrhope.training.checks import as_sentence
 from clevrhope.training.data import Questions
 from clevrhope.training.device import chosen_precision, computing
@@ -77,7 +77,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     precision = _precision(request, recipe, device, folder)
     for stage in recipe.stages:
         check_stage(model, stage, request.size)
-    reader = SplitReader(layout.questions_h5(request.hop, split), limit=request.size)
+    reader = open_split(layout, request.hop, split, limit=request.size, vocab=vocab)
     questions = Questions(reader, store, device)
     tune = _tune_questions(request, layout, manifest, vocab, store, device)
     model.to(device)
@@ -89,7 +89,8 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
             rehearse(model, recipe.stages, questions, n_answers=len(vocab.answers()), precision=precision)
 
     with locked(request.out):
-        sweep(request.out)
+        sweep(folder.folders())
+        check_states(folder.state)
         folder.bind(
             {
                 "model": request.model,
@@ -161,6 +162,31 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     )
 
 
+def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
+    """Passes for a request whose model can be made with its settings, and trained by its recipe.
+
+    Nothing is read or trained: weights have shapes and no values.
+
+    Args:
+        request: what is asked for.
+        vocab: of the dataset, which need not be there.
+
+    Returns:
+        The model on torch's device meta; with the kind of features that it reads, and the ways it answers in.
+
+    Raises:
+        ConfigError: a model or setting that there is not, or that does not fit.
+    """
+    found = find_model(request.model)
+    config, about_recipe = recipes.split_settings(request.settings)
+    with torch.random.fork_rng(devices=[]), torch.device("meta"):
+        model = build_model(request.model, found, config, vocab)
+    getattr(model, "check_begin", _nothing)()
+    for stage in _recipe(model, about_recipe, request).stages:
+        check_stage(model, stage, request.size)
+    return model
+
+
 def described_features(store: FeatureStore) -> dict[str, Any]:
     """What a run says of the features that it reads: the store, but for which dataset it is of."""
     info = store.info.as_json()
@@ -198,7 +224,7 @@ def _tune_questions(
             )
         hop = find_hop(layout, "none")
         split = find_split(layout, hop, TUNE_SET)
-        return Questions(SplitReader(layout.questions_h5(hop, split)), store, device)
+        return Questions(open_split(layout, hop, split, vocab=vocab), store, device)
     clevr = Path(request.tune_on)
     theirs = store_like(clevr, store.info)
     split_of_clevr = ClevrSplit(clevr, TUNE_SET, vocab, manifest.world["attributes"])
@@ -209,7 +235,7 @@ def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, fold
     """What is asked for, or what the device has of the recipe's; of a run that is gone on with, its own."""
     if request.precision is None and folder.is_begun and folder.run.exists():
         said = folder.read()
-        if said["recipe"] == json.loads(json.dumps(recipes.as_json(recipe))):
+        if said["recipe"] == as_json_values(recipes.as_json(recipe)):
             own: Precision = said["precision"]
             return own
     return chosen_precision(request.precision, recipe.precision, device)
@@ -255,9 +281,4 @@ def _finish(folder: RunFolder, model: nn.Module, updates: int, loss: float | Non
         "parameters": sum(each.numel() for each in model.parameters()),
     }
     write_whole(folder.finished, (json.dumps(content, indent=2) + "\n").encode())
-    shutil.rmtree(folder.state, ignore_errors=True)
-
-
-def default_out(model: str, hop: str, size: int, seed: int) -> Path:
-    """Where a run goes that nobody named a folder for."""
-    return Path("runs", f"{model.rpartition(':')[2]}-{hop}-{size}-{seed}")
+    remove_states(folder.state)

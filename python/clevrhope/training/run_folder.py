@@ -21,8 +21,30 @@ from typing import Any
 from clevrhope.atomic import write_whole
 from clevrhope.dataset.manifest import BindingError, difference
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.forms import COUNT, NAME, OBJECT, SEED, TEXT, Fields, check_form
+from clevrhope.runtime.json_text import as_json_values, read_object
 
 FORMAT = 2
+
+RUN = Fields(
+    {
+        "model": TEXT,
+        "hop": NAME,
+        "size": COUNT,
+        "seed": SEED,
+        "places": Fields({"dataset": TEXT, "features": TEXT}),
+    },
+    {
+        "settings": OBJECT,
+        "recipe": OBJECT,
+        "precision": TEXT,
+        "features": OBJECT,
+        "dataset": OBJECT,
+        "tune": OBJECT,
+        "keep": OBJECT,
+    },
+)
+"""The form of run.json."""
 
 _FREE = ("versions", "places")
 """What may differ when a run is gone on with: where things lie, and with which torch it began."""
@@ -42,6 +64,10 @@ class RunFolder:
         self.finished = root / "finished.json"
         self.tensorboard = root / "tensorboard"
 
+    def folders(self) -> tuple[Path, ...]:
+        """Every folder that the run's files are written to."""
+        return self.root, self.weights, self.predictions
+
     def checkpoint(self, name: str) -> Path:
         """The weights of a checkpoint."""
         return self.weights / f"{name}.safetensors"
@@ -54,7 +80,7 @@ class RunFolder:
     @property
     def is_begun(self) -> bool:
         """Whether it has a state to go on with, or its last weights."""
-        return self.finished.exists() or any(self.state.glob("[!.]*"))
+        return self.finished.exists() or any(self.state.glob("[0-9]" * 9))
 
     def prediction(self, checkpoint: str, way: str) -> Path:
         """The predictions of a checkpoint in one of its model's ways."""
@@ -69,7 +95,7 @@ class RunFolder:
             BindingError: it asks for another run; says in what.
             DatasetError: a folder with other files in it, or a run.json that is none.
         """
-        wanted = json.loads(json.dumps({"format": FORMAT, **wanted}))
+        wanted = as_json_values({"format": FORMAT, **wanted})
         if not self.run.exists():
             others = [each.name for each in self.root.iterdir() if not each.name.startswith(".")]
             if others:
@@ -100,12 +126,10 @@ class RunFolder:
         Raises:
             DatasetError: there is none, or not of this version.
         """
-        try:
-            raw = json.loads(self.run.read_text("utf-8"))
-            if raw["format"] == FORMAT:
-                return dict(raw)
-        except FileNotFoundError as error:
-            raise DatasetError(f"{self.root}: no run of clevrhope train (no run.json)") from error
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise DatasetError(f"{self.run}: no whole run.json ({error}); begin another run") from error
-        raise DatasetError(f"{self.run}: of another version of clevrhope; evaluate it with that one")
+        if not self.run.exists():
+            raise DatasetError(f"{self.root}: no run of clevrhope train (no run.json)")
+        raw = read_object(self.run, "a run of clevrhope train", remedy="begin another run")
+        if raw.get("format") != FORMAT:
+            raise DatasetError(f"{self.run}: of another version of clevrhope; evaluate it with that one")
+        check_form(raw, RUN, self.run)
+        return raw

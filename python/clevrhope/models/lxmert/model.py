@@ -11,7 +11,7 @@ from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.lxmert.config import LxmertConfig
 from clevrhope.models.lxmert.network import AnswerHead, Body, draw_weights
-from clevrhope.models.lxmert.pretrained import load_pretrained
+from clevrhope.models.lxmert.pretrained import check_file, load_pretrained
 from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
 from clevrhope.models.lxmert.word_pieces import WordPieces
 from clevrhope.models.options import read_options
@@ -71,6 +71,10 @@ class LxmertPretrained(LxmertScratch):
 
     recipe: Recipe = PRETRAINED
     name = "lxmert_p"
+
+    def check_begin(self) -> None:
+        """Passes where a file of weights is named, and is there; errors as `check_file`."""
+        check_file(self.config.weights)
 
     def begin(self) -> None:
         """Takes the published weights; errors as `load_pretrained`."""

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from clevrhope.errors import ConfigError
-from clevrhope.features.weights import read_weights
+from clevrhope.features.weights import check_there, read_weights
 
 ANSWERS: Mapping[str, int] = {
     "yes": 9471, "no": 5291,
@@ -40,8 +40,7 @@ def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None
     Raises:
         ConfigError: no such file, not such weights, or weights of other shapes; says which and what is right.
     """
-    if not path:
-        raise ConfigError(f"lxmert_p: no pretrained weights; set weights to {_WHAT}")
+    check_file(path)
     published = read_weights(Path(path), what=_WHAT)
     own = model.state_dict()
     for name, weight in own.items():
@@ -55,6 +54,17 @@ def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None
         name: _chosen(published[name], answers) if name.startswith(_HEAD) else published[name] for name in own
     }
     model.load_state_dict(taken)
+
+
+def check_file(path: str) -> None:
+    """Passes where a file of weights is named, and is there.
+
+    Raises:
+        ConfigError: it is not.
+    """
+    if not path:
+        raise ConfigError(f"lxmert_p: no pretrained weights; set weights to {_WHAT}")
+    check_there(Path(path), what=_WHAT)
 
 
 def _chosen(rows: Tensor, answers: Sequence[str]) -> Tensor:

@@ -1,0 +1,195 @@
+"""Opens HDF5 files for reading: what is in one is held against a declared schema before anything is read.
+
+A file may come from anybody. So its datasets must lie in the file itself (no links, external files or virtual
+datasets), have the declared types and shapes, and take no more memory than what is stored could fill.
+"""
+
+import errno
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+
+import h5py
+
+from clevrhope.errors import ClevrhopeError, DatasetError, shown
+from clevrhope.runtime.paths import checked_name
+from clevrhope.runtime.reading import check_regular, os_reason, reason
+
+MAX_ROWS = 2**31 - 1
+"""Scenes and questions are numbered in int32."""
+
+MAX_ROW_BYTES = 1 << 28
+"""Bytes of one row: an image of 9,400 x 9,400 pixels."""
+
+MAX_ARRAY_BYTES = 1 << 29
+"""Bytes of an array that is read at once: the answers of a hundred million questions."""
+
+MAX_RATIO = 1100
+"""How many times its stored size an array can have: deflate gets to 1032."""
+
+_SMALL = 1 << 20
+"""Bytes that an array may have in any case."""
+
+_OF_THE_SYSTEM = (errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOMEM, errno.ELOOP)
+"""What does not come from a file's content."""
+
+_CUT = re.compile(r"\beof = (\d+).*stored_eof = (\d+)")
+
+
+@dataclass(frozen=True)
+class Array:
+    """What a dataset of an HDF5 file must be."""
+
+    kinds: str
+    """numpy's letters of the types it may have: "iu" for integers, "f" for floats."""
+    row: tuple[int | None, ...] = ()
+    """Shape of a row; None for any size."""
+    group: str = "rows"
+    """Arrays of one group have as many rows."""
+    needed: bool = True
+    sparse: bool = False
+    """Rows that nobody wrote take no room, so that the array may be larger than what is stored of it."""
+    in_blocks: bool = False
+    """It is read some rows at a time, so that all of it may be larger than memory."""
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What a kind of HDF5 file holds."""
+
+    what: str
+    """"a question file": follows "not" or "not a whole" in messages."""
+    arrays: Mapping[str, Array]
+    names: tuple[str, ...] = ()
+    """Attributes that are names, and may become parts of paths."""
+    remedy: str = field(default="run its build again", kw_only=True)
+
+
+@contextmanager
+def reading_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> Iterator[h5py.File]:
+    """An open file of a schema, and the boundary around what is read from it.
+
+    Raises:
+        DatasetError: as `open_hdf5`, or damaged where the block reads it.
+    """
+    with closing(open_hdf5(path, schema, max_rows=max_rows)) as file, damage(path, schema):
+        yield file
+
+
+def open_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> h5py.File:
+    """Opens a file and holds it against its schema.
+
+    Args:
+        path: of the file.
+        schema: what must be in it.
+        max_rows: of the group "rows"; the number that a manifest gives, where there is one.
+
+    Raises:
+        DatasetError: no such file, cut off, damaged, or not of the schema.
+    """
+    with damage(path, schema):
+        check_regular(path)
+        file = h5py.File(path, "r")
+        try:
+            _check(file, path, schema, max_rows)
+        except BaseException:
+            file.close()
+            raise
+        return file
+
+
+@contextmanager
+def damage(path: Path, schema: Schema) -> Iterator[None]:
+    """The boundary around the reading of an open file; errors as `open_hdf5`."""
+    try:
+        yield
+    except ClevrhopeError:
+        raise
+    except FileNotFoundError as problem:
+        raise DatasetError(f"{path}: no such file; {schema.remedy} to make it") from problem
+    except MemoryError as problem:
+        raise DatasetError(f"{path}: reading it takes more memory than there is") from problem
+    except Exception as problem:
+        if isinstance(problem, OSError) and problem.errno in _OF_THE_SYSTEM:
+            # The file may well be whole: nobody is told to remove it.
+            raise DatasetError(f"{path}: cannot be read ({os_reason(problem)})") from problem
+        raise DatasetError(
+            f"{path}: damaged, or not {schema.what} ({hdf5_words(problem)}); remove it and {schema.remedy}"
+        ) from problem
+
+
+def hdf5_words(error: Exception) -> str:
+    """What is wrong with a file that cannot be read: "cut off: 1,000 bytes are there, of 20,480", for one."""
+    text = str(error)
+    cut = _CUT.search(text)
+    if cut:
+        return f"cut off: {int(cut[1]):,} bytes are there, of {int(cut[2]):,}"
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, PermissionError):
+        return "it may not be read"
+    if "signature not found" in text:
+        return "empty, or damaged where it begins"
+    if isinstance(error, OSError) and error.strerror and not text.startswith(("Unable", "Can't")):
+        return os_reason(error)
+    if isinstance(error, OSError | RuntimeError | KeyError):
+        return "damaged within"
+    return reason(error)
+
+
+def _check(file: h5py.File, path: Path, schema: Schema, max_rows: int) -> None:
+    n_rows: dict[str, tuple[str, int]] = {}
+    for name, wanted in schema.arrays.items():
+        link = file.get(name, getlink=True)
+        if link is None:
+            if wanted.needed:
+                raise _other(path, schema, f"it has no array {name}")
+            continue
+        if not isinstance(link, h5py.HardLink):
+            raise _other(path, schema, f"{name} is a link to somewhere else")
+        found = file[name]
+        if not isinstance(found, h5py.Dataset):
+            raise _other(path, schema, f"{name} is a {type(found).__name__.lower()}, not an array")
+        _check_array(found, name, wanted, path, schema)
+        limit = max_rows if wanted.group == "rows" else MAX_ROWS
+        if found.shape[0] > limit:
+            raise _other(path, schema, f"{name} has {found.shape[0]:,} rows, where {limit:,} can be at most")
+        first, n = n_rows.setdefault(wanted.group, (name, found.shape[0]))
+        if n != found.shape[0]:
+            raise _other(path, schema, f"{name} has {found.shape[0]:,} rows, {first} {n:,}")
+    for name in schema.names:
+        if name not in file.attrs:
+            raise _other(path, schema, f"it has no attribute {name}")
+        checked_name(file.attrs[name], f"{path}: attribute {name}")
+
+
+def _check_array(found: h5py.Dataset, name: str, wanted: Array, path: Path, schema: Schema) -> None:
+    shape, row = found.shape, wanted.row
+    if shape is None or len(shape) != 1 + len(row):
+        raise _other(
+            path, schema, f"{name} has the shape {shown(shape)}, where {1 + len(row)} axes should be"
+        )
+    if any(want is not None and want != there for want, there in zip(row, shape[1:], strict=True)):
+        raise _other(path, schema, f"{name} has rows of the shape {shape[1:]}, not {row}")
+    if found.dtype.kind not in wanted.kinds:
+        raise _other(path, schema, f"{name} is of type {found.dtype}")
+    if found.external or found.is_virtual:
+        raise _other(path, schema, f"{name} is kept in another file")
+    item, width = found.dtype.itemsize, prod(shape[1:])
+    chunk = prod(found.chunks) if found.chunks else 0
+    stored = found.id.get_storage_size()
+    filled = 0 if wanted.sparse else shape[0] * width * item
+    too_large = filled > MAX_RATIO * stored + _SMALL or (filled > MAX_ARRAY_BYTES and not wanted.in_blocks)
+    if width * item > MAX_ROW_BYTES or chunk * item > MAX_ROW_BYTES or too_large:
+        raise _other(
+            path,
+            schema,
+            f"{name} says that it has {shape[0]:,} rows of {width * item:,} bytes, in {stored:,} bytes",
+        )
+
+
+def _other(path: Path, schema: Schema, problem: str) -> DatasetError:
+    return DatasetError(f"{path}: not {schema.what} ({problem}); remove it and {schema.remedy}")

@@ -1,0 +1,105 @@
+"""What a name may be that becomes part of a path, and where such a path may lead.
+
+Names of held-out pairs, splits, pools and files are read from manifests, HDF5 attributes and JSON that
+anybody may have written. They are checked here when they are read, before a path is made of them.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from clevrhope.errors import ClevrhopeError, DatasetError, shown
+from clevrhope.runtime.reading import reading
+
+MAX_NAME = 200
+"""Characters of a name: file systems allow 255 bytes, and files are written under a longer, temporary one."""
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+=-]*")
+
+
+def is_name(value: Any) -> bool:
+    """Whether a value can name a file or folder: letters, digits and _ . + = -, a letter or digit first."""
+    return isinstance(value, str) and len(value) <= MAX_NAME and _NAME.fullmatch(value) is not None
+
+
+def checked_name(value: Any, place: str, *, error: type[ClevrhopeError] = DatasetError) -> str:
+    """The value, if it can name a file or folder.
+
+    Args:
+        value: what was read.
+        place: the file and the place in it, for the message.
+        error: the class that is raised.
+
+    Raises:
+        ClevrhopeError: of class `error`: it cannot.
+    """
+    if not is_name(value):
+        raise error(
+            f"{place}: {shown(value)} cannot name a file; expected a letter or digit, then letters, digits "
+            f"and _ . + = -, at most {MAX_NAME} characters in all"
+        )
+    return str(value)
+
+
+def checked_path(value: Any, place: str, *, error: type[ClevrhopeError] = DatasetError) -> str:
+    """The value, if it is a path below a folder: names with forward slashes between them.
+
+    Raises:
+        ClevrhopeError: of class `error`: it is not.
+    """
+    parts = value.split("/") if isinstance(value, str) else []
+    if not parts or not all(map(is_name, parts)):
+        raise error(f"{place}: {shown(value)} is not a path below the folder, such as hops/none/train.h5")
+    return str(value)
+
+
+def below(root: Path, name: str) -> Path:
+    """The path of a name that `checked_path` passed.
+
+    Raises:
+        DatasetError: it leads out of the folder all the same.
+    """
+    path = root / PurePosixPath(name)
+    if ".." in path.parts[len(root.parts) :] or not path.is_relative_to(root):
+        raise DatasetError(f"{root}: {shown(name)} leads out of the folder")
+    return path
+
+
+def check_links(root: Path, names: Iterable[str]) -> None:
+    """Passes unless a link leads out of `root`: somebody else's dataset could hand out this machine's files.
+
+    Looked at are the files and folders `names` below `root`, everything in them, and in the folders of
+    `root` that links in them lead to.
+
+    Raises:
+        DatasetError: one leads out, or back to itself, or a folder cannot be read; names it.
+    """
+    home = Path(os.path.realpath(root))
+    todo = [root / name for name in names]
+    seen = set()
+    while todo:
+        path = todo.pop()
+        with reading(path, "a file or folder", remedy="merge and export read all of a dataset"):
+            if path.is_symlink():
+                target = _target(path)
+                if not target.is_relative_to(home):
+                    raise DatasetError(
+                        f"{path}: a link that leads out of {root}; put a copy in its place: links are "
+                        "not followed out of a dataset that is merged or exported"
+                    )
+                path = target
+            if path in seen or not path.is_dir():
+                continue
+            seen.add(path)
+            with os.scandir(path) as entries:
+                todo += [Path(each.path) for each in entries if each.is_symlink() or each.is_dir()]
+
+
+def _target(link: Path) -> Path:
+    """Where a link leads in the end, whether or not something is there."""
+    with suppress(FileNotFoundError):
+        link.stat()  # raises for one that leads back to itself, which `realpath` passes over
+    return Path(os.path.realpath(link))

@@ -1,0 +1,130 @@
+"""The boundary around the reading of one named file: whatever goes wrong there becomes one sentence.
+
+It belongs around the lines that read a file and nothing else, never around whole commands, where it would
+hide this package's own bugs.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TextIO
+
+from clevrhope.errors import ClevrhopeError, DatasetError, PredictionsError, first_sentence, shown
+
+MAX_BYTES = 1 << 24
+"""Bytes of a file that is read into memory at once, where nothing else is said."""
+
+
+@contextmanager
+def reading(
+    path: Path | str, what: str, *, error: type[ClevrhopeError] = DatasetError, remedy: str = ""
+) -> Iterator[None]:
+    """Turns any failure of a block that reads a file into one sentence, with its cause chained.
+
+    Errors of this package pass as they are.
+
+    Args:
+        path: of the file.
+        what: the file should be, after "not": "a vocabulary", "a whole PNG file".
+        error: the class that is raised.
+        remedy: ends the sentence.
+    """
+    ending = f"; {remedy}" if remedy else ""
+    try:
+        yield
+    except ClevrhopeError:
+        raise
+    except FileNotFoundError as problem:
+        raise error(f"{path}: no such file{ending}") from problem
+    except OSError as problem:
+        if problem.strerror is None:  # of a library that only borrows the class
+            raise error(f"{path}: not {what} ({reason(problem)}){ending}") from problem
+        raise error(f"{path}: cannot be read ({os_reason(problem)}){ending}") from problem
+    except RecursionError as problem:
+        raise error(f"{path}: not {what} (nested too deeply){ending}") from problem
+    except MemoryError as problem:
+        raise error(f"{path}: reading it takes more memory than there is{ending}") from problem
+    except Exception as problem:
+        raise error(f"{path}: not {what} ({reason(problem)}){ending}") from problem
+
+
+def reason(problem: Exception) -> str:
+    """What an exception says, in a few words for a message."""
+    if isinstance(problem, KeyError) and problem.args:
+        return f"{shown(problem.args[0])} is missing"
+    if isinstance(problem, UnicodeError):
+        return "not text in UTF-8"
+    return shown(first_sentence(problem)).strip('"')
+
+
+def os_reason(problem: OSError) -> str:
+    """What the operating system says, in lower case, as a message continues."""
+    if problem.errno == errno.ELOOP:
+        return "a link that leads back to itself"
+    text = os.strerror(problem.errno) if problem.errno else str(problem)
+    return text[:1].lower() + text[1:]
+
+
+def read_bytes(
+    path: Path,
+    what: str,
+    *,
+    error: type[ClevrhopeError] = DatasetError,
+    remedy: str = "",
+    max_bytes: int = MAX_BYTES,
+) -> bytes:
+    """The content of a regular file; arguments as of `reading`.
+
+    Raises:
+        ClevrhopeError: of class `error`: missing, unreadable, not a regular file, or larger than `max_bytes`.
+    """
+    with reading(path, what, error=error, remedy=remedy):
+        check_regular(path, error=error)
+        with path.open("rb") as file:
+            n_bytes = os.fstat(file.fileno()).st_size
+            content = file.read(min(n_bytes, max_bytes) + 1)
+    if len(content) > max_bytes:
+        raise error(f"{path}: over {max_bytes >> 20} MiB, too large for {what}")
+    return content
+
+
+def check_regular(path: Path, *, error: type[ClevrhopeError] = DatasetError) -> None:
+    """Passes for a regular file; a pipe or device would be read for ever.
+
+    Raises:
+        ClevrhopeError: of class `error`: a folder, pipe, socket or device.
+        OSError: no such file, or one that cannot be looked at.
+    """
+    mode = path.stat().st_mode
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
+        raise error(f"{path}: {kind}; expected a file")
+
+
+def open_text(path: Path, *, error: type[ClevrhopeError] = DatasetError) -> TextIO:
+    """Opens a regular file of text in UTF-8; errors as `check_regular`."""
+    check_regular(path, error=error)
+    return path.open(encoding="utf-8")
+
+
+MAX_LINE = 1 << 20
+"""Characters of one line of a file that is read line by line."""
+
+
+def numbered_lines(
+    path: Path, file: TextIO, *, error: type[ClevrhopeError] = PredictionsError
+) -> Iterator[tuple[int, str]]:
+    """The lines of an open file, counted from 1.
+
+    Raises:
+        ClevrhopeError: of class `error`: a line is longer than `MAX_LINE`.
+    """
+    number = 0
+    while line := file.readline(MAX_LINE + 1):
+        number += 1
+        if len(line) > MAX_LINE:
+            raise error(f"{path}:{number}: a line of over {MAX_LINE:,} characters")
+        yield number, line

@@ -1,0 +1,132 @@
+"""TOML that anybody may have written is read within limits; plain values are written as TOML."""
+
+import json
+import math
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, time
+from pathlib import Path
+from typing import Any
+
+from clevrhope.errors import MAX_SHOWN, ClevrhopeError, ConfigError, shown
+from clevrhope.runtime.reading import read_bytes
+
+MAX_BYTES = 1 << 20
+"""Of a file; the largest that comes with the package has four thousand."""
+
+MAX_DEPTH = 50
+"""Tables and lists within each other."""
+
+_LONG_KEY = re.compile(
+    rf"""(?<![\w.-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_DEPTH}}}"""
+)
+"""A key of too many parts, which tomllib takes the square of its length for."""
+
+
+class _Refused(ValueError):
+    """What the limits do not allow, in words that follow the place."""
+
+
+def read_toml(path: Path, what: str, *, error: type[ClevrhopeError] = ConfigError) -> dict[str, Any]:
+    """The table that a TOML file holds.
+
+    Args:
+        path: of the file.
+        what: it should be, after "not": "an experiment".
+        error: the class that is raised.
+
+    Raises:
+        ClevrhopeError: of class `error`: missing, unreadable, no regular file, too large, not text in UTF-8,
+            broken TOML, nested too deeply, or a number or text that nothing takes.
+    """
+    content = read_bytes(path, what, error=error, max_bytes=MAX_BYTES)
+    try:
+        return parse_toml(str(content, "utf-8-sig"))
+    except UnicodeDecodeError as problem:
+        raise error(f"{path}: not text in UTF-8") from problem
+    except ValueError as problem:
+        raise error(f"{path}: broken TOML: {str(problem)[:MAX_SHOWN]}") from problem
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The table of a TOML text.
+
+    Raises:
+        ValueError: broken TOML, or more than the limits allow.
+    """
+    if _LONG_KEY.search(text):
+        raise _Refused(f"a key of more than {MAX_DEPTH} parts")
+    try:
+        table = tomllib.loads(text)
+    except RecursionError:
+        raise _Refused(f"nested more than {MAX_DEPTH} deep") from None
+    except tomllib.TOMLDecodeError:
+        raise
+    except ValueError:
+        raise _Refused("a number of thousands of digits") from None
+    _check_limits(table)
+    return table
+
+
+def toml_text(table: Mapping[str, Any]) -> str:
+    """A table as TOML: texts, numbers, truth values, dates, lists of these, and tables of all of them."""
+    return "\n".join(_lines(table, "")) + "\n"
+
+
+def toml_value(each: Any) -> str:
+    """A value as TOML has it, on one line."""
+    if isinstance(each, Mapping):
+        return f"{{{', '.join(f'{_key(key)} = {toml_value(inside)}' for key, inside in each.items())}}}"
+    if isinstance(each, list | tuple):
+        return f"[{', '.join(map(toml_value, each))}]"
+    if isinstance(each, datetime | date | time):
+        return each.isoformat()
+    if isinstance(each, float) and not math.isfinite(each):
+        return str(each)
+    return _text(each) if isinstance(each, str) else json.dumps(each)
+
+
+def _check_limits(table: Mapping[str, Any]) -> None:
+    level: list[tuple[str, Any]] = [("", table)]
+    for _ in range(MAX_DEPTH + 1):
+        level = [each for place, parent in level for each in _inside(place, parent)]
+        if not level:
+            return
+    raise _Refused(f"nested more than {MAX_DEPTH} deep")
+
+
+def _inside(place: str, parent: Any) -> Iterator[tuple[str, Any]]:
+    """The values in a table or list, each with its place, checked."""
+    if isinstance(parent, Mapping):
+        inside = [(f"{place}.{key}".lstrip("."), value) for key, value in parent.items()]
+    elif isinstance(parent, list):
+        inside = [(f"{place}[{k}]", value) for k, value in enumerate(parent)]
+    else:
+        return
+    for where, value in inside:
+        if "\0" in where or (isinstance(value, str) and "\0" in value):
+            raise _Refused(f"{shown(where)} has a NUL character")
+        if isinstance(value, int) and value.bit_length() > 64:
+            raise _Refused(f"{shown(where)} is {shown(value)}; expected a number of 64 bits")
+        yield where, value
+
+
+def _lines(table: Mapping[str, Any], name: str) -> Iterator[str]:
+    if name:
+        yield f"[{name}]"
+    for key, each in table.items():
+        if not isinstance(each, Mapping):
+            yield f"{_key(key)} = {toml_value(each)}"
+    for key, each in table.items():
+        if isinstance(each, Mapping):
+            yield from _lines(each, f"{name}.{_key(key)}".lstrip("."))
+
+
+def _key(key: str) -> str:
+    plain = key.replace("_", "").replace("-", "").isalnum() and key.isascii()
+    return key if plain else _text(key)
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,244 @@
+"""Arguments that nobody means: the native module answers each with an exception, and never with a panic.
+
+A panic would be a `PanicException`, which is no `Exception`.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clevrhope import _core
+from clevrhope.assets import blender_assets, question_templates
+from clevrhope.errors import MAX_SHOWN
+
+HUGE = 2**63
+LONG = "x" * 100_000
+DIRECTIONS = ("left", "right", "behind", "front", "above", "below")
+PAIR = [("material", "rubber"), ("shape", "cylinder")]
+
+
+def ints(*shape: int, kind: Any = np.int32) -> np.ndarray[Any, Any]:
+    return np.zeros(shape, dtype=kind)
+
+
+@pytest.fixture(scope="module")
+def vocabulary() -> _core.Vocabulary:
+    return _core.Vocabulary((blender_assets() / "properties.json").read_bytes(), file="properties.json")
+
+
+@pytest.fixture(scope="module")
+def templates(world: _core.World) -> _core.Templates:
+    folder = question_templates()
+    files = [("zero_hop", (folder / "zero_hop.json").read_bytes())]
+    return _core.Templates(files, [], (folder / "synonyms.json").read_bytes(), world)
+
+
+@pytest.fixture(scope="module")
+def scenes(world: _core.World) -> _core.SceneBatch:
+    return _core.sample_scenes(world, seed=1, pool="train", indices=np.arange(3, dtype=np.uint64))
+
+
+@pytest.fixture(scope="module")
+def questions(scenes: _core.SceneBatch, templates: _core.Templates) -> _core.QuestionBatch:
+    return _core.instantiate_questions(
+        scenes, templates, seed=1, pair=None, questions="any", questions_per_scene=2
+    )
+
+
+def refused(call: Callable[..., Any], *args: Any, **named: Any) -> str:
+    """The message of the exception that a call ends in."""
+    with pytest.raises(Exception) as info:  # noqa: PT011 (any exception but a panic)
+        call(*args, **named)
+    message = str(info.value)
+    assert len(message) < 2_000, message[:300]
+    return message
+
+
+def test_no_scenes_and_no_programs_are_none(
+    vocabulary: _core.Vocabulary, world: _core.World, templates: _core.Templates
+) -> None:
+    empty = _core.SceneBatch.from_json(vocabulary, b"[]", file="s.json")
+    none = ints(0, kind=np.uint32)
+    programs, images = _core.Programs.from_questions(vocabulary, b'{"questions": []}', file="q.json")
+    assert (len(empty), len(empty.graphs), len(programs), len(images)) == (0, 0, 0, 0)
+    assert _core.execute_batch(programs, empty.graphs, none, none).shape == (0,)
+    assert empty.to_json() == b"[]"
+    assert len(empty.take(none)) == 0
+    assert _core.object_ids(world, empty).shape[0] == 0
+    tokens = _core.ProgramTokens(vocabulary)
+    assert _core.execute_tokens(tokens, ints(0, 9), empty.graphs, none).shape == (0,)
+    assert "0 of 0" in refused(_core.execute, programs, 0, empty.graphs, 0)
+    assert "of 0" in refused(
+        _core.execute_batch, programs, empty.graphs, ints(1, kind=np.uint32), ints(1, kind=np.uint32)
+    )
+    with_none = _core.SceneBatch.from_json(world.vocabulary, b"[]", file="s.json")
+    asked = _core.instantiate_questions(
+        with_none, templates, seed=0, pair=None, questions="any", questions_per_scene=3
+    )
+    assert len(asked) == 0
+
+
+def test_rows_of_odd_shapes_are_refused(vocabulary: _core.Vocabulary, scenes: _core.SceneBatch) -> None:
+    tokens = _core.ProgramTokens(vocabulary)
+    graphs, place = scenes.graphs, ints(2, kind=np.uint32)
+    for rows in (ints(2, 0), ints(3, 9), ints(2, 9).T, ints(2), ints(2, 9, 1), ints(2, 9, kind=np.int64)):
+        refused(_core.execute_tokens, tokens, rows, graphs, place)
+    strided = ints(2, 18)[:, ::2]
+    refused(_core.execute_tokens, tokens, strided, graphs, place)
+    refused(_core.execute_tokens, tokens, ints(2, 9), graphs, place)
+    refused(_core.execute_tokens, tokens, ints(2, 9), graphs, place + 7)
+    refused(_core.Programs.from_tokens, tokens, ints(2, 0))
+    refused(_core.ProgramTokens, vocabulary, [LONG])
+    refused(_core.ProgramTokens, vocabulary, [])
+    refused(scenes.take, np.array([3], dtype=np.uint32))
+    for rows in (ints(2, 0, kind=np.int64), ints(0, 0, kind=np.int64)):
+        refused(_core.plan_levels, rows, ints(3, kind=np.int8))
+    assert len(_core.plan_runs(ints(2, 5, kind=np.int64) - 9, ints(0, kind=np.int8))[0]) == 0
+    refused(_core.program_arities, [LONG])
+
+
+def test_widths_without_bound_are_refused(
+    vocabulary: _core.Vocabulary, questions: _core.QuestionBatch, templates: _core.Templates
+) -> None:
+    tokens = _core.ProgramTokens(vocabulary)
+    program = json.dumps([{"function": "scene", "inputs": []}, {"function": "exist", "inputs": [0]}])
+    programs = _core.Programs.from_json(vocabulary, program.encode(), file="p.json")
+    names = ["<NULL>", "<START>", "<END>", "<UNK>", *templates.words]
+    assert len(questions) > 0
+    for width in (HUGE, 2**40, 2**17):
+        assert f"a width of {width}; expected" in refused(programs.to_tokens, tokens, width)
+        assert f"a width of {width}; expected" in refused(questions.program_tokens, tokens, width)
+        assert f"a width of {width}; expected" in refused(questions.question_tokens, names, width)
+        assert f"a width of {width}; expected" in refused(questions.relation_needed, width=width)
+    for width in (0, 1, 2):
+        refused(programs.to_tokens, tokens, width)
+        refused(questions.program_tokens, tokens, width)
+        refused(questions.question_tokens, names, width)
+    refused(questions.take, 2, 1)
+    refused(questions.take, 0, HUGE)
+    refused(questions.take, -1, 1)
+
+
+def test_odd_places_and_names_of_pools_are_refused(world: _core.World, templates: _core.Templates) -> None:
+    last = np.array([2**64 - 1], dtype=np.uint64)
+    refused(_core.sample_scenes, world, seed=1, pool="minimal_material_shape", indices=last)
+    for pool in (
+        "train",
+        "counting_color",
+        "",
+        LONG,
+        "minimal_",
+        "minimal_x_y",
+        "minimal_shape_shape",
+        "counting_",
+        "-",
+    ):
+        made = _core.sample_scenes(world, seed=2**64 - 1, pool=pool, indices=last)
+        assert made.indices.shape == (1,)
+    minimal = _core.MinimalPool(world, pair=PAIR)
+    assert not minimal.has_pair(2**64 - 1)
+    assert not minimal.has_unseen(2**64 - 1)
+    refused(minimal.questions, templates, seed=1, kind="iid", places=last)
+    refused(minimal.questions, templates, seed=1, kind=LONG, places=ints(1, kind=np.uint64))
+    counting = _core.CountingPool(world, value=("color", "red"))
+    refused(counting.questions, templates, seed=1, first=2**64 - 1, n=2**64 - 1)
+    for value in (("color", LONG), (LONG, "red"), ("", "")):
+        refused(_core.CountingPool, world, value=value)
+    for pair in ([], PAIR[:1] * 2, [("material", LONG), PAIR[1]], [(LONG, "rubber"), PAIR[1]]):
+        refused(_core.MinimalPool, world, pair=pair)
+        refused(templates.families_that_can_mention, pair)
+    for diversity in (0, 1, 2**63):
+        refused(world.seen_palette, PAIR, diversity=diversity, mode="nested", seed=1)
+    refused(world.seen_palette, PAIR, diversity=3, mode=LONG, seed=1)
+
+
+def test_scenes_of_another_vocabulary_have_no_raster_here(world: _core.World) -> None:
+    properties = json.loads((blender_assets() / "properties.json").read_text())
+    properties["shapes"] |= {f"ball{i}": "sphere" for i in range(9)}
+    other = _core.World(
+        json.dumps(properties).encode(),
+        (blender_assets() / "look.json").read_bytes(),
+        "{}",
+        properties_file="p.json",
+        look_file="look.json",
+    )
+    made = _core.sample_scenes(other, seed=1, pool="train", indices=np.arange(9, dtype=np.uint64))
+    assert "two vocabularies" in refused(_core.object_ids, world, made)
+
+
+def test_questions_on_scenes_of_no_objects_and_of_many(
+    world: _core.World, templates: _core.Templates
+) -> None:
+    thing = {"size": "large", "color": "red", "material": "metal", "shape": "cube", "rotation": 0.0}
+    thing |= {"3d_coords": [0, 0, 0.7], "pixel_coords": [1, 1, 9.0]}
+    directions = {key: [1.0, 0.0, 0.0] for key in DIRECTIONS}
+    rows = [
+        {"split": "x", "image_index": n, "objects": [thing] * n, "directions": directions}
+        for n in (0, 11, 32)
+    ]
+    scenes = _core.SceneBatch.from_json(world.vocabulary, json.dumps(rows).encode(), file="s.json")
+    for questions in ("any", "with", "without", "unimplied"):
+        pair = None if questions == "any" else PAIR
+        asked = _core.instantiate_questions(
+            scenes, templates, seed=1, pair=pair, questions=questions, questions_per_scene=2**32 - 1
+        )
+        assert set(asked.image_idxs.tolist()) <= {0, 11, 32}
+        assert (asked.answers < len(world.answers)).all()
+
+
+def test_audit_readers_refuse_what_does_not_fit(vocabulary: _core.Vocabulary) -> None:
+    words = [("red", 0, True, False), (LONG, 10**6, True, True)]
+    tokens = ["<NULL>", "<START>", "<END>", "<UNK>", "scene", "count"]
+    names: dict[str, Any] = {"question_tokens": tokens, "program_tokens": tokens, "answers": []}
+    pair = [("color", "red"), ("shape", "cube")]
+    refused(_core.AuditReader, vocabulary, **names, pair=pair, words=words)
+    refused(_core.AuditReader, vocabulary, **names, pair=[("color", LONG)], words=[])
+    reader = _core.AuditReader(vocabulary, **names, pair=pair, words=words[:1])
+    none = _core.AuditScenes.read(vocabulary, [])
+    assert len(none) == 0
+    assert none.attributes.shape == (0, 4)
+    refused(reader.read, ints(2, 0), ints(2, 5), none, ints(2, kind=np.int64))
+    refused(reader.read, ints(2, 5), ints(3, 5), none, ints(2, kind=np.int64))
+    refused(reader.read, ints(2, 5), ints(2, 5), none, ints(2, kind=np.int64))
+    absent = ints(2, kind=np.int64) - 1
+    assert reader.read(ints(2, 5), ints(2, 5), none, absent)[3].tolist() == [-1, -1]
+    refused(reader.relations_needed, ints(2, 5), none, absent, HUGE)
+    refused(reader.say, [b"{}"], 5, 5)
+    row = {"question": "a", "program": [{"function": "scene", "value_inputs": [], "inputs": []}], "answer": 3}
+    row |= {"image_index": 0, "image_filename": LONG, "question_family_index": 0}
+    refused(reader.say, [json.dumps(row).encode()], HUGE, 5)
+    assert reader.say([json.dumps(row).encode()], 0, 2)[0][1].tolist() == [3]
+    refused(reader.say, [json.dumps(row | {"answer": [LONG]}).encode()], 5, 5)
+    one, some = ints(1), [[], [1]]
+    assert _core.find_windows(one, one - 5, one, some, window=HUGE, unseen=HUGE) == (None, 0)
+    assert _core.find_windows(ints(0), one, one, [], window=0, unseen=0)[1] is None
+
+
+def test_chunks_pictures_and_placements_of_odd_sizes_are_refused() -> None:
+    rows = ints(4, 8, kind=np.uint8)
+    for item_size, chunk_rows, level in (
+        (0, 2, 4),
+        (3, 2, 4),
+        (4, 0, 4),
+        (4, HUGE, 4),
+        (4, 2, 99),
+        (4, 2, -1),
+    ):
+        refused(_core.deflate_chunks, rows, item_size=item_size, chunk_rows=chunk_rows, level=level)
+    refused(_core.deflate_chunks, rows[:, :0], item_size=1, chunk_rows=1, level=1)
+    for chunk_size in (0, 7, 2**40, 2**62):
+        refused(_core.inflate_chunks, [b"x" * 9], item_size=4, chunk_size=chunk_size)
+    assert len(_core.inflate_chunks([], item_size=4, chunk_size=2**62)) == 0
+    for shape in ((0, 0, 3), (2, 2, 4), (0, 5, 3), (5, 0, 3)):
+        refused(_core.encode_png, ints(*shape, kind=np.uint8))
+    studio = _core.NativeStudio((blender_assets() / "look.json").read_bytes(), file="look.json")
+    placement = json.dumps({"camera": [7, -6, 5], "lights": {}, "things": []}).encode()
+    for width, height in ((0, 5), (5, 0), (2**32 - 1, 2**32 - 1), (8193, 1)):
+        refused(studio.render, placement, width=width, height=height, quality="draft")
+        refused(studio.passes, placement, width=width, height=height)
+        refused(studio.path_trace, placement, width=width, height=height, samples=1)
+    assert len(refused(studio.render, placement, width=2, height=2, quality=LONG)) < MAX_SHOWN + 100
+    assert studio.path_trace(placement, width=2, height=2, samples=0).shape == (2, 2, 3)

@@ -1,0 +1,334 @@
+"""HDF5 files that anybody may have written: what is not as the schema says costs one sentence."""
+
+import os
+import re
+import resource
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+
+from clevrhope.dataset.hdf5 import Array, Schema, open_hdf5, reading_hdf5
+from clevrhope.errors import DatasetError
+
+N = 100
+COLUMNS = Schema(
+    "a file of columns",
+    {
+        "wide": Array("iu", (None,)),
+        "boxes": Array("iu", (None, 4)),
+        "answers": Array("iu"),
+        "depth": Array("f", (None, None), needed=False, sparse=True),
+        "indices": Array("iu", group="indices", needed=False),
+    },
+    names=("hop",),
+    remedy="make it again",
+)
+
+Change = Callable[[h5py.File], Any]
+
+
+def columns(path: Path, change: Change | None = None) -> Path:
+    with h5py.File(path, "w", libver="latest") as file:
+        file["wide"] = np.arange(N * 7, dtype=np.int32).reshape(N, 7)
+        file["boxes"] = np.zeros((N, 3, 4), dtype=np.uint8)
+        file.create_dataset("answers", data=np.arange(N), chunks=(10,), compression="gzip")
+        file.attrs["hop"] = "rubber_cylinder"
+        if change is not None:
+            change(file)
+    return path
+
+
+def instead(name: str, **made: Any) -> Change:
+    """Puts another array in the place of one."""
+
+    def change(file: h5py.File) -> None:
+        del file[name]
+        file.create_dataset(name, **made)
+
+    return change
+
+
+def replaced(name: str, by: Callable[[h5py.File], Any]) -> Change:
+    """Puts something else in the place of an array."""
+
+    def change(file: h5py.File) -> None:
+        del file[name]
+        file[name] = by(file)
+
+    return change
+
+
+def attribute(value: Any) -> Change:
+    return lambda file: file.attrs.__setitem__("hop", value)
+
+
+def virtual(file: h5py.File) -> None:
+    layout = h5py.VirtualLayout(shape=(N,), dtype="i4")
+    layout[:] = h5py.VirtualSource("/etc/passwd", "answers", shape=(N,))
+    del file["answers"]
+    file.create_virtual_dataset("answers", layout)
+
+
+def ring(file: h5py.File) -> None:
+    del file["answers"]
+    file["answers"], file["other"] = h5py.SoftLink("/other"), h5py.SoftLink("/answers")
+
+
+def group_in_itself(file: h5py.File) -> None:
+    del file["answers"]
+    file["answers"] = file["/"]
+
+
+def huge_chunk(file: h5py.File) -> None:
+    """A chunk of 1 GiB of which a thousandth is stored."""
+    del file["answers"]
+    made = file.create_dataset("answers", (N,), "u1", maxshape=(None,), chunks=(1 << 30,), compression="gzip")
+    made.id.write_direct_chunk((0,), b"\0" * (1 << 20))
+
+
+def bomb(file: h5py.File) -> None:
+    """Eight megabytes in a few bytes, said to be filled."""
+    del file["wide"]
+    made = file.create_dataset("wide", (1 << 10, 1 << 11), "i4", chunks=(1, 1 << 11), compression="gzip")
+    made.id.write_direct_chunk((0, 0), b"\0" * 100)
+
+
+CHANGES: dict[str, tuple[Change, str]] = {
+    "no array": (lambda file: file.pop("answers"), "it has no array answers"),
+    "a ring of links": (ring, "answers is a link to somewhere else"),
+    "a link within": (
+        replaced("answers", lambda _: h5py.SoftLink("/wide")),
+        "answers is a link to somewhere",
+    ),
+    "a link without": (
+        replaced("answers", lambda _: h5py.ExternalLink("/etc/passwd", "answers")),
+        "answers is a link to somewhere else",
+    ),
+    "a group": (replaced("answers", lambda file: file.create_group("g")), "answers is a group, not an array"),
+    "the group that it is in": (group_in_itself, "answers is a group, not an array"),
+    "a type": (replaced("answers", lambda _: np.dtype("i4")), "answers is a datatype, not an array"),
+    "a scalar": (instead("answers", data=3), r"answers has the shape \(\), where 1 axes should be"),
+    "nothing": (instead("answers", data=h5py.Empty("i4")), "answers has the shape None, where 1 axes"),
+    "two axes": (instead("answers", data=np.zeros((N, 1), "i4")), r"answers has the shape \(100, 1\)"),
+    "other columns": (
+        instead("boxes", data=np.zeros((N, 3, 5), "i4")),
+        r"boxes has rows of the shape \(3, 5\), not \(None, 4\)",
+    ),
+    "floats": (instead("answers", data=np.zeros(N)), "answers is of type float64"),
+    "booleans": (instead("answers", data=np.zeros(N, bool)), "answers is of type bool"),
+    "strings": (instead("answers", data=np.full(N, b"yes")), r"answers is of type \|S3"),
+    "strings of any length": (
+        instead("answers", shape=(N,), dtype=h5py.string_dtype()),
+        "answers is of type object",
+    ),
+    "lists": (instead("answers", shape=(N,), dtype=h5py.vlen_dtype("i4")), "answers is of type object"),
+    "references": (instead("answers", shape=(N,), dtype=h5py.ref_dtype), "answers is of type object"),
+    "records": (
+        instead("answers", data=np.zeros(N, np.dtype([("a", "i4"), ("b", "f8")]))),
+        r"answers is of type \[\('a', '<i4'\), \('b', '<f8'\)\]",
+    ),
+    "bytes without a type": (instead("answers", data=np.zeros(N, "V7")), r"answers is of type \|V7"),
+    "more rows": (instead("answers", data=np.zeros(N + 1, "i4")), "answers has 101 rows, wide 100"),
+    "fewer rows": (instead("boxes", data=np.zeros((0, 3, 4), "i4")), "boxes has 0 rows, wide 100"),
+    "rows that nobody stored": (
+        instead("wide", shape=(10**11, 7), dtype="i4", chunks=(1000, 7)),
+        "wide says that it has 100,000,000,000 rows of 28 bytes, in 0 bytes",
+    ),
+    "more rows than numbers": (
+        lambda file: file.create_dataset("depth", (10**11, 3, 4), "f4", chunks=(1, 3, 4)),
+        "depth has 100,000,000,000 rows, where 2,147,483,647 can be at most",
+    ),
+    "as many as there can be": (
+        instead("wide", shape=(2**31 - 1, 7), dtype="i4", chunks=(1000, 7)),
+        "wide says that it has 2,147,483,647 rows of 28 bytes, in 0 bytes",
+    ),
+    "a wide row": (
+        instead("wide", shape=(N, 10**9), dtype="i4", chunks=(1, 1000)),
+        "wide says that it has 100 rows of 4,000,000,000 bytes",
+    ),
+    "a wide row of an image": (
+        lambda file: file.create_dataset("depth", (N, 10**5, 10**5), "f4", chunks=(1, 10, 10)),
+        "depth says that it has 100 rows of 40,000,000,000 bytes",
+    ),
+    "a large chunk": (huge_chunk, r"answers says that it has 100 rows of 1 bytes, in 1,048,576 bytes"),
+    "a bomb": (bomb, "wide says that it has 1,024 rows of 8,192 bytes, in 100 bytes"),
+    "another file's bytes": (
+        instead("answers", shape=(N,), dtype="u1", external=[("/etc/passwd", 0, N)]),
+        "answers is kept in another file",
+    ),
+    "another file's arrays": (virtual, "answers is kept in another file"),
+    "no attribute": (lambda file: file.attrs.pop("hop"), "it has no attribute hop"),
+    "a path": (attribute("../../x"), r'attribute hop: "\.\./\.\./x" cannot name a file'),
+    "an absolute path": (attribute("/abs"), 'attribute hop: "/abs" cannot name a file'),
+    "a name of bytes": (attribute(np.bytes_(b"a")), "attribute hop: .* cannot name a file"),
+    "a NUL": (attribute(np.bytes_(b"a\0b")), "attribute hop: .* cannot name a file"),
+    "a number": (attribute(3), "attribute hop: 3 cannot name a file"),
+    "an array of names": (attribute(np.array([b"a", b"b"])), "attribute hop: .* cannot name a file"),
+    "numbers": (attribute(np.arange(9_000)), "attribute hop: .* cannot name a file"),
+    "no value": (attribute(h5py.Empty("S1")), "attribute hop: .* cannot name a file"),
+    "no text": (
+        attribute(np.array(b"\xff\xfe", dtype=h5py.string_dtype())),
+        r"attribute hop: '\\udcff\\udcfe' cannot name a file",
+    ),
+    "a long name": (attribute("a" * 60_000), 'attribute hop: "a+ .* cannot name a file'),
+}
+
+
+@pytest.mark.parametrize(("change", "words"), CHANGES.values(), ids=CHANGES)
+def test_what_the_schema_does_not_say_is_refused(change: Change, words: str, tmp_path: Path) -> None:
+    path = columns(tmp_path / "a.h5", change)
+    assert path.stat().st_size < 2 << 20
+    began, before = time.monotonic(), peak_bytes()
+    with pytest.raises(DatasetError, match=words) as told:
+        open_hdf5(path, COLUMNS)
+    assert time.monotonic() - began < 1
+    assert peak_bytes() - before < 50 << 20
+    said = str(told.value)
+    assert said.startswith(f"{path}: ")
+    assert len(said) < 400 + len(str(path))
+    assert said.isprintable()
+
+
+def peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def test_a_file_of_the_schema_is_opened_with_what_else_is_in_it(tmp_path: Path) -> None:
+    def more(file: h5py.File) -> None:
+        file["elsewhere"] = h5py.ExternalLink("/etc/passwd", "x")
+        file.create_dataset("depth", (N, 300, 400), "f4", chunks=(1, 300, 400))
+        file["indices"] = np.arange(3)
+        file.attrs["pool"] = "../x"
+
+    with reading_hdf5(columns(tmp_path / "a.h5", more), COLUMNS) as file:
+        assert file["answers"][-1] == N - 1
+        assert file["depth"].shape == (N, 300, 400)
+
+
+def test_the_rows_that_a_manifest_gives_are_the_most(tmp_path: Path) -> None:
+    path = columns(tmp_path / "a.h5", lambda file: file.create_dataset("indices", data=np.arange(2 * N)))
+    open_hdf5(path, COLUMNS, max_rows=N).close()
+    with pytest.raises(DatasetError, match="wide has 100 rows, where 99 can be at most"):
+        open_hdf5(path, COLUMNS, max_rows=N - 1)
+
+
+def cut(path: Path) -> str:
+    content = columns(path).read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+    return rf"cut off: {len(content) // 2:,} bytes are there, of {len(content):,}"
+
+
+def spoilt(path: Path) -> str:
+    content = bytearray(columns(path).read_bytes())
+    content[48:512] = bytes(464)
+    path.write_bytes(content)
+    return "damaged, or not a file of columns"
+
+
+def written(content: bytes, words: str) -> Callable[[Path], str]:
+    def write(path: Path) -> str:
+        path.write_bytes(content)
+        return words
+
+    return write
+
+
+def loop(path: Path) -> str:
+    path.symlink_to(path)
+    return "a link that leads back to itself"
+
+
+def folder(path: Path) -> str:
+    path.mkdir()
+    return "a folder; expected a file"
+
+
+def pipe(path: Path) -> str:
+    os.mkfifo(path)
+    return "a pipe, socket or device; expected a file"
+
+
+NO_FILES: dict[str, Callable[[Path], str]] = {
+    "cut off": cut,
+    "spoilt": spoilt,
+    "empty": written(b"", "empty, or damaged where it begins"),
+    "text": written(b"questions\n" * 1000, "empty, or damaged where it begins"),
+    "a signature alone": written(b"\x89HDF\r\n\x1a\n", "damaged, or not a file of columns"),
+    "a signature and noise": written(b"\x89HDF\r\n\x1a\n" + bytes(range(256)) * 40, "damaged, or not a file"),
+    "missing": lambda path: "no such file; make it again to make it",
+    "a loop": loop,
+    "a folder": folder,
+    "a pipe": pipe,
+}
+
+
+@pytest.mark.parametrize("make", NO_FILES.values(), ids=NO_FILES)
+def test_what_is_no_such_file_costs_one_sentence(make: Callable[[Path], str], tmp_path: Path) -> None:
+    path = tmp_path / "a.h5"
+    words = make(path)
+    began = time.monotonic()
+    with pytest.raises(DatasetError, match=re.escape(words)) as told:
+        open_hdf5(path, COLUMNS)
+    assert time.monotonic() - began < 1
+    assert str(told.value).startswith(f"{path}: ")
+    assert str(told.value).isprintable()
+
+
+def test_damage_that_is_met_while_reading_is_told_as_that(tmp_path: Path) -> None:
+    path = columns(tmp_path / "a.h5")
+    with h5py.File(path) as file:
+        place = file["answers"].id.get_chunk_info(3).byte_offset
+    with path.open("r+b") as raw:
+        raw.seek(place)
+        raw.write(b"\0" * 8)
+    with (
+        pytest.raises(DatasetError, match=r"a\.h5: damaged, or not a file of columns \(damaged within\)"),
+        reading_hdf5(path, COLUMNS) as file,
+    ):
+        file["answers"][:]
+
+
+def test_a_file_that_is_refused_is_closed(tmp_path: Path) -> None:
+    path = columns(tmp_path / "a.h5", lambda file: file.pop("answers"))
+    with pytest.raises(DatasetError):
+        open_hdf5(path, COLUMNS)
+    with h5py.File(path, "r+") as file:  # which the library refuses while it is open for reading
+        file.attrs["hop"] = "none"
+
+
+def test_a_question_file_that_would_unpack_to_gigabytes_is_refused_with_little_memory(tmp_path: Path) -> None:
+    """In a process of its own, whose memory is counted from its start."""
+    path = tmp_path / "train.h5"
+    with h5py.File(path, "w") as file:
+        for name in ("questions", "programs"):
+            file.create_dataset(name, (2**28, 46), "i4", chunks=(256, 46), compression="gzip")
+        for name in ("question_lengths", "program_lengths", "answers", "image_idxs", "orig_idxs"):
+            file.create_dataset(name, (2**28,), "i4", chunks=(4096,), compression="gzip")
+        file.create_dataset("question_families", (2**28,), "i4", chunks=(4096,), compression="gzip")
+        file.attrs.update({"hop": "none", "split": "train", "pool": "train"})
+    script = """
+        import resource, sys
+        from pathlib import Path
+        from clevrhope.dataset.split_reader import SplitReader
+        from clevrhope.errors import DatasetError
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        try:
+            SplitReader(Path(sys.argv[1]))
+        except DatasetError as error:
+            print(error)
+        print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) >> 10)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script), str(path)], capture_output=True, text=True, check=True
+    )
+    said, grown_mib = done.stdout.splitlines()
+    assert "questions says that it has 268,435,456 rows of 184 bytes, in 0 bytes" in said
+    assert int(grown_mib) < 50

@@ -1,0 +1,172 @@
+"""JSON that anybody may have written: one sentence for what cannot be read; what is written is read back."""
+
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from clevrhope.assets import question_templates
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.images.quality import reference_scenes
+from clevrhope.runtime.json_text import (
+    MAX_DEPTH,
+    MAX_DIGITS,
+    as_json_values,
+    decode_at,
+    parse_json,
+    read_json,
+    read_object,
+)
+
+BROKEN = {
+    "lists": ("[" * 100_000, r"broken JSON \(nested more than 100 deep\)"),
+    "closed lists": ("[" * 100_000 + "]" * 100_000, "nested more than 100 deep"),
+    "objects": ('{"a":' * 100_000, "nested more than 100 deep"),
+    "one too deep": ('{"a":' * MAX_DEPTH + "[1]" + "}" * MAX_DEPTH, "nested more than 100 deep"),
+    "an integer": ("[" + "9" * 5_000 + "]", "a number of 5,000 digits"),
+    "a negative integer": ("-" + "9" * 40, "a number of 41 digits"),
+    "an infinite real": ('{"a": 1e999}', "a number too large for 64 bits"),
+    "a negative infinite real": ("-1e999", "a number too large for 64 bits"),
+    "NaN": ('{"a": [NaN]}', "NaN is not a number in JSON"),
+    "Infinity": ("-Infinity", "-Infinity is not a number in JSON"),
+    "half a pair": ('{"a": ["\\ud83d"]}', r"half of a surrogate pair in '\\ud83d'"),
+    "half a pair in a key": ('{"\\uDE00b": 1}', "half of a surrogate pair in '"),
+    "bytes": (b'{"a": "\xff"}', "not text in UTF-8"),
+    "half a pair in bytes": (b'"\xed\xa0\x80"', "not text in UTF-8"),
+    "UTF-16": ('{"a": 1}'.encode("utf-16"), "not text in UTF-8"),
+    "cut off": ('{"a": [1,\n 2', r":2:3: broken JSON \(Expecting ',' delimiter\)"),
+    "cut off in a string": ('{"a": "b', r":1:7: broken JSON \(Unterminated string"),
+    "empty": ("", r":1:1: broken JSON \(Expecting value\)"),
+    "more behind it": ('{"a": 1}\n\n{"b": 2}', r":3:1: broken JSON \(Extra data\)"),
+    "a control character": ('"a\nb"', r":1:3: broken JSON \(Invalid control character"),
+    "a comment": ("// a\n1", r":1:1: broken JSON \(Expecting value\)"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), BROKEN.values(), ids=BROKEN)
+def test_what_cannot_be_read_gets_a_sentence_soon(text: str | bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_bytes(text.encode() if isinstance(text, str) else text)
+    began = time.monotonic()
+    with pytest.raises(ConfigError, match=words) as told:
+        read_json(path, error=ConfigError, remedy="put a whole copy there")
+    assert time.monotonic() - began < 5
+    said = str(told.value)
+    assert said.startswith(f"{path}:")
+    assert said.endswith("; put a whole copy there")
+    assert len(said) < 300 + len(str(path))
+    assert said.isprintable()
+
+
+def made(kind: str, path: Path) -> str:
+    """Puts something that is no file in place of one; gives what is said of it."""
+    match kind:
+        case "folder":
+            path.mkdir()
+            return "a folder; expected a file"
+        case "pipe":
+            os.mkfifo(path)
+            return "a pipe, socket or device; expected a file"
+        case "loop":
+            path.symlink_to(path)
+            return r"cannot be read \(a link that leads back to itself\)"
+        case "loop of folders":
+            path.parent.joinpath("b").symlink_to(path)
+            path.symlink_to(path.parent / "b")
+            return r"cannot be read \(a link that leads back to itself\)"
+        case "below a file":
+            path.parent.rmdir()
+            path.parent.write_text("")
+            return r"cannot be read \(not a directory\)"
+        case _:
+            return "no such file"
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "loop", "loop of folders", "below a file", "missing"])
+def test_what_is_no_file_gets_a_sentence(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "a.json"
+    path.parent.mkdir()
+    words = made(kind, path)
+    with pytest.raises(DatasetError, match=words) as told:
+        read_json(path)
+    assert str(told.value).startswith(f"{path}: ")
+
+
+def test_a_name_that_no_file_can_have_gets_a_sentence(tmp_path: Path) -> None:
+    for name, words in (("a\0b", "embedded null byte"), ("a" * 300, "file name too long")):
+        with pytest.raises(DatasetError, match=words):
+            read_json(tmp_path / name)
+
+
+def test_a_file_above_the_limit_of_size_is_refused_and_one_at_the_limit_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(f'"{"a" * 98}"')
+    assert read_json(path, max_bytes=100) == "a" * 98
+    path.write_text(f'"{"a" * 99}"')
+    with pytest.raises(DatasetError, match="over 0 MiB, too large for a vocabulary"):
+        read_json(path, "a vocabulary", max_bytes=100)
+
+
+def test_a_file_without_an_end_is_refused_before_it_fills_the_memory(tmp_path: Path) -> None:
+    """A sparse file says that it has a terabyte."""
+    path = tmp_path / "a.json"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(DatasetError, match="over 1 MiB, too large for JSON"):
+        read_json(path, max_bytes=1 << 20)
+
+
+def test_what_is_within_the_limits_is_read_as_pythons_reader_reads_it() -> None:
+    deep = '{"a":' * (MAX_DEPTH - 1) + "[1]" + "}" * (MAX_DEPTH - 1)
+    wide = "[" + ",".join(["[1, {}]"] * 500) + "]"
+    digits = "-" + "9" * (MAX_DIGITS - 1)
+    for text in (deep, wide, digits, "1.7976931348623157e308", "-0.0", "5e-400", '"\\ud83d\\ude00 \\u00e4"'):
+        assert parse_json(text, "here") == json.loads(text)
+        assert parse_json(text.encode(), "here") == json.loads(text)
+
+
+def test_a_mark_of_byte_order_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{"a": 1}', encoding="utf-8-sig")
+    assert read_json(tmp_path / "a.json") == {"a": 1}
+
+
+def test_an_object_is_asked_for_and_something_else_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(["x" * 500]))
+    with pytest.raises(DatasetError, match=r"not a vocabulary: expected a JSON object, found \['x+") as told:
+        read_object(path, "a vocabulary", remedy="make it again")
+    assert len(str(told.value)) < 200 + len(str(path))
+    assert str(told.value).endswith("; make it again")
+
+
+def test_the_first_line_of_a_text_within_a_file_is_counted_on() -> None:
+    with pytest.raises(DatasetError, match=r"^a\.jsonl:42:8: broken JSON"):
+        parse_json(b'{"a": 1', "a.jsonl", line=42)
+
+
+def test_a_value_within_a_text_is_held_to_the_same_limits() -> None:
+    text = 'x = [1, [2]]; y = {"a": "\\ud800"}; z = ' + "[" * 101 + "]" * 101
+    assert decode_at(text, 4) == ([1, [2]], 12)
+    for place, words in ((text.index("{"), "half of a surrogate pair"), (text.index("[["), "nested more")):
+        with pytest.raises(ValueError, match=words):
+            decode_at(text, place)
+
+
+def test_ordinary_files_are_read(tmp_path: Path) -> None:
+    for path in sorted(question_templates().glob("*.json")):
+        assert read_json(path) == json.loads(path.read_bytes())
+    scenes = {"info": {"split": "train"}, "scenes": [dict(each) for each in reference_scenes()]}
+    (tmp_path / "scenes.json").write_text(json.dumps(scenes))
+    assert read_object(tmp_path / "scenes.json", "a scene file") == as_json_values(scenes)
+
+
+def test_real_clevr_files_are_read(test_data: Path) -> None:
+    path = min((test_data / "real_clevr").glob("*.json"), key=lambda each: each.stat().st_size)
+    assert read_json(path) == json.loads(path.read_bytes())
+
+
+def test_values_become_what_json_gives_back() -> None:
+    given = {1: (2, 3), "a": {"b": ({"c": None},)}, "d": True}
+    assert as_json_values(given) == {"1": [2, 3], "a": {"b": [{"c": None}]}, "d": True}

@@ -1,0 +1,145 @@
+"""Names that become parts of paths, and links: what leads out of a folder is refused with one sentence."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.runtime.paths import MAX_NAME, below, check_links, checked_name, checked_path, is_name
+
+NO_NAMES: dict[str, Any] = {
+    "empty": "",
+    "here": ".",
+    "above": "..",
+    "hidden": ".clevrhope-x",
+    "an option": "-rf",
+    "a path": "a/b",
+    "absolute": "/etc",
+    "another system's path": "a\\..\\b",
+    "another system's drive": "c:evil",
+    "NUL": "a\0b",
+    "a newline": "a\nb",
+    "a newline at its end": "train\n",
+    "a space": "a b",
+    "half of a pair": "a\ud800",
+    "another alphabet": "\u0430",
+    "a digit of another alphabet": "\u0664",
+    "an escape": "a\x1b[2J",
+    "too long": "a" * 300,
+    "a number": 3,
+    "null": None,
+    "bytes": b"train",
+    "a list": ["train"],
+}
+
+
+@pytest.mark.parametrize("value", NO_NAMES.values(), ids=NO_NAMES)
+def test_what_cannot_name_a_file_is_refused_alone_and_in_a_path(value: Any) -> None:
+    assert not is_name(value)
+    with pytest.raises(ConfigError, match=r"^m\.json: splits: .* cannot name a file; expected a l") as told:
+        checked_name(value, "m.json: splits", error=ConfigError)
+    assert str(told.value).isprintable()
+    assert len(str(told.value)) < 400
+    if value != "a/b":
+        path = f"hops/{value}/train.h5" if isinstance(value, str) else value
+        with pytest.raises(DatasetError, match=r"^m\.json: files: .* is not a path below the ") as told:
+            checked_path(path, "m.json: files")
+        assert str(told.value).isprintable()
+        assert len(str(told.value)) < 300
+
+
+@pytest.mark.parametrize(
+    "value", ["/a", "a/", "a//b", "hops/../../evil.txt", "a/./b", "a/.b", "../a", "a/.."]
+)
+def test_a_path_consists_of_names(value: str) -> None:
+    with pytest.raises(DatasetError, match=r"is not a path below the folder, such as hops/none/train\.h5"):
+        checked_path(value, "m.json")
+
+
+def test_names_that_are_written_here_pass() -> None:
+    names = ["rubber_cylinder", "none", "train", "HOPE_train_000007.png", "0000.json", "red@a+b=c-d.x", "9"]
+    for name in names:
+        assert is_name(name) == ("@" not in name)
+    assert checked_name("a" * MAX_NAME, "m.json") == "a" * MAX_NAME
+    assert not is_name("a" * (MAX_NAME + 1))
+    assert checked_path("hops/none/train_questions.json", "m.json") == "hops/none/train_questions.json"
+
+
+@given(st.text(alphabet=st.sampled_from("ab./\\\0\n -_~"), max_size=12))
+def test_a_path_that_passes_leads_below_the_folder(text: str) -> None:
+    root = Path("/data/set")
+    try:
+        path = below(root, checked_path(text, "m.json"))
+    except DatasetError:
+        return
+    assert Path(os.path.normpath(path)).is_relative_to(root)
+    assert path.relative_to(root).as_posix() == text
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/../../evil", "/etc/passwd", "a/.."])
+def test_a_path_that_nobody_checked_leads_nowhere_else_either(name: str) -> None:
+    with pytest.raises(DatasetError, match=r"^/data/set: .* leads out of the folder$"):
+        below(Path("/data/set"), name)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A folder with hops/a/train.h5, and another beside it with a secret."""
+    (tmp_path / "set/hops/a").mkdir(parents=True)
+    (tmp_path / "set/hops/a/train.h5").write_text("questions")
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/secret.h5").write_text("secret")
+    return tmp_path / "set"
+
+
+LINKS = {
+    "a file": ("hops/a/val.h5", "../../../other/secret.h5"),
+    "a folder": ("hops/b", "../../other"),
+    "the folder itself": ("hops", "../other"),
+    "an absolute one": ("hops/a/val.h5", "/etc/hostname"),
+    "nothing": ("hops/a/val.h5", "../../../other/none"),
+    "a folder like this one's": ("hops/b", "../../set2"),
+    "above": ("hops/a/up", "../../.."),
+}
+
+
+@pytest.mark.parametrize(("place", "target"), LINKS.values(), ids=LINKS)
+def test_a_link_that_leads_out_is_named(place: str, target: str, root: Path) -> None:
+    (root.parent / "set2").mkdir()
+    if place == "hops":
+        (root / "hops").rename(root / "kept")
+    check_links(root, ("hops", "scenes"))
+    (root / place).symlink_to(target)
+    with pytest.raises(DatasetError, match=f"^{root / place}: a link that leads out of {root}; put a copy"):
+        check_links(root, ("hops", "scenes"))
+
+
+def test_a_link_out_is_found_behind_a_link_within(root: Path) -> None:
+    (root / "kept/here").mkdir(parents=True)
+    (root / "scenes").symlink_to("kept/here")
+    check_links(root, ("hops", "scenes"))
+    (root / "kept/here/train").symlink_to(root.parent / "other")
+    with pytest.raises(DatasetError, match="kept/here/train: a link that leads out"):
+        check_links(root, ("hops", "scenes"))
+    check_links(root, ("hops",))
+
+
+def test_links_within_the_folder_pass_rings_of_them_too(root: Path) -> None:
+    (root / "hops/a/val.h5").symlink_to("train.h5")
+    (root / "hops/b").symlink_to("a")
+    (root / "hops/a/ring").symlink_to("../..")
+    (root / "hops/c").symlink_to(root / "hops" / "none")
+    check_links(root, ("hops", "none"))
+    linked = root.parent / "linked"
+    linked.symlink_to(root)
+    check_links(linked, ("hops",))
+
+
+def test_a_link_to_itself_is_named(root: Path) -> None:
+    (root / "hops/a/loop").symlink_to("loop")
+    with pytest.raises(DatasetError, match=r"a/loop: cannot be read \(a link that leads back to itself\)"):
+        check_links(root, ("hops",))

@@ -1,0 +1,97 @@
+"""The boundary around the reading of a named file: whatever goes wrong there is one sentence."""
+
+import errno
+import io
+import os
+import zlib
+from pathlib import Path
+
+import pytest
+
+from clevrhope.errors import ConfigError, DatasetError, PredictionsError
+from clevrhope.runtime.reading import MAX_LINE, check_regular, numbered_lines, os_reason, read_bytes, reading
+
+FAILURES: dict[str, tuple[Exception, str]] = {
+    "missing": (FileNotFoundError(errno.ENOENT, "x"), "a.bin: no such file; make it again"),
+    "forbidden": (PermissionError(errno.EACCES, "x"), "cannot be read (permission denied)"),
+    "a broken disk": (OSError(errno.EIO, "x"), "cannot be read (input/output error)"),
+    "a loop": (OSError(errno.ELOOP, "x"), "cannot be read (a link that leads back to itself)"),
+    "a library's": (OSError("unknown codec 7. Ask them\nand us"), "not a list of words (unknown codec 7)"),
+    "a key": (KeyError("size"), 'not a list of words ("size" is missing)'),
+    "text": (UnicodeDecodeError("utf-8", b"\xff", 0, 1, "x"), "not a list of words (not text in UTF-8)"),
+    "depth": (RecursionError(), "not a list of words (nested too deeply)"),
+    "memory": (MemoryError(), "reading it takes more memory than there is"),
+    "a value": (ValueError("a\x1b[2J" + "b" * 1_000), "not a list of words ("),
+    "an index": (IndexError("list index out of range"), "not a list of words (list index out of range)"),
+    "compression": (zlib.error("Error -3: incorrect header"), "not a list of words (Error -3: incorrect"),
+    "nothing said": (ArithmeticError(), "not a list of words (ArithmeticError)"),
+}
+
+
+@pytest.mark.parametrize(("failure", "words"), FAILURES.values(), ids=FAILURES)
+def test_a_failure_becomes_one_sentence_with_its_cause(failure: Exception, words: str) -> None:
+    path = Path("folder/a.bin")
+    with (
+        pytest.raises(ConfigError) as told,
+        reading(path, "a list of words", error=ConfigError, remedy="make it again"),
+    ):
+        raise failure
+    said = str(told.value)
+    assert said.startswith(f"{path}: ")
+    assert words in said
+    assert said.endswith("; make it again")
+    assert said.isprintable()
+    assert len(said) < 300
+    assert told.value.__cause__ is failure
+
+
+def test_errors_of_this_package_and_interrupts_pass_as_they_are() -> None:
+    for each in (PredictionsError("two answers"), KeyboardInterrupt(), SystemExit(3)):
+        with pytest.raises(type(each)) as told, reading("a.bin", "a list"):
+            raise each
+        assert told.value is each
+
+
+def test_a_file_is_read_whole_up_to_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"0123456789")
+    assert read_bytes(path, "a number", max_bytes=10) == b"0123456789"
+    with pytest.raises(DatasetError, match=r"a\.bin: over 0 MiB, too large for a number"):
+        read_bytes(path, "a number", max_bytes=9)
+    path.unlink()
+    with pytest.raises(ConfigError, match=r"a\.bin: no such file; write one"):
+        read_bytes(path, "a number", error=ConfigError, remedy="write one")
+
+
+def test_links_to_a_file_are_followed(tmp_path: Path) -> None:
+    (tmp_path / "a.bin").write_bytes(b"a")
+    (tmp_path / "link").symlink_to("a.bin")
+    check_regular(tmp_path / "link")
+    assert read_bytes(tmp_path / "link", "a letter") == b"a"
+
+
+@pytest.mark.parametrize("place", ["folder", "pipe", "/dev/zero"])
+def test_what_is_no_file_is_not_read(place: str, tmp_path: Path) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    path = tmp_path / place
+    words = "a folder" if place == "folder" else "a pipe, socket or device"
+    with pytest.raises(DatasetError, match=f"^{path}: {words}; expected a file$"):
+        read_bytes(path, "JSON")
+    with pytest.raises(PredictionsError, match="expected a file"):
+        check_regular(path, error=PredictionsError)
+
+
+def test_lines_are_counted_and_one_without_an_end_is_refused() -> None:
+    lines = list(numbered_lines(Path("a.jsonl"), io.StringIO("a\n\nb")))
+    assert lines == [(1, "a\n"), (2, "\n"), (3, "b")]
+    longest = "x" * (MAX_LINE - 1) + "\n"
+    found = numbered_lines(Path("a.jsonl"), io.StringIO(f"{longest}x{longest}"))
+    assert next(found) == (1, longest)
+    with pytest.raises(PredictionsError, match=r"^a\.jsonl:2: a line of over 1,048,576 characters$"):
+        next(found)
+
+
+def test_what_the_system_says_goes_on_in_lower_case() -> None:
+    assert os_reason(OSError(errno.ENOTDIR, "x")) == "not a directory"
+    assert os_reason(OSError("Odd")) == "odd"

@@ -1,0 +1,83 @@
+"""TOML that anybody may have written: one sentence for what cannot be read; what is written is read back."""
+
+import os
+import time
+import tomllib
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from clevrhope.errors import ConfigError
+from clevrhope.runtime.toml import MAX_BYTES, parse_toml, read_toml, toml_text, toml_value
+
+BROKEN = {
+    "a number of digits": ("a = " + "9" * 5_000, "a number of thousands of digits"),
+    "a large number": ("a = [1, 99999999999999999999]", r'"a\[1\]" is 9+; expected a number of 64 bits'),
+    "lists": ("a = " + "[" * 400_000, "nested more than 50 deep"),
+    "closed lists": ("a = " + "[" * 60 + "]" * 60, "nested more than 50 deep"),
+    "tables": ("a = " + "{a=" * 300_000, "nested more than 50 deep"),
+    "a long key": ("a." * 500_000 + "b = 1", "a key of more than 50 parts"),
+    "a long quoted key": ("\"a b\" . 'c' ." * 70_000 + "b = 1", "a key of more than 50 parts"),
+    "a long word": ("a" * 1_000_000, "broken TOML"),
+    "a NUL": ('a = [{b = "x\\u0000y"}]', r'"a\[0\]\.b" has a NUL character'),
+    "a NUL in a key": ('"\\u0000" = 1', "has a NUL character"),
+    "no TOML": ("a = = 1", "broken TOML: .*line 1, column 5"),
+}
+
+
+@pytest.mark.parametrize(("text", "words"), BROKEN.values(), ids=BROKEN)
+def test_what_cannot_be_read_gets_a_sentence_soon(text: str, words: str, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(text)
+    began = time.monotonic()
+    with pytest.raises(ConfigError, match=words) as error:
+        read_toml(tmp_path / "a.toml", "an experiment")
+    assert time.monotonic() - began < 20
+    assert str(error.value).startswith(f"{tmp_path / 'a.toml'}: ")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "loop", "bytes", "huge", "missing"])
+def test_what_is_no_text_file_gets_a_sentence(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    words = {
+        "folder": "a folder; expected a file",
+        "pipe": "a pipe, socket or device; expected a file",
+        "loop": "cannot be read (a link that leads back to itself)",
+        "bytes": "not text in UTF-8",
+        "huge": "over 1 MiB, too large for an experiment",
+        "missing": "no such file",
+    }
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "loop":
+        path.symlink_to(path)
+    elif kind == "bytes":
+        path.write_bytes(b'a = "\xff"')
+    elif kind == "huge":
+        with path.open("wb") as file:
+            file.truncate(300 << 20)
+    with pytest.raises(ConfigError) as error:
+        read_toml(path, "an experiment")
+    assert str(error.value) == f"{path}: {words[kind]}"
+
+
+def test_what_is_written_is_read_back() -> None:
+    table = {
+        "a": 1,
+        "b": 'x"y\x7f\n\u00e9',
+        "c": [1.5, 2.0, [], [{"k": [True], "deep er": {"z": 1}}]],
+        "d": True,
+        "when": date(1979, 5, 27),
+        "far": float("inf"),
+        "t": {"k": "v", "deep er": {"z": [1]}, "d\x7f": {}},
+    }
+    assert tomllib.loads(toml_text(table)) == table
+    assert parse_toml(f"value = {toml_value(table)}")["value"] == table
+
+
+def test_a_file_of_the_largest_size_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("a = 1\n" + "#" * (MAX_BYTES - 6))
+    assert read_toml(tmp_path / "a.toml", "an experiment") == {"a": 1}

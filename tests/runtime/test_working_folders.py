@@ -1,0 +1,207 @@
+"""Temporary files and working folders: this program's own go, and nothing else is touched."""
+
+import os
+import re
+from pathlib import Path
+
+import pytest
+from building import stamps
+
+from clevrhope.atomic import (
+    OWN_PREFIX,
+    WorkingFolder,
+    is_temporary,
+    sweep,
+    temporary_path,
+    write_whole,
+)
+from clevrhope.dataset.layout import FOLDERS, Layout, image_filename, images_of, numbered_files, own_files
+from clevrhope.errors import DatasetError
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> WorkingFolder:
+    """A folder with a file of this program's own, and one that it was writing when it was killed."""
+    path = tmp_path / ".clevrhope-train"
+    path.mkdir()
+    (path / "HOPE_train_000001.png").write_text("image")
+    (path / ".clevrhope-HOPE_train_000002.png.partial").write_text("half")
+    return WorkingFolder(path, own_files("train", ".png"))
+
+
+def test_a_folder_with_files_of_its_own_passes_and_goes(work: WorkingFolder) -> None:
+    work.check()
+    work.remove()
+    assert not work.path.exists()
+    work.check()
+    work.remove()
+
+
+FOREIGN = [
+    "mine.txt",
+    "mine.png",
+    "HOPE_train_x.png",
+    "HOPE_train_00001.png",
+    "HOPE_train_0000000001.png",
+    "HOPE_train_000001.png.bak",
+    "HOPE_val_000001.png",
+    ".HOPE_train_000001.png",
+    ".download.partial",
+    ".clevrhope-notes",
+]
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_users_file_in_it_is_named_and_stays(name: str, work: WorkingFolder) -> None:
+    (work.path / name).write_text("mine")
+    before = stamps(work.path)
+    with pytest.raises(DatasetError, match=f"^{work.path / name}: not made by clevrhope, in a folder that "):
+        work.check()
+    assert stamps(work.path) == before
+    work.remove()
+    assert [path.name for path in work.path.iterdir()] == [name]
+    assert (work.path / name).read_text() == "mine"
+
+
+@pytest.mark.parametrize("name", ["HOPE_train_000003.png", ".clevrhope-x.partial"])
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_what_is_no_file_is_a_users_whatever_its_name(
+    name: str, kind: str, work: WorkingFolder, tmp_path: Path
+) -> None:
+    (tmp_path / "elsewhere").write_text("mine")
+    path = work.path / name
+    if kind == "folder":
+        path.mkdir()
+        (path / "HOPE_train_000004.png").write_text("mine")
+    elif kind == "link":
+        path.symlink_to(tmp_path / "elsewhere")
+    else:
+        os.mkfifo(path)
+    with pytest.raises(DatasetError, match="not made by clevrhope"):
+        work.check()
+    work.remove()
+    assert [each.name for each in work.path.iterdir()] == [name]
+    assert (tmp_path / "elsewhere").read_text() == "mine"
+    if kind == "folder":
+        assert (path / "HOPE_train_000004.png").read_text() == "mine"
+
+
+@pytest.mark.parametrize("kind", ["file", "link to a folder", "link to nothing"])
+def test_something_else_in_its_place_is_in_the_way_and_stays(kind: str, work: WorkingFolder) -> None:
+    elsewhere = work.path.rename(work.path.with_name("elsewhere"))
+    before = stamps(elsewhere)
+    if kind == "file":
+        work.path.write_text("mine")
+    else:
+        work.path.symlink_to(elsewhere if kind == "link to a folder" else "none")
+    with pytest.raises(
+        DatasetError, match=f"^{work.path}: in the way of a working folder; move it elsewhere$"
+    ):
+        work.check()
+    work.remove()
+    assert os.path.lexists(work.path)
+    assert stamps(elsewhere) == before
+
+
+def test_what_is_in_the_names_of_a_pool_stands_for_itself(tmp_path: Path) -> None:
+    pattern = own_files("a.b+c", ".png")
+    assert pattern.fullmatch(image_filename("a.b+c", 7))
+    assert not pattern.fullmatch("HOPE_axb+c_000007.png")
+    assert not pattern.fullmatch("HOPE_a.bbc_000007.png")
+
+
+def test_images_are_found_by_their_names_and_others_passed_over(tmp_path: Path) -> None:
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for name in (*FOREIGN, "HOPE_train_000012.png", "HOPE_train_1000000.png"):
+        (folder / name).write_text("")
+    found = {12: folder / "HOPE_train_000012.png", 1_000_000: folder / "HOPE_train_1000000.png"}
+    assert images_of(folder, "train") == found
+    assert images_of(tmp_path / "none", "train") == {}
+    (folder / "HOPE_[a-z]*_000005.passes").write_text("")
+    assert list(numbered_files(folder, "HOPE_[a-z]*_", ".passes")) == [5]
+
+
+def test_a_temporary_name_has_the_prefix_and_the_name_that_it_will_have() -> None:
+    path = temporary_path(Path("hops/none/train.h5"))
+    assert path == Path("hops/none/.clevrhope-train.h5.partial")
+    assert is_temporary(path.name)
+    for name in (".train.h5.partial", ".clevrhope-train.h5", "clevrhope-x.partial", ".download.partial"):
+        assert not is_temporary(name)
+    assert OWN_PREFIX == ".clevrhope-"
+
+
+def test_sweeping_takes_half_written_files_of_the_folders_that_are_named(tmp_path: Path) -> None:
+    layout = Layout(tmp_path)
+    folders = ["", *FOLDERS, "images/train", "images/.clevrhope-train", "passes/val", "scenes/x", "hops/none"]
+    folders += ["hops/none/plots"]
+    foreign = ["mine", "mine/images", "images/train/mine", "hops/none/mine", "features/pixels", ".hidden"]
+    for folder in (*folders, *foreign):
+        (tmp_path / folder).mkdir(exist_ok=True, parents=True)
+        (tmp_path / folder / ".clevrhope-a.h5.partial").write_text("half")
+        (tmp_path / folder / ".download.partial").write_text("mine")
+        (tmp_path / folder / ".clevrhope-notes").write_text("mine")
+    (tmp_path / "images/val.h5").write_text("a file")
+    sweep(layout.folders())
+    left = {
+        path.parent.relative_to(tmp_path).as_posix() for path in tmp_path.rglob(".clevrhope-a.h5.partial")
+    }
+    assert left == set(foreign)
+    assert len(list(tmp_path.rglob(".download.partial"))) == len(folders) + len(foreign)
+    assert len(list(tmp_path.rglob(".clevrhope-notes"))) == len(folders) + len(foreign)
+
+
+def test_sweeping_follows_no_link_and_takes_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "kept.partial").write_text("mine")
+    (tmp_path / ".clevrhope-link.partial").symlink_to("kept.partial")
+    (tmp_path / ".clevrhope-folder.partial").mkdir()
+    (tmp_path / ".clevrhope-folder.partial/mine").write_text("mine")
+    sweep((tmp_path,))
+    names = {"kept.partial", ".clevrhope-link.partial", ".clevrhope-folder.partial"}
+    assert {path.name for path in tmp_path.iterdir()} == names
+    assert (tmp_path / ".clevrhope-folder.partial/mine").read_text() == "mine"
+
+
+@pytest.mark.parametrize("kind", ["symbolic", "hard"])
+def test_a_file_is_never_written_through_a_link_in_place_of_the_temporary_one(
+    kind: str, tmp_path: Path
+) -> None:
+    (tmp_path / "out").mkdir()
+    victim, path = tmp_path / "victim", tmp_path / "out" / "a.json"
+    victim.write_text("mine")
+    if kind == "symbolic":
+        temporary_path(path).symlink_to(victim)
+    else:
+        temporary_path(path).hardlink_to(victim)
+    write_whole(path, b"written")
+    assert victim.read_text() == "mine"
+    assert path.read_bytes() == b"written"
+    assert not path.is_symlink()
+    assert list(path.parent.iterdir()) == [path]
+
+
+def test_a_link_in_place_of_a_file_is_replaced_and_not_written_through(tmp_path: Path) -> None:
+    (tmp_path / "victim").write_text("mine")
+    (tmp_path / "a.json").symlink_to("victim")
+    write_whole(tmp_path / "a.json", b"written")
+    assert (tmp_path / "victim").read_text() == "mine"
+    assert not (tmp_path / "a.json").is_symlink()
+
+
+def test_a_folder_in_place_of_the_temporary_file_is_told_and_stays(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    temporary_path(path).mkdir()
+    (temporary_path(path) / "mine").write_text("mine")
+    with pytest.raises(DatasetError, match=rf"^{path}: a file is in the way of a folder, or the reverse"):
+        write_whole(path, b"written")
+    assert (temporary_path(path) / "mine").read_text() == "mine"
+    assert not path.exists()
+
+
+def test_names_that_a_working_folder_does_not_know_are_never_removed(tmp_path: Path) -> None:
+    folder = WorkingFolder(tmp_path / "work", re.compile(r"(?:a|b)\.npy"))
+    folder.path.mkdir()
+    for name in ("a.npy", "b.npy", "c.npy", "a.npyx", "xa.npy"):
+        (folder.path / name).write_text("")
+    folder.remove()
+    assert sorted(path.name for path in folder.path.iterdir()) == ["a.npyx", "c.npy", "xa.npy"]

@@ -1,0 +1,135 @@
+"""A user's own files in a run's folder: they stay, and what is in the way is told before anything starts."""
+
+import os
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from building import stamps
+from short_runs import Train
+
+from clevrhope.errors import DatasetError
+from clevrhope.progress import Advance
+from clevrhope.training import loop
+from clevrhope.training.checkpoints import check_states, remove_states, states_in
+
+
+class StopsAt:
+    """A display that asks the run to stop when so many updates are made."""
+
+    def __init__(self, update: int) -> None:
+        self._left = update
+
+    @contextmanager
+    def stage(self, title: str, *, total: int, unit: str) -> Iterator[Advance]:
+        def advance(n: int, /, *, there: bool = False) -> None:
+            self._left -= 0 if there else n
+            if self._left == 0:
+                signal.raise_signal(signal.SIGTERM)
+
+        yield advance
+
+
+@pytest.fixture
+def stopped(run: Train, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A run that was stopped after five updates."""
+    monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
+    with pytest.raises(KeyboardInterrupt):
+        run(progress=StopsAt(5))
+    assert [path.name for path in (tmp_path / "run/state").iterdir()] == ["000000005"]
+    return tmp_path / "run"
+
+
+def put(folder: Path, *names: str) -> dict[Path, str]:
+    """A user's files in a folder."""
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(f"mine: {name}")
+    return {folder / name: f"mine: {name}" for name in names}
+
+
+def check_there(files: dict[Path, str]) -> None:
+    assert {path: path.read_text() for path in files if path.exists()} == files
+
+
+IN_THE_WAY = {
+    "in the newest state": "state/000000005/mine.txt",
+    "a folder in it": "state/000000005/deep/state.json",
+    "in an older state": "state/000000002/mine.txt",
+    "in a later one": "state/000000017/state.json.bak",
+    "in one that is being written": "state/.clevrhope-000000007.work/mine.txt",
+    "another program's": "state/000000005/.download.partial",
+    "in place of a state": "state/000000030",
+}
+
+
+@pytest.mark.parametrize("name", IN_THE_WAY.values(), ids=IN_THE_WAY)
+def test_a_users_file_where_states_are_removed_is_told_before_anything_starts(
+    name: str, stopped: Path, run: Train, tmp_path: Path
+) -> None:
+    files = put(stopped, name)
+    before = stamps(tmp_path)
+    with pytest.raises(DatasetError, match=rf"^{stopped}/state/.*: (not made by clevrhope|in the way of a)"):
+        run()
+    check_there(files)
+    assert stamps(tmp_path) == before
+
+
+def test_a_link_in_place_of_a_state_is_told(stopped: Path, run: Train, tmp_path: Path) -> None:
+    elsewhere = Path(shutil.move(stopped / "state/000000005", tmp_path / "elsewhere"))
+    (stopped / "state/000000005").symlink_to(elsewhere)
+    before = stamps(elsewhere)
+    with pytest.raises(DatasetError, match="000000005: in the way of a working folder; move it elsewhere"):
+        run()
+    assert stamps(elsewhere) == before
+
+
+def test_a_users_files_beside_states_stay_and_the_run_is_the_same(
+    stopped: Path, run: Train, tmp_path: Path
+) -> None:
+    names = ("notes.txt", "mine/state.json", "00000005/state.json", "0000000005/state.json", ".hidden")
+    files = put(stopped / "state", *names, ".000000003.work/state.json", "000000005.bak/state.json")
+    files |= put(stopped, "notes.txt", ".download.partial", "weights/.download.partial", "weights/mine.txt")
+    half = put(stopped, ".clevrhope-vocab.json.partial", "weights/.clevrhope-last.safetensors.partial")
+    half |= put(stopped, "state/.clevrhope-000000004.work/.clevrhope-state.json.partial")
+    assert run().resumed_at == 5
+    check_there(files)
+    assert not any(map(os.path.lexists, half))
+    assert not list((stopped / "state").glob(".clevrhope-*"))
+    run("whole")
+    last = "weights/last.safetensors"
+    assert (stopped / last).read_bytes() == (tmp_path / "whole" / last).read_bytes()
+
+
+def test_a_file_that_comes_later_stays_with_its_folder(tmp_path: Path) -> None:
+    files = put(tmp_path / "state", "000000005/mine.txt", "000000007/mine.txt")
+    own = put(tmp_path / "state", "000000005/state.json", "000000006/tensors.safetensors")
+    with pytest.raises(DatasetError, match="not made by clevrhope"):
+        check_states(tmp_path / "state")
+    remove_states(tmp_path / "state")
+    check_there(files)
+    assert not any(path.exists() for path in own)
+    assert [path.name for path in states_in(tmp_path / "state")] == ["000000005", "000000007"]
+
+
+def test_where_there_are_no_states_nothing_is_in_the_way(tmp_path: Path) -> None:
+    check_states(tmp_path / "state")
+    remove_states(tmp_path / "state")
+    put(tmp_path, "state/000000005/state.json")
+    check_states(tmp_path / "state")
+    remove_states(tmp_path / "state")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_of_a_users_is_not_taken_for_a_run(run: Train, tmp_path: Path) -> None:
+    files = put(tmp_path / "run", "state/000000005/state.json", "notes.txt")
+    with pytest.raises(DatasetError, match=r"is in it, but no run\.json, so it is no run's folder; choose"):
+        run()
+    check_there(files)
+    assert not (tmp_path / "run/run.json").exists()
