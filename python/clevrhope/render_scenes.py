@@ -27,6 +27,7 @@ from clevrhope.images.look import Look, read_look
 from clevrhope.images.native import MOST_OBJECTS
 from clevrhope.images.passes import Annotator, parse_passes
 from clevrhope.images.placement import place
+from clevrhope.images.png import is_whole_png
 from clevrhope.images.renderer import Scene
 from clevrhope.images.settings import (
     NativeSettings,
@@ -101,7 +102,7 @@ def render_scene_file(
         sweep((out,))
         annotator = annotator_of(renderer) if kinds else None
         kinds = _bind(out, scenes, names, look, rendering, kinds)
-        n_there = sum((out / name).exists() for name in names)
+        n_there = sum(is_whole_png(out / name) for name in names)
         n_rendered = 0
         with progress.stage(stage_title(renderer), total=len(names) - n_there, unit="pictures") as advance:
             named = zip(names, read_list(scenes, "scenes"), strict=True)

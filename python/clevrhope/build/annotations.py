@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from clevrhope.atomic import WorkingFolder, record
-from clevrhope.build.pictures import scenes_of
+from clevrhope.atomic import WorkingFolder
+from clevrhope.build.pictures import archived, scenes_of
 from clevrhope.build.request import Resolved
 from clevrhope.dataset.layout import Layout, own_files
 from clevrhope.dataset.manifest import Manifest
@@ -85,17 +85,20 @@ def store_passes(each: PoolPasses, resolved: Resolved, manifest: Manifest, advan
     """Brings a pool's annotations into its HDF5 file; all records are there already."""
     layout, pool, kinds = resolved.layout, each.pool, resolved.config.passes
     path = layout.passes_h5(pool)
-    changed = aggregate_passes(
-        path,
-        each.used.tolist(),
-        lambda index: layout.passes_record(pool, index),
-        kinds=kinds,
-        about={"pool": pool},
-        on_picture=lambda: advance(1),
-    )
-    if not changed:
-        advance(len(each.used))
+
+    def aggregate() -> bool:
+        changed = aggregate_passes(
+            path,
+            each.used.tolist(),
+            lambda index: layout.passes_record(pool, index),
+            kinds=kinds,
+            about={"pool": pool},
+            on_picture=lambda: advance(1),
+        )
+        advance(0 if changed else len(each.used))
+        return changed
+
+    files = {layout.relative(path): archived(path, aggregate, layout, manifest)}
     passes_store(layout, pool).remove()
     entry = {**manifest.pools[pool], "passes": list(kinds)}
-    files = {layout.relative(path): record(path)}
     return replace(manifest.with_files(files), pools={**manifest.pools, pool: entry})

@@ -1,6 +1,6 @@
 """Scenes in use in; PNG files and HDF5 files of their pictures out."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -15,9 +15,10 @@ from clevrhope.dataset.clevr_folder import picture_name
 from clevrhope.dataset.clevr_json import read_scenes_at
 from clevrhope.dataset.images_h5 import aggregate_pictures, pictures_in, read_pictures
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, images_of, own_files
-from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.images.png import encode_png
+from clevrhope.errors import DatasetError
+from clevrhope.images.png import encode_png, is_whole_png
 from clevrhope.images.pool import ScenesFailedError
 from clevrhope.images.renderer import Renderer, Scene
 from clevrhope.images.stage import TRY_AGAIN, render_png_files, stage_title
@@ -110,22 +111,25 @@ def store_pictures(each: PoolPictures, resolved: Resolved, manifest: Manifest, a
         for index in each.used.tolist():
             path = layout.picture(pool, index)
             name = layout.relative(path)
-            files[name] = manifest.files.get(name) or record(path)
+            files[name] = manifest.files.get(name) or _new_png(path)
             advance(1)
     if resolved.config.h5:
         sources = {
             index: folder for folder in (store, png_folder) for index in _png_indices(folder, pool).tolist()
         }
-        changed = aggregate_pictures(
-            h5,
-            each.used.tolist(),
-            lambda index: sources.get(index, png_folder) / layout.picture(pool, index).name,
-            pool=pool,
-            on_picture=lambda: advance(1),
-        )
-        if not changed:
-            advance(len(each.used))
-        files[layout.relative(h5)] = record(h5)
+
+        def aggregate() -> bool:
+            changed = aggregate_pictures(
+                h5,
+                each.used.tolist(),
+                lambda index: sources.get(index, png_folder) / layout.picture(pool, index).name,
+                pool=pool,
+                on_picture=lambda: advance(1),
+            )
+            advance(0 if changed else len(each.used))
+            return changed
+
+        files[layout.relative(h5)] = archived(h5, aggregate, layout, manifest)
     picture_store(layout, pool).remove()
     entry = {
         "pictures": len(each.used),
@@ -135,6 +139,42 @@ def store_pictures(each: PoolPictures, resolved: Resolved, manifest: Manifest, a
         ],
     }
     return replace(manifest.with_files(files), pools={**manifest.pools, pool: entry})
+
+
+def archived(path: Path, aggregate: Callable[[], bool], layout: Layout, manifest: Manifest) -> FileRecord:
+    """The record of a pool's HDF5 file after `aggregate`, which says whether it wrote the file anew.
+
+    A run that is killed between the file and the manifest leaves no record of the old file behind.
+    """
+    name = layout.relative(path)
+    listed = manifest.files.get(name)
+    if listed is not None:
+        write_manifest(layout.manifest, manifest.without_file(name))
+    changed = aggregate()
+    return record(path) if changed or listed is None else listed
+
+
+def check_archives(layout: Layout, manifest: Manifest) -> None:
+    """Passes when the HDF5 files of images and annotations are those that the manifest lists.
+
+    Raises:
+        DatasetError: one is damaged, or was changed. Its images cost hours, so the user decides.
+    """
+    for name, listed in manifest.files.items():
+        path = layout.root / name
+        is_archive = name.endswith(".h5") and name.startswith(("images/", "passes/"))
+        if is_archive and path.exists() and record(path) != listed:
+            raise DatasetError(
+                f"{path}: not the file that {layout.manifest.name} lists: damaged, or changed since; "
+                "put a whole copy there, or remove it and run the command again"
+            )
+
+
+def _new_png(path: Path) -> FileRecord:
+    """The record of an image that the manifest does not list yet; errors as `read_png`."""
+    if not is_whole_png(path):
+        raise DatasetError(f"{path}: not a whole PNG file; remove it and run the command again")
+    return record(path)
 
 
 def scenes_of(layout: Layout, pool: str, indices: Ints) -> Iterator[Scene]:

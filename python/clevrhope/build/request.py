@@ -1,11 +1,13 @@
 """What a user asks for in; what is to be made and what the folder is bound to out. Nothing is written."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from clevrhope.atomic import record
 from clevrhope.build.clevr import binding, check_palettes, check_same, open_clevr, with_share
 from clevrhope.build.engine import Engine, Templates, World, open_templates, open_world, template_files
 from clevrhope.build.limits import Limits, folder_palettes, limited_hops, second_palette, with_diversity
@@ -140,8 +142,11 @@ class Resolved:
         return with_diversity(parse_hop(name, self.world.attribute_types), self.engine.palettes)
 
 
-def resolve(request: Request, *, clevr: World | None = None) -> Resolved:
+def resolve(request: Request, *, clevr: World | None = None, checksums: bool = False) -> Resolved:
     """Looks everything up and compares it with the folder; `clevr` is what was read before for this request.
+
+    A split whose files are not as the manifest lists them is to be written anew. Their sizes are compared,
+    and with `checksums` what they hold.
 
     Raises:
         ClevrhopeError: a pair, split, template or setting that is wrong, or a folder bound to others.
@@ -178,8 +183,9 @@ def resolve(request: Request, *, clevr: World | None = None) -> Resolved:
         clevr=clevr,
     )
     second = second_palette(request.limits)
+    files = _Files(manifest, layout, checksums)
     jobs = tuple(
-        _job(hop, split, config, manifest, layout, made, second)
+        _job(hop, split, config, files, made, second)
         for hop in hops
         for split in _splits(hop, request.splits, second)
     )
@@ -198,7 +204,7 @@ def resolve(request: Request, *, clevr: World | None = None) -> Resolved:
         manifest=manifest,
         is_new=existing is None,
         hops=hops,
-        jobs=(*jobs, *_repairs(jobs, manifest, layout, world)),
+        jobs=(*jobs, *_repairs(jobs, files, world)),
     )
 
 
@@ -322,14 +328,61 @@ def _bound(
         return replace(wanted, rendering=None)
     check_same(existing, wanted, request.config, request.out)
     check_binding(existing, wanted, request.out)
+    _check_seed(existing, Layout(request.out))
     return existing
 
 
-def _job(
-    hop: Hop, split: str, config: Config, manifest: Manifest, layout: Layout, engine: Engine, second: str
-) -> Job:
+_STREAM = re.compile(rb'"stream":\{"world":"\w+","seed":(\d+)')
+
+
+def _check_seed(manifest: Manifest, layout: Layout) -> None:
+    """The scenes of a folder were drawn with the seed that its manifest says: one edited there would mix two.
+
+    Raises:
+        DatasetError: they were drawn with another.
+    """
+    for pool in manifest.pools:
+        for path in layout.scene_files(pool)[:1]:
+            with path.open("rb") as file:
+                drawn = _STREAM.search(file.read(1 << 16))
+            if drawn is not None and int(drawn[1]) != manifest.seed:
+                raise DatasetError(
+                    f"{layout.manifest}: seed is {manifest.seed}, but {layout.relative(path)} was drawn with "
+                    f"seed {int(drawn[1])}; put the manifest's own seed back, or build into another folder"
+                )
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The question files of a folder, held against its manifest."""
+
+    manifest: Manifest
+    layout: Layout
+    checksums: bool
+
+    def has_json(self, hop: str, split: str) -> bool:
+        """Whether a split was written with its question file; one written with it keeps it."""
+        return self.layout.relative(self.layout.questions_json(hop, split)) in self.manifest.files
+
+    def are_whole(self, hop: str, split: str, *, question_json: bool) -> bool:
+        """Whether a split's files are there, as the manifest lists them."""
+        files = [self.layout.questions_h5(hop, split)]
+        if question_json:
+            files.append(self.layout.questions_json(hop, split))
+        return all(map(self._as_listed, files))
+
+    def _as_listed(self, path: Path) -> bool:
+        known = self.manifest.files.get(self.layout.relative(path))
+        try:
+            same = known is not None and path.stat().st_size == known.bytes
+        except OSError:
+            return False
+        return same and (not self.checksums or record(path) == known)
+
+
+def _job(hop: Hop, split: str, config: Config, files: _Files, engine: Engine, second: str) -> Job:
     sizes = config.sizes
-    there: Mapping[str, Any] = manifest.splits.get(hop.name, {}).get(split, {})
+    there: Mapping[str, Any] = files.manifest.splits.get(hop.name, {}).get(split, {})
     if hop.value is not None:
         pool = engine.prelim_pool(hop, split).name
         goal = sizes.prelim_counting
@@ -349,46 +402,27 @@ def _job(
         goal = getattr(sizes, split.removesuffix("_b"))
         if there and there["pool"] != pool:
             raise ConfigError(
-                f"{layout.hop(hop.name)}: {split} is of pool {there['pool']}, not of {pool}; "
+                f"{files.layout.hop(hop.name)}: {split} is of pool {there['pool']}, not of {pool}; "
                 "choose another --out"
             )
         had = int(there.get("questions", 0))
-    question_json = config.question_json or _has_json(hop.name, split, manifest, layout)
-    whole = had >= goal and _is_whole(hop.name, split, manifest, layout, question_json=question_json)
+    question_json = config.question_json or files.has_json(hop.name, split)
+    whole = had >= goal and files.are_whole(hop.name, split, question_json=question_json)
     return Job(hop, split, pool, max(goal, had), finished=whole, question_json=question_json, asked=goal)
 
 
-def _repairs(jobs: Sequence[Job], manifest: Manifest, layout: Layout, world: World) -> Iterator[Job]:
-    """Splits of earlier runs whose files are missing or not those of the manifest: a run was killed there."""
+def _repairs(jobs: Sequence[Job], files: _Files, world: World) -> Iterator[Job]:
+    """Splits of earlier runs whose files are missing, or not as the manifest lists them."""
     asked = {(job.hop.name, job.split) for job in jobs}
-    for name, splits in manifest.splits.items():
+    for name, splits in files.manifest.splits.items():
         for split, entry in splits.items():
-            question_json = _has_json(name, split, manifest, layout)
-            whole = _is_whole(name, split, manifest, layout, question_json=question_json)
-            if (name, split) not in asked and not whole:
+            if (name, split) in asked:
+                continue
+            question_json = files.has_json(name, split)
+            if not files.are_whole(name, split, question_json=question_json):
                 hop = parse_hop(name, world.attribute_types)
                 goal = int(entry.get("places", entry.get("sets", entry["questions"])))
                 yield Job(hop, split, entry["pool"], goal, finished=False, question_json=question_json)
-
-
-def _has_json(hop: str, split: str, manifest: Manifest, layout: Layout) -> bool:
-    """Whether a split was written with its question file; one written with it keeps it."""
-    return layout.relative(layout.questions_json(hop, split)) in manifest.files
-
-
-def _is_whole(hop: str, split: str, manifest: Manifest, layout: Layout, *, question_json: bool) -> bool:
-    files = [layout.questions_h5(hop, split)]
-    if question_json:
-        files.append(layout.questions_json(hop, split))
-    return all(_as_recorded(path, manifest, layout) for path in files)
-
-
-def _as_recorded(path: Path, manifest: Manifest, layout: Layout) -> bool:
-    known = manifest.files.get(layout.relative(path))
-    try:
-        return known is not None and path.stat().st_size == known.bytes
-    except OSError:
-        return False
 
 
 def _union(asked: str, there: str | None) -> str:

@@ -20,6 +20,7 @@ from clevrhope.build.annotations import (
 )
 from clevrhope.build.pictures import (
     PoolPictures,
+    check_archives,
     missing_pictures,
     picture_store,
     render_missing,
@@ -99,10 +100,11 @@ def build(
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
         stack.enter_context(locked(request.out))
         # Another run may have changed the folder before this one held it.
-        again = resolve(same_share(request, resolved), clevr=resolved.engine.clevr)
+        again = resolve(same_share(request, resolved), clevr=resolved.engine.clevr, checksums=True)
         resolved.engine.palettes.update(again.engine.palettes)
         resolved = replace(again, engine=resolved.engine)
         sweep(resolved.layout.folders())
+        check_archives(resolved.layout, resolved.manifest)
         manifest = begun(resolved)
         manifest = write_text(resolved, manifest, progress)
         used = scenes_in_use(manifest, resolved)

@@ -84,11 +84,15 @@ def write_scenes(
     for shard in np.unique(indices // SCENES_A_SHARD).tolist():
         here = indices[indices // SCENES_A_SHARD == shard]
         path = layout.scene_shard(pool, shard)
-        if not path.exists() or not np.array_equal(read_scene_indices(path), here):
+        name = layout.relative(path)
+        there = record(path) if path.exists() else None
+        as_listed = there is not None and there == manifest.files.get(name, there)
+        if there is None or not as_listed or not np.array_equal(read_scene_indices(path), here):
             with rows_file(path, key="scenes", info=scene_info(pool)) as add_rows:
                 for rows in ahead(resolved.engine.scene_rows(pool, here)):
                     add_rows(rows)
-        files[layout.relative(path)] = record(path)
+            there = record(path)
+        files[name] = there
         advance(len(here))
     return manifest.with_files(files)
 

@@ -93,6 +93,10 @@ class Manifest:
         """The manifest with these files added or replaced."""
         return replace(self, files={**self.files, **files})
 
+    def without_file(self, name: str) -> "Manifest":
+        """The manifest without a file that is about to be written anew."""
+        return replace(self, files={each: record for each, record in self.files.items() if each != name})
+
 
 def choices_of(manifest: Manifest) -> dict[str, Any]:
     """What a request that does not say takes from its folder: its sizes, and the options that bind it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,6 +37,21 @@ def read_png(path: Path) -> npt.NDArray[np.uint8]:
     """
     with open_png(path) as image:
         return np.asarray(image.convert("RGB"))
+
+
+_BEGIN, _END = b"\x89PNG\r\n\x1a\n", b"\x00\x00\x00\x00IEND\xaeB`\x82"
+
+
+def is_whole_png(path: Path) -> bool:
+    """Whether a file begins and ends as PNG files do; what lies between is not decoded."""
+    try:
+        check_regular(path)
+        with path.open("rb") as file:
+            begins = file.read(len(_BEGIN)) == _BEGIN
+            file.seek(-len(_END), os.SEEK_END)
+            return begins and file.read() == _END
+    except OSError:
+        return False
 
 
 @contextmanager

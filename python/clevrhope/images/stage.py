@@ -12,7 +12,7 @@ from typing import TypeVar
 from clevrhope.atomic import write_whole
 from clevrhope.images.cycles import CyclesRenderer
 from clevrhope.images.look import Look
-from clevrhope.images.png import encode_png
+from clevrhope.images.png import encode_png, is_whole_png
 from clevrhope.images.pool import ScenesFailedError
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import RenderSettings
@@ -67,13 +67,13 @@ def render_png_files(
     workers: int | None = None,
     renderer: Renderer | None = None,
 ) -> Iterator[Path]:
-    """Renders the scenes whose files are not there yet; yields each path when its file is whole.
+    """Renders the scenes whose files are not there or not whole; yields each path when its file is whole.
 
     Raises:
         DatasetError: no space left, or no permission to write.
         RenderError: as `render`.
     """
-    missing = ((path, scene) for scene in scenes if not (path := path_of(scene)).exists())
+    missing = ((path, scene) for scene in scenes if not is_whole_png(path := path_of(scene)))
     with _opened(renderer, settings, look, workers) as opened:
         yield from written(opened.render(missing), _write)
 

@@ -1,0 +1,101 @@
+"""Files that were damaged, or changed, after the run that made them: their checksums are not listed."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+from building import Make, tree
+
+from clevrhope.errors import DatasetError
+
+KINDS: Mapping[str, object] = {"images": "both", "question_json": True, "passes": ("mask",)}
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("damage") / "whole"
+
+
+@pytest.fixture
+def folder(kept: Path, make: Make, tmp_path: Path) -> Path:
+    """A copy of a finished folder with every kind of file."""
+    if not kept.exists():
+        make(kept, **KINDS)
+    return Path(shutil.copytree(kept, tmp_path / "data"))
+
+
+def flip(path: Path) -> None:
+    """Changes one byte in the middle; the length stays."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    path.write_bytes(content)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "hops/rubber_cylinder/train.h5",
+        "hops/rubber_cylinder/train_questions.json",
+        "hops/rubber_cylinder/minimal_ood.h5",
+        "scenes/train/0000.json",
+        "vocab.json",
+    ],
+)
+def test_damaged_text_is_written_anew(name: str, folder: Path, kept: Path, make: Make) -> None:
+    flip(folder / name)
+    make(folder, **KINDS)
+    assert tree(folder) == tree(kept)
+
+
+def test_text_damaged_in_a_split_that_is_not_asked_for_is_written_anew(
+    folder: Path, kept: Path, make: Make
+) -> None:
+    flip(folder / "hops/rubber_cylinder/train.h5")
+    make(folder, splits=("minimal_iid",), **KINDS)
+    assert tree(folder) == tree(kept)
+
+
+@pytest.mark.parametrize("name", ["images/train.h5", "passes/train.h5"])
+def test_a_damaged_archive_is_told_and_made_anew_once_removed(
+    name: str, folder: Path, kept: Path, make: Make
+) -> None:
+    flip(folder / name)
+    before = tree(folder)
+    with pytest.raises(
+        DatasetError, match=r"not the file that manifest\.json lists: damaged, or changed since"
+    ):
+        make(folder, **KINDS)
+    assert tree(folder) == before
+    (folder / name).unlink()
+    make(folder, **KINDS)
+    assert tree(folder) == tree(kept)
+
+
+def test_an_archive_that_a_killed_run_wrote_last_is_no_damage(folder: Path, kept: Path, make: Make) -> None:
+    manifest = folder / "manifest.json"
+    raw = json.loads(manifest.read_text())
+    del raw["files"]["images/train.h5"]
+    manifest.write_text(json.dumps({**raw, "complete": False}))
+    make(folder, **KINDS)
+    assert tree(folder) == tree(kept)
+
+
+def test_an_image_that_is_none_is_told(folder: Path, make: Make) -> None:
+    (image := next((folder / "images" / "train").glob("*.png"))).write_text("mine")
+    manifest = folder / "manifest.json"
+    raw = json.loads(manifest.read_text())
+    del raw["files"][image.relative_to(folder).as_posix()]
+    manifest.write_text(json.dumps(raw))
+    with pytest.raises(DatasetError, match="not a whole PNG file; remove it and run the command again"):
+        make(folder, **KINDS)
+
+
+def test_a_seed_edited_into_the_manifest_is_told_before_anything_is_written(folder: Path, make: Make) -> None:
+    manifest = folder / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"seed": 5', '"seed": 6'))
+    before = tree(folder)
+    with pytest.raises(DatasetError, match=r"seed is 6, but scenes/\w+/0000.json was drawn with seed 5"):
+        make(folder, seed=None, hops=("red_cube",), **KINDS)
+    assert tree(folder) == before
