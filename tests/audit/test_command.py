@@ -208,8 +208,8 @@ def test_a_manifest_is_cut_off_wherever_its_text_ends(tmp_path: Path) -> None:
         ({"number": 1, "of": 2, "asked": {}}, "part 1/2 of a dataset; join the parts"),
         ({}, "shard.number is missing; expected a whole number"),
         (7, "shard is 7; expected a JSON object"),
-        ({"number": 3, "of": 2}, "shard is 3 of 2; expected a part's number"),
-        ({"number": "1", "of": 2}, 'shard.number is "1"; expected a whole number'),
+        ({"number": 3, "of": 2, "asked": {}}, "shard is 3 of 2; expected a part's number"),
+        ({"number": "1", "of": 2, "asked": {}}, 'shard.number is "1"; expected a whole number'),
     ],
 )
 def test_an_edited_part_is_refused(

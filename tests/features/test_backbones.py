@@ -168,7 +168,7 @@ def test_weights_that_are_missing_or_others(
         (["--weights", str(cut)], "(PytorchStreamReader failed reading zip archive: "),
         (["--weights", str(small)], f"{small}: no weight "),
         (["--weights", str(shaped)], "weight conv1.weight has shape (64, 3, 3, 3), not (64, 3, 7, 7)"),
-        (["--weights", str(coded)], f"{coded}: no file of tensors alone"),
+        (["--weights", str(coded)], f"{coded}: not a file of tensors alone"),
     ):
         assert run_command(["features", str(folder), "--kind", "resnet101", *given]) == 2
         sentence = capsys.readouterr().err

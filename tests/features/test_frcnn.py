@@ -214,7 +214,7 @@ def test_the_config_decides_pooling_and_boxes(folder: Path, tmp_path: Path) -> N
     ]
     assert sides == [33, 32]
     path.write_text("model: {max_pool: yes please}")
-    with pytest.raises(ConfigError, match=r"model\.max_pool is 'yes please'; expected bool"):
+    with pytest.raises(ConfigError, match=r'model\.max_pool is "yes please"; expected bool'):
         read_config(path, FrcnnConfig())
 
 

@@ -247,26 +247,26 @@ def test_a_world_is_bound_to_what_its_files_hold(properties: Write, folder: Path
 
 
 def test_modifiers_are_applied(properties: Write) -> None:
-    mesh = read_look(properties=properties(shapes={"thing": "Modified.blend"})).shapes["Modified.blend"]
+    mesh = read_look(properties=properties(shapes={"lump": "Modified.blend"})).shapes["Modified.blend"]
     assert np.asarray(mesh["vertices"])[:, 0].min() == -1.0
 
 
 @pytest.mark.parametrize(
     ("section", "file", "words"),
     [
-        ("shapes", "Empty.blend", "shapes.thing: Empty.blend has no mesh"),
-        ("shapes", "Missing.blend", "shapes.thing: .*Missing.blend: no such file"),
+        ("shapes", "Empty.blend", "shapes.lump: Empty.blend has no mesh"),
+        ("shapes", "Missing.blend", "shapes.lump: .*Missing.blend: no such file"),
         ("shapes", "text.blend", "text.blend is no .blend file that Blender can read"),
         ("shapes", "Several.blend", 'has several, but no mesh named "Several" as the file: A, B'),
         ("shapes", "Floating.blend", "lowest point is at z = -0.5; it should stand at -1"),
-        ("materials", "Pyramid.blend", "materials.thing: Pyramid.blend has no material"),
+        ("materials", "Pyramid.blend", "materials.lump: Pyramid.blend has no material"),
     ],
 )
 def test_what_a_file_lacks_is_said(
     section: str, file: str, words: str, properties: Write, folder: Path
 ) -> None:
     (folder / "text.blend").write_text("no Blender")
-    named = properties(**{section: {"thing": file}})
+    named = properties(**{section: {"lump": file}})
     with pytest.raises(ConfigError, match=words):
         read_look(properties=named)
     with pytest.raises(ConfigError, match=words):
@@ -280,7 +280,7 @@ def seconds_allowed() -> float:
 
 def test_nothing_in_a_file_runs(properties: Write, folder: Path, tmp_path: Path) -> None:
     began = time.monotonic()
-    look = read_look(properties=properties(shapes={"thing": "Driven.blend"}))
+    look = read_look(properties=properties(shapes={"lump": "Driven.blend"}))
     assert time.monotonic() - began < seconds_allowed()
     assert len(look.shapes["Driven.blend"]["vertices"]) == 5  # a driver would make it three times as many
     named = properties(materials={"paint": "Paint.blend"})
@@ -300,8 +300,8 @@ def test_nothing_in_a_file_runs(properties: Write, folder: Path, tmp_path: Path)
 @pytest.mark.parametrize(
     ("file", "words"),
     [
-        ("Slow.blend", "shapes.thing: Slow.blend: Blender took over 1 s to read it"),
-        ("Huge.blend", "shapes.thing: Huge.blend: Blender needs over 2 GiB to read it"),
+        ("Slow.blend", "shapes.lump: Slow.blend: Blender took over 1 s to read it"),
+        ("Huge.blend", "shapes.lump: Huge.blend: Blender needs over 2 GiB to read it"),
     ],
 )
 def test_a_file_that_takes_too_much_is_given_up(
@@ -311,14 +311,14 @@ def test_a_file_that_takes_too_much_is_given_up(
         monkeypatch.setattr(blend_files, "READ_TIMEOUT_S", 1.0)
     began = time.monotonic()
     with pytest.raises(ConfigError, match=words):
-        read_look(properties=properties(shapes={"thing": file}))
+        read_look(properties=properties(shapes={"lump": file}))
     assert time.monotonic() - began < seconds_allowed() + blend_files.READ_TIMEOUT_S
 
 
 def test_no_other_file_is_read_for_one(properties: Write) -> None:
     words = r"Linked.blend is linked to .*Pyramid.blend; it should hold all that it needs"
     with pytest.raises(ConfigError, match=words):
-        read_look(properties=properties(shapes={"thing": "Linked.blend"}))
+        read_look(properties=properties(shapes={"lump": "Linked.blend"}))
 
 
 def make(path: Path, kind: str, whole: bytes) -> None:
@@ -354,13 +354,13 @@ def make(path: Path, kind: str, whole: bytes) -> None:
 )
 def test_what_is_no_blend_file_is_said(kind: str, words: str, properties: Write, folder: Path) -> None:
     make(folder / f"{kind}.blend", kind, (folder / "Driven.blend").read_bytes())
-    named = properties(shapes={"thing": f"{kind}.blend"})
+    named = properties(shapes={"lump": f"{kind}.blend"})
     began = time.monotonic()
     with pytest.raises(ConfigError) as error:
         read_look(properties=named)
     assert time.monotonic() - began < seconds_allowed()
     said = str(error.value)
-    assert said.startswith(f"{named}: shapes.thing: ")
+    assert said.startswith(f"{named}: shapes.lump: ")
     assert words in said
     assert "\n" not in said
 

@@ -151,11 +151,21 @@ def test_a_run_that_is_not_finished(run: Train, tmp_path: Path) -> None:
         evaluate(tmp_path)
     run()
     (tmp_path / "run/weights/last.safetensors").unlink()
-    with pytest.raises(ConfigError, match=r"its last weights are gone; remove it .* --checkpoint: words"):
+    with pytest.raises(ConfigError, match=r"its last weights are gone; put back .* --checkpoint: words"):
         evaluate(tmp_path / "run")
-    with pytest.raises(DatasetError, match="finished, but its last weights are gone; remove"):
+    with pytest.raises(DatasetError, match="finished, but its last weights are gone; put back a copy"):
         run()
     assert len(evaluate(tmp_path / "run", checkpoints=["words"], device="cpu")) == 1
+    (mine := tmp_path / "run/weights/mine.safetensors").write_bytes(b"somebody else's")
+    shutil.copyfile(tmp_path / "run/weights/words.safetensors", tmp_path / "run/weights/last.safetensors")
+    with pytest.raises(DatasetError, match=r"mine.safetensors: not a checkpoint .*move it elsewhere if"):
+        run()
+    run("other", seed=7)
+    shutil.copyfile(tmp_path / "other/weights/last.safetensors", mine)
+    with pytest.raises(DatasetError, match=r"a checkpoint of another run \(seed is 7, not \d+\); move it"):
+        evaluate(tmp_path / "run", device="cpu")
+    mine.unlink()
+    (tmp_path / "run/weights/last.safetensors").unlink()
     (tmp_path / "run/finished.json").unlink()
     with pytest.raises(ConfigError, match="not finished, so there are no last weights"):
         evaluate(tmp_path / "run")
@@ -168,7 +178,7 @@ def test_weights_of_a_finished_run_that_are_cut_off(run: Train, tmp_path: Path) 
     run()
     path = tmp_path / "run/weights/words.safetensors"
     path.write_bytes(path.read_bytes()[:-10])
-    with pytest.raises(DatasetError, match=r"words.safetensors: not a .* put back a copy, or remove"):
+    with pytest.raises(DatasetError, match=r"words.safetensors: not a .* put back a whole copy, or move"):
         run()
 
 
@@ -204,7 +214,7 @@ def test_what_does_not_belong_together(run: Train, dataset: Path, tmp_path: Path
     (folder / "weights/last.safetensors").write_bytes(
         (tmp_path / "trained_there/weights/last.safetensors").read_bytes()
     )
-    with pytest.raises(DatasetError, match="a checkpoint of another vocabulary than the run's"):
+    with pytest.raises(DatasetError, match=r"a checkpoint of another run \(vocab is"):
         evaluate(folder, dataset=other)
     shutil.copyfile(folder / "weights/last.safetensors", tmp_path / "last.safetensors")
     run("wide", settings={"width": 9})

@@ -1,18 +1,12 @@
 """What a dataset of an experiment is built with, as files: settings, templates, values."""
 
-import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.atomic import write_whole
-from clevrhope.errors import DatasetError
 from clevrhope.experiments.config import DatasetConfig
 from clevrhope.experiments.some import some_templates, some_values
-from clevrhope.runtime.json_text import read_object
-from clevrhope.runtime.paths import checked_name
-from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.own_files import write_own
 from clevrhope.runtime.toml import toml_text
 
 
@@ -54,37 +48,12 @@ def write_settings(dataset: DatasetConfig, places: Places, where: str) -> None:
 
     Raises:
         ConfigError: templates, questions or values that there are none of.
+        DatasetError: a user's file is in the way, or one was edited.
     """
-    write_whole(places.config, toml_text(dataset.config).encode())
+    files = {places.config.name: toml_text(dataset.config).encode()}
     if dataset.values:
-        properties = some_values(dataset.values, where)
-        write_whole(places.properties, json.dumps(properties, indent=2).encode())
+        files[places.properties.name] = json.dumps(some_values(dataset.values, where), indent=2).encode()
+    write_own(places.config.parent, files)
     if dataset.has_templates:
-        files = some_templates(dataset.templates, dataset.asks, dataset.mentions, where)
-        _write_templates(places.templates, files)
-
-
-def _write_templates(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Writes templates, and removes those that an earlier version of the experiment asked for.
-
-    Raises:
-        DatasetError: a file there was not written by an experiment, and would be read or replaced.
-    """
-    mark = folder / WRITTEN
-    written = read_object(mark, "a list of templates") if mark.exists() else {}
-    for path in sorted(folder.glob("*.json")):
-        content = read_bytes(path, "templates")
-        if hashlib.sha256(content).hexdigest() != written.get(path.name) and content != files.get(path.name):
-            raise DatasetError(f"{path}: not written by this experiment; move it elsewhere")
-    write_whole(
-        mark, json.dumps({name: hashlib.sha256(each).hexdigest() for name, each in files.items()}).encode()
-    )
-    for name, content in files.items():
-        write_whole(folder / name, content)
-    for name in written:
-        if name not in files:
-            (folder / checked_name(name, str(mark))).unlink(missing_ok=True)
-
-
-WRITTEN = ".clevrhope-written"
-"""In a folder of templates: name and SHA-256 of each that was written there."""
+        templates = some_templates(dataset.templates, dataset.asks, dataset.mentions, where)
+        write_own(places.templates, templates, alone="*.json")

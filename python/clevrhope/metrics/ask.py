@@ -77,7 +77,7 @@ def write_requests(
     if "train" in splits:
         raise ConfigError("--split: train is no test set; name another, or leave --split out for all")
     chosen = [each for each in choose(layout, hops or None, splits or None) if each[1] != "train"]
-    n = write_predictions(out, _requests(layout, out, chosen, limit))
+    n = write_predictions(out, _requests(layout, out, chosen, limit), marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: no test set there to ask about")
     return n
@@ -127,8 +127,7 @@ class _Pictures:
             path = self._layout.picture(self._pool, index)
             if not path.is_file():
                 path = self._beside / image_filename(self._pool, index)
-                if not path.is_file():
-                    write_whole(path, self._pictures.png(index)())
+                write_whole(path, self._pictures.png(index)())  # one there may be of another dataset
             self._paths[index] = path.resolve()
         return self._paths[index]
 
@@ -177,7 +176,7 @@ def write_answers(
             place = {key: row[key] for key in ("hop", "split", "question_index")}
             yield {**place, "answer": answer or NO_ANSWER, "model": model, "note": NOT_TRAINED}
 
-    n = write_predictions(out, rows())
+    n = write_predictions(out, rows(), inputs=(replies, requests))
     return Read(n, len(unreadable), tuple(unreadable[:5]))
 
 

@@ -1,7 +1,9 @@
 """Predictions in, a file of them in `score`'s columns out; and what such a file says of itself."""
 
 import json
+import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ from typing import Any
 from clevrhope.atomic import whole_file
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.json_text import parse_json
-from clevrhope.runtime.reading import MAX_LINE
+from clevrhope.runtime.reading import MAX_LINE, open_text, reading
 
 NOT_TRAINED = "not trained on the splits"
 """The note in predictions of a model that only answered: its gaps are none of a train set's."""
@@ -28,18 +30,40 @@ class Origin:
     note: str = ""
 
 
-def write_predictions(path: Path, rows: Iterable[Mapping[str, Any]]) -> int:
+def write_predictions(
+    path: Path, rows: Iterable[Mapping[str, Any]], *, marked_by: str = "answer", inputs: Iterable[Path] = ()
+) -> int:
     """Writes a JSON object a line, whole or not at all; gives how many.
 
+    Args:
+        path: of the file; one that is there is replaced if it is of the same kind.
+        rows: of the file.
+        marked_by: a key that rows of this kind of file have, and no others.
+        inputs: files that the rows are made of.
+
     Raises:
-        DatasetError: no place or no permission.
+        DatasetError: no place or no permission; an input, or a file of another kind, would be replaced.
     """
+    _check_replaceable(path, marked_by, inputs)
     n = 0
     with whole_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for row in rows:
             file.write(f"{json.dumps(row, ensure_ascii=False)}\n")
             n += 1
     return n
+
+
+def _check_replaceable(path: Path, marked_by: str, inputs: Iterable[Path]) -> None:
+    if not os.path.lexists(path):
+        return
+    if any(each.exists() and each.samefile(path) for each in inputs):
+        raise DatasetError(f"{path}: this command reads it; choose another --out")
+    row: Any = None
+    with suppress(DatasetError), reading(path, "JSON lines"), open_text(path) as file:
+        first = file.readline(MAX_LINE)
+        row = parse_json(first, path) if first else {marked_by: None}
+    if not isinstance(row, dict) or marked_by not in row:
+        raise DatasetError(f"{path}: there already, and not written by this command; choose another --out")
 
 
 def read_origin(path: Path) -> Origin:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clevrhope.atomic import write_whole
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.progress import Progress, Silent
 from clevrhope.report.diversity import diversity_tables, late_runs
@@ -18,10 +17,13 @@ from clevrhope.report.remarks import apart_tables, collapsed_table, notes_of, re
 from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
 from clevrhope.report.tables import accuracy_tables, gap_tables, matched_table, models_of
+from clevrhope.runtime.own_files import check_own, write_own
 from clevrhope.statistics.plots import check_plots
 
 _WHERE_THERE_ARE_ANY = ("unanswered", "note")
 """Columns of results.csv that are left out where no row has something in them."""
+
+_PAGES = ("results.csv", "report.md", "report.html")
 
 _COLUMNS = ("model", "metric", "split", "hop", "diversity", "train_size", "run", "checkpoint", "mean_percent")
 
@@ -64,7 +66,7 @@ def report(
 
     Args:
         runs: as `find_sources` takes them.
-        out: the folder; files of an earlier report in it are replaced.
+        out: the folder; an earlier report in it is replaced.
         model: name of files' models that do not say it.
         dataset: the dataset of files, and of runs whose own is elsewhere now.
         title: of the page.
@@ -75,9 +77,10 @@ def report(
 
     Raises:
         PredictionsError: nothing to report on; names the first reason.
-        DatasetError: no place or no permission.
+        DatasetError: no place or no permission, or a user's own file is in the way.
     """
     progress = progress or Silent()
+    check_own(out, _PAGES)
     sources, skipped = find_sources(runs, model=model, dataset=dataset)
     if ways:
         sources = [each for each in sources if not each.way or each.way in ways]
@@ -88,11 +91,9 @@ def report(
     page = [*_page(results, title, told, failures, least_iid, progress)]
     figures = [each for each in page if isinstance(each, Figure)]
     paths = [out / FIGURES / f"{each.name}.png" for each in figures]
-    for path, drawn in zip(paths, figures, strict=True):
-        write_whole(path, drawn.png)
-    write_whole(out / "results.csv", _csv(results))
-    write_whole(out / "report.md", markdown(page).encode())
-    write_whole(out / "report.html", html(page).encode())
+    files = {path.relative_to(out).as_posix(): drawn.png for path, drawn in zip(paths, figures, strict=True)}
+    pages = (_csv(results), markdown(page).encode(), html(page).encode())
+    write_own(out, {**files, **dict(zip(_PAGES, pages, strict=True))})
     return Report(
         html=out / "report.html",
         markdown=out / "report.md",

@@ -100,7 +100,7 @@ def evaluate(
     there = read_vocab(layout.vocab)
     vocab = read_vocab(folder.vocab) if folder.vocab.exists() else there
     for name in names:
-        _check_vocab(folder.checkpoint(name), vocab)
+        _check_own(folder.checkpoint(name), said, vocab)
     hop = find_hop(layout, said["hop"])
     every = _splits(layout, hop, None)
     chosen = _splits(layout, hop, splits)
@@ -200,11 +200,14 @@ def _answers(
     )
 
 
+_WITHOUT_WEIGHTS = "put back a copy, or train into another folder"
+
+
 def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
     known = folder.checkpoints()
     if not known:
         if folder.finished.exists():
-            raise DatasetError(f"{folder.root}: its weights are gone; remove it to train the run anew")
+            raise DatasetError(f"{folder.root}: its weights are gone; {_WITHOUT_WEIGHTS}")
         raise ConfigError(f"{folder.root}: no weights yet; run its clevrhope train again to go on")
     for name in wanted or ():
         if name not in known:
@@ -214,7 +217,7 @@ def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
     if wanted is None and "last" not in known:
         is_gone = folder.finished.exists()
         what = "its last weights are gone" if is_gone else "not finished, so there are no last weights"
-        remedy = "remove it to train the run anew" if is_gone else "run its clevrhope train again"
+        remedy = _WITHOUT_WEIGHTS if is_gone else "run its clevrhope train again"
         raise ConfigError(
             f"{folder.root}: {what}; {remedy}, or choose of these with --checkpoint: {', '.join(known)}"
         )
@@ -275,11 +278,15 @@ def _unknown_words(readers: Sequence[Split]) -> str:
     return f"{len(words)} words of the questions were read as <UNK>: {', '.join(words)}"
 
 
-def _check_vocab(path: Path, vocab: Vocab) -> None:
-    if read_about(path)["vocab"] != vocab_digest(vocab):
-        raise DatasetError(
-            f"{path}: a checkpoint of another vocabulary than the run's, so of another run; put back its own"
-        )
+def _check_own(path: Path, said: Mapping[str, Any], vocab: Vocab) -> None:
+    about = read_about(path)
+    wanted = {**{name: said[name] for name in ("model", "hop", "size", "seed")}, "vocab": vocab_digest(vocab)}
+    for name, value in wanted.items():
+        if about.get(name, value) != value:
+            raise DatasetError(
+                f"{path}: a checkpoint of another run ({name} is {shown(about[name])}, not {shown(value)}); "
+                "move it elsewhere, or put the run's own back"
+            )
 
 
 def _has_own_tests(

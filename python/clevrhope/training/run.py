@@ -247,15 +247,19 @@ def _check_whole(folder: RunFolder) -> None:
     Raises:
         DatasetError: it has not, and nothing to make them from.
     """
-    remedy = f"remove {folder.root} to train the run anew"
     names = folder.checkpoints()
     if "last" not in names:
-        raise DatasetError(f"{folder.root}: finished, but its last weights are gone; {remedy}")
+        raise DatasetError(
+            f"{folder.root}: finished, but its last weights are gone; put back a copy, or train into another "
+            "folder"
+        )
     for name in names:
         try:
             read_about(folder.checkpoint(name))
         except DatasetError as error:
-            raise DatasetError(f"{error}; the run is finished, so put back a copy, or {remedy}") from error
+            raise DatasetError(
+                f"{error}; put back a whole copy, or move it elsewhere if it is not of this run"
+            ) from error
 
 
 def _updates_before(recipe: Recipe, done: Progressed) -> int:

@@ -1,0 +1,79 @@
+"""Files written into a folder that a user may keep files in, too: none of those is replaced or removed."""
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from clevrhope.atomic import OWN_PREFIX, disk_errors, record, write_whole
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.forms import SHA256, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import read_object
+from clevrhope.runtime.paths import below
+
+WRITTEN = f"{OWN_PREFIX}written"
+"""In such a folder: the SHA-256 of what this program wrote there, by name, as a list: two while it writes."""
+
+_FORM = MapOf(ListOf(SHA256))
+
+
+def check_own(folder: Path, names: Iterable[str]) -> None:
+    """Passes when each of these files is not there, or is what this program wrote.
+
+    Raises:
+        DatasetError: a user wrote one, or edited it.
+    """
+    written = _read_written(folder)
+    for name in names:
+        _check(folder / name, written.get(name, ()))
+
+
+def write_own(folder: Path, files: Mapping[str, bytes], *, alone: str | None = None) -> None:
+    """Writes files, each whole, by their paths below the folder; those that are so already may be anybody's.
+
+    Where this program wrote others before whose names match `alone` (a pattern), they are removed, and
+    nobody else's may be there.
+
+    Raises:
+        DatasetError: a user wrote or edited a file that would be replaced, or that would be read as one of
+            these; no space, or no permission.
+    """
+    written = _read_written(folder)
+    there = {path.name for path in folder.glob(alone)} if alone else set()
+    old = sorted(there - files.keys())
+    for name in old:
+        _check(folder / name, written.get(name, ()))
+    now = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    for name, digest in now.items():
+        _check(folder / name, (*written.get(name, ()), digest))
+    kept = {name: each for name, each in written.items() if name not in old}
+    both = {name: sorted({*kept.get(name, ()), digest}) for name, digest in now.items()}
+    _write_written(folder, {**written, **both})
+    for name, content in files.items():
+        write_whole(below(folder, name), content)
+    with disk_errors(folder):
+        for name in old:
+            (folder / name).unlink(missing_ok=True)
+    _write_written(folder, {**kept, **{name: [digest] for name, digest in now.items()}})
+
+
+def _check(path: Path, digests: Iterable[str]) -> None:
+    if not os.path.lexists(path):
+        return
+    if record(path).sha256 not in digests:
+        raise DatasetError(f"{path}: not written by clevrhope, or edited since; move it elsewhere")
+
+
+def _read_written(folder: Path) -> dict[str, list[str]]:
+    path = folder / WRITTEN
+    if not os.path.lexists(path):
+        return {}
+    found = read_object(path, "a list of what clevrhope wrote")
+    check_form(found, _FORM, path)
+    return found
+
+
+def _write_written(folder: Path, written: Mapping[str, Iterable[str]]) -> None:
+    content = {name: list(digests) for name, digests in sorted(written.items())}
+    write_whole(folder / WRITTEN, (json.dumps(content, indent=1) + "\n").encode())
