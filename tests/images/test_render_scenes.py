@@ -54,6 +54,19 @@ def test_pictures_are_those_of_the_renderer_under_the_scenes_names(tmp_path: Pat
             assert np.array_equal(read_png(tmp_path / "out" / names[i]), pixels)
 
 
+@pytest.mark.parametrize("content", [b"", b"mine", b"\x89PNG\r\n\x1a\n"], ids=["empty", "text", "cut off"])
+def test_an_image_that_is_not_whole_is_rendered_anew(content: bytes, tmp_path: Path) -> None:
+    scenes = scene_file(tmp_path / "s.json", [dict(scene) for scene in reference_scenes()[:2]])
+    render(scenes, tmp_path / "out")
+    first, second = sorted((tmp_path / "out").glob("*.png"))
+    whole = first.read_bytes()
+    first.write_bytes(content)
+    assert render(scenes, tmp_path / "out").n_rendered == 1
+    assert first.read_bytes() == whole
+    second.write_bytes(second.read_bytes()[:-1])
+    assert render(scenes, tmp_path / "out").n_rendered == 1
+
+
 def test_published_scenes_have_camera_and_lights_at_their_places_before_jitter_and_this_is_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -4,14 +4,17 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from building import Make, make
 
 from clevrhope.cli import run_command
 from clevrhope.dataset.clevr_json import read_row_lines
+from clevrhope.dataset.images_h5 import read_pictures
 from clevrhope.dataset.questions_h5 import read_columns
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
+from clevrhope.images.png import read_png
 from clevrhope.metrics import score
 from clevrhope.metrics.baselines import BASELINES, baseline
 from clevrhope.metrics.collapsed import beats_question_only, is_collapsed, mean_of, sound_of
@@ -124,6 +127,51 @@ def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images:
         replies.write_text(text)
         assert run_command(given) == 2
         assert told_text in capfd.readouterr().err
+
+
+def test_a_file_of_another_kind_is_not_replaced(make: Make, tmp_path: Path, capfd: Any) -> None:
+    folder, requests, replies = tmp_path / "data", tmp_path / "requests.jsonl", tmp_path / "replies.jsonl"
+    make(folder, images="h5")
+    ask = ["ask", str(folder), "--limit", "1", "--out"]
+    baseline = ["baseline", str(folder), "--kind", "always_no", "--out"]
+    answers = ["answers", str(replies), "--requests", str(requests), "--out"]
+    predictions, notes = tmp_path / "predictions.jsonl", tmp_path / "notes.txt"
+    assert run_command([*ask, str(requests)]) == 0
+    replies.write_text("".join(f'{{"id": "{row["id"]}", "reply": "no"}}\n' for row in lines(requests)))
+    notes.write_text("mine")
+    assert run_command([*answers, str(predictions)]) == 0
+    for command, out in (
+        (ask, replies),
+        (ask, predictions),
+        (ask, folder / "manifest.json"),
+        (ask, folder / "hops" / HOP / "train_questions.json"),
+        (baseline, requests),
+        (baseline, folder / "hops" / HOP / "train.h5"),
+        (baseline, notes),
+        (baseline, folder),
+        (answers, requests),
+        (answers, replies),
+        (answers, notes),
+    ):
+        capfd.readouterr()
+        before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+        assert run_command([*command, str(out)]) == 1, (command, out)
+        assert f"{out}: " in (said := capfd.readouterr().err)
+        assert "choose another --out" in said
+        assert before == {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    for command, out in ((ask, requests), (baseline, predictions), (answers, predictions)):
+        assert run_command([*command, str(out)]) == 0, "one of the same kind is replaced"
+
+
+def test_images_of_another_dataset_under_the_same_names_are_not_taken(make: Make, tmp_path: Path) -> None:
+    for seed in (1, 2):
+        make(tmp_path / f"data{seed}", images="h5", seed=seed)
+        out = tmp_path / "requests.jsonl"
+        assert run_command(["ask", str(tmp_path / f"data{seed}"), "--limit", "3", "--out", str(out)]) == 0
+        path = Path(lines(out)[0]["image"])
+        pool, _, index = path.stem.removeprefix("HOPE_").rpartition("_")
+        ((_, pixels),) = read_pictures(tmp_path / f"data{seed}" / "images" / f"{pool}.h5", [int(index)])
+        assert np.array_equal(read_png(path), pixels)
 
 
 def test_requests_are_of_the_hops_that_have_a_test_set(make: Make, tmp_path: Path, capfd: Any) -> None:

@@ -11,6 +11,7 @@ from simulated import write_predictions, write_run
 
 from clevrhope.build import Limits, build
 from clevrhope.cli import run_command
+from clevrhope.errors import DatasetError
 from clevrhope.metrics.matched import MatchedGap
 from clevrhope.report import Report, Result, Source, find_sources, measure, report
 from clevrhope.report.tables import unmatched_cells
@@ -52,6 +53,19 @@ def row_of(text: str, *first: str) -> list[str]:
     rows = [[cell.strip() for cell in line[1:-1].split("|")] for line in text.splitlines() if line[:1] == "|"]
     (row,) = [row for row in rows if tuple(row[: len(first)]) == first]
     return row
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.md", "results.csv"])
+def test_a_users_file_is_not_replaced(name: str, runs: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / name).write_text("mine")
+    with pytest.raises(DatasetError, match=f"{name}: not written by clevrhope, or edited since"):
+        report([runs], tmp_path / "out")
+    assert [path.name for path in (tmp_path / "out").iterdir()] == [name]
+    assert (tmp_path / "out" / name).read_text() == "mine"
+    report([runs], tmp_path / "new")
+    made = report([runs], tmp_path / "new", title="Another")
+    assert "Another" in made.markdown.read_text()
 
 
 def test_a_report_has_our_numbers_and_the_papers(runs: Path, tmp_path: Path) -> None:
