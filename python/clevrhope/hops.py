@@ -5,6 +5,7 @@ wider conjunction, of three or four types, is held out in the same way and calle
 sub-dataset, `prelim_cyan`, asks for a single value, to see that a model knows it before pairs are held out.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
@@ -142,7 +143,7 @@ def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -
     """
     base, mark, palette = name.partition(MARK)
     type_of = {value: kind for kind, values in attribute_types for value in values}
-    if mark and is_palette_name(palette) and not any(_cuts(name, type_of)):
+    if mark and is_palette_name(palette) and palette not in type_of and not any(_cuts(name, type_of)):
         hop = parse_hop(base, attribute_types)
         if hop.value is not None:
             raise ConfigError(f'HOP "{name}": {base} asks for a value alone, which no palette limits')
@@ -248,7 +249,9 @@ def _example(value: tuple[str, str], attribute_types: Sequence[tuple[str, Sequen
 def _complaint(
     name: str, type_of: Mapping[str, str], attribute_types: Sequence[tuple[str, Sequence[str]]]
 ) -> str:
-    near = _nearest(name, type_of)
+    if name in HOP_GROUPS:
+        return f"no pair, but a group of them (did you mean --hops {name}?)"
+    near = _nearest(re.sub("[-_ ]+", "_", name.lower()), type_of)
     if near:
         return f'no such pair (did you mean "{near}"?)'
     known = "; ".join(f"{kind}: {', '.join(values)}" for kind, values in attribute_types)
@@ -264,4 +267,12 @@ def _nearest(name: str, type_of: Mapping[str, str]) -> str | None:
         if len(near) == 2 and type_of[near[0]] != type_of[near[1]]:
             a, b = sorted(near, key=lambda value: _name_rank(type_of[value]))
             return f"{a}_{b}"
-    return NONE if get_close_matches(name, [NONE], cutoff=0.7) else None
+    if get_close_matches(name, [NONE], cutoff=0.7):
+        return NONE
+    if "_" in name or name in type_of:
+        return None
+    # Two values written as one word.
+    pairs = {f"{a}_{b}": (a, b) for a in type_of for b in type_of if type_of[a] != type_of[b]}
+    for match in get_close_matches(name, pairs, n=1, cutoff=0.8):
+        return "_".join(sorted(pairs[match], key=lambda value: _name_rank(type_of[value])))
+    return None

@@ -99,3 +99,23 @@ def test_a_seed_edited_into_the_manifest_is_told_before_anything_is_written(fold
     with pytest.raises(DatasetError, match=r"seed is 6, but scenes/\w+/0000.json was drawn with seed 5"):
         make(folder, seed=None, hops=("red_cube",), **KINDS)
     assert tree(folder) == before
+
+
+@pytest.mark.parametrize("out", ["file/x", "x" * 300, "loop/x"])
+def test_a_folder_that_cannot_be_is_told(out: str, make: Make, tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "loop").symlink_to("loop")
+    with pytest.raises(DatasetError, match="no folder for a dataset .*; choose another --out"):
+        make(tmp_path / out, render=False)
+
+
+def test_a_link_for_images_may_be_there_before_the_first_build(make: Make, tmp_path: Path) -> None:
+    (tmp_path / "scratch").mkdir()
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "images").symlink_to(tmp_path / "scratch")
+    make(tmp_path / "data")
+    assert any((tmp_path / "scratch").rglob("*.png"))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "images").symlink_to(tmp_path / "scratch")
+    with pytest.raises(DatasetError, match="not empty"):
+        make(tmp_path / "other")

@@ -92,6 +92,11 @@ def test_values_that_no_object_can_both_have(fail: Fail, option: str, name: str)
         ("--hold-out", "color=red", "one value; take values of two types or more"),
         ("--hop", "color=red,shape=cube", "types with values go with --hold-out"),
         ("--hop", "magenta_cube", '"magenta" is no attribute value'),
+        ("--hop", "rubber-cylinder", '(did you mean "rubber_cylinder"?)'),
+        ("--hop", "cylinder rubber", '(did you mean "rubber_cylinder"?)'),
+        ("--hop", "RubberCylinder", '(did you mean "rubber_cylinder"?)'),
+        ("--hop", "Rubber_Cylinder", '(did you mean "rubber_cylinder"?)'),
+        ("--hop", "all", "no pair, but a group of them (did you mean --hops all?)"),
     ],
 )
 def test_a_pair_said_in_another_form(fail: Fail, option: str, name: str, message: str) -> None:

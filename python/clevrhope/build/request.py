@@ -24,13 +24,14 @@ from clevrhope.config import (
     check_splits,
     splits_of,
 )
-from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.layout import FOLDERS, Layout
 from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.hops import Hop, parse_hop, prelim_hops
 from clevrhope.images.passes import parse_passes
 from clevrhope.images.settings import rendering_as_json
 from clevrhope.palettes import pool_name
+from clevrhope.runtime.reading import os_reason
 from clevrhope.version import DATASET_VERSION
 
 
@@ -278,14 +279,20 @@ def _splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[str, .
 def _check_empty(root: Path) -> None:
     """A folder without a manifest has to be new, so that nothing of a user's is mixed with a dataset."""
     try:
-        stray = next((path for path in root.iterdir() if not path.name.startswith(".")), None)
+        there = [path for path in root.iterdir() if not path.name.startswith(".")]
     except FileNotFoundError:
         return
-    except PermissionError as error:
-        raise DatasetError(f"{root}: no permission to read it; choose another --out") from error
-    if stray is not None:
+    except OSError as error:
         raise DatasetError(
-            f"{root}: not empty ({stray.name}) and no dataset of clevrhope (no manifest.json); "
+            f"{root}: no folder for a dataset ({os_reason(error)}); choose another --out"
+        ) from error
+    # A link to another disk may be put there beforehand, for what takes the most space.
+    strays = [
+        path for path in there if path.name not in FOLDERS or not path.is_symlink() or any(path.iterdir())
+    ]
+    if strays:
+        raise DatasetError(
+            f"{root}: not empty ({strays[0].name}) and no dataset of clevrhope (no manifest.json); "
             "choose another --out"
         )
 

@@ -11,7 +11,15 @@ if TYPE_CHECKING:
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
-PATH = click.Path(path_type=Path)
+
+class _AnyPath(click.Path):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if not str(value):
+            self.fail("expected a file or folder, not an empty name", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+PATH = _AnyPath(path_type=Path)
 """A file or folder; whoever opens it says what is wrong with it."""
 
 

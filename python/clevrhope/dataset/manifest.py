@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -119,8 +120,9 @@ def read_manifest(path: Path) -> Manifest | None:
     Raises:
         DatasetError: not a manifest of this layout.
     """
-    if path.parent.exists() and not path.parent.is_dir():
-        raise DatasetError(f"{path.parent}: a file, not a folder; choose another --out")
+    with suppress(OSError):  # whoever makes the folder says what is wrong with its name
+        if path.parent.exists() and not path.parent.is_dir():
+            raise DatasetError(f"{path.parent}: a file; expected the folder of a dataset")
     if not os.path.lexists(path):
         return None
     content = read_bytes(path, "a manifest of clevrhope", max_bytes=MAX_MANIFEST_BYTES)
