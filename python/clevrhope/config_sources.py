@@ -298,7 +298,7 @@ _TYPE_WORDS: Mapping[type, str] = {
     int: "a whole number",
     float: "a number",
     bool: "true or false",
-    str: "a text",
+    str: "a string",
     list: "a list",
 }
 

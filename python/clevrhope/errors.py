@@ -4,6 +4,7 @@ Each message is one sentence that names the file, the place in it, the value and
 native module raises these classes too.
 """
 
+import json
 import re
 from collections.abc import Mapping
 
@@ -76,7 +77,7 @@ class MismatchedRunsError(ClevrhopeError, ValueError):
 
 
 def shown(value: object) -> str:
-    """A value for a message: text in quotes, anything else as Python writes it, up to `MAX_SHOWN` long.
+    """A value for a message: as JSON writes it where it can, up to `MAX_SHOWN` long.
 
     Characters that cannot be printed, or not in UTF-8, are written as escapes.
     """
@@ -97,8 +98,10 @@ def _repr(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > MAX_SHOWN * 3:
         return f"a number of {value.bit_length()} bits"  # Python refuses to write more than 4,300 digits
     try:
-        return repr(value)
-    except (RecursionError, ValueError):
+        if isinstance(value, bool | dict | list | tuple | None):
+            return json.dumps(value, ensure_ascii=False, default=str)
+        return str(value)
+    except (RecursionError, TypeError, ValueError):
         return f"a {type(value).__name__}"
 
 

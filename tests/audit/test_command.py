@@ -73,7 +73,7 @@ def unreadable(folder: Path, capsys: pytest.CaptureFixture[str]) -> tuple[list[s
     assert run_command(["audit", str(folder), "--quiet"]) == 1
     out, err = capsys.readouterr()
     assert err == ""
-    assert "readable failed: it proves that every file is there" in out
+    assert "readable failed. It checks that every file is there" in out
     assert run_command(["audit", str(folder), "--quiet", "--json"]) == 1
     report = json.loads(capsys.readouterr().out)
     (check,) = (each for each in report["checks"] if each["name"] == "readable")
@@ -338,8 +338,8 @@ SPLITS = ("splits", "rubber_cylinder")
         (instead(-1, *SPLITS, "train", "questions"), "train.questions is -1; expected a whole number"),
         (instead(True, *SPLITS, "train", "questions"), "train.questions is true; expected a whole number"),
         (instead(7, *SPLITS, "train", "pool"), "train.pool is 7; expected a name"),
-        (instead(["train"], *SPLITS), "splits.rubber_cylinder is ['train']; expected a JSON object"),
-        (instead(["none"], "splits"), "splits is ['none']; expected a JSON object"),
+        (instead(["train"], *SPLITS), 'splits.rubber_cylinder is ["train"]; expected a JSON object'),
+        (instead(["none"], 'splits"), "splits is ["none"]; expected a JSON object'),
         (without("world", "constraints", "min_objects"), "world.constraints.min_objects is missing"),
         (without("world", "constraints"), "world.constraints is missing; expected a JSON object"),
         (

@@ -241,7 +241,7 @@ def test_constraints_of_the_wrong_kind_are_told_in_the_files_words(fail: Fail, t
     for line, message in (
         ('margin = "wide"', ': world.margin is "wide"; expected a number'),
         ("min_pixels = 1.5", ": world.min_pixels is 1.5; expected a whole number"),
-        ("min_objects = true", ": world.min_objects is True; expected a whole number"),
+        ("min_objects = true", ": world.min_objects is true; expected a whole number"),
         ("max_objects = -3", ": world.max_objects is -3; expected a number that is not negative"),
         ('directions = "clever"', ': world.directions: unknown kind "clever" (did you mean "clevr"?)'),
     ):

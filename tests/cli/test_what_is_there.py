@@ -85,7 +85,7 @@ def test_the_folder_of_a_preset_keeps_its_sizes_too(tmp_path: Path, monkeypatch:
     ("name", "value", "told"),
     [
         ("sizes", "x", 'config.sizes is "x"; expected a JSON object'),
-        ("sizes", {"train": "9"}, 'config.sizes.train is "9"; expected a whole number, 0 or more'),
+        ("sizes", {"train": "9"}, 'config.sizes.train is "9"; expected a whole number from 0 to 2^53 - 1'),
         ("preset", 7, "config.preset is 7; expected a string"),
     ],
 )

@@ -21,7 +21,11 @@ CHANNELS = "channels = 8"
 LAST = '"recipe.rate" = 1e-3\n'
 
 OF_DATASETS = {
-    "preset": (CONFIG, "config.preset = { a = 1 }", "dataset[0].config.preset is {'a': 1}; expected a text"),
+    "preset": (
+        CONFIG,
+        "config.preset = { a = 1 }",
+        'dataset[0].config.preset is {"a": 1}; expected a string',
+    ),
     "unknown preset": (CONFIG, 'config.preset = "dem"', 'dataset[0].config.preset: unknown preset "dem"'),
     "world": (
         CONFIG,
@@ -30,7 +34,7 @@ OF_DATASETS = {
     ),
     "world that cannot be": (CONFIG, "config.world = { min_objects = 9, max_objects = 3 }", "dataset[0]"),
     "unknown key": (CONFIG, "config.prest = 1", 'dataset[0].config: unknown setting "prest" (did you mean'),
-    "date": (CONFIG, "config.images = 1979-05-27", "dataset[0].config.images is datetime.date"),
+    "date": (CONFIG, "config.images = 1979-05-27", "dataset[0].config.images is 1979-05-27; expected"),
     "sizes": (CONFIG, "config.sizes.train = 1.5", "dataset[0].config.sizes.train is 1.5; expected a whole"),
     "renderer": (CONFIG, 'config.rendering.renderer = "x"', "dataset[0].config.rendering.renderer: unknown"),
     "seed": (SEED, "seed = 18446744073709551616", "expected a number of 64 bits"),
@@ -78,7 +82,7 @@ OF_MODELS = {
         'model[0]: film: unknown setting "chanels" (did you mean "channels"?)',
     ),
     "halvings": (CHANNELS, "halvings = 0.5", "model[0]: film: halvings is 0.5; expected a whole number"),
-    "truth": (CHANNELS, "channels = true", "model[0]: film: channels is True; expected a whole number"),
+    "truth": (CHANNELS, "channels = true", "model[0]: film: channels is true; expected a whole number"),
     "range": (CHANNELS, "channels = 0", "model[0]: film: channels is 0; expected 1 or more"),
     "pictures": (CHANNELS, "halvings = 40", "are too small for 40 halvings"),
     "memory": (CHANNELS, "hidden = 2147483647", "model[0]: film: cannot be made with these settings"),
@@ -126,8 +130,8 @@ OF_MODELS = {
     ),
 }
 OF_ALL = {
-    "title": ("jobs = 2", "jobs = 2\ntitle = 3", "title: 3; expected a text"),
-    "out": ("jobs = 2", "jobs = 2\nout = []", "out: []; expected a text"),
+    "title": ("jobs = 2", "jobs = 2\ntitle = 3", "title: 3; expected a string"),
+    "out": ("jobs = 2", "jobs = 2\nout = []", "out: []; expected a string"),
     "jobs": ("jobs = 2", "jobs = 2.5", "jobs: 2.5; expected a whole number from 1"),
     "threads": ("jobs = 2", "jobs = 2\nthreads = 0", "threads: 0; expected a whole number from 1"),
     "least_iid": (
@@ -141,7 +145,7 @@ OF_ALL = {
         "report.least_iid: nan; expected a number",
     ),
     "ways": (LAST, f"{LAST}[report]\nways = ['x']", 'report.ways: no model answers in the way "x"'),
-    "report's title": (LAST, f"{LAST}[report]\ntitle = 1979-05-27", "report.title: datetime.date"),
+    "report's title": (LAST, f"{LAST}[report]\ntitle = 1979-05-27", "report.title: 1979-05-27; expected"),
     "digits": ("jobs = 2", f"jobs = {'9' * 5_000}", "broken TOML: a number of thousands of digits"),
     "depth": ("jobs = 2", f"jobs = {'[' * 5_000}", "broken TOML: nested more than 50 deep"),
 }

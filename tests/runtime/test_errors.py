@@ -12,7 +12,7 @@ from clevrhope.errors import MAX_SHOWN, ConfigError, PredictionsError, shown
         ("a\nb", r"'a\nb'"),
         ("\ud800", r"'\ud800'"),
         (3, "3"),
-        (None, "None"),
+        (None, "null"),
     ],
 )
 def test_values_are_shown_on_one_line_in_printable_characters(value: object, text: str) -> None:

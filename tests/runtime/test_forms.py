@@ -92,7 +92,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "deep": ({"splits": {"none": {"train": 3}}}, "splits.none.train is 3; expected a JSON object"),
     "missing, deep": (
         {"splits": {"none": {"train": {"pool": "train"}}}},
-        "splits.none.train.questions is missing; expected a whole number, 0 or more",
+        "splits.none.train.questions is missing; expected a whole number from 0 to 2^53 - 1",
     ),
     "a key": ({"splits": {"../x": {}}}, 'splits: "../x" cannot name a file'),
     "a deep key": ({"splits": {"a": {"b/c": {}}}}, 'splits.a: "b/c" cannot name a file'),

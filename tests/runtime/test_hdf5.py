@@ -115,9 +115,9 @@ CHANGES: dict[str, tuple[Change, str]] = {
     "a group": (replaced("answers", lambda file: file.create_group("g")), "answers is a group, not an array"),
     "the group that it is in": (group_in_itself, "answers is a group, not an array"),
     "a type": (replaced("answers", lambda _: np.dtype("i4")), "answers is a datatype, not an array"),
-    "a scalar": (instead("answers", data=3), r"answers has the shape \(\), where 1 axes should be"),
-    "nothing": (instead("answers", data=h5py.Empty("i4")), "answers has the shape None, where 1 axes"),
-    "two axes": (instead("answers", data=np.zeros((N, 1), "i4")), r"answers has the shape \(100, 1\)"),
+    "a scalar": (instead("answers", data=3), r"answers has the shape \[\], where 1 axes should be"),
+    "nothing": (instead("answers", data=h5py.Empty("i4")), "answers has the shape null, where 1 axes"),
+    "two axes": (instead("answers", data=np.zeros((N, 1), "i4")), r"answers has the shape \[100, 1\]"),
     "other columns": (
         instead("boxes", data=np.zeros((N, 3, 5), "i4")),
         r"boxes has rows of the shape \(3, 5\), not \(None, 4\)",

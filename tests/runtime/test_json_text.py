@@ -135,7 +135,7 @@ def test_a_mark_of_byte_order_is_passed_over(tmp_path: Path) -> None:
 def test_an_object_is_asked_for_and_something_else_is_there(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps(["x" * 500]))
-    with pytest.raises(DatasetError, match=r"not a vocabulary: expected a JSON object, found \['x+") as told:
+    with pytest.raises(DatasetError, match=r'not a vocabulary: expected a JSON object, found \["x+') as told:
         read_object(path, "a vocabulary", remedy="make it again")
     assert len(str(told.value)) < 200 + len(str(path))
     assert str(told.value).endswith("; make it again")

@@ -188,10 +188,10 @@ def test_what_is_set_is_no_longer_from_the_paper() -> None:
         ({"updates": 10**30}, f"recipe.updates is {10**30}; expected a whole number from 1"),
         ({"rate": 10**400}, "recipe.rate is a number of 1329 bits; expected a number above 0"),
         ({"decay": float("nan")}, "recipe.decay is nan; expected a number from 0"),
-        ({"decay": True}, "recipe.decay is True; expected a number from 0"),
+        ({"decay": True}, "recipe.decay is true; expected a number from 0"),
         ({"clip_norm": float("inf")}, "recipe.clip_norm is inf; expected a number above 0"),
-        ({"stages": ["parse"]}, "recipe.stages is ['parse']; expected a text"),
-        ({"optimiser": ["muon"]}, "recipe.optimiser is ['muon']"),
+        ({"stages": ["parse"]}, 'recipe.stages is ["parse"]; expected names'),
+        ({"optimiser": ["muon"]}, 'recipe.optimiser is ["muon"]'),
     ],
 )
 def test_settings_that_are_none(settings: dict[str, Any], told: str) -> None:

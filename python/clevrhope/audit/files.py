@@ -26,7 +26,9 @@ def check_files(folder: AuditFolder, advance: Advance) -> Tally:
         DatasetError: a file that cannot be read.
     """
     tally = Tally(
-        "files", "every file has the size and SHA-256 of the manifest; no file is in no list", "files"
+        "files",
+        "every file has the size and SHA-256 that the manifest lists, and no file is unlisted",
+        "files",
     )
     root = folder.layout.root
     # `readable` tells of those that are not.
@@ -48,7 +50,7 @@ def check_files(folder: AuditFolder, advance: Advance) -> Tally:
         if name.startswith(NOT_OF_THE_DATASET):
             continue
         if path.is_file() and name not in listed and not hidden and name not in NOT_LISTED:
-            tally.fault(name, None, "in no list of the manifest", f"{path.stat().st_size} bytes")
+            tally.fault(name, None, "not listed in the manifest", f"{path.stat().st_size} bytes")
     return tally
 
 

@@ -208,7 +208,7 @@ class _PoolCheck:
             try:
                 return read_png(path)
             except DatasetError as error:
-                problem = ("no whole PNG file", error)
+                problem = ("not a whole PNG file", error.__cause__ or error)
         self._pictures.fault(self._folder.layout.relative(path), scene["image_index"], *problem)
         return None
 

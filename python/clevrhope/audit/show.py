@@ -29,7 +29,7 @@ def show_report(console: Console, report: Report) -> None:
             _say(console, f"{each.name}: {each.note}", "dim")
     for each in report.checks:
         if each.n_faults:
-            _say(console, f"{each.name} failed: it proves that {each.proves}", "bold red")
+            _say(console, f"{each.name} failed. It checks that {each.proves}", "bold red")
             for fault in each.faults[:SHOWN]:
                 _say(console, f"  {fault}")
             if each.n_faults > SHOWN:

@@ -367,7 +367,9 @@ class _Place:
         found = self.many(raw, key)
         for each in found:
             if not isinstance(each, str):
-                raise ConfigError(f"{self.inside(key)}: {shown(each)}; expected a text or a list of texts")
+                raise ConfigError(
+                    f"{self.inside(key)}: {shown(each)}; expected a string or a list of strings"
+                )
         return tuple(found)
 
     def wholes(self, raw: Mapping[str, Any], key: str) -> tuple[int, ...]:
@@ -402,7 +404,7 @@ class _Place:
     def text(self, raw: Mapping[str, Any], key: str, default: str | None) -> str | None:
         value = raw.get(key, default)
         if value is not None and not isinstance(value, str):
-            raise ConfigError(f"{self.inside(key)}: {shown(value)}; expected a text")
+            raise ConfigError(f"{self.inside(key)}: {shown(value)}; expected a string")
         return value
 
     def part_of_a_name(self, raw: Mapping[str, Any], key: str) -> str | None:

@@ -18,7 +18,7 @@ _NAMES: Mapping[Any, str] = {
     int: "a whole number",
     float: "a number",
     bool: "true or false",
-    str: "a text",
+    str: "a string",
     type(None): "none",
 }
 

@@ -101,7 +101,7 @@ def _is_number(value: Any) -> bool:
 ANY = Kind("a value", lambda _: True)
 TEXT = Kind("a string", lambda value: isinstance(value, str), "strings")
 BOOLEAN = Kind("true or false", lambda value: isinstance(value, bool))
-COUNT = Kind("a whole number, 0 or more", lambda value: _is_whole(value) and 0 <= value < 1 << 53)
+COUNT = Kind("a whole number from 0 to 2^53 - 1", lambda value: _is_whole(value) and 0 <= value < 1 << 53)
 INDEX = Kind("a whole number from 0 to 2147483647", lambda value: _is_whole(value) and 0 <= value < 1 << 31)
 SEED = Kind("a whole number from 0 to 2^64 - 1", lambda value: _is_whole(value) and 0 <= value < 1 << 64)
 NUMBER = Kind("a number", _is_number)

@@ -48,9 +48,7 @@ def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -
     if "stages" in settings:
         given = settings.pop("stages")
         if not isinstance(given, str):
-            raise ConfigError(
-                f"{PREFIX}stages is {shown(given)}; expected a text, names with commas between them"
-            )
+            raise ConfigError(f"{PREFIX}stages is {shown(given)}; expected names with commas between them")
         chosen = [name.strip() for name in given.split(",")]
         for name in chosen:
             if name not in names:
