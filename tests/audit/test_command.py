@@ -339,7 +339,7 @@ SPLITS = ("splits", "rubber_cylinder")
         (instead(True, *SPLITS, "train", "questions"), "train.questions is true; expected a whole number"),
         (instead(7, *SPLITS, "train", "pool"), "train.pool is 7; expected a name"),
         (instead(["train"], *SPLITS), 'splits.rubber_cylinder is ["train"]; expected a JSON object'),
-        (instead(["none"], 'splits"), "splits is ["none"]; expected a JSON object'),
+        (instead(["none"], "splits"), 'splits is ["none"]; expected a JSON object'),
         (without("world", "constraints", "min_objects"), "world.constraints.min_objects is missing"),
         (without("world", "constraints"), "world.constraints is missing; expected a JSON object"),
         (
