@@ -77,10 +77,12 @@ def resolve_config(
         ConfigError: an unknown preset, key or value; names the file and the place in it.
     """
     raw = read_toml(file, "settings of a dataset") if file else {}
-    named = preset or (_typed(raw, "preset", str, "", file) if "preset" in raw else None)
-    if named is not None:
-        with _naming("--preset" if preset else f"{file}: preset"):
-            _preset(named)
+    of_file = _typed(raw, "preset", str, "", file) if "preset" in raw else None
+    for name, place in ((preset, "--preset"), (of_file, f"{file}: preset")):
+        if name is not None:
+            with _naming(place):
+                _preset(name)
+    named = preset or of_file
     config = _begun(named, before or {})
     if file:
         config = _overlaid(config, raw, file)
@@ -139,7 +141,8 @@ def _begun(named: str | None, before: Mapping[str, Any]) -> Config:
             images=_one_of(IMAGE_KINDS, "manifest.json: config.images", before.get("images", config.images)),
         )
     if "rendering" in before:
-        config = replace(config, rendering=rendering_from_json(before["rendering"]))
+        with _naming("manifest.json: rendering"):
+            config = replace(config, rendering=rendering_from_json(before["rendering"]))
     if "passes" in before:
         config = replace(config, passes=parse_passes(before["passes"], "manifest.json: config.passes"))
     kept = ("match", "strictness", "question_json", "clevr_share")

@@ -303,7 +303,7 @@ MANIFEST = Fields(
     {
         "palettes": MapOf(
             Fields(
-                {"types": ListOf(TEXT), "rows": ListOf(ListOf(ListOf(TEXT)))},
+                {"types": ListOf(TEXT), "rows": ListOf(ListOf(ListOf(TEXT), least=1), least=1)},
                 {"held_out": Nullable(ListOf(TEXT))},
             ),
             keys=NAME,

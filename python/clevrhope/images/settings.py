@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, cast, get_args
 
-from clevrhope.errors import ConfigError
+from clevrhope.errors import ConfigError, shown
 from clevrhope.images.device_choice import ANY, CPU, parse_device
 
 Prefilter = Literal["none", "fast", "accurate"]
@@ -201,10 +201,15 @@ def rendering_from_json(found: Mapping[str, Any]) -> Rendering:
         ConfigError: they are none of this version's.
     """
     settings = {name: value for name, value in found.items() if name not in ("renderer", "revision")}
-    try:
-        return replace(default_settings(found.get("renderer", "blender")), **settings)
-    except TypeError as error:
-        raise ConfigError(f"rendering settings of a manifest that are none: {error}") from error
+    defaults = default_settings(found.get("renderer", "blender"))
+    known = asdict(defaults)
+    for name, value in settings.items():
+        if name not in known:
+            raise ConfigError(f"unknown setting {shown(name)}; known: {', '.join(known)}")
+        number = type(value) is int and type(known[name]) is float
+        if type(value) is not type(known[name]) and not number:
+            raise ConfigError(f"{name} is {shown(value)}; expected one such as {shown(known[name])}")
+    return replace(defaults, **settings)
 
 
 def other_revision(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:

@@ -34,10 +34,12 @@ class ListOf:
     member: "Form"
     size: int | None = None
     """How many members it has; None for any number."""
+    least: int = 0
+    """How many it has at least."""
 
     def fits(self, value: Any) -> bool:
         """As of `Kind`."""
-        if not isinstance(value, list) or self.size not in (None, len(value)):
+        if not isinstance(value, list) or self.size not in (None, len(value)) or len(value) < self.least:
             return False
         return all(map(self.member.fits, value))
 
@@ -179,6 +181,8 @@ def _check(value: Any, form: Form, file: object, place: str, error: type[Clevrho
                 raise _unlike(value, _words(form), file, place, error)
             if form.size not in (None, len(value)):
                 raise _unlike(value, f"a list of {form.size}", file, place, error)
+            if len(value) < form.least:
+                raise _unlike(value, f"a list of {form.least} or more", file, place, error)
             for k, each in enumerate(value):
                 _check(each, form.member, file, f"{place}[{k}]", error)
         case Kind():
@@ -195,13 +199,8 @@ def _check_kind(value: Any, kind: Kind, file: object, place: str, error: type[Cl
         checked_path(value, where, error=error)
 
 
-_CONSTANTS = {None: "null", True: "true", False: "false"}
-"""As JSON writes them."""
-
-
 def _unlike(value: Any, words: str, file: object, place: str, error: type[ClevrhopeError]) -> ClevrhopeError:
-    found = _CONSTANTS[value] if value is None or isinstance(value, bool) else shown(value)
-    found = f"{found:.60}" if isinstance(value, dict | list) else found
+    found = f"{shown(value):.60}" if isinstance(value, dict | list) else shown(value)
     return error(f"{file}: {place} is {found}; expected {words}" if place else f"{file}: expected {words}")
 
 
