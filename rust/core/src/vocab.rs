@@ -284,7 +284,7 @@ fn name_problem(name: &str) -> Option<String> {
     let parts = || name.split('_').all(|part| !part.is_empty() && part.bytes().all(|b| b.is_ascii_alphanumeric()));
     if name.len() > MAX_NAME || !name.starts_with(|c: char| c.is_ascii_alphabetic()) || !parts() {
         return Some(format!(
-            "cannot be the name of a value, which is a letter from a to z, then letters, digits and single \
+            "cannot be the name of a value, which is a letter (a-z, A-Z), then letters, digits and single \
              underscores between them, at most {MAX_NAME} characters in all"
         ));
     }
@@ -399,7 +399,7 @@ mod tests {
         for name in names {
             let error = read(&PROPERTIES.replace("\"red\"", &format!("\"{name}\""))).unwrap_err();
             assert!(error.starts_with("p.json: colors: \""), "{error}");
-            assert!(error.contains("\" cannot be the name of a value, which is a letter from a to z"), "{error}");
+            assert!(error.contains("\" cannot be the name of a value, which is a letter (a-z, A-Z)"), "{error}");
             assert!(!error.contains(['\n', '\0', '\u{202e}']), "{error}");
         }
         for name in ["yes", "No", "none", "prelim", "all", "thing", "objects", "left", "shape", "OR", "a"] {
