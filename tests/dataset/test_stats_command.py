@@ -261,7 +261,7 @@ def test_questions_without_answers(clevr: Path, show: Show) -> None:
     path.write_text(json.dumps(content))
     code, error = fails(show, clevr)
     assert code == 1
-    assert "questions[2]: not a question with program and answer" in error
+    assert "questions[2].answer is missing; expected a value; take CLEVR's train or val" in error
 
 
 def test_truncated_arrays(demo: Path, tmp_path: Path, show: Show) -> None:

@@ -11,8 +11,7 @@ from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.layout import numbered_files
 from clevrhope.dataset.stats import QuestionTally, SceneCounts, SceneTally, SplitStats
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.forms import INDEX, TEXT, Fields, ListOf, check_form
-from clevrhope.runtime.reading import reading
+from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
 
 TYPES = ("size", "color", "material", "shape")
 """The attribute types that CLEVR's scene files have."""
@@ -79,9 +78,12 @@ def measure_clevr_split(folder: Path, split: str) -> SplitStats:
     questions = QuestionTally()
     path = questions_file(folder, split)
     for n, row in enumerate(read_list(path, "questions")):
-        where = f"{path}: questions[{n}]"
-        with reading(where, "a question with program and answer, as CLEVR's train and val splits have"):
-            questions.add(row)
+        place = f"questions[{n}]"
+        check_form(row, _QUESTION, path, place=place, remedy=_WHOLE)
+        for step in row["program"]:
+            if not step.get("function", step.get("type")):
+                raise DatasetError(f"{path}: {place}.program: a step without a function; {_WHOLE}")
+        questions.add(row)
     path = scenes_file(folder, split)
     scenes = _scene_counts(path)
     try:
@@ -98,6 +100,17 @@ def _scene_counts(path: Path) -> SceneCounts:
     return tally.counts()
 
 
+_WHOLE = "take CLEVR's train or val, which have programs and answers"
+_STEP = Fields({"value_inputs": ListOf(TEXT)}, {"function": TEXT, "type": TEXT})
+_QUESTION = Fields(
+    {
+        "image_index": INDEX,
+        "question": TEXT,
+        "answer": ANY,
+        "question_family_index": INDEX,
+        "program": ListOf(_STEP, least=1),
+    }
+)
 _SCENE = Fields({"image_index": INDEX, "objects": ListOf(Fields(dict.fromkeys(TYPES, TEXT)))})
 
 

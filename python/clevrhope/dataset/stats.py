@@ -253,11 +253,7 @@ class QuestionTally:
         self._n_all_needed = (self._n_all_needed or 0) + n_all_needed
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Counts a question as CLEVR's question files have it.
-
-        Raises:
-            KeyError, TypeError, IndexError: it is none.
-        """
+        """Counts a question as CLEVR's question files have it, of the right form."""
         program = [(step.get("function") or step["type"], *step["value_inputs"]) for step in row["program"]]
         names = [f"{step[0]}[{step[1]}]" if len(step) > 1 else step[0] for step in program]
         self._answers[int(row["question_family_index"]), str(row["answer"])] += 1

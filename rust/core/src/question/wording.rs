@@ -149,6 +149,29 @@ struct Cut {
     words: String,
 }
 
+/// The first part in square brackets that would be joined to a word, kept or left out: "colo[u]r".
+fn optional_within_a_word(text: &str) -> Option<&str> {
+    let joins = |c: char| !(c.is_whitespace() || c.is_ascii() && is_mark(c as u8));
+    let mut opened = Vec::new();
+    for (place, c) in text.char_indices() {
+        match c {
+            '[' => opened.push(place),
+            ']' => {
+                let start = opened.pop()?;
+                let before = text[..start].chars().next_back().is_some_and(joins);
+                let first = text[start + 1..].chars().next().is_some_and(joins);
+                let last = text[..place].chars().next_back().is_some_and(joins);
+                let after = text[place + 1..].chars().next().is_some_and(joins);
+                if before && first || last && after || before && after {
+                    return Some(&text[start..=place]);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 /// One way to say a family's question.
 #[derive(Clone, Debug)]
 pub struct Phrasing {
@@ -168,6 +191,9 @@ impl Phrasing {
             text.split(|c: char| c.is_whitespace() || matches!(c, '[' | ']')).find(|w| w.matches('<').count() > 1)
         {
             return Err(format!("two parameters in one word, \"{}\", in \"{}\"", shown(word), shown(text)));
+        }
+        if let Some(part) = optional_within_a_word(text) {
+            return Err(format!("an optional part within a word, \"{}\", in \"{}\"", shown(part), shown(text)));
         }
         let two_objects = two_objects(params);
         let without = without_other(text);
@@ -483,6 +509,17 @@ mod tests {
         values[1] = Some(1);
         assert_eq!(say("Is it like another <Z> <C> <M> <S>?", &values), ["Is it like an orange cube?"]);
         assert_eq!(say("Are the [other] things gray?", &values), ["Are the things gray?"]);
+    }
+
+    #[test]
+    fn no_optional_part_is_within_a_word() {
+        for text in ["Is it colo[u]r?", "Is it [un]painted?", "[Is][it] so?", "Is it a[ very ]b?", "Is it [so]<S>?"] {
+            let error = Phrasing::new(text, &two_object_params()).unwrap_err();
+            assert!(error.starts_with("an optional part within a word, \"["), "{error}");
+        }
+        for text in ["[Is it] so?", "Is it[ also] so[, too]?", "Is it so[;] too?", "Is it [so]?"] {
+            Phrasing::new(text, &two_object_params()).unwrap();
+        }
     }
 
     #[test]
