@@ -1,17 +1,19 @@
 # make demo   all set-up, then the main job with real rendering (8 samples: little more than half of the time), into out/demo
-# make test   all set-up, then every check: Rust, Python, linters, types, stubs
+# make test   all set-up, then every check that is quick: Rust, Python, linters, types, stubs
+# make test-slow   the other tests: kills, clusters, models that learn, a thousand images
 # make fuzz   2,000 spoilt files, each read by a command that has to answer with a sentence
 # make test-paper   all 29 pairs' text at the paper's sizes, checked and timed
 #
 # Needs Python 3.11, a C compiler and cargo; everything else goes into .venv. A second run sets up nothing.
 
 .DELETE_ON_ERROR:
-.PHONY: demo test fuzz test-paper check-rust check-python render-libraries clean
+.PHONY: demo test test-slow fuzz test-paper check-rust check-python render-libraries clean
 .DEFAULT_GOAL := test
 
 VENV := .venv
 BIN := $(abspath $(VENV))/bin
 MATURIN := VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop --locked --release
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --durations 10
 PYTHON ?= $(shell command -v python3.11 || command -v python3)
 # pyo3 asks this interpreter when cargo checks and tests.
 export PYO3_PYTHON := $(BIN)/python
@@ -33,12 +35,15 @@ check-python: $(VENV)/dev.stamp render-libraries
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest clevrhope._core
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 4 --dist loadfile --durations 10
+	$(PYTEST)
+
+test-slow: $(VENV)/dev.stamp render-libraries
+	$(PYTEST) -m slow
 
 # SEED draws other files: make fuzz SEED=7
 SEED ?= 1
 fuzz: $(VENV)/dev.stamp
-	CLEVRHOPE_FUZZ=2000 CLEVRHOPE_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -s tests/fuzz
+	CLEVRHOPE_FUZZ=2000 CLEVRHOPE_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest -m slow -s tests/fuzz
 
 # All of the paper's text, in minutes; with nothing beside it, since it times that.
 test-paper: $(VENV)/dev.stamp

@@ -11,6 +11,8 @@ from pathlib import Path
 import h5py
 import pytest
 
+pytestmark = pytest.mark.slow
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 

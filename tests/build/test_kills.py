@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from building import tree
 
+pytestmark = pytest.mark.slow
+
 SETTINGS = '[rendering]\nwidth = 96\nheight = 64\nsamples = 1\ndevice = "cpu"\n'
 COMMAND = "from clevrhope.cli import main; main()"
 RUNS_KILLED = 2

@@ -28,6 +28,7 @@ BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5",
     [(), ("--no-render",), ("--no-render", "--strictness", "implied")],
     ids=["rendered", "no-render", "implied"],
 )
+@pytest.mark.slow
 def test_killed_at_any_point_and_resumed_equals_uninterrupted(
     tmp_path: Path, rendering: tuple[str, ...]
 ) -> None:
@@ -58,6 +59,7 @@ def test_killed_at_any_point_and_resumed_equals_uninterrupted(
     assert tree(tmp_path / "killed") == tree(tmp_path / "whole")
 
 
+@pytest.mark.slow
 def test_interrupted_says_how_to_go_on_and_does(tmp_path: Path, make: Make) -> None:
     running = command(*BUILD, "--out", tmp_path / "stopped", delay_s=0.1)
     pictures = tmp_path / "stopped" / "images" / "train"

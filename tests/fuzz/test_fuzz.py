@@ -23,6 +23,8 @@ from clevrhope.cli import run_command
 from clevrhope.errors import ClevrhopeError
 from clevrhope.executor import execute
 
+pytestmark = pytest.mark.slow
+
 INPUTS = int(os.environ.get("CLEVRHOPE_FUZZ", "300"))
 SEED = int(os.environ.get("CLEVRHOPE_FUZZ_SEED", "1"))
 MOST_SECONDS, MOST_BYTES, LONGEST_MESSAGE = 10.0, 1 << 30, 1_200

@@ -4,8 +4,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from clevrhope.images import CyclesRenderer, RenderSettings
 from clevrhope.images.quality import reference_scenes
+
+pytestmark = pytest.mark.slow
 
 PICTURES = 1000
 #: What allocators keep back and forth; a leak of a picture's pixels alone would come to 38 MB and more.

@@ -20,6 +20,8 @@ from clevrhope.images.settings import RenderSettings
 from clevrhope.images.worker import _why_unfit
 from clevrhope.images.worker_folder import remove_abandoned
 
+pytestmark = pytest.mark.slow
+
 FAKE_WORKER = (sys.executable, str(Path(__file__).with_name("fake_worker.py")))
 
 

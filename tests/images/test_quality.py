@@ -27,6 +27,7 @@ def test_reference_scenes_cover_the_world_and_have_their_pictures() -> None:
     assert all(read_png(path).shape == (320, 480, 3) for path in there)
 
 
+@pytest.mark.slow
 def test_a_default_picture_comes_within_43_db_of_512_samples() -> None:
     quality = measure_quality(2, settings=RenderSettings(device="cpu"))
     assert quality.psnr_db >= 43.0

@@ -32,6 +32,8 @@ from clevrhope.images.ray_engine import Places, RayRenderer, places_in
 from clevrhope.images.settings import NativeSettings
 from clevrhope.version import software_version
 
+pytestmark = pytest.mark.slow
+
 TINY = NativeSettings(width=96, height=64, quality="draft")
 TINY_BLENDER = RenderSettings(width=96, height=64, samples=1, device="cpu")
 

@@ -90,6 +90,7 @@ def test_the_loss_is_summed_over_answers() -> None:
     torch.testing.assert_close(model.loss(batch), expected)
 
 
+@pytest.mark.slow
 def test_64_questions_are_learned_by_heart() -> None:
     model = tiny(dropout=0.0, language_layers=1, cross_layers=1, hidden=32, heads=2, length=30)
     with torch.no_grad():

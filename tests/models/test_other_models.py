@@ -56,6 +56,7 @@ def batch_for(model: torch.nn.Module, n_scenes: int = 8, each: int = 8) -> Batch
         ("object_transformer", 2e-3, {"features": "attributes"}),
     ],
 )
+@pytest.mark.slow
 def test_64_questions_are_learned_by_heart(name: str, rate: float, changes: dict[str, object]) -> None:
     model = tiny(name, **changes)
     batch = batch_for(model)
@@ -167,6 +168,7 @@ save_file(scores, f"{sys.argv[2]}/scores.safetensors")
 """
 
 
+@pytest.mark.slow
 def test_weights_give_the_same_scores_in_another_process(tmp_path: Path) -> None:
     expected = {}
     for name in TINY:

@@ -255,6 +255,7 @@ def test_reinforce_counts_ill_formed_draws_and_moves_its_baseline() -> None:
     assert float(model.baseline) == pytest.approx(0.9 * before + 0.1 * float(right.mean()))
 
 
+@pytest.mark.slow
 def test_64_questions_are_learned_by_heart_on_true_and_on_predicted_programs() -> None:
     model, batch = small(channels=16, halvings=3), short_questions()
     assert learn_programs(model, batch)
@@ -264,6 +265,7 @@ def test_64_questions_are_learned_by_heart_on_true_and_on_predicted_programs() -
 
 
 @pytest.mark.parametrize("kind", ["attention_one_layer", "plain"])
+@pytest.mark.slow
 def test_the_other_generators_learn_64_programs_by_heart(kind: str) -> None:
     assert learn_programs(small(generator=kind), short_questions())
 

@@ -342,6 +342,7 @@ def test_without_its_dataset_no_run_begins(
     assert [each[0] for each in asked()] == ["build", "build"]
 
 
+@pytest.mark.slow
 def test_a_stop_goes_through_to_the_processes_and_leaves_what_is_done(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -460,6 +461,7 @@ sys.addaudithook(refuse)
 """
 
 
+@pytest.mark.slow
 def test_from_build_to_a_report_with_figures_in_one_command_without_network(
     tmp_path: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,8 @@ import pytest
 from clevrhope.experiments.plan import Chain, Step
 from clevrhope.experiments.ray_engine import _of_a_task, run_on_ray
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("ray", reason="Ray is not installed: pip install clevrhope[ray]")
 
 

@@ -11,6 +11,8 @@ pytest.importorskip("torch")
 
 from clevrhope.cli import run_command
 
+pytestmark = pytest.mark.slow
+
 REPOSITORY = Path(__file__).parents[2]
 TRAINING = "docs/training.md"
 

@@ -18,6 +18,8 @@ from short_runs import HOP, Train
 from clevrhope.experiments.plan import Chain, Step
 from clevrhope.experiments.ray_engine import run_on_ray
 
+pytestmark = pytest.mark.slow
+
 KILLS = 2
 
 
