@@ -47,7 +47,7 @@ fuzz: $(VENV)/dev.stamp
 
 # All of the paper's text, in minutes; with nothing beside it, since it times that.
 test-paper: $(VENV)/dev.stamp
-	CLEVRHOPE_TEST_PAPER=1 $(BIN)/python -m pytest -s tests/build/test_paper.py
+	CLEVRHOPE_TEST_PAPER=1 $(BIN)/python -m pytest -s tests/pipeline/test_paper.py
 
 clean:
 	rm -rf $(VENV) target out
@@ -83,4 +83,4 @@ $(VENV)/dev.stamp: $(VENV)/render.stamp
 
 # Blender needs a few of the system's libraries; without them, this says which and how to install them.
 render-libraries: $(VENV)/render.stamp
-	@$(BIN)/python -m clevrhope.images.libraries
+	@$(BIN)/python -m clevrhope.runtime.blender

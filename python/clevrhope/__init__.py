@@ -21,8 +21,8 @@ if TYPE_CHECKING:
         TrainingError,
         VocabularyError,
     )
-    from clevrhope.executor import Program, Scene, execute, execute_batch, trace
     from clevrhope.images import render
+    from clevrhope.programs import Program, Scene, execute, execute_batch, trace
     from clevrhope.questions import instantiate_questions
     from clevrhope.scenes import sample_scenes
     from clevrhope.splits import select_split
@@ -32,23 +32,23 @@ _HOME = {
     "ConfigError": "clevrhope.errors",
     "DatasetError": "clevrhope.errors",
     "PredictionsError": "clevrhope.errors",
-    "Program": "clevrhope.executor",
+    "Program": "clevrhope.programs",
     "ProgramError": "clevrhope.errors",
     "RenderError": "clevrhope.errors",
-    "Scene": "clevrhope.executor",
+    "Scene": "clevrhope.programs",
     "SceneError": "clevrhope.errors",
     "SplitError": "clevrhope.errors",
     "TemplateError": "clevrhope.errors",
     "TrainingError": "clevrhope.errors",
     "VocabularyError": "clevrhope.errors",
-    "execute": "clevrhope.executor",
-    "execute_batch": "clevrhope.executor",
+    "execute": "clevrhope.programs",
+    "execute_batch": "clevrhope.programs",
     "instantiate_questions": "clevrhope.questions",
     "load": "clevrhope.dataset.loading",
     "render": "clevrhope.images",
     "sample_scenes": "clevrhope.scenes",
     "select_split": "clevrhope.splits",
-    "trace": "clevrhope.executor",
+    "trace": "clevrhope.programs",
 }
 
 __all__ = [

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from spoiling import Spoilt, build_small
 
-from clevrhope.build import Request, build
-from clevrhope.config import PRESETS
+from clevrhope.config.presets import PRESETS
+from clevrhope.pipeline import Request, build
 
 
 def two_pairs(out: Path, *, question_json: bool) -> Path:

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 import numpy as np
 from fake_renderer import FakeRenderer
 
-from clevrhope import assets
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.images.renderer import Pixels, Scene
+from clevrhope.runtime import assets
 from clevrhope.scenes import read_world
 
 K = TypeVar("K", bound=Hashable)

@@ -15,8 +15,8 @@ import h5py
 import numpy as np
 
 from clevrhope.audit import Check, Report
-from clevrhope.build import Request, build
-from clevrhope.config import PRESETS
+from clevrhope.config.presets import PRESETS
+from clevrhope.pipeline import Request, build
 
 Row = dict[str, Any]
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from spoiling import Row, Spoilt
 
+from clevrhope.__main__ import run_command
 from clevrhope.audit import Check, audit
-from clevrhope.cli import run_command
 
 
 def clevr_folder(root: Path, data: Path, change: Any = None) -> Path:

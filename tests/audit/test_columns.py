@@ -10,7 +10,7 @@ import pytest
 from spoiling import TRAIN, Spoilt
 
 from clevrhope.audit import audit
-from clevrhope.audit.columns import ends_of
+from clevrhope.audit.checks.columns import ends_of
 
 ROW = 3
 """Its program has two relations, of three that there is place for."""

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from spoiling import Row, Spoilt
 
-from clevrhope.build import Request, build
-from clevrhope.cli import run_command
-from clevrhope.config import PRESETS
+from clevrhope.__main__ import run_command
+from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.errors import DatasetError
+from clevrhope.pipeline import Request, build
 
 
 def test_a_table_says_what_was_looked_at(clean: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,7 +295,7 @@ def test_a_broken_scene_file_is_named(spoilt: Spoilt, capsys: pytest.CaptureFixt
 def test_other_templates_than_the_folders_are_refused(
     clean: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from clevrhope import assets
+    from clevrhope.runtime import assets
 
     folder = tmp_path / "templates"
     shutil.copytree(assets.question_templates(), folder)

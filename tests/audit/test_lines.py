@@ -10,10 +10,11 @@ from clevr_making import make_clevr
 from spoiling import TRAIN, Spoilt, failed
 
 from clevrhope._core import AuditScenes
-from clevrhope.audit import audit, visible
+from clevrhope.audit import audit
+from clevrhope.audit.checks import visible
 from clevrhope.audit.run import LINES
-from clevrhope.build import Request, build
-from clevrhope.config import PRESETS
+from clevrhope.config.presets import PRESETS
+from clevrhope.pipeline import Request, build
 from clevrhope.scenes import read_world
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.matched import SCENES_A_BLOCK, WITHOUT_QUESTIONS, uneven
+from clevrhope.audit.checks.matched import SCENES_A_BLOCK, WITHOUT_QUESTIONS, uneven
 
 LEAST, MOST = 3, 10
 A_NUMBER = 20

@@ -15,17 +15,18 @@ from painting import PaintedRenderer
 from PIL import Image
 from spoiling import Spoilt
 
-from clevrhope import assets
 from clevrhope._core import SceneBatch, object_ids
-from clevrhope.audit import Check, audit, second_look
-from clevrhope.audit.cameras import Cameras
+from clevrhope.audit import Check, audit
+from clevrhope.audit.checks import second_look
+from clevrhope.audit.checks.cameras import Cameras
+from clevrhope.audit.checks.pictures import LEAST_PIXELS, Colours, check_pictures, without_outlines
+from clevrhope.audit.checks.second_look import SecondLook
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.pictures import LEAST_PIXELS, Colours, check_pictures, without_outlines
-from clevrhope.audit.second_look import SecondLook
-from clevrhope.build import Request, build
-from clevrhope.config import PRESETS
-from clevrhope.images.look import Look, read_look
+from clevrhope.config.presets import PRESETS
 from clevrhope.images.native import NativeRenderer
+from clevrhope.look.read import Look, read_look
+from clevrhope.pipeline import Request, build
+from clevrhope.runtime import assets
 from clevrhope.scenes import read_world
 
 LOOK = Path(__file__).parents[1] / "data" / "look"
@@ -168,7 +169,7 @@ def test_after_many_faults_no_more_scenes_are_rendered(
     pictures: Spoilt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     exchange_two(pictures)
-    monkeypatch.setattr("clevrhope.audit.pictures.MOST_FAULTS", 1)
+    monkeypatch.setattr("clevrhope.audit.checks.pictures.MOST_FAULTS", 1)
     found = of_objects(pictures.root)
     assert found.result == "failed"
     assert len({fault.index for fault in found.faults}) == 1

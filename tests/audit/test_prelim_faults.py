@@ -9,8 +9,8 @@ import pytest
 from spoiling import Row, Spoilt, failed
 
 from clevrhope.audit import audit
-from clevrhope.build import Request, build
-from clevrhope.config import PRESETS
+from clevrhope.config.presets import PRESETS
+from clevrhope.pipeline import Request, build
 
 HOP = "prelim_cyan"
 Plant = Callable[[Spoilt], None]

@@ -15,11 +15,11 @@ from PIL import Image
 from spoiling import Spoilt
 
 from clevrhope.audit import Check, audit
-from clevrhope.audit.cameras import CAMERA, JITTER, camera_of
-from clevrhope.build import Request, build
-from clevrhope.config import PRESETS
+from clevrhope.audit.checks.cameras import CAMERA, JITTER, camera_of
+from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.errors import DatasetError
+from clevrhope.pipeline import Request, build
 
 
 @pytest.fixture(scope="module")

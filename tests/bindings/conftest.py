@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clevrhope import _core
-from clevrhope.assets import blender_assets
+from clevrhope.runtime.assets import blender_assets
 
 
 @pytest.fixture(scope="session")

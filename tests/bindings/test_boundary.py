@@ -38,7 +38,8 @@ def test_python_runs_on_while_scenes_are_sampled(world: _core.World) -> None:
 def test_control_c_ends_a_long_call() -> None:
     script = """
 import numpy as np
-from clevrhope import _core, assets
+from clevrhope import _core
+from clevrhope.runtime import assets
 properties, look = (assets.blender_assets() / name for name in ("properties.json", "look.json"))
 world = _core.World(properties.read_bytes(), look.read_bytes(), "{}", properties_file="p", look_file="l")
 print("ready", flush=True)
@@ -64,7 +65,7 @@ _core.sample_scenes(world, seed=0, pool="train", indices=np.arange(10_000_000, d
     ],
 )
 def test_impossible_constraints_are_named(config: str, message: str) -> None:
-    from clevrhope.assets import blender_assets
+    from clevrhope.runtime.assets import blender_assets
 
     properties, look = (blender_assets() / name for name in ("properties.json", "look.json"))
     with pytest.raises(SceneError, match=message):
@@ -72,7 +73,7 @@ def test_impossible_constraints_are_named(config: str, message: str) -> None:
 
 
 def test_constraints_that_nothing_meets_say_which_one_failed() -> None:
-    from clevrhope.assets import blender_assets
+    from clevrhope.runtime.assets import blender_assets
 
     properties, look = (blender_assets() / name for name in ("properties.json", "look.json"))
     config = '{"min_pixels": 60000, "max_restarts": 20}'

@@ -10,7 +10,7 @@ import pytest
 
 from clevrhope import Program, ProgramError, Scene, SceneError, _core, execute, execute_batch, trace
 from clevrhope.errors import VocabularyError
-from clevrhope.executor import (
+from clevrhope.programs import (
     ILL_FORMED,
     INVALID,
     answer_text,

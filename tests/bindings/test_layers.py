@@ -1,4 +1,4 @@
-"""Which package may import which, from features to reports; those work from predictions alone."""
+"""Which folder of the package may import which: those below it alone; and no circle of modules."""
 
 import ast
 from collections.abc import Iterator
@@ -21,8 +21,34 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
 """Of these packages, those that each may import besides itself; what lies below them all, any may. A report
 reads of models what their papers' configurations and recipes are, which is data and needs no torch."""
 
-ABOVE = frozenset({"cli", "experiments"})
-"""Use them all, and are used by none of them."""
+FOLDERS = (
+    "errors",
+    "version",
+    "_core",
+    "runtime",
+    "look",
+    "splits",
+    "scenes",
+    "questions",
+    "programs",
+    "images",
+    "config",
+    "dataset",
+    "features",
+    "models",
+    "describe",
+    "metrics",
+    "audit",
+    "export",
+    "pipeline",
+    "training",
+    "report",
+    "bench",
+    "cli",
+    "experiments",
+    "__main__",
+)
+"""Folders and modules of the package, from the lowest up. Each may import those before it."""
 
 
 def imported(source: str, package: str) -> Iterator[str]:
@@ -43,16 +69,21 @@ def imported(source: str, package: str) -> Iterator[str]:
 
 
 def wrong_ways(source: str, package: str) -> list[str]:
-    others = (frozenset(MAY_IMPORT) | ABOVE) - MAY_IMPORT[package]
-    return sorted(set(imported(source, package)) & others)
+    above = frozenset(FOLDERS[FOLDERS.index(package) + 1 :])
+    apart = frozenset(MAY_IMPORT) - MAY_IMPORT[package] if package in MAY_IMPORT else frozenset()
+    return sorted(set(imported(source, package)) & (above | apart))
 
 
-@pytest.mark.parametrize("package", MAY_IMPORT)
-def test_dependence_goes_one_way(package: str) -> None:
-    modules = sorted((PACKAGE / package).rglob("*.py"))
-    assert len(modules) > 5
+@pytest.mark.parametrize("package", [each for each in FOLDERS if each != "_core"])
+def test_no_folder_imports_one_above_it(package: str) -> None:
+    modules = sorted((PACKAGE / package).rglob("*.py")) or [PACKAGE / f"{package}.py"]
     found = {str(path): wrong_ways(path.read_text("utf-8"), package) for path in modules}
     assert not {path: packages for path, packages in found.items() if packages}
+
+
+def test_every_folder_has_its_place() -> None:
+    there = {path.stem for path in PACKAGE.iterdir() if not path.name.startswith(("_assets", "__pycache__"))}
+    assert there - {"__init__", "_core.abi3", "py"} == set(FOLDERS)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +93,7 @@ def test_dependence_goes_one_way(package: str) -> None:
         ("training", "import clevrhope.metrics.answer_key as key", ["metrics"]),
         ("metrics", "from clevrhope import report, training", ["report", "training"]),
         ("models", "if TYPE_CHECKING:\n    from clevrhope.experiments import Plan", ["experiments"]),
+        ("splits", "def f():\n    from clevrhope.scenes import World", ["scenes"]),
         ("report", "from clevrhope.report.page import Page\nfrom clevrhope.metrics import score", []),
     ],
 )

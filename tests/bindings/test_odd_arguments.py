@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from clevrhope import _core
-from clevrhope.assets import blender_assets, question_templates
 from clevrhope.errors import MAX_SHOWN
+from clevrhope.runtime.assets import blender_assets, question_templates
 
 HUGE = 2**63
 LONG = "x" * 100_000

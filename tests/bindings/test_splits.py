@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from clevrhope import SplitError, TemplateError, _core, execute, instantiate_questions, select_split
-from clevrhope.executor import answer_text
+from clevrhope.programs import answer_text
 from clevrhope.questions import read_templates
 from clevrhope.splits import MinimalPool, PoolScan, SplitStream
 

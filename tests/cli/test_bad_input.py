@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from clevrhope.assets import blender_assets, question_templates
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
+from clevrhope.runtime.assets import blender_assets, question_templates
 
 Fail = Callable[..., str]
 
@@ -265,7 +265,7 @@ def test_a_split_that_nothing_can_fill(fail: Fail, tmp_path: Path) -> None:
 
 
 def test_blender_missing(fail: Fail, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clevrhope.images.libraries.blender_folder", lambda: None)
+    monkeypatch.setattr("clevrhope.runtime.blender.blender_folder", lambda: None)
     sentence = fail(code=1)
     assert "bpy" in sentence
     assert "pip install" in sentence
@@ -283,7 +283,7 @@ def limited(set_limit: str, out: Path) -> subprocess.CompletedProcess[str]:
     """A build in a process whose surroundings are set by a line of Python."""
     script = f"""
         import os, resource, signal, sys
-        from clevrhope.cli import run_command
+        from clevrhope.__main__ import run_command
         {set_limit}
         sys.exit(run_command(["build", "--hop", "rubber_cylinder", "--seed", "1", "--no-render", "--quiet",
                               "--out", sys.argv[1]]))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from clevrhope import cli
-from clevrhope.build.pictures import PoolPictures
-from clevrhope.cli import run_command
+from clevrhope import __main__ as cli
+from clevrhope.__main__ import run_command
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
-from clevrhope.hops import paper_hops
+from clevrhope.pipeline.pictures import PoolPictures
+from clevrhope.splits.hops import paper_hops
 
 QUICK = ["--hop", "rubber_cylinder", "--no-render"]
 
@@ -81,10 +81,10 @@ def test_a_plan_renders_nothing_where_nothing_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "clevrhope.plan.pictures.missing_pictures",
+        "clevrhope.pipeline.plan.pictures.missing_pictures",
         lambda used, layout: [PoolPictures(pool, indices, indices[:0]) for pool, indices in used.items()],
     )
-    monkeypatch.setattr("clevrhope.plan.rates.open_renderer", None)
+    monkeypatch.setattr("clevrhope.pipeline.plan.rates.open_renderer", None)
     run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
     asked = [word for word in QUICK if word != "--no-render"]
     out, _ = run(capsys, "plan", *asked, "--out", tmp_path / "a", "--json")
@@ -197,7 +197,7 @@ def test_a_plan_of_the_paper_agrees_with_its_numbers(
 
 def test_help_is_quick_and_imports_nothing_heavy() -> None:
     script = (
-        "import sys\nfrom clevrhope.cli import run_command\ncode = run_command(['build', '--help'])\n"
+        "import sys\nfrom clevrhope.__main__ import run_command\ncode = run_command(['build', '--help'])\n"
         "heavy = {'numpy', 'h5py', 'rich', 'PIL', 'clevrhope._core'} & set(sys.modules)\n"
         "sys.exit(code or len(heavy))"
     )

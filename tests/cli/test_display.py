@@ -7,8 +7,8 @@ import time
 import pytest
 from rich.console import Console
 
-from clevrhope import display
-from clevrhope.display import TerminalProgress
+from clevrhope.runtime import display
+from clevrhope.runtime.display import TerminalProgress
 
 
 def test_a_terminal_shows_how_far_how_fast_and_how_long_yet() -> None:

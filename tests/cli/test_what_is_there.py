@@ -7,8 +7,8 @@ import pytest
 from building import tree
 from clevr_making import make_clevr
 
-from clevrhope.cli import run_command
-from clevrhope.plan.result import SECONDS_A_SPLIT, SECONDS_TO_START
+from clevrhope.__main__ import run_command
+from clevrhope.pipeline.plan.result import SECONDS_A_SPLIT, SECONDS_TO_START
 
 
 def build(out: Path, *arguments: str | Path, command: str = "build", code: int = 0) -> None:

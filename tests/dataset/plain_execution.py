@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clevrhope.dataset.finished import Step
+from clevrhope.dataset.split_files import Step
 
 ATTRIBUTES = ("size", "color", "material", "shape")
 

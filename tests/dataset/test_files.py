@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from clevrhope.atomic import FileRecord, record, sweep, whole_file, write_whole
-from clevrhope.dataset.lock import LOCK_FILE, locked
 from clevrhope.dataset.manifest import Manifest, check_binding, read_manifest, write_manifest
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.atomic import FileRecord, record, sweep, whole_file, write_whole
+from clevrhope.runtime.lock import LOCK_FILE, locked
 
 
 def manifest(**changes: object) -> Manifest:
@@ -86,7 +86,7 @@ def test_a_full_disk_gets_a_sentence_and_leaves_no_half_file(tmp_path: Path) -> 
     script = """
         import resource, signal, sys
         from pathlib import Path
-        from clevrhope.atomic import write_whole
+        from clevrhope.runtime.atomic import write_whole
         from clevrhope.errors import DatasetError
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
@@ -121,7 +121,7 @@ def test_a_second_run_is_told_so_and_the_lock_goes_with_a_killed_process(tmp_pat
     script = """
         import sys, time
         from pathlib import Path
-        from clevrhope.dataset.lock import locked
+        from clevrhope.runtime.lock import locked
         with locked(Path(sys.argv[1])):
             print("locked", flush=True)
             time.sleep(60)

@@ -18,7 +18,7 @@ from building import request
 from fake_renderer import FakeRenderer, pixels_of
 
 from clevrhope import ConfigError, DatasetError, load
-from clevrhope.build import build
+from clevrhope.pipeline import build
 
 HOP = "rubber_cylinder"
 SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")

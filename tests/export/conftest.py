@@ -9,7 +9,7 @@ from building import request
 from fake_renderer import FakeRenderer
 from truth import HOP, Truth
 
-from clevrhope.build import build
+from clevrhope.pipeline import build
 
 
 def made(out: Path, **changes: Any) -> Path:

@@ -8,8 +8,8 @@ from PIL import Image
 from truth import HOP, SPLITS, Truth, prefix
 
 from clevrhope import Scene, execute
-from clevrhope.executor import answer_text
 from clevrhope.export import export
+from clevrhope.programs import answer_text
 
 
 def test_questions_scenes_and_pictures_belong_together_by_number(

@@ -12,11 +12,11 @@ import pytest
 from building import request
 from pycocotools.coco import COCO
 
-from clevrhope.build import build
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
 from clevrhope.export import export
 from clevrhope.images.settings import NativeSettings
+from clevrhope.pipeline import build
 
 HOP, SPLITS = "rubber_cylinder", ("train", "minimal_ood")
 SIZES = {"train": 36, "complex_iid": 9, "complex_ood": 1, "minimal_places": 1}

@@ -13,7 +13,7 @@ import pytest
 from building import stamps, tree
 from truth import HOP, Truth
 
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export import FORMATS, export
 from clevrhope.export.formats import Format
@@ -237,7 +237,7 @@ def test_no_space_left_and_then_some(dataset: Path, tmp_path: Path, name: str, l
     script = f"""
         import resource, sys
         import pyarrow.parquet
-        from clevrhope.cli import run_command
+        from clevrhope.__main__ import run_command
         resource.setrlimit(resource.RLIMIT_FSIZE, ({limit}, resource.RLIM_INFINITY))
         failed = run_command(sys.argv[1:])
         resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))

@@ -6,7 +6,7 @@ from typing import Any
 from building import request as asked
 from fake_renderer import FakeRenderer
 
-from clevrhope.build import build
+from clevrhope.pipeline import build
 
 
 def build_demo(out: Path, **changes: Any) -> Path:

@@ -16,7 +16,7 @@ torchvision = pytest.importorskip("torchvision")
 from safetensors.torch import save_file
 
 import clevrhope
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
 from clevrhope.features.backbone import Batches
 from clevrhope.features.device import chosen_device
@@ -188,7 +188,7 @@ def test_a_device_that_is_not_there(name: str) -> None:
 def test_nothing_is_imported_for_weights_that_are_not_given(folder: Path) -> None:
     """torch takes seconds, and what is missing is known before."""
     code = (
-        "import sys; from clevrhope.cli import run_command; "
+        "import sys; from clevrhope.__main__ import run_command; "
         "codes = [run_command([*sys.argv[1:], '--kind', kind, *more]) for kind in ('resnet101', 'frcnn') "
         "for more in ([], ['--weights', 'nowhere'])]; sys.exit(codes != [2] * 4 or 'torch' in sys.modules)"
     )

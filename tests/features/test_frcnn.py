@@ -14,7 +14,7 @@ torchvision = pytest.importorskip("torchvision")
 
 import yaml
 
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
 from clevrhope.features.extractor import Asked, Sample
 from clevrhope.features.frcnn import FrcnnFeatures

@@ -16,16 +16,16 @@ from looked_at import build_demo
 from PIL import Image
 
 import clevrhope
+from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
-from clevrhope.build import build
-from clevrhope.cli import run_command
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
 from clevrhope.features import making
 from clevrhope.features.making import make_features
 from clevrhope.features.store import open_store
 from clevrhope.models.maps import MapsConfig
-from clevrhope.progress import Advance
+from clevrhope.pipeline import build
+from clevrhope.runtime.progress import Advance
 
 HOP = "rubber_cylinder"
 

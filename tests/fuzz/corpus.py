@@ -12,8 +12,8 @@ from unittest.mock import patch
 import torch
 from clevr_making import make_clevr
 
-from clevrhope.assets import blender_assets, question_templates
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
+from clevrhope.runtime.assets import blender_assets, question_templates
 from clevrhope.training import loop
 
 SMALL = """

@@ -19,9 +19,9 @@ from corpus import TARGETS, copy_corpus, make_corpus
 from mutations import spoil
 
 import clevrhope
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.errors import ClevrhopeError
-from clevrhope.executor import execute
+from clevrhope.programs import execute
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.images.ray_actor import Answer
+from clevrhope.images.ray.actor import Answer
 
 
 class FakeActor:

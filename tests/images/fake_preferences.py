@@ -8,9 +8,9 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.images import blender_devices
-from clevrhope.images.protocol import write_frame
-from clevrhope.images.worker import open_pipes
+from clevrhope.images.blender import preferences as blender_devices
+from clevrhope.images.blender.protocol import write_frame
+from clevrhope.images.blender.worker import open_pipes
 
 Row = tuple[str, str, str, bool, bool, bool, bool, bool]
 

@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from clevrhope.images.protocol import write_frame
-from clevrhope.images.worker import open_pipes
+from clevrhope.images.blender.protocol import write_frame
+from clevrhope.images.blender.worker import open_pipes
 
 
 def main(folder: Path) -> None:

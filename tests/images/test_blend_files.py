@@ -14,15 +14,16 @@ import h5py
 import numpy as np
 import pytest
 
+from clevrhope.__main__ import run_command
 from clevrhope._core import object_ids
-from clevrhope.assets import blender_assets
 from clevrhope.audit import audit
-from clevrhope.cli import run_command
 from clevrhope.errors import ConfigError, RenderError, SceneError
-from clevrhope.images import CyclesRenderer, NativeRenderer, RenderSettings, blend_files, read_look
-from clevrhope.images.blend_files import problem_of_mesh, read_blends
+from clevrhope.images import CyclesRenderer, NativeRenderer, RenderSettings, read_look
 from clevrhope.images.png import read_png
-from clevrhope.render_scenes import passes_file, render_scene_file
+from clevrhope.look import blend_files
+from clevrhope.look.blend_files import problem_of_mesh, read_blends
+from clevrhope.pipeline.render_scenes import passes_file, render_scene_file
+from clevrhope.runtime.assets import blender_assets
 from clevrhope.scenes import read_world, sample_scenes
 
 #: Writes the files that the tests need into a folder; runs where bpy may be imported.
@@ -386,7 +387,7 @@ def test_meshes_of_another_size_are_told() -> None:
 def test_without_blender_no_other_renderer_is_named(
     properties: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clevrhope.images.libraries.blender_folder", lambda: None)
+    monkeypatch.setattr("clevrhope.runtime.blender.blender_folder", lambda: None)
     words = r"shapes.pyramid: Pyramid.blend is a file of Blender's, and rendering needs .*alone\)$"
     with pytest.raises(RenderError, match=words):
         read_world(properties=properties(shapes={"pyramid": "Pyramid.blend"}))

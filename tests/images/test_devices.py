@@ -14,18 +14,18 @@ from fake_preferences import FakePreferences
 from fake_renderer import FakeRenderer
 from test_pool import FAKE_WORKER, scenes
 
-from clevrhope.build import build
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.errors import ConfigError, DatasetError, RenderError
 from clevrhope.images import CyclesRenderer, RenderSettings
-from clevrhope.images.blender_devices import use_device
-from clevrhope.images.cycles import KERNELS_S
+from clevrhope.images.blender.cycles import KERNELS_S
+from clevrhope.images.blender.devices import WORKER_COMMAND, find_devices, gpus_are_possible, gpus_of
+from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.device_choice import CPU, INTERFACES, DeviceChoice, parse_device
-from clevrhope.images.devices import WORKER_COMMAND, find_devices, gpus_are_possible, gpus_of
 from clevrhope.images.quality import reference_scenes
 from clevrhope.images.settings import rendering_as_json
 from clevrhope.images.stage import stage_title
+from clevrhope.pipeline import build
 
 LISTING = (sys.executable, str(Path(__file__).with_name("fake_preferences.py")))
 
@@ -101,7 +101,7 @@ def test_what_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def names(text: str) -> list[str]:
         return [device.name for device in gpus_of(parse_device(text), command=LISTING)]
 
-    monkeypatch.setattr("clevrhope.images.devices.gpus_are_possible", lambda: True)
+    monkeypatch.setattr("clevrhope.images.blender.devices.gpus_are_possible", lambda: True)
     assert names("auto") == ["optix:0", "optix:1"]
     assert names("cuda") == ["cuda:0", "cuda:1"]
     assert names("cuda:1,0") == ["cuda:1", "cuda:0"]
@@ -116,14 +116,15 @@ def test_what_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Nobody is asked where it makes no difference.
     nobody = (sys.executable, "-c", "raise SystemExit(9)")
     assert gpus_of(parse_device("cpu"), command=nobody) == []
-    monkeypatch.setattr("clevrhope.images.devices.gpus_are_possible", lambda: False)
+    monkeypatch.setattr("clevrhope.images.blender.devices.gpus_are_possible", lambda: False)
     assert gpus_of(parse_device("auto"), command=nobody) == []
 
 
 def test_that_auto_came_to_the_cpu_for_a_failure_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clevrhope.images.devices.gpus_are_possible", lambda: True)
+    monkeypatch.setattr("clevrhope.images.blender.devices.gpus_are_possible", lambda: True)
     monkeypatch.setattr(
-        "clevrhope.images.devices.find_devices", lambda command: find_devices(("hip", "cpu"), command=LISTING)
+        "clevrhope.images.blender.devices.find_devices",
+        lambda command: find_devices(("hip", "cpu"), command=LISTING),
     )
     with CyclesRenderer(settings=RenderSettings(), workers=1, command=FAKE_WORKER) as made:
         assert stage_title(made) == (
@@ -137,8 +138,8 @@ def test_that_auto_came_to_the_cpu_for_a_failure_is_said(monkeypatch: pytest.Mon
 def test_where_linux_shows_no_gpu_blender_is_not_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clevrhope.images.devices.sys.platform", "linux")
-    monkeypatch.setattr("clevrhope.images.devices.DEVICES_OF_LINUX", tmp_path)
+    monkeypatch.setattr("clevrhope.images.blender.devices.sys.platform", "linux")
+    monkeypatch.setattr("clevrhope.images.blender.devices.DEVICES_OF_LINUX", tmp_path)
     (tmp_path / "null").touch()
     assert not gpus_are_possible()
     (tmp_path / "dri").mkdir()
@@ -167,7 +168,9 @@ def test_each_gpu_has_its_own_workers(
     workers: int | None, of_each: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     there = find_devices(("cuda",), command=LISTING)
-    monkeypatch.setattr("clevrhope.images.cycles.choose_gpus", lambda choice: (there.of(choice.kind), ""))
+    monkeypatch.setattr(
+        "clevrhope.images.blender.cycles.choose_gpus", lambda choice: (there.of(choice.kind), "")
+    )
     with CyclesRenderer(settings=RenderSettings(device="cuda"), workers=workers, command=FAKE_WORKER) as made:
         assert made.workers == 2 * of_each
         assert {start["allowance_s"] for start in made._pool._start} == {KERNELS_S}
@@ -187,7 +190,7 @@ def test_a_worker_sets_blender_to_its_gpu_denoiser_included(
     told = {}
     for kind in ("optix", "oneapi"):
         monkeypatch.setattr(
-            "clevrhope.images.cycles.choose_gpus", lambda choice: (there.of(choice.kind)[-1:], "")
+            "clevrhope.images.blender.cycles.choose_gpus", lambda choice: (there.of(choice.kind)[-1:], "")
         )
         settings = RenderSettings(width=48, height=32, samples=1, device=kind)
         with CyclesRenderer(settings=settings, workers=1, command=command) as made:
@@ -220,7 +223,7 @@ def test_devices_without_blender_are_the_native_renderers(
     def missing() -> None:
         raise RenderError("rendering needs Blender's module bpy, which is not installed")
 
-    monkeypatch.setattr("clevrhope.what_renders.check_blender", missing)
+    monkeypatch.setattr("clevrhope.images.machine.check_blender", missing)
     assert run_command(["devices"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[:2] for line in lines[1:-1]] == [["native", "cpu"]]

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from clevrhope.errors import RenderError
-from clevrhope.images import libraries
-from clevrhope.images.cycles import CyclesRenderer
+from clevrhope.images.blender.cycles import CyclesRenderer
+from clevrhope.runtime import blender as libraries
 
 
 def test_a_missing_bpy_is_said_with_the_install_line(monkeypatch: pytest.MonkeyPatch) -> None:

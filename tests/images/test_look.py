@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from clevrhope.assets import blender_assets
 from clevrhope.errors import ConfigError, SceneError, VocabularyError
-from clevrhope.images.look import read_look
 from clevrhope.images.placement import place
 from clevrhope.images.settings import RenderSettings
+from clevrhope.look.read import read_look
+from clevrhope.runtime.assets import blender_assets
 
 OBJECT = {
     "shape": "cube",

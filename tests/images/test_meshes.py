@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from clevrhope.assets import blender_assets
-from clevrhope.images.meshes import Mesh, build_mesh
+from clevrhope.look.meshes import Mesh, build_mesh
+from clevrhope.runtime.assets import blender_assets
 
 LOOK = json.loads((blender_assets() / "look.json").read_text())
 

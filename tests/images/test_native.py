@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from clevrhope.errors import ConfigError, SceneError
-from clevrhope.images.look import Look, read_look
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.quality import psnr, reference_folder, reference_picture, reference_scenes
 from clevrhope.images.settings import NATIVE_REVISION
+from clevrhope.look.read import Look, read_look
 
 
 def test_more_effort_comes_closer():

@@ -16,13 +16,13 @@ import pytest
 from colours import linear
 
 from clevrhope._core import NativeStudio
-from clevrhope.images.cycles import CyclesRenderer
-from clevrhope.images.look import Look, read_look
+from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.placement import place
 from clevrhope.images.png import read_png
 from clevrhope.images.quality import psnr, reference_picture, reference_scenes
 from clevrhope.images.settings import RenderSettings
+from clevrhope.look.read import Look, read_look
 
 pytest.importorskip("bpy", reason="Blender is not installed: pip install '.[render]'")
 

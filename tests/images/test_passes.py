@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clevrhope.audit.pictures import without_outlines
+from clevrhope.audit.checks.pictures import without_outlines
 from clevrhope.errors import ConfigError, SceneError
 from clevrhope.images import CyclesRenderer, NativeRenderer, RenderSettings
-from clevrhope.images.apart import groups_apart
-from clevrhope.images.exr import read_exr
+from clevrhope.images.blender.apart import groups_apart
+from clevrhope.images.blender.exr import read_exr
 from clevrhope.images.passes import Passes, from_bytes, parse_passes, to_bytes
 from clevrhope.images.quality import reference_scenes
 
@@ -206,7 +206,7 @@ def test_an_empty_scene_is_ground_alone() -> None:
 
 
 def test_more_objects_than_a_mask_has_numbers_for(blender: CyclesRenderer) -> None:
-    from clevrhope.images.pool import ScenesFailedError
+    from clevrhope.images.blender.pool import ScenesFailedError
 
     with pytest.raises(ScenesFailedError, match="256; a mask has numbers for up to 255"):
         list(blender.passes([("many", {"objects": [thing(0.0, 0.0)] * 256})]))

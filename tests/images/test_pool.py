@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 from clevrhope.errors import RenderError
-from clevrhope.images.cycles import CyclesRenderer, memory_share, threads_of_workers
-from clevrhope.images.memory import available_bytes
-from clevrhope.images.pool import GROWTH_BYTES, ScenesFailedError
-from clevrhope.images.protocol import read_frame, write_frame
+from clevrhope.images.blender.cycles import CyclesRenderer, memory_share, threads_of_workers
+from clevrhope.images.blender.memory import available_bytes
+from clevrhope.images.blender.pool import GROWTH_BYTES, ScenesFailedError
+from clevrhope.images.blender.protocol import read_frame, write_frame
+from clevrhope.images.blender.worker import _why_unfit
+from clevrhope.images.blender.worker_folder import remove_abandoned
 from clevrhope.images.settings import RenderSettings
-from clevrhope.images.worker import _why_unfit
-from clevrhope.images.worker_folder import remove_abandoned
 
 pytestmark = pytest.mark.slow
 
@@ -171,7 +171,7 @@ def test_why_a_worker_is_of_no_use_any_more(error: Exception, on_gpu: bool, said
 
 
 def test_workers_that_all_fail_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clevrhope.images.pool.FAILURES_IN_A_ROW", 2)
+    monkeypatch.setattr("clevrhope.images.blender.pool.FAILURES_IN_A_ROW", 2)
     tasks: list[tuple[int, dict[str, object]]] = [(i, {"do": "unfit"}) for i in range(100)]
     with renderer() as made, pytest.raises(RenderError, match=r"2 scenes in a row gave no .*illegal address"):
         list(made.render(tasks))
@@ -189,7 +189,7 @@ def test_a_workers_first_picture_may_take_longer() -> None:
 
 
 def test_scenes_that_all_end_their_workers_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clevrhope.images.pool.FAILURES_IN_A_ROW", 3)
+    monkeypatch.setattr("clevrhope.images.blender.pool.FAILURES_IN_A_ROW", 3)
     tasks: list[tuple[int, dict[str, object]]] = [(i, {"do": "die"}) for i in range(100)]
     with renderer() as made, pytest.raises(RenderError, match="3 scenes in a row gave no picture: 3 workers"):
         list(made.render(tasks))
@@ -205,8 +205,8 @@ def test_the_memory_of_a_job_is_its_own_and_not_the_machines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Limits as Linux writes them, of both versions; what is around a group limits it too."""
-    monkeypatch.setattr("clevrhope.images.memory.CGROUPS", tmp_path)
-    monkeypatch.setattr("clevrhope.images.memory.CGROUPS_OF_THIS_PROCESS", tmp_path / "own")
+    monkeypatch.setattr("clevrhope.images.blender.memory.CGROUPS", tmp_path)
+    monkeypatch.setattr("clevrhope.images.blender.memory.CGROUPS_OF_THIS_PROCESS", tmp_path / "own")
     (tmp_path / "own").write_text("4:memory:/absent\n0::/slurm/job_7/step_0\n")
     step = tmp_path / "slurm" / "job_7" / "step_0"
     step.mkdir(parents=True)
@@ -343,8 +343,8 @@ def test_what_a_run_and_its_workers_leave_behind_is_removed(tmp_path: Path) -> N
 
 
 def test_an_actors_memory_is_the_part_that_goes_with_its_cores(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clevrhope.images.cycles.available_bytes", lambda: 100 << 30)
-    monkeypatch.setattr("clevrhope.images.cycles.available_cores", lambda: 32)
+    monkeypatch.setattr("clevrhope.images.blender.cycles.available_bytes", lambda: 100 << 30)
+    monkeypatch.setattr("clevrhope.images.blender.cycles.available_cores", lambda: 32)
     assert memory_share() == memory_share(32) == 80 << 30
     assert memory_share(2) == 5 << 30
 

@@ -20,16 +20,16 @@ import pytest
 from building import request, tree
 from fake_actor import FakeActor
 
-from clevrhope.build import build
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images import NativeRenderer, RenderSettings, ScenesFailedError, read_look
-from clevrhope.images.devices import Device
+from clevrhope.images.blender.devices import Device
 from clevrhope.images.quality import reference_folder, reference_scenes
-from clevrhope.images.ray_actor import RenderActor
-from clevrhope.images.ray_cluster import connect
-from clevrhope.images.ray_engine import Places, RayRenderer, places_in
+from clevrhope.images.ray.actor import RenderActor
+from clevrhope.images.ray.cluster import connect
+from clevrhope.images.ray.engine import Places, RayRenderer, places_in
 from clevrhope.images.settings import NativeSettings
+from clevrhope.pipeline import build
 from clevrhope.version import software_version
 
 pytestmark = pytest.mark.slow
@@ -43,7 +43,7 @@ def cluster() -> Iterator[None]:
     """A Ray cluster of two CPUs on this machine, whatever it has: two actors have a place."""
     ray = pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("clevrhope.images.ray_cluster.available_cores", lambda: 2)
+        patch.setattr("clevrhope.images.ray.cluster.available_cores", lambda: 2)
         patch.setenv(
             "RAY_worker_niceness", "0"
         )  # at Ray's own 15, other programs leave actors next to nothing
@@ -97,7 +97,7 @@ def test_an_actor_says_what_its_machine_lacks(monkeypatch: pytest.MonkeyPatch) -
 
     old = of(TINY, version="0.0.9").hello().problem
     assert f"clevrhope {software_version()}, but 0.0.9 where the run was started" in old
-    monkeypatch.setattr("clevrhope.images.ray_actor.gpus_of", lambda choice: [])
+    monkeypatch.setattr("clevrhope.images.ray.actor.gpus_of", lambda choice: [])
     blind = of(RenderSettings(), has_gpu=True).hello().problem
     assert blind.startswith(f"{socket.gethostname()}: Ray has a GPU here, but Blender finds none")
     well = of(TINY)
@@ -113,8 +113,10 @@ def test_an_actor_renders_on_the_gpu_that_ray_shows_it(
 ) -> None:
     opened: list[dict[str, Any]] = []
     card = Device(name, "Card 1", "identity", denoises=True)
-    monkeypatch.setattr("clevrhope.images.ray_actor.gpus_of", lambda choice: [card])
-    monkeypatch.setattr("clevrhope.images.cycles.CyclesRenderer", lambda **given: opened.append(given))
+    monkeypatch.setattr("clevrhope.images.ray.actor.gpus_of", lambda choice: [card])
+    monkeypatch.setattr(
+        "clevrhope.images.blender.cycles.CyclesRenderer", lambda **given: opened.append(given)
+    )
     look = read_look()
     actor = RenderActor(RenderSettings(device=kind), look, 2, True, software_version())
     assert actor.hello().pid == os.getpid()
@@ -151,7 +153,7 @@ def test_scenes_come_back_whatever_happens_to_actors(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("cluster")
 def test_actors_that_cannot_work_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clevrhope.images.ray_engine.FAILURES_IN_A_ROW", 2)
+    monkeypatch.setattr("clevrhope.images.ray.engine.FAILURES_IN_A_ROW", 2)
     for width, message in (
         (13, "here: rendering needs Blender's module bpy"),
         (14, "2 of Ray's actors in a row were lost: .*No module named 'something'"),
@@ -170,7 +172,7 @@ def test_a_cluster_that_is_full_is_told(monkeypatch: pytest.MonkeyPatch) -> None
     with RayRenderer(TINY, workers=2, actor=FakeActor) as all_places:
         while len(all_places.actor_pids) < 2:
             assert len(dict(all_places.render(tasks))) == 2
-        monkeypatch.setattr("clevrhope.images.ray_engine.PLACE_TIMEOUT_S", 2.0)
+        monkeypatch.setattr("clevrhope.images.ray.engine.PLACE_TIMEOUT_S", 2.0)
         with (
             RayRenderer(TINY, workers=1, actor=FakeActor) as renderer,
             pytest.raises(
@@ -249,7 +251,7 @@ def test_an_address_that_does_not_answer_is_one_sentence_within_seconds(
 ) -> None:
     ray = pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
     monkeypatch.setattr(ray, "is_initialized", lambda: False)
-    monkeypatch.setattr("clevrhope.images.ray_cluster.HELLO_TIMEOUT_S", 3.0)
+    monkeypatch.setattr("clevrhope.images.ray.cluster.HELLO_TIMEOUT_S", 3.0)
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         closed = listening.getsockname()[1]
@@ -297,7 +299,7 @@ def test_without_ray_the_sentence_says_what_to_install(
 
 def test_local_processes_need_no_ray(tmp_path: Path) -> None:
     script = (
-        "import sys; from clevrhope.cli import run_command; code = run_command(sys.argv[1:]); "
+        "import sys; from clevrhope.__main__ import run_command; code = run_command(sys.argv[1:]); "
         "sys.exit(code or 'ray' in sys.modules)"
     )
     scenes = {"scenes": reference_scenes()[:1]}

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clevrhope.assets import blender_assets
 from clevrhope.images import CyclesRenderer, Look, RenderSettings, psnr, read_look, render, render_png_files
 from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.quality import reference_scenes
+from clevrhope.runtime.assets import blender_assets
 
 Pixels = npt.NDArray[np.uint8]
 

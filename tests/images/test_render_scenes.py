@@ -15,17 +15,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import ClevrhopeError, DatasetError, SceneError
 from clevrhope.images.in_world import outside
-from clevrhope.images.look import read_look
 from clevrhope.images.native import MOST_OBJECTS, NativeRenderer
 from clevrhope.images.placement import place
 from clevrhope.images.png import read_png
 from clevrhope.images.quality import reference_scenes
 from clevrhope.images.settings import NativeSettings, rendering_as_json
-from clevrhope.render_scenes import RenderedFile, render_scene_file
+from clevrhope.look.read import read_look
+from clevrhope.pipeline.render_scenes import RenderedFile, render_scene_file
 
 TINY = NativeSettings(width=96, height=64, quality="draft")
 
@@ -319,7 +319,7 @@ def test_killed_and_run_again_equals_uninterrupted(tmp_path: Path) -> None:
     scenes = [{**scene, "image_filename": f"{i}.png"} for i, scene in enumerate(reference_scenes() * 2)]
     path = scene_file(tmp_path / "s.json", scenes)
     arguments = ["render", str(path), "--renderer", "native", "--quality", "draft", "--quiet"]
-    program = [sys.executable, "-c", "from clevrhope.cli import main; main()", *arguments]
+    program = [sys.executable, "-c", "from clevrhope.__main__ import main; main()", *arguments]
     for n_pictures in (1, 9, 20):
         running = subprocess.Popen([*program, "--out", str(tmp_path / "killed")], env=os.environ)
         while running.poll() is None and len(list((tmp_path / "killed").glob("*.png"))) < n_pictures:

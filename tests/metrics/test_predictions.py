@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 from made_folder import Rows, make_folder, right_answers, write_lines
 
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics import json_lines, predictions, score
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from made_folder import Rows, make_folder, right_answers, write_lines
 
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.dataset.questions_h5 import read_columns
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.metrics import Accuracy, Gap, Interval, Scores, score

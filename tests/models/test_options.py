@@ -5,8 +5,8 @@ from typing import Literal
 
 import pytest
 
+from clevrhope.config.options import check_at_least, read_options
 from clevrhope.errors import ConfigError
-from clevrhope.models.options import check_at_least, read_options
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ torch = pytest.importorskip("torch")
 
 from small_batches import clevr_vocab, small_batch, small_scenes
 
-from clevrhope import executor
+from clevrhope import programs as executor
 from clevrhope.models.symbolic import execute_programs
 
 

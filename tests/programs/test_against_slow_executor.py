@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from program_strategies import SIGNATURES, Nodes, Scene, random_program, random_scene, scenes_and_programs
 
 from clevrhope import ProgramError, _core, execute, execute_batch, select_split, trace
-from clevrhope.executor import INVALID, answer_text, default_vocabulary
+from clevrhope.programs import INVALID, answer_text, default_vocabulary
 from clevrhope.questions import read_templates
 from clevrhope.scenes import read_world
 

@@ -19,8 +19,8 @@ as a predicate ("is the cylinder matte?") and a value that is denied ("not matte
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from clevrhope.dataset.audit_reader import CLEVR_WORDS
-from clevrhope.dataset.finished import Step, Value
+from clevrhope.dataset.native_reader import CLEVR_WORDS
+from clevrhope.dataset.split_files import Step, Value
 
 TOKEN = re.compile(r"[^\s;,?.]+|[;,]")
 """The tokens that the public CLEVR models read."""

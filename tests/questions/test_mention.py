@@ -11,8 +11,8 @@ from plain_mention import TOKEN, WordReader, program_implies, program_mentions
 from token_rows import padded
 
 from clevrhope._core import AuditScenes
-from clevrhope.dataset.audit_reader import QuestionReader, vocabulary_of
-from clevrhope.dataset.finished import Step, Value, Vocab, prefix
+from clevrhope.dataset.native_reader import QuestionReader, vocabulary_of
+from clevrhope.dataset.split_files import Step, Value, Vocab, prefix
 
 KINDS = {"Z": "size", "C": "color", "M": "material", "S": "shape"}
 ALL_VALUES = [(kind, value) for letter, kind in KINDS.items() for value in VALUES[letter]]

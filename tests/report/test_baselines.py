@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from building import Make, make
 
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.images_h5 import read_pictures
 from clevrhope.dataset.questions_h5 import read_columns

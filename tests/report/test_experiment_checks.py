@@ -6,9 +6,12 @@ from pathlib import Path
 import pytest
 from experiment_grid import GRID, grid
 
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
-from clevrhope.experiments import check_plan, make_plan, read_experiment, run_experiment
+from clevrhope.experiments.checks import check_plan
+from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.plan import make_plan
+from clevrhope.experiments.run import run_experiment
 
 __all__ = ["grid"]
 

@@ -8,13 +8,15 @@ import pytest
 from building import request
 from experiment_grid import GRID, grid
 
-from clevrhope import assets
-from clevrhope.build import build
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.experiments import make_plan, read_experiment, run_experiment
+from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.plan import make_plan
+from clevrhope.experiments.run import run_experiment
 from clevrhope.experiments.shipped import find_file, shipped_experiments
 from clevrhope.experiments.some import some_templates, some_values
+from clevrhope.pipeline import build
+from clevrhope.runtime import assets
 
 __all__ = ["grid"]
 

@@ -19,11 +19,14 @@ import pytest
 from experiment_grid import GRID, grid
 
 import clevrhope.report
-from clevrhope.cli import run_command
-from clevrhope.dataset.lock import locked, wait_until_free
+from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.experiments import Outcome, make_plan, processes, read_experiment, run_experiment
+from clevrhope.experiments import processes
+from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.processes import run_chain
+from clevrhope.experiments.run import Outcome, run_experiment
+from clevrhope.runtime.lock import locked, wait_until_free
 
 __all__ = ["grid"]
 
@@ -100,7 +103,7 @@ def start(grid: Path, out: Path) -> "subprocess.Popen[str]":
     code = (
         "import sys\nfrom clevrhope.experiments import processes\n"
         f"processes._SNIPPET = {processes._SNIPPET!r}\n"
-        "from clevrhope.cli import run_command\nsys.exit(run_command(sys.argv[1:]))"
+        "from clevrhope.__main__ import run_command\nsys.exit(run_command(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", code, "experiment", str(grid), "--out", str(out), "--quiet"]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)

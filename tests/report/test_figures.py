@@ -10,9 +10,9 @@ pytest.importorskip("matplotlib", reason="matplotlib is not installed: pip insta
 
 from matplotlib.figure import Figure
 
-from clevrhope.hops import parse_hop
 from clevrhope.metrics.paper import paper_results
 from clevrhope.report import Result, Source, figures
+from clevrhope.splits.hops import parse_hop
 
 VALUES = [
     ("size", ["small", "large"]),

@@ -7,16 +7,16 @@ import numpy.typing as npt
 import pytest
 from building import request
 
-from clevrhope.build import build
-from clevrhope.dataset.audit_reader import CLEVR_WORDS, QuestionReader, vocabulary_of
-from clevrhope.dataset.audit_scenes import AuditScenes
-from clevrhope.dataset.finished import read_vocab
 from clevrhope.dataset.mentions import mentions_together
+from clevrhope.dataset.native_reader import CLEVR_WORDS, QuestionReader, vocabulary_of
 from clevrhope.dataset.questions_h5 import read_questions
+from clevrhope.dataset.scene_files import AuditScenes
+from clevrhope.dataset.split_files import read_vocab
 from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collect import NOT_GIVEN
 from clevrhope.metrics.matched import Matcher, match_cells
+from clevrhope.pipeline import build
 
 HOP = "rubber_cylinder"
 TYPES = ("material", "shape")

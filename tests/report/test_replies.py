@@ -6,8 +6,8 @@ import pytest
 from building import request
 
 import clevrhope
-from clevrhope.build import build
 from clevrhope.metrics.replies import ReplyReader
+from clevrhope.pipeline import build
 
 VALUES = {
     "size": ["large", "small"],

@@ -9,10 +9,10 @@ import pytest
 from building import request
 from simulated import identity_of, trained, write_predictions, write_run
 
-from clevrhope.build import Limits, build
 from clevrhope.errors import PredictionsError
 from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
 from clevrhope.models.tensor_nmn.recipe import ENGINE_ALONE, THREE_STAGES
+from clevrhope.pipeline import Limits, build
 from clevrhope.report import find_sources, measure, report
 from clevrhope.report.runs import Source
 from clevrhope.report.setups import differences, names_apart, unlike_paper

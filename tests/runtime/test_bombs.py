@@ -17,9 +17,9 @@ import pytest
 from clevrhope.dataset.hdf5 import Array, Schema, reading_hdf5
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError
 from clevrhope.metrics.predictions import read_predictions
-from clevrhope.palettes import file_palette_name
 from clevrhope.runtime.json_text import MAX_JSON_BYTES, read_json
 from clevrhope.runtime.toml import parse_toml
+from clevrhope.splits.palettes import file_palette_name
 
 SECONDS = 10.0
 
@@ -133,7 +133,7 @@ def test_pipes_are_not_waited_for(tmp_path: Path, command: str) -> None:
         path.unlink()
         os.mkfifo(path)
     os.mkfifo(tmp_path / "pipe")
-    code = "import sys; from clevrhope.cli import run_command; sys.exit(run_command(sys.argv[1:]))"
+    code = "import sys; from clevrhope.__main__ import run_command; sys.exit(run_command(sys.argv[1:]))"
     words = command.format(folder, tmp_path / "pipe", tmp_path / "out.jsonl").split()
     done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=60)
     assert done.returncode in (1, 2)
@@ -151,7 +151,7 @@ def test_a_nested_mark_of_an_experiment_is_none(tmp_path: Path) -> None:
 def test_a_name_that_is_no_text_in_utf_8(tmp_path: Path) -> None:
     script = """
         import sys
-        from clevrhope.cli import run_command
+        from clevrhope.__main__ import run_command
         sys.exit(run_command(["render", sys.argv[1], "--renderer", "native", "--out", sys.argv[2]]))
     """
     name = os.fsencode(tmp_path) + b"/\xff.json"

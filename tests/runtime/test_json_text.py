@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from clevrhope.assets import question_templates
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.quality import reference_scenes
+from clevrhope.runtime.assets import question_templates
 from clevrhope.runtime.json_text import (
     MAX_DEPTH,
     MAX_DIGITS,

@@ -60,7 +60,7 @@ def test_a_write_that_was_killed_is_done_again(tmp_path: Path, monkeypatch: pyte
         real(path, content)
 
     module = "clevrhope.runtime.own_files.write_whole"
-    from clevrhope.atomic import write_whole as real
+    from clevrhope.runtime.atomic import write_whole as real
 
     monkeypatch.setattr(module, killed)
     with pytest.raises(KeyboardInterrupt):

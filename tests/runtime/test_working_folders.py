@@ -7,7 +7,9 @@ from pathlib import Path
 import pytest
 from building import stamps
 
-from clevrhope.atomic import (
+from clevrhope.dataset.layout import FOLDERS, Layout, image_filename, images_of, numbered_files, own_files
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.atomic import (
     OWN_PREFIX,
     WorkingFolder,
     is_temporary,
@@ -15,8 +17,6 @@ from clevrhope.atomic import (
     temporary_path,
     write_whole,
 )
-from clevrhope.dataset.layout import FOLDERS, Layout, image_filename, images_of, numbered_files, own_files
-from clevrhope.errors import DatasetError
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ pytest.importorskip("torch")
 from building import request as asked
 from fake_renderer import FakeRenderer
 
-from clevrhope.build import build
 from clevrhope.features.making import make_features
+from clevrhope.pipeline import build
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import train
 

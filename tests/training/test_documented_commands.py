@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("torch")
 
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 
 pytestmark = pytest.mark.slow
 

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 from short_runs import HOP, Train, build_demo
 
 import clevrhope
-from clevrhope.cli import run_command
+from clevrhope.__main__ import run_command
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.making import make_features

@@ -15,7 +15,7 @@ from building import stamps
 from short_runs import Train
 
 from clevrhope.errors import DatasetError
-from clevrhope.progress import Advance
+from clevrhope.runtime.progress import Advance
 from clevrhope.training import loop
 from clevrhope.training.checkpoints import check_states, remove_states, states_in
 

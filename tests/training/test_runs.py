@@ -21,15 +21,15 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file
 from short_runs import HOP, Train, build_demo
 
-from clevrhope.cli import run_command
-from clevrhope.config import PRESETS
-from clevrhope.dataset.lock import locked
+from clevrhope.__main__ import run_command
+from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.manifest import BindingError
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, TrainingError
 from clevrhope.features.making import make_features
-from clevrhope.progress import Advance
 from clevrhope.report.results import measure
 from clevrhope.report.runs import find_sources
+from clevrhope.runtime.lock import locked
+from clevrhope.runtime.progress import Advance
 from clevrhope.training import loop
 from clevrhope.training.checkpoints import save_state
 from clevrhope.training.evaluation import evaluate
@@ -189,7 +189,7 @@ def test_killed_and_resumed_equals_uninterrupted(dataset: Path, run: Train, tmp_
         "60",
     ]
     arguments += ["--save-every", "7", "--device", "cpu", "--out", out, "--quiet"]
-    code = "import sys; from clevrhope.cli import run_command; sys.exit(run_command(sys.argv[1:]))"
+    code = "import sys; from clevrhope.__main__ import run_command; sys.exit(run_command(sys.argv[1:]))"
     here = str(Path(__file__).parent)
     environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join([here, *sys.path])}
     process = subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], env=environment)

@@ -15,7 +15,7 @@ from short_runs import Train
 
 from clevrhope.training.evaluation import evaluate
 
-COMMAND = "import sys; from clevrhope.cli import run_command; sys.exit(run_command(sys.argv[1:]))"
+COMMAND = "import sys; from clevrhope.__main__ import run_command; sys.exit(run_command(sys.argv[1:]))"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

@@ -13,17 +13,17 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope import assets
-from clevrhope.dataset.finished import SplitArrays, Vocab, read_vocab
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, part_of, read_manifest
+from clevrhope.dataset.split_files import SplitArrays, Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.hops import Hop, parse_hop
 from clevrhope.questions import Templates, read_templates, synonyms_path
+from clevrhope.runtime import assets
 from clevrhope.runtime.forms import COUNT, TEXT, Fields, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.scenes import World, read_world
+from clevrhope.splits.hops import Hop, parse_hop
 
 AttributeTypes = Sequence[tuple[str, Sequence[str]]]
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from clevrhope.dataset.leak_report import Violation
+from clevrhope.audit.leaks.report import Violation
 
 MAX_LISTED = 20
 """Faults that a check lists; it counts them all."""

@@ -5,25 +5,25 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from clevrhope.audit.against import beside_clevr, check_against, check_clevr_folder
-from clevrhope.audit.cameras import Cameras
-from clevrhope.audit.copies import check_copies
-from clevrhope.audit.counts import check_counts
-from clevrhope.audit.files import check_files
+from clevrhope.audit.checks.against import beside_clevr, check_against, check_clevr_folder
+from clevrhope.audit.checks.cameras import Cameras
+from clevrhope.audit.checks.copies import check_copies
+from clevrhope.audit.checks.counts import check_counts
+from clevrhope.audit.checks.files import check_files
+from clevrhope.audit.checks.leaks import check_pairs
+from clevrhope.audit.checks.matched import check_matched
+from clevrhope.audit.checks.passes import check_passes
+from clevrhope.audit.checks.pictures import check_pictures
+from clevrhope.audit.checks.published import check_published
+from clevrhope.audit.checks.readable import check_readable, unreadable
+from clevrhope.audit.checks.scenes import check_scenes, n_grouped_scenes
+from clevrhope.audit.checks.text import check_templates, check_text
+from clevrhope.audit.checks.visible import MOST_SCENES, check_visible
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.leaks import check_pairs
-from clevrhope.audit.matched import check_matched
-from clevrhope.audit.passes import check_passes
-from clevrhope.audit.pictures import check_pictures
-from clevrhope.audit.published import check_published
-from clevrhope.audit.readable import check_readable, unreadable
+from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.report import Report, Tally
-from clevrhope.audit.scenes import check_scenes, n_grouped_scenes
-from clevrhope.audit.text import check_templates, check_text
-from clevrhope.audit.visible import MOST_SCENES, check_visible
-from clevrhope.dataset.leaks import LeakCheck
 from clevrhope.errors import DatasetError, SceneError
-from clevrhope.progress import Advance, Progress, Silent
+from clevrhope.runtime.progress import Advance, Progress, Silent
 
 _Check = Callable[[Advance], Tally | Iterable[Tally]]
 

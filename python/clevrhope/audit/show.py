@@ -4,7 +4,7 @@ from rich.console import Console
 from rich.text import Text
 
 from clevrhope.audit.report import Report
-from clevrhope.display import show_table
+from clevrhope.runtime.display import show_table
 
 SHOWN = 5
 """Offenders of a check that are shown; the JSON report lists more."""

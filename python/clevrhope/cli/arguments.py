@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from clevrhope.progress import Progress
+    from clevrhope.runtime.progress import Progress
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -129,12 +129,12 @@ def read_whole(option: str, text: str) -> int:
 
 def shown_progress(choices: dict[str, Any]) -> "Progress":
     """Progress on standard error, or none with --quiet."""
-    from clevrhope.progress import Silent
+    from clevrhope.runtime.progress import Silent
 
     if choices["quiet"]:
         return Silent()
     from rich.console import Console
 
-    from clevrhope.display import TerminalProgress
+    from clevrhope.runtime.display import TerminalProgress
 
     return TerminalProgress(Console(stderr=True))

@@ -49,7 +49,7 @@ def export(folder: Path, **choices: Any) -> None:
     if choices["as_json"]:
         click.echo(json.dumps(made.as_json()))
     elif not choices["quiet"]:
-        from clevrhope.display import size
+        from clevrhope.runtime.display import size
 
         pictures = f"{made.n_pictures:,} pictures" if made.pictures else "text only, no pictures"
         if made.n_copies > made.n_pictures:

@@ -11,7 +11,7 @@ from clevrhope.cli.arguments import PATH, shown_progress
 from clevrhope.cli.request import dataset_options, read_request
 
 if TYPE_CHECKING:
-    from clevrhope.build import PartSummary, Summary
+    from clevrhope.pipeline import PartSummary, Summary
 
 
 @click.command()
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 )
 def build(**choices: Any) -> None:
     """Makes a dataset, or extends the one in the folder; run it again after any stop to go on."""
-    from clevrhope.build import build as run
-    from clevrhope.build import build_part, parse_shard
+    from clevrhope.pipeline import build as run
+    from clevrhope.pipeline import build_part, parse_shard
 
     request = read_request(choices)
     if choices["shard"] is None:
@@ -50,7 +50,7 @@ def merge(parts: tuple[Path, ...], **choices: Any) -> None:
 
     Preset, sizes, --match, --strictness, --clevr-share, --images and --no-json are the parts' where left out.
     """
-    from clevrhope.build import merge as run
+    from clevrhope.pipeline import merge as run
 
     request = replace(read_request(choices, parts=parts), seed=choices["seed"])
     _tell(choices, run(parts, request, progress=shown_progress(choices)))
@@ -68,7 +68,7 @@ def _tell(choices: dict[str, Any], summary: "Summary") -> None:
 @dataset_options
 def plan(**choices: Any) -> None:
     """Says what the same `build` would make, how large it is and how long it takes here; writes nothing."""
-    from clevrhope.plan import make_plan, plan_json, plan_lines
+    from clevrhope.pipeline.plan import make_plan, plan_json, plan_lines
 
     request = read_request(choices)
     made = make_plan(request)
@@ -108,7 +108,7 @@ def _part_json(part: "PartSummary") -> dict[str, Any]:
 
 
 def _show_summary(summary: "Summary") -> None:
-    from clevrhope.display import duration, size
+    from clevrhope.runtime.display import duration, size
 
     click.echo(
         f"\n{summary.folder}: {summary.n_questions:,} questions about {summary.n_pictures:,} scenes"

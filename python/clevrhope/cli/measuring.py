@@ -116,7 +116,7 @@ def score(
 
 def _draw_into_datasheets(folder: Path, hops: tuple[str, ...], as_json: bool, *, others: bool) -> None:
     """What `stats --datasheet` does."""
-    from clevrhope.statistics.datasheets import draw_into_datasheets
+    from clevrhope.describe.stats.datasheets import draw_into_datasheets
 
     if others:
         raise click.UsageError(
@@ -166,9 +166,9 @@ def stats(
 
     DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
     """
-    from clevrhope.statistics.as_json import as_json as sheets_as_json
-    from clevrhope.statistics.compare import measure_folder
-    from clevrhope.statistics.plots import check_outside, check_plots, kinds_of, write_plots
+    from clevrhope.describe.stats.as_json import as_json as sheets_as_json
+    from clevrhope.describe.stats.compare import measure_folder
+    from clevrhope.describe.stats.plots import check_outside, check_plots, kinds_of, write_plots
 
     if datasheet:
         _draw_into_datasheets(folder, hops, as_json, others=bool(splits or against or plots or full))
@@ -195,8 +195,8 @@ def stats(
         return
     from rich.console import Console
 
-    from clevrhope.display import show_table
-    from clevrhope.statistics.tables import tables
+    from clevrhope.describe.stats.tables import tables
+    from clevrhope.runtime.display import show_table
 
     console = Console()
     for sheet in sheets:

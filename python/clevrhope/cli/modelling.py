@@ -74,7 +74,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
         told = {"folder": str(made.folder), "kind": made.kind, "pools": dict(made.pools), "note": made.note}
         click.echo(json.dumps({**told, "made": made.n_made, "bytes": made.n_bytes}))
     elif not choices["quiet"]:
-        from clevrhope.display import size
+        from clevrhope.runtime.display import size
 
         note = f"; {made.note}" if made.note else ""
         click.echo(f"{made.folder}: {n:,} pictures, {made.n_made:,} made now, {size(made.n_bytes)}{note}")
@@ -126,7 +126,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 @_as_json
 def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) -> None:
     """Trains MODEL (a name, or package.module:Class) on a dataset; run it again after any stop to go on."""
-    from clevrhope.installed import check_torch
+    from clevrhope.runtime.installed import check_torch
 
     check_torch()
     from clevrhope.training.memory import keep_freed_memory
@@ -171,7 +171,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
 @_as_json
 def evaluate(run: Path, **choices: Any) -> None:
     """Answers the test sets with a trained run; writes predictions for clevrhope score."""
-    from clevrhope.installed import check_torch
+    from clevrhope.runtime.installed import check_torch
 
     check_torch()
     from clevrhope.training.evaluation import evaluate as answer

@@ -27,8 +27,8 @@ from clevrhope.cli.arguments import (
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 def render(scenes: Path, out: Path, **choices: Any) -> None:
     """Renders the scenes of a CLEVR scene file, published ones too; run it again after any stop to go on."""
-    from clevrhope.config_sources import resolve_config
-    from clevrhope.render_scenes import render_scene_file, text_lines
+    from clevrhope.config.sources import resolve_config
+    from clevrhope.pipeline.render_scenes import render_scene_file, text_lines
 
     names = ("renderer", "quality", "samples", "device")
     made = render_scene_file(

@@ -18,7 +18,7 @@ from clevrhope.cli.arguments import (
 )
 
 if TYPE_CHECKING:
-    from clevrhope.build import Request
+    from clevrhope.pipeline import Request
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -193,7 +193,7 @@ def _check_forms(names: Sequence[str], held_out: Sequence[str]) -> None:
 
 def _check_sizes(choices: Mapping[str, Any], names: Sequence[str]) -> None:
     """Passes where each size that was given is that of a split which some name has."""
-    from clevrhope.hops import PRELIM
+    from clevrhope.splits.hops import PRELIM
 
     alone = [name.startswith(f"{PRELIM}_") for name in names]
     if choices["prelim_sets"] is not None and not any(alone):
@@ -227,7 +227,7 @@ def _before(out: Path, parts: Sequence[Path]) -> dict[str, Any]:
 
 def _out(choices: Mapping[str, Any]) -> Path:
     """The folder to write; without `--out`, one named by the preset."""
-    from clevrhope.config_sources import resolve_config
+    from clevrhope.config.sources import resolve_config
 
     if choices["out"]:
         return Path(choices["out"])
@@ -239,10 +239,10 @@ def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Req
 
     Without a preset the sizes are those that the folder was made with, or the parts that are to be joined.
     """
-    from clevrhope.build import Limits, Request
-    from clevrhope.config_sources import resolve_config
+    from clevrhope.config.sources import resolve_config
     from clevrhope.dataset.layout import Layout
-    from clevrhope.hops import HOP_GROUPS, PRELIM
+    from clevrhope.pipeline import Limits, Request
+    from clevrhope.splits.hops import HOP_GROUPS, PRELIM
 
     asked = read_names(choices["hops"])
     _check_forms(asked, choices["held_out"])

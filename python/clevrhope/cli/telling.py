@@ -13,7 +13,7 @@ from clevrhope.cli.arguments import PATH, Whole
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of words.")
 def hops(as_json: bool) -> None:
     """Lists the paper's 29 held-out pairs; any other pair of values can be built too."""
-    from clevrhope.hops import paper_hops
+    from clevrhope.splits.hops import paper_hops
 
     if as_json:
         rows = [
@@ -32,7 +32,7 @@ def hops(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 def devices(as_json: bool) -> None:
     """Lists what Blender can render on here, GPUs and CPU, as --device takes it; and the native renderer."""
-    from clevrhope.what_renders import text_lines, what_renders
+    from clevrhope.images.machine import text_lines, what_renders
 
     there = what_renders()
     click.echo(json.dumps(there.as_json()) if as_json else "\n".join(text_lines(there)))
@@ -52,7 +52,7 @@ def bench(context: click.Context, full: bool, no_pictures: bool, device: str | N
                 f"options before {context.invoked_subcommand} are those of bench alone; put its own behind it"
             )
         return
-    from clevrhope.bench import run, text_rows
+    from clevrhope.bench.engine import run, text_rows
 
     result = run(
         full=full,
@@ -84,10 +84,10 @@ def bench(context: click.Context, full: bool, no_pictures: bool, device: str | N
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     """Times updates of models at full size, against the machine's own products of matrices."""
-    from clevrhope.installed import check_torch
+    from clevrhope.runtime.installed import check_torch
 
     check_torch()
-    from clevrhope.training.bench import MODELS, measure_models, text_lines
+    from clevrhope.bench.models import MODELS, measure_models, text_lines
 
     told = None if as_json else lambda what: click.echo(f"timing: {what} ...", err=True)
     speeds = measure_models(names or MODELS, **choices, advance=told)
@@ -136,10 +136,10 @@ def render(
     as_json: bool,
 ) -> None:
     """Times Blender's Cycles and the native renderer on the same scenes, and how close they come."""
-    from clevrhope.bench_render import compare, text_lines
+    from clevrhope.bench.render import compare, text_lines
 
     if curve is not None:
-        from clevrhope.statistics.plots import check_plots
+        from clevrhope.describe.stats.plots import check_plots
 
         check_plots()
     compared = compare(
@@ -152,7 +152,7 @@ def render(
         advance=lambda what: None if as_json else click.echo(f"rendering: {what} ...", err=True),
     )
     if curve is not None or sheet is not None:
-        from clevrhope.bench_render_drawn import write_curve, write_sheet
+        from clevrhope.bench.render_images import write_curve, write_sheet
 
         if curve is not None:
             write_curve(compared, curve)

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from clevrhope.dataset.audit_reader import vocabulary_of
-from clevrhope.dataset.finished import read_vocab as read_finished_vocab
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
+from clevrhope.dataset.native_reader import vocabulary_of
 from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.split_files import read_vocab as read_finished_vocab
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import DatasetError
-from clevrhope.executor import execute_batch, read_scenes
+from clevrhope.programs import execute_batch, read_scenes
 
 
 def run_programs(layout: Layout, vocab: Vocab, hop: str, split: str, *, programs: Ints | None = None) -> Ints:

@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.atomic import whole_file
 from clevrhope.dataset.json_rows import open_lines, rows_of_lines
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
-from clevrhope.hops import NAME_ORDER
+from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.forms import INDEX, NAME, NUMBER, TEXT, Fields, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import parse_json
+from clevrhope.splits.hops import NAME_ORDER
 
 _INDEX = re.compile(rb'"image_index": ?(\d{1,9})\b')
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from clevrhope._core import Programs, ProgramTokens
-from clevrhope.dataset.audit_reader import vocabulary_with
 from clevrhope.dataset.clevr_folder import questions_file
 from clevrhope.dataset.json_rows import read_list
+from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.errors import DatasetError, shown

@@ -7,11 +7,11 @@ manifest lists 400,000 files.
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from clevrhope.config import PAIR_SPLITS, PLAIN_SPLITS, PRELIM_SPLITS, SECOND_STREAMS
+from clevrhope.config.presets import PAIR_SPLITS, PLAIN_SPLITS, PRELIM_SPLITS, SECOND_STREAMS
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_shard
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.palettes import MARK
+from clevrhope.splits.palettes import MARK
 
 _ORDER = tuple(dict.fromkeys((*PAIR_SPLITS, *PLAIN_SPLITS, *SECOND_STREAMS, *PRELIM_SPLITS)))
 

@@ -9,8 +9,8 @@ from typing import Any
 
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.palettes import split_name
 from clevrhope.runtime.json_text import as_json_values
+from clevrhope.splits.palettes import split_name
 
 
 def identity(manifest: Manifest, vocab: Vocab, *, hop: str, pictures: bool) -> dict[str, Any]:

@@ -24,11 +24,11 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.atomic import whole_file
 from clevrhope.dataset.hdf5 import Array, Schema, damage, open_hdf5, reading_hdf5
 from clevrhope.dataset.held_errors import writing_hdf5
 from clevrhope.errors import DatasetError
 from clevrhope.images.png import read_png
+from clevrhope.runtime.atomic import whole_file
 
 Picture = npt.NDArray[np.uint8]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.atomic import OWN_PREFIX
+from clevrhope.runtime.atomic import OWN_PREFIX
 
 FOLDERS = ("hops", "images", "passes", "scenes")
 """Folders of the dataset's files, below its own."""

@@ -14,10 +14,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from clevrhope.atomic import FileRecord, write_whole
 from clevrhope.errors import DatasetError, shown
-from clevrhope.hops import NAME_ORDER
 from clevrhope.images.settings import other_revision, rendering_in_words, rendering_of_folder
+from clevrhope.runtime.atomic import FileRecord, write_whole
 from clevrhope.runtime.forms import (
     BOOLEAN,
     COUNT,
@@ -38,6 +37,7 @@ from clevrhope.runtime.forms import (
 )
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
+from clevrhope.splits.hops import NAME_ORDER
 
 MAX_MANIFEST_BYTES = 1 << 28
 """Of a manifest; the one of all pairs at the paper's size lists a million files and has half as many."""

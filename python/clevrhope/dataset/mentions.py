@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import AuditReader, AuditScenes, Vocabulary
-from clevrhope.dataset.audit_reader import vocabulary_of
-from clevrhope.dataset.finished import SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.native_reader import vocabulary_of
+from clevrhope.dataset.split_files import SplitArrays, Vocab, read_vocab
 from clevrhope.errors import DatasetError, VocabularyError
 
 _ROWS_AT_ONCE = 65_536

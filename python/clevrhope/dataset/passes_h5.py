@@ -32,7 +32,6 @@ import h5py
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.atomic import whole_file, write_whole
 from clevrhope.dataset.hdf5 import Array, Schema, damage, open_hdf5
 from clevrhope.dataset.held_errors import writing_hdf5
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
@@ -40,6 +39,7 @@ from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND, DEPTH_STEP, Passes, parse_passes
+from clevrhope.runtime.atomic import whole_file, write_whole
 from clevrhope.runtime.forms import COUNT, Fields, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import MAX_LINE, read_bytes, reading

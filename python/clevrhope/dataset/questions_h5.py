@@ -31,9 +31,9 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import deflate_chunks, inflate_chunks
-from clevrhope.atomic import write_whole
 from clevrhope.dataset.hdf5 import MAX_ROWS, Array, Schema, reading_hdf5
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.atomic import write_whole
 
 Ints = npt.NDArray[np.int32]
 

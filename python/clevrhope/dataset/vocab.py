@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from clevrhope.atomic import write_whole
+from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import INDEX, Fields, Kind, MapOf, check_form
 from clevrhope.runtime.json_text import read_json
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from clevrhope.config import suggestion
+from clevrhope.config.presets import suggestion
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError, shown
@@ -77,11 +77,11 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
     if dataset.folder is not None:
         layout = Layout(dataset.folder)
         return _Built(read_vocab(layout.vocab), {})
-    from clevrhope.build.engine import vocabulary
-    from clevrhope.build.request import resolve
-    from clevrhope.build.run import try_each_split
     from clevrhope.cli.making import build as command
     from clevrhope.cli.request import read_request
+    from clevrhope.pipeline.engine import vocabulary
+    from clevrhope.pipeline.request import resolve
+    from clevrhope.pipeline.run import try_each_split
 
     splits: dict[str, dict[str, int]] = {}
     vocab = None

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from clevrhope import assets
-from clevrhope.config import suggestion
+from clevrhope.config.presets import suggestion
 from clevrhope.errors import ConfigError, shown
-from clevrhope.hops import HOP_GROUPS
 from clevrhope.metrics.paper import size_name
 from clevrhope.models.names import check_name
+from clevrhope.runtime import assets
 from clevrhope.runtime.toml import read_toml
+from clevrhope.splits.hops import HOP_GROUPS
 from clevrhope.training.request import parse_size
 
 _TOP = ("title", "out", "jobs", "threads", "dataset", "model", "report")

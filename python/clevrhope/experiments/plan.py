@@ -16,17 +16,17 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from clevrhope.atomic import write_whole
-from clevrhope.config import suggestion
+from clevrhope.config.presets import suggestion
 from clevrhope.dataset.contents import find_hop
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError, shown
 from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig
 from clevrhope.experiments.made_from import MadeFrom
 from clevrhope.experiments.settings import Places, places_below
-from clevrhope.palettes import diversity_name
+from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.json_text import read_json
 from clevrhope.runtime.toml import toml_text, toml_value
+from clevrhope.splits.palettes import diversity_name
 
 BOUND = ".experiment.json"
 """In a run's folder: what of the experiment's file the run in it is bound to."""

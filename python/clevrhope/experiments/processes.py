@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
-from clevrhope.atomic import disk_errors
-from clevrhope.dataset.lock import wait_until_free
 from clevrhope.errors import DatasetError
 from clevrhope.experiments.plan import Chain, Step
+from clevrhope.runtime.atomic import disk_errors
+from clevrhope.runtime.lock import wait_until_free
 from clevrhope.training.request import SIDE_BY_SIDE
 
-_SNIPPET = "import sys; from clevrhope.cli import main; sys.exit(main())"
+_SNIPPET = "import sys; from clevrhope.__main__ import main; sys.exit(main())"
 
 _ENDS_WITH_US = """
 import os, signal, threading

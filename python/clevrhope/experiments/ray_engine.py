@@ -7,7 +7,7 @@ from pathlib import Path
 
 from clevrhope.experiments.plan import Chain
 from clevrhope.experiments.processes import Failure, run_chain
-from clevrhope.images.ray_cluster import connect, import_ray
+from clevrhope.images.ray.cluster import connect, import_ray
 
 _RETRIES = 3
 """Of a task whose machine or worker went away; what it had made stays, so it goes on."""

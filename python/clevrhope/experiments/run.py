@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 
-from clevrhope.dataset.lock import locked
 from clevrhope.errors import PredictionsError
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.plan import Chain, Plan
 from clevrhope.experiments.processes import Failure, run_chain
 from clevrhope.experiments.ray_engine import run_on_ray
 from clevrhope.experiments.settings import places_below, write_settings
-from clevrhope.images.cores import available_cores
-from clevrhope.progress import Progress, Silent
+from clevrhope.runtime.cores import available_cores
+from clevrhope.runtime.lock import locked
+from clevrhope.runtime.progress import Progress, Silent
 
 
 @dataclass(frozen=True)

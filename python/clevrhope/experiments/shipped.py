@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from clevrhope import assets
-from clevrhope.config import suggestion
+from clevrhope.config.presets import suggestion
 from clevrhope.errors import ConfigError
+from clevrhope.runtime import assets
 
 
 def shipped_experiments() -> dict[str, Path]:

@@ -4,11 +4,11 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clevrhope import assets
-from clevrhope.config import suggestion
+from clevrhope.config.presets import suggestion
 from clevrhope.dataset.clevr_folder import TYPES
 from clevrhope.errors import ConfigError
 from clevrhope.questions import FAMILIES, SYNONYMS
+from clevrhope.runtime import assets
 
 
 def some_templates(

@@ -1,10 +1,10 @@
 """An export's splits in, the README.md that Hugging Face shows as its dataset card out."""
 
-from clevrhope.dataset.datasheet_origin import CLEVR
-from clevrhope.dataset.markdown import table
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
+from clevrhope.describe.datasheet.origin import CLEVR
+from clevrhope.describe.markdown import table
 from clevrhope.export.source import Source
-from clevrhope.hops import PRELIM
+from clevrhope.splits.hops import PRELIM
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 """Upper bounds of the Hub's size categories; next is 1M<n<10M, and 10M<n<100M."""

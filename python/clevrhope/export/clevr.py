@@ -24,7 +24,7 @@ from clevrhope.dataset.picture_source import ahead
 from clevrhope.dataset.spoken import ProgramNodes, Spoken
 from clevrhope.errors import DatasetError
 from clevrhope.export.source import Source, SplitSource
-from clevrhope.progress import Advance
+from clevrhope.runtime.progress import Advance
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:

@@ -23,7 +23,7 @@ from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.dataset.picture_source import ahead
 from clevrhope.errors import ConfigError
 from clevrhope.export.source import Source, SplitSource
-from clevrhope.progress import Advance
+from clevrhope.runtime.progress import Advance
 
 LICENCE = {"id": 1, "name": "CC BY 4.0", "url": "https://creativecommons.org/licenses/by/4.0/"}
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from clevrhope.export import clevr, coco, iep, parquet, webdataset
 from clevrhope.export.source import Source
-from clevrhope.progress import Advance
+from clevrhope.runtime.progress import Advance
 
 Write = Callable[[Source, Path, Advance], None]
 """Writes into an empty folder, and tells the number of questions done since the last time."""

@@ -18,7 +18,7 @@ from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.picture_source import ahead
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS
 from clevrhope.export.source import Source, SplitSource
-from clevrhope.progress import Advance
+from clevrhope.runtime.progress import Advance
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:

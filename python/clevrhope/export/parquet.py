@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 from clevrhope.dataset.spoken import Spoken
 from clevrhope.export.card import dataset_card
 from clevrhope.export.source import Sample, Source, SplitSource
-from clevrhope.progress import Advance
+from clevrhope.runtime.progress import Advance
 
 if TYPE_CHECKING:
     import pyarrow as pa

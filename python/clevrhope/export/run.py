@@ -17,10 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.atomic import disk_errors, sync_folder, temporary_path
 from clevrhope.dataset.contents import choose
 from clevrhope.dataset.layout import FOLDERS, Layout
-from clevrhope.dataset.lock import LOCK_FILE, locked
 from clevrhope.dataset.manifest import read_manifest
 from clevrhope.dataset.picture_source import find_pictures
 from clevrhope.dataset.questions_h5 import Ints
@@ -29,8 +27,10 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
 from clevrhope.export.source import Source, SplitSource, described
-from clevrhope.progress import Advance, Progress, Silent
+from clevrhope.runtime.atomic import disk_errors, sync_folder, temporary_path
+from clevrhope.runtime.lock import LOCK_FILE, locked
 from clevrhope.runtime.paths import check_links
+from clevrhope.runtime.progress import Advance, Progress, Silent
 
 SOURCE = "source.json"
 """Says what an export was made of; the first file of each."""

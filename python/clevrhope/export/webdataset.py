@@ -19,7 +19,7 @@ from typing import Any
 
 from clevrhope.dataset.spoken import Spoken
 from clevrhope.export.source import Sample, Source, SplitSource
-from clevrhope.progress import Advance
+from clevrhope.runtime.progress import Advance
 
 PICTURES_A_SHARD = 1_000
 """Some 100 MB; few enough that the smaller test sets make a shard for each of several workers."""

@@ -17,13 +17,11 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.atomic import OWN_PREFIX, WorkingFolder, disk_errors, sync_folder, write_whole
-from clevrhope.config import suggestion
+from clevrhope.config.presets import suggestion
 from clevrhope.dataset.clevr_folder import picture_indices
 from clevrhope.dataset.clevr_json import read_scene_indices, read_scenes_at
 from clevrhope.dataset.images_h5 import pictures_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
-from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import difference
 from clevrhope.dataset.picture_source import Pictures, clevr_pictures, find_pictures, png_indices
 from clevrhope.errors import ConfigError, DatasetError
@@ -31,9 +29,11 @@ from clevrhope.features.extractor import Asked, Extractor, Sample
 from clevrhope.features.kinds import make_extractor
 from clevrhope.features.owner import BuiltDataset, ClevrFolder, Owner, owner_of
 from clevrhope.features.store import FOLDER, Array, StoreInfo, map_array, pool_source, read_info
-from clevrhope.progress import Progress, Silent
+from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, disk_errors, sync_folder, write_whole
 from clevrhope.runtime.forms import COUNT, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
+from clevrhope.runtime.lock import locked
+from clevrhope.runtime.progress import Progress, Silent
 
 STORE = "store.json"
 """What a folder's features are, and of which dataset: written before the first of them."""

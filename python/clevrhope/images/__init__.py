@@ -7,11 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clevrhope.images.cycles import CyclesRenderer as CyclesRenderer
-    from clevrhope.images.look import Look as Look
-    from clevrhope.images.look import read_look as read_look
+    from clevrhope.images.blender.cycles import CyclesRenderer as CyclesRenderer
+    from clevrhope.images.blender.pool import ScenesFailedError as ScenesFailedError
     from clevrhope.images.native import NativeRenderer as NativeRenderer
-    from clevrhope.images.pool import ScenesFailedError as ScenesFailedError
     from clevrhope.images.quality import Quality as Quality
     from clevrhope.images.quality import measure_quality as measure_quality
     from clevrhope.images.quality import psnr as psnr
@@ -20,21 +18,23 @@ if TYPE_CHECKING:
     from clevrhope.images.settings import RenderSettings as RenderSettings
     from clevrhope.images.stage import render as render
     from clevrhope.images.stage import render_png_files as render_png_files
+    from clevrhope.look.read import Look as Look
+    from clevrhope.look.read import read_look as read_look
 
 _HOME = {
-    "CyclesRenderer": "cycles",
-    "Look": "look",
-    "NativeRenderer": "native",
-    "Quality": "quality",
-    "RenderSettings": "settings",
-    "Renderer": "renderer",
-    "Scene": "renderer",
-    "ScenesFailedError": "pool",
-    "measure_quality": "quality",
-    "psnr": "quality",
-    "read_look": "look",
-    "render": "stage",
-    "render_png_files": "stage",
+    "CyclesRenderer": "clevrhope.images.blender.cycles",
+    "Look": "clevrhope.look.read",
+    "NativeRenderer": "clevrhope.images.native",
+    "Quality": "clevrhope.images.quality",
+    "RenderSettings": "clevrhope.images.settings",
+    "Renderer": "clevrhope.images.renderer",
+    "Scene": "clevrhope.images.renderer",
+    "ScenesFailedError": "clevrhope.images.blender.pool",
+    "measure_quality": "clevrhope.images.quality",
+    "psnr": "clevrhope.images.quality",
+    "read_look": "clevrhope.look.read",
+    "render": "clevrhope.images.stage",
+    "render_png_files": "clevrhope.images.stage",
 }
 
 __all__ = [
@@ -58,6 +58,6 @@ def __getattr__(name: str) -> object:
     """Imports the module that defines a public name, the first time that the name is asked for."""
     if name not in _HOME:
         raise AttributeError(f"module 'clevrhope.images' has no attribute {name!r}")
-    value: object = getattr(import_module(f"clevrhope.images.{_HOME[name]}"), name)
+    value: object = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict
 
 from clevrhope.errors import ConfigError
-from clevrhope.images.cycles import CyclesRenderer
-from clevrhope.images.look import Look
+from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.settings import NativeSettings, Rendering
+from clevrhope.look.read import Look
 
 #: Where renderers work: in processes that this one starts, or in the actors of a Ray cluster.
 ENGINES = ("local", "ray")
@@ -41,7 +41,7 @@ def open_renderer(
     if engine not in ENGINES:
         raise ConfigError(f"engine {engine!r} should be {' or '.join(ENGINES)}")
     if engine == "ray":
-        from clevrhope.images.ray_engine import RayRenderer  # Ray itself is imported where it is asked for
+        from clevrhope.images.ray.engine import RayRenderer  # Ray itself is imported where it is asked for
 
         return RayRenderer(rendering, look=look, workers=workers, address=address)
     if address is not None:

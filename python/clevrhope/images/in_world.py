@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.errors import SceneError
-from clevrhope.images.look import Look
 from clevrhope.images.placement import Placement, Thing, Vector
+from clevrhope.look.read import Look
 
 Axes = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
 

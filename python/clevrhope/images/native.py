@@ -12,13 +12,13 @@ from typing import Self, TypeVar, get_args
 
 from clevrhope._core import NativeStudio
 from clevrhope.errors import ConfigError, SceneError
-from clevrhope.images.blend_files import is_blend
-from clevrhope.images.cores import available_cores
-from clevrhope.images.look import Look, read_look
 from clevrhope.images.passes import Passes, measured
 from clevrhope.images.placement import place
 from clevrhope.images.renderer import Pixels, Scene
 from clevrhope.images.settings import NativeQuality
+from clevrhope.look.blend_files import is_blend
+from clevrhope.look.read import Look, read_look
+from clevrhope.runtime.cores import available_cores
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, TypeGuard
 
 from clevrhope.errors import SceneError
-from clevrhope.images.look import Look
+from clevrhope.look.read import Look
 
 Vector = tuple[float, float, float]
 

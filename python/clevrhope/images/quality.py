@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.assets import blender_assets
 from clevrhope.errors import ConfigError, RenderError
-from clevrhope.images.cycles import CyclesRenderer
+from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.png import read_png
 from clevrhope.images.renderer import Scene
 from clevrhope.images.settings import RenderSettings
+from clevrhope.runtime.assets import blender_assets
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def chosen_scenes(n_scenes: int, folder: Path | None = None) -> list[int]:
     if not there:
         raise RenderError(
             f"{reference_picture(0, folder)}: missing, as all reference pictures are; "
-            "render them with: python -m clevrhope.images.reference"
+            "render them with: python -m clevrhope.images.blender.reference"
         )
     n_scenes = min(n_scenes, len(there))
     return [there[(2 * i + 1) * len(there) // (2 * n_scenes)] for i in range(n_scenes)]

@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from clevrhope.atomic import write_whole
-from clevrhope.images.cycles import CyclesRenderer
-from clevrhope.images.look import Look
+from clevrhope.images.blender.cycles import CyclesRenderer
+from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.png import encode_png, is_whole_png
-from clevrhope.images.pool import ScenesFailedError
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import RenderSettings
+from clevrhope.look.read import Look
+from clevrhope.runtime.atomic import write_whole
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")

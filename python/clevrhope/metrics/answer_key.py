@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.config import PICTURES_OF_A_SET
+from clevrhope.config.presets import PICTURES_OF_A_SET
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.identity import identity
@@ -18,9 +18,9 @@ from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import Manifest, difference, read_manifest
 from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
-from clevrhope.dataset.scene_counts import read_scene_counts
-from clevrhope.dataset.stats import SceneCounts
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
+from clevrhope.describe.measure import SceneCounts
+from clevrhope.describe.scene_counts import read_scene_counts
 from clevrhope.errors import DatasetError
 
 BREAKDOWNS = ("family", "answer", "objects")

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clevrhope.atomic import write_whole
 from clevrhope.dataset.contents import choose
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import read_manifest
@@ -20,9 +19,10 @@ from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.spoken import Spoken
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
-from clevrhope.executor import default_vocabulary
 from clevrhope.metrics.replies import ReplyReader
 from clevrhope.metrics.write import NOT_TRAINED, write_predictions
+from clevrhope.programs import default_vocabulary
+from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import ANY, COUNT, TEXT, Fields, Kind, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import numbered_lines, open_text, reading

@@ -16,9 +16,9 @@ import numpy.typing as npt
 
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
-from clevrhope.hops import parse_hop
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collect import NOT_GIVEN, Given
+from clevrhope.splits.hops import parse_hop
 
 Flags = npt.NDArray[np.bool_]
 

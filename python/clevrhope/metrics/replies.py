@@ -23,7 +23,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 
-from clevrhope.dataset.audit_reader import CLEVR_WORDS
+from clevrhope.dataset.native_reader import CLEVR_WORDS
 
 YES_NO, COUNT = "yes/no", "count"
 

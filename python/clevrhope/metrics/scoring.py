@@ -15,7 +15,7 @@ from clevrhope.metrics.results import Accuracy, Condition, Gap, Part, Run, Score
 from clevrhope.metrics.rows import Target
 from clevrhope.metrics.tallies import Answered, Rates, Tallies, tally
 from clevrhope.metrics.write import read_origin
-from clevrhope.progress import Progress, Silent
+from clevrhope.runtime.progress import Progress, Silent
 
 GAPS: Mapping[str, tuple[str, str]] = {
     "complex": ("complex_ood", "complex_iid"),

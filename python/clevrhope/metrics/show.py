@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from clevrhope.config import PRELIM_SPLITS
-from clevrhope.hops import PRELIM
+from clevrhope.config.presets import PRELIM_SPLITS
 from clevrhope.metrics.results import Accuracy, Condition, Gap, Part, Scored, Scores
+from clevrhope.splits.hops import PRELIM
 
 _NAME_WIDTH = 24
 _GAP_WORD = "gap"

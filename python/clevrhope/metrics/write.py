@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from clevrhope.atomic import whole_file
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import MAX_LINE, open_text, reading
 

@@ -12,10 +12,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clevrhope.config.options import check_at_least, read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.maps import MapsConfig
-from clevrhope.models.options import check_at_least, read_options
 from clevrhope.models.reading import Read, Reader
 from clevrhope.models.recipe import Optimiser, Recipe, Stage
 from clevrhope.models.stems import make_stem, with_places

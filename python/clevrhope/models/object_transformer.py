@@ -13,10 +13,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clevrhope.config.options import check_at_least, read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
-from clevrhope.models.options import check_at_least, read_options
 from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
 
 NAME = "object_transformer"

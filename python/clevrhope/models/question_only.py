@@ -7,9 +7,9 @@ from typing import Any, Self
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clevrhope.config.options import check_at_least, read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
-from clevrhope.models.options import check_at_least, read_options
 from clevrhope.models.reading import Reader
 from clevrhope.models.recipe import Optimiser, Recipe, Stage
 

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from clevrhope import _core
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.executor import execute_batch
+from clevrhope.programs import execute_batch
 
 Ints = npt.NDArray[np.integer[Any]]
 
@@ -27,7 +27,7 @@ def execute_programs(
     Args:
         programs: (B, P) rows of prefix tokens, numbered as in vocab.json.
         image_idxs: (B,) each question's scene, by its `image_index` among `scenes`.
-        scenes: of the split's pool, from `clevrhope.executor.read_scenes` or `_core.sample_scenes`.
+        scenes: of the split's pool, from `clevrhope.programs.read_scenes` or `_core.sample_scenes`.
         vocab: the folder's.
         vocabulary: whose values the scenes name; CLEVR's if not given.
 

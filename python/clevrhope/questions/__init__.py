@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
-from clevrhope import _core, assets
+from clevrhope import _core
 from clevrhope._core import QuestionBatch, SceneBatch, Templates, World
 from clevrhope.errors import TemplateError
+from clevrhope.runtime import assets
 from clevrhope.runtime.forms import FILE_NAME, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes

@@ -15,14 +15,14 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure as Drawn
 from matplotlib.lines import Line2D
 
-from clevrhope.hops import NAME_ORDER
+from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
 from clevrhope.metrics.collapsed import Mean, mean_of
 from clevrhope.report.diversity import LateRun
 from clevrhope.report.page import Figure
 from clevrhope.report.paper_values import paper_accuracies, paper_gap, paper_gaps, paper_sizes
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.tables import with_sign
-from clevrhope.statistics.charts import FAINT, GRID, INK, figure, png
+from clevrhope.splits.hops import NAME_ORDER
 
 _LOOKS: Mapping[int, tuple[str, str]] = {
     4: ("#D55E00", "o"),

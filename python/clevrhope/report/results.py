@@ -9,7 +9,6 @@ import numpy as np
 
 from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.errors import ClevrhopeError, ConfigError, PredictionsError
-from clevrhope.hops import parse_hop
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.baselines import BASELINES, train_accuracy_floor
 from clevrhope.metrics.collapsed import is_collapsed
@@ -17,9 +16,10 @@ from clevrhope.metrics.collect import NOT_GIVEN, Collector, Given
 from clevrhope.metrics.matched import MatchedGap, Matcher
 from clevrhope.metrics.paper import size_name
 from clevrhope.metrics.predictions import read_predictions
-from clevrhope.palettes import MARK, read_diversity
-from clevrhope.progress import Progress, Silent
 from clevrhope.report.runs import LAST, Source
+from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.splits.hops import parse_hop
+from clevrhope.splits.palettes import MARK, read_diversity
 
 QUESTION_ONLY = "question_only"
 """The model whose runs say what reading the question alone gives."""

@@ -9,10 +9,10 @@ from typing import Any
 
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.write import read_origin
-from clevrhope.palettes import MARK
 from clevrhope.report.setups import Setup, names_apart, setup_of, told_of_dataset, unlike_paper
 from clevrhope.runtime.forms import COUNT, NAME, SEED, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import read_object
+from clevrhope.splits.palettes import MARK
 
 RUN_FILE = "run.json"
 """What makes a folder one of a run."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from clevrhope.config import PAIR_SPLITS
+from clevrhope.config.presets import PAIR_SPLITS
 from clevrhope.metrics.collapsed import Mean, beats_question_only, mean_of, sound_of
 from clevrhope.metrics.matched import MatchedGap
 from clevrhope.metrics.paper import ResultRow, paper_results, size_name

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from clevrhope.describe.stats.plots import check_plots
 from clevrhope.errors import ConfigError, PredictionsError
-from clevrhope.progress import Progress, Silent
 from clevrhope.report.diversity import diversity_tables, late_runs
 from clevrhope.report.html import html
 from clevrhope.report.markdown import FIGURES, markdown
@@ -18,7 +18,7 @@ from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
 from clevrhope.report.tables import accuracy_tables, gap_tables, matched_table, models_of
 from clevrhope.runtime.own_files import check_own, write_own
-from clevrhope.statistics.plots import check_plots
+from clevrhope.runtime.progress import Progress, Silent
 
 _WHERE_THERE_ARE_ANY = ("unanswered", "note")
 """Columns of results.csv that are left out where no row has something in them."""

@@ -6,8 +6,8 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from clevrhope.atomic import OWN_PREFIX, disk_errors, record, write_whole
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.atomic import OWN_PREFIX, disk_errors, record, write_whole
 from clevrhope.runtime.forms import SHA256, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.paths import below

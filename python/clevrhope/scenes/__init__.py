@@ -13,8 +13,8 @@ import numpy as np
 
 from clevrhope import _core
 from clevrhope._core import SceneBatch, World
-from clevrhope.assets import blender_assets
 from clevrhope.errors import ConfigError
+from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
 
@@ -85,7 +85,7 @@ def sample_scenes(
 def _with_blends(look: bytes, properties: bytes, file: Path) -> bytes:
     """A look with the shapes and materials of .blend files in it; as it is where something is no JSON."""
     # Of a later stage, and with Blender behind it: for those who use such files alone.
-    from clevrhope.images.blend_files import read_blends
+    from clevrhope.look.blend_files import read_blends
 
     named = parse_json(properties, file, error=ConfigError)
     seen = parse_json(look, "look.json", error=ConfigError)

@@ -13,7 +13,8 @@ from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from clevrhope.atomic import (
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.runtime.atomic import (
     OWN_PREFIX,
     WorkingFolder,
     disk_errors,
@@ -22,7 +23,6 @@ from clevrhope.atomic import (
     whole_file,
     write_whole,
 )
-from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.runtime.forms import COUNT, NAME, NUMBER, SEED, SHA256, TEXT, Fields, Nullable, check_form
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import check_regular, reading

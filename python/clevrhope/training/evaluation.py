@@ -10,7 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from clevrhope.config import suggestion
+from clevrhope.config.presets import suggestion
 from clevrhope.dataset.contents import find_hop, splits_in
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
@@ -22,8 +22,8 @@ from clevrhope.features.device import chosen_device
 from clevrhope.features.owner import dataset_manifest
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.models.names import build_model, find_model
-from clevrhope.progress import Progress, Silent
 from clevrhope.runtime.json_text import as_json_values
+from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.training import recipes
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split

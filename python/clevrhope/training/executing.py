@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.audit_reader import vocabulary_with
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
+from clevrhope.dataset.native_reader import vocabulary_with
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.executor import read_scenes
 from clevrhope.models.symbolic import execute_programs
+from clevrhope.programs import read_scenes
 from clevrhope.training.predicting import NO_ANSWER
 
 

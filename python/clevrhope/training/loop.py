@@ -12,7 +12,7 @@ from torch.nn import Parameter
 from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Stage
-from clevrhope.progress import Advance, Progress
+from clevrhope.runtime.progress import Advance, Progress
 from clevrhope.training.checkpoints import Progressed, load_state, save_state, save_weights, states_in
 from clevrhope.training.checks import as_sentence, check_loss
 from clevrhope.training.data import Questions

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.models.batch import Batch
-from clevrhope.progress import Advance, unseen
+from clevrhope.runtime.progress import Advance, unseen
 from clevrhope.training.checks import check_programs, check_scores
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting

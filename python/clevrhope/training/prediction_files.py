@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.atomic import whole_file
 from clevrhope.dataset.vocab import NO_ANSWER as NO_ANSWER_TEXT
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.runtime.atomic import whole_file
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
 from clevrhope.training.predicting import NO_ANSWER

@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from math import isfinite
 from typing import Any, get_args
 
-from clevrhope.config import suggestion
+from clevrhope.config.presets import suggestion
 from clevrhope.errors import ConfigError, shown
 from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
 

@@ -9,12 +9,10 @@ from typing import Any
 import torch
 from torch import nn
 
-from clevrhope.atomic import sweep, write_whole
 from clevrhope.dataset.clevr_questions import ClevrSplit
 from clevrhope.dataset.contents import find_hop, find_split
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.lock import locked
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
@@ -24,8 +22,10 @@ from clevrhope.features.owner import dataset_manifest
 from clevrhope.features.store import FeatureStore, open_store, store_like
 from clevrhope.models.names import build_model, find_model
 from clevrhope.models.recipe import Recipe
-from clevrhope.progress import Progress, Silent
+from clevrhope.runtime.atomic import sweep, write_whole
 from clevrhope.runtime.json_text import as_json_values
+from clevrhope.runtime.lock import locked
+from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.training import recipes
 from clevrhope.training.checkpoints import Progressed, check_states, read_about, read_state, remove_states
 from clevrhope.training.checks import as_sentence

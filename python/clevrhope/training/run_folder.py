@@ -18,9 +18,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from clevrhope.atomic import write_whole
 from clevrhope.dataset.manifest import BindingError, difference
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import COUNT, NAME, OBJECT, SEED, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from clevrhope.config.options import check_at_least
 from clevrhope.errors import ConfigError
-from clevrhope.models.options import check_at_least
 
 
 @dataclass(frozen=True)

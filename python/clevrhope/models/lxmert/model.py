@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clevrhope.config.options import read_options
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.lxmert.config import LxmertConfig
@@ -14,7 +15,6 @@ from clevrhope.models.lxmert.network import AnswerHead, Body, draw_weights
 from clevrhope.models.lxmert.pretrained import check_file, load_pretrained
 from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
 from clevrhope.models.lxmert.word_pieces import WordPieces
-from clevrhope.models.options import read_options
 from clevrhope.models.recipe import Recipe
 
 

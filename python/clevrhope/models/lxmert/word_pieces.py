@@ -13,7 +13,7 @@ from importlib.resources import files
 import torch
 from torch import Tensor, nn
 
-from clevrhope.config import suggestion
+from clevrhope.config.presets import suggestion
 from clevrhope.errors import ConfigError
 
 VOCABULARY_SIZE = 30_522

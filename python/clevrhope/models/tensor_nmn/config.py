@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from clevrhope.config.options import check_at_least
 from clevrhope.errors import ConfigError
 from clevrhope.models.maps import MapsConfig
-from clevrhope.models.options import check_at_least
 
 NAME = "tensor_nmn"
 

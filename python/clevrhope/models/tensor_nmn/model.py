@@ -7,9 +7,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from clevrhope.config.options import read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
-from clevrhope.models.options import read_options
 from clevrhope.models.recipe import Recipe
 from clevrhope.models.tensor_nmn.config import NAME, GeneratorKind, TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine, Scores

@@ -1,0 +1,143 @@
+"""One-object scenes and the questions on them in, whether each group differs in the pair's values alone out.
+
+A place is pictured once for each corner of a grid: two values of each held-out type. What its pictures are
+asked, and what the answers must be, follows from CLEVR-HOPE, section 3: a sentence is true of one of them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
+
+from clevrhope.audit.checks.grouped import TYPES, GroupedPictures, Picture, Values
+from clevrhope.audit.folder import AuditFolder, SplitPlace
+from clevrhope.audit.report import Tally
+from clevrhope.splits.hops import Hop
+
+
+class MinimalSets:
+    """Collects the one-object scenes of all minimal pools."""
+
+    def __init__(self, folder: AuditFolder) -> None:
+        self._folder = folder
+        self._tally = Tally(
+            "minimal groups",
+            "the pictures of a place differ in the pair's types alone; each sentence is asked of all that it "
+            "may be and true of one; of minimal_ood's answers exactly three in four are no",
+            "pictures",
+        )
+        pools = dict.fromkeys((split.pool for split in folder.splits if split.is_minimal), 1)
+        self.pictures = GroupedPictures(pools, self._tally)
+        """Takes the scenes, before `check`."""
+
+    def check(self) -> Tally:
+        """The line; reads the minimal splits."""
+        whole: set[str] = set()
+        for split in self._folder.splits:
+            if split.is_minimal and split.hop.pair:
+                places = self.pictures.places(split.pool)
+                if split.pool not in whole:
+                    self._check_places(split.pool, split.hop, places.values())
+                    whole.add(split.pool)
+                self._check_split(split, places)
+        if not self.pictures.n_objects:
+            self._tally.skip("no minimal set is in this folder")
+        return self._tally
+
+    def _check_places(self, pool: str, hop: Hop, places: Iterable[Sequence[Picture]]) -> None:
+        """A place's pictures: other values of the pair's types, the same ones of all others.
+
+        A pool that only minimal_iid uses, or sets of a few places, may leave corners out.
+        """
+        kinds = _kinds(hop)
+        for pictures in places:
+            held = {tuple(each.values[k] for k in kinds) for each in pictures}
+            others = {tuple(v for k, v in enumerate(each.values) if k not in kinds) for each in pictures}
+            sides = [{corner[k] for corner in held} for k in range(len(kinds))]
+            problem = ""
+            if len(others) != 1:
+                problem = "pictures of one place differ in more than the pair's types"
+            elif len(held) != len(pictures):
+                problem = "two pictures of one place show the same values"
+            elif len(pictures) > hop.corners or any(len(side) > 2 for side in sides):
+                problem = f"not a grid of {hop.corners} pictures"
+            if problem:
+                values = "; ".join(" ".join(each.values) for each in pictures)
+                self._tally.fault(f"scenes/{pool}", pictures[0].index, problem, values)
+
+    def _check_split(self, split: SplitPlace, places: Mapping[str, Sequence[Picture]]) -> None:
+        place_of = {
+            each.index: (place, each.values) for place, pictures in places.items() for each in pictures
+        }
+        pair = tuple((TYPES.index(kind), value) for kind, value in split.hop.pair or ())
+        corners_of = {place: {each.index for each in pictures} for place, pictures in places.items()}
+        with_pair = {
+            place for place, pictures in places.items() if any(_holds(each.values, pair) for each in pictures)
+        }
+        yes, no = (self._folder.vocab.answers.get(answer, -1) for answer in ("yes", "no"))
+        groups: dict[tuple[str, bytes], list[tuple[int, int, int]]] = defaultdict(list)
+        n_no = 0
+        with self._folder.open(split) as arrays:
+            words = arrays.tokens("questions", 0, len(arrays))
+            columns = zip(
+                arrays.columns["image_idxs"].tolist(), arrays.columns["answers"].tolist(), strict=True
+            )
+            for k, (index, answer) in enumerate(columns):
+                n_no += answer == no
+                if index in place_of:
+                    groups[place_of[index][0], words[k].tobytes()].append((k, index, answer))
+            n = len(arrays)
+        ood = split.name == "minimal_ood"
+        for (place, _), asked in groups.items():
+            hidden = self._hidden(split, places[place]) if split.hop.palette else place in with_pair
+            self._check_group(split, asked, place_of, pair, corners_of[place], hidden, yes)
+        corners = split.hop.corners
+        if ood and corners * n_no != (corners - 1) * n:
+            self._tally.fault(
+                split.file, None, f"not exactly {corners - 1} answers in {corners} are no", f"{n_no} of {n}"
+            )
+
+    def _hidden(self, split: SplitPlace, pictures: Sequence[Picture]) -> bool:
+        """Whether a corner of a place was not seen, by the values of those that have a picture."""
+        kinds = _kinds(split.hop)
+        shown = [tuple(each.values[k] for k in kinds) for each in pictures]
+        corners = set(product(*({values[k] for values in shown} for k in range(len(kinds)))))
+        return not corners <= (self._folder.seen(split.hop) or frozenset())
+
+    def _check_group(
+        self,
+        split: SplitPlace,
+        asked: Sequence[tuple[int, int, int]],
+        place_of: Mapping[int, tuple[str, Values]],
+        pair: Sequence[tuple[int, str]],
+        corners: set[int],
+        hidden: bool,
+        yes: int,
+    ) -> None:
+        """A sentence of a place: asked of each picture that it may be asked of, once, and true of one."""
+        ood = split.name == "minimal_ood"
+        shown = [index for _, index, _ in asked]
+        wanted = split.hop.corners - (not ood and hidden)
+        problem = ""
+        if len(asked) != wanted or len(set(shown)) != len(shown) or not set(shown) <= corners:
+            problem = f"not {wanted} pictures of a place are asked this, each once"
+        elif sum(answer == yes for _, _, answer in asked) != 1:
+            problem = "not one picture of the place is answered yes"
+        elif ood:
+            matched = next(index for _, index, answer in asked if answer == yes)
+            if not _holds(place_of[matched][1], pair):
+                problem = "yes is not answered of the picture that shows the pair"
+        elif any(_holds(place_of[index][1], pair) for index in shown):
+            problem = "a picture that shows the pair is asked about"
+        if problem:
+            k = asked[0][0]
+            with self._folder.open(split) as arrays:
+                text = self._folder.decode(arrays.tokens("questions", k, 1)[0].tolist())
+            self._tally.fault(split.file, k, problem, text)
+
+
+def _kinds(hop: Hop) -> list[int]:
+    return [TYPES.index(kind) for kind, _ in hop.pair or ()]
+
+
+def _holds(values: Values, pair: Sequence[tuple[int, str]]) -> bool:
+    return bool(pair) and all(values[k] == value for k, value in pair)

@@ -1,0 +1,149 @@
+"""The manifest's palette and a split's files in; what they show or ask for that was not to be seen out.
+
+Reads the palette as the manifest has it, the pictures as their scenes have them, and programs and words with
+the native reader that the generator shares nothing with.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from clevrhope._core import AbsentReader, Vocabulary
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
+from clevrhope.dataset.native_reader import CLEVR_WORDS, Ints
+from clevrhope.dataset.scene_files import PoolScenes, Rows
+from clevrhope.dataset.split_files import Vocab
+from clevrhope.errors import DatasetError, VocabularyError
+from clevrhope.runtime.json_text import read_object
+from clevrhope.splits.hops import Hop
+
+HAVE_PAIR = ("complex_ood", "minimal_ood")
+"""Splits that show the pair and ask for it."""
+
+Combination = tuple[str, ...]
+"""A value of each of a palette's types."""
+
+
+class AbsentCheck:
+    """What one sub-dataset was to see, and where it shows or asks for more."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        hop: Hop,
+        vocab: Vocab,
+        words: Mapping[str, Sequence[str]],
+        vocabulary: Vocabulary,
+    ) -> None:
+        """Nothing to look for where the HOP has no palette.
+
+        Raises:
+            DatasetError: it has one and the manifest has not, or one that is none or none of the HOP's.
+        """
+        self._hop = hop
+        self._file = layout.manifest
+        there = layout.manifest.is_file() and hop.palette
+        self._palettes: Mapping[str, Any] = (
+            read_object(layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES).get("palettes", {})
+            if there
+            else {}
+        )
+        self._values = {kind: list(values) for kind, values in vocabulary.attribute_types}
+        self._readers: dict[bool, AbsentReader] = {}
+        if hop.pair is None or not hop.palette:
+            return
+        types, seen = self._palette(hop.name)
+        held_out = self._check_pair(types, seen)
+        for with_pair in (False, True):
+            self._readers[with_pair] = _reader(
+                vocab, words, vocabulary, types, [*seen, held_out] if with_pair else seen
+            )
+
+    def named(self, split: str, questions: Ints, programs: Ints) -> Iterator[tuple[int, str]]:
+        """Rows (N, Q) and (N, P) that ask for what was not seen, and where."""
+        if not self._readers:
+            return
+        found = self._readers[split in HAVE_PAIR].read(questions, programs)
+        for wrong, where in zip(found, ("program", "words"), strict=True):
+            for k in np.flatnonzero(wrong).tolist():
+                yield k, f"asks for what was not seen in its {where}"
+
+    def shown(self, split: str, pool: PoolScenes, used: Rows) -> Iterator[tuple[int, str, str]]:
+        """Index, problem and values of each picture that shows what was not to be seen."""
+        if not self._hop.palette:
+            return
+        types, seen = self._palette(self._hop.name if self._hop.pair else pool.name.partition("-")[2])
+        allowed = set(seen)
+        if split in HAVE_PAIR:
+            allowed.add(self._check_pair(types, seen))
+        for values in product(*(self._values[kind] for kind in types)):
+            if values in allowed:
+                continue
+            holds = pool.holding(list(zip(types, values, strict=True)))[used]
+            for index in pool.indices[used[holds]].tolist():
+                yield index, f"a picture of {split} shows what was not to be seen", " ".join(values)
+
+    def _palette(self, name: str) -> tuple[tuple[str, ...], list[Combination]]:
+        try:
+            raw = self._palettes[name]
+            types = tuple(raw["types"])
+            seen = [tuple(each) for row in raw["rows"] for each in row]
+            known = set(product(*(self._values[kind] for kind in types)))
+        except (KeyError, TypeError) as error:
+            raise DatasetError(f'{self._file}: no palette "{name}" ({error!r})') from error
+        unknown = [each for each in seen if each not in known]
+        if unknown or not seen:
+            value = " ".join(unknown[0]) if unknown else "nothing"
+            raise DatasetError(f'{self._file}: palette "{name}" has {value}, which no object can be')
+        return types, seen
+
+    def _check_pair(self, types: tuple[str, ...], seen: Sequence[Combination]) -> Combination:
+        """The pair in the types' order, which is not seen though both values are, apart."""
+        values = dict(self._hop.pair or ())
+        if set(values) != set(types) or len(types) != 2:
+            raise DatasetError(
+                f"{self._file}: the palette of {self._hop.name} is of other types than the pair"
+            )
+        a, b = held_out = (values[types[0]], values[types[1]])
+        apart = any(each[0] == a for each in seen) and any(each[1] == b for each in seen)
+        if held_out in seen or not apart:
+            raise DatasetError(
+                f"{self._file}: the palette of {self._hop.name} has the pair, or not both of its values apart"
+            )
+        return held_out
+
+
+def _reader(
+    vocab: Vocab,
+    words: Mapping[str, Sequence[str]],
+    vocabulary: Vocabulary,
+    types: tuple[str, ...],
+    seen: Sequence[Combination],
+) -> AbsentReader:
+    names = {**CLEVR_WORDS, **words}
+    counted = [(kind, value) for kind in types for value in dict(vocabulary.attribute_types)[kind]]
+    known: list[tuple[str, int | None, bool, bool]] = [(noun, None, False, True) for noun in names["thing"]]
+    for value in vocab.values():
+        place = counted.index(value) if value in counted else None
+        known += [(word, place, True, value[0] == "shape") for word in names.get(value[1], (value[1],))]
+    try:
+        return AbsentReader(
+            vocabulary,
+            question_tokens=_by_number(vocab.words),
+            program_tokens=_by_number(vocab.functions),
+            types=(types[0], types[1]),
+            seen=[(each[0], each[1]) for each in seen],
+            words=known,
+        )
+    except VocabularyError as error:
+        raise DatasetError(f"a palette and vocab.json do not fit each other: {error}") from error
+
+
+def _by_number(numbers: Mapping[str, int]) -> list[str]:
+    names = [""] * (1 + max(numbers.values(), default=-1))
+    for name, number in numbers.items():
+        names[number] = name
+    return names

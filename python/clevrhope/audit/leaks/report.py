@@ -1,0 +1,158 @@
+"""What the check for leaks counted and found in, its report and the datasheet's sentences out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from clevrhope.splits.hops import Hop
+
+MAX_LISTED = 100
+"""Violations that a report lists; it counts them all."""
+
+WITHOUT_PAIR = ("train", "complex_iid", "minimal_iid")
+"""Splits in which the pair is in no picture and no question."""
+
+ASKS_FOR_PAIR = ("complex_ood", "minimal_ood", "existence", "counting")
+"""Splits in which every question mentions the pair, or the value that is asked for alone."""
+
+ONE_SHOWS_IT = ("minimal_ood", "existence")
+"""Splits in which one picture of each place shows what is asked for."""
+
+MAY_SHARE = frozenset({"minimal_iid", "minimal_ood"})
+"""The only splits that may have pictures in common: test sets of one object, on one pool."""
+
+OF_A_SET = 6
+"""Pictures of a counting set."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One thing that is not as it must be."""
+
+    file: str
+    """Path below the dataset's folder."""
+    index: int | None
+    """The question's place in its file, or the scene's index in its pool; None for a file as a whole."""
+    problem: str
+    value: str
+
+    def __str__(self) -> str:
+        place = self.file if self.index is None else f"{self.file}[{self.index}]"
+        return f"{place}: {self.problem}: {self.value}"
+
+
+@dataclass(frozen=True)
+class SplitCounts:
+    """What was looked at in a split, all of it."""
+
+    split: str
+    pool: str
+    n_questions: int
+    n_pictures: int
+    n_pictures_with_pair: int
+    n_mentioning: int
+    """Questions that mention the pair, by their programs."""
+    n_implying: int
+    """Questions that ask for the pair by way of a relation alone."""
+    n_no: int
+    """Questions answered no."""
+    has_json: bool = True
+    """The split has a question file, which says what its arrays say."""
+    may_imply: bool = True
+    """The folder is not held to `--strictness implied`, so `n_implying` is a count and no violation."""
+
+
+@dataclass(frozen=True)
+class LeakReport:
+    """What was checked of a sub-dataset, and what was found."""
+
+    hop: Hop
+    splits: tuple[SplitCounts, ...]
+    violations: tuple[Violation, ...]
+    """The first `MAX_LISTED`."""
+    n_violations: int
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything was in order."""
+        return self.n_violations == 0
+
+    def checked(self) -> tuple[str, ...]:
+        """What was looked at and found in order, a sentence each, for the datasheet; none if not `ok`."""
+        if not self.ok:
+            return ()
+        n_questions = sum(each.n_questions for each in self.splits)
+        return (
+            *(_sentence(each, self.hop) for each in self.splits),
+            *_implied(self.splits, self.hop),
+            *_palette_sentences(self.hop),
+            "No picture is in two of these splits"
+            + (", the two minimal ones apart" if self.hop.pair else "")
+            + ", and no scene of one pool is a copy of another pool's.",
+            f"All {n_questions:,} programs, executed again, give the answers in the files"
+            + (
+                "; HDF5 and JSON agree on every question, program, answer and picture."
+                if all(each.has_json for each in self.splits)
+                else "."
+            ),
+        )
+
+
+def _palette_sentences(hop: Hop) -> list[str]:
+    if not hop.palette:
+        return []
+    asked = ", and no question asks for one, in its program or its words" if hop.pair else ""
+    return [f"No object has a combination of values that the palette has not{asked}."]
+
+
+def _sentence(counts: SplitCounts, hop: Hop) -> str:
+    about = f"{counts.split}: {counts.n_questions:,} questions on {counts.n_pictures:,} pictures"
+    if not hop.asked:
+        return f"{about}."
+    if counts.split == "counting":
+        return (
+            f"{about}, in sets of {OF_A_SET}, whose pictures are asked the same and have from 0 to "
+            f'{OF_A_SET - 1} objects with the value "{hop.words}", each once; every question asks for it, in '
+            "its program and its words."
+        )
+    if counts.split in WITHOUT_PAIR:
+        return (
+            f"{about}; no {hop.noun} in any picture, nor in any question, be it in its program or its words."
+        )
+    if counts.split in ONE_SHOWS_IT:
+        what = f"a {hop.noun}" if hop.pair else f'the value "{hop.words}"'
+        return (
+            f"{about}; exactly one in {hop.corners} shows {what}, every question asks for it, in its "
+            f"program and its words, and exactly {100 - 100 / hop.corners:g}% of the answers are no."
+        )
+    return f"{about}; a {hop.noun} in every picture and in every question, in its program and its words."
+
+
+def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
+    """How many questions ask for the pair without saying so; none may where likenesses count."""
+    counted = [
+        f"{each.n_implying:,} of {each.split}" for each in splits if each.split in ("train", "complex_iid")
+    ]
+    if hop.pair and counted and not splits[0].may_imply:
+        yield (
+            "Held out by --strictness implied: by way of likenesses alone (something of one value that is "
+            f"or may be like something of the other), {' and '.join(counted)} ask for a {hop.noun}."
+        )
+    elif hop.pair and counted:
+        yield (
+            "By way of a relation alone (something of one value that is to be like something of the other), "
+            f"{' and '.join(counted)} ask for a {hop.noun}."
+        )
+
+
+@dataclass
+class Found:
+    """Violations, as they are found."""
+
+    listed: list[Violation] = field(default_factory=list)
+    n: int = 0
+
+    def add(self, file: str, index: int | None, problem: str, value: object) -> None:
+        """Counts one, and lists it among the first."""
+        self.n += 1
+        if len(self.listed) < MAX_LISTED:
+            self.listed.append(Violation(file, index, problem, str(value)))

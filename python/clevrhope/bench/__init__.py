@@ -1,0 +1,1 @@
+"""Speeds of the engine, of rendering and of the models, measured on this machine."""

@@ -1,0 +1,235 @@
+"""Models in; how fast each stage of their recipes trains at full size on this machine, out.
+
+Updates are made on one made batch of the recipe's size that lies on the device: forward, back, clipping and
+the optimiser's step, but no reading of features. The share of the peak is of products of matrices that are
+measured in the same run, in the same precision; operations are counted by torch.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from time import perf_counter
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.utils.rnn import PackedSequence
+from torch.utils.flop_counter import FlopCounterMode
+
+from clevrhope.bench.made_batch import clevr_vocab, made_batch
+from clevrhope.features.device import chosen_device
+from clevrhope.models.names import find_model
+from clevrhope.models.recipe import Stage
+from clevrhope.training.device import casting, chosen_precision, computing
+from clevrhope.training.optimisers import make_optimiser
+from clevrhope.training.request import Precision
+
+PAPER_HOURS: Mapping[str, float] = {"lxmert_p": 92, "lxmert_s": 123, "tensor_nmn": 524}
+"""GPU hours of a run, at most, as the CLEVR-HOPE paper states them (T4 or RTX 2070)."""
+
+MODELS = ("lxmert_s", "tensor_nmn")
+"""LXMERT-p makes the same updates as LXMERT-s, fewer of them."""
+
+_WARM_UP = 3
+_PEAK_SIDE = {"cuda": 8192, "cpu": 2048}
+_PEAK_ROUNDS = 5
+
+
+@dataclass(frozen=True)
+class StageSpeed:
+    """A stage of a model's recipe.
+
+    Attributes:
+        model: its name.
+        stage: its name.
+        batch_size: questions an update.
+        updates_a_second: the rate over all that were timed.
+        teraflop: operations of an update, in units of 1e12, forward and back.
+        share_of_peak: of what products of large matrices reach.
+        hours: of all the stage's updates, as the recipe has them.
+    """
+
+    model: str
+    stage: str
+    batch_size: int
+    updates_a_second: float
+    teraflop: float
+    share_of_peak: float
+    hours: float
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """What was measured.
+
+    Attributes:
+        device: its name.
+        precision: model -> what it was computed in.
+        peak: precision -> teraflop a second of products of large matrices.
+        stages: of all models, in order.
+        hours: model -> of a run, all stages.
+    """
+
+    device: str
+    precision: Mapping[str, str]
+    peak: Mapping[str, float]
+    stages: Sequence[StageSpeed]
+    hours: Mapping[str, float]
+
+    def as_json(self) -> dict[str, Any]:
+        """As one object; the paper's hours are in it as well."""
+        return {**asdict(self), "paper_hours": {name: PAPER_HOURS.get(name) for name in self.hours}}
+
+
+def measure_models(
+    models: Sequence[str] = MODELS,
+    *,
+    device: str = "auto",
+    precision: Precision | None = None,
+    updates: int = 20,
+    settings: Mapping[str, Any] | None = None,
+    advance: Callable[[str], None] | None = None,
+) -> Speeds:
+    """Times updates of each stage of each model.
+
+    Args:
+        models: names, or "package.module:Class".
+        device: as torch spells it; "auto" for a GPU where there is one.
+        precision: None for the recipe's, or float32 where the device has no instructions for it.
+        updates: that are timed, of each stage.
+        settings: of the models, by name, as `--set` has them; the full size where nothing is set.
+        advance: is told what comes next.
+
+    Raises:
+        ConfigError: no such model, setting or device.
+    """
+    where = chosen_device(device)
+    peak: dict[str, float] = {}
+    stages: list[StageSpeed] = []
+    used: dict[str, str] = {}
+    for name in models:
+        torch.manual_seed(0)
+        model = find_model(name).build(dict(settings or {}), clevr_vocab())
+        recipe = model.recipe  # type: ignore[attr-defined]
+        used[name] = how = chosen_precision(precision, recipe.precision, where)
+        with computing(where, precision=how, deterministic=False):
+            if how not in peak:
+                peak[how] = _peak(where, how)
+            for stage in recipe.stages:
+                if advance is not None:
+                    advance(f"{name}, {stage.name}")
+                stages.append(_timed(name, model, stage, where, how, updates, peak[how]))
+    hours = {name: sum(each.hours for each in stages if each.model == name) for name in used}
+    return Speeds(_device_name(where), used, peak, stages, hours)
+
+
+@contextmanager
+def counted_lstms(model: nn.Module) -> Iterator[list[float]]:
+    """What LSTMs compute within a block, which torch does not count: floating point operations of each call.
+
+    Products of matrices alone, as torch counts; back to the weights and to the inputs as much again each.
+    """
+    found: list[float] = []
+
+    def count(module: nn.Module, inputs: tuple[Any, ...], output: object) -> None:
+        assert isinstance(module, nn.LSTM)
+        given = inputs[0]
+        n_words = len(given.data) if isinstance(given, PackedSequence) else given.shape[0] * given.shape[1]
+        n_weights = sum(each.numel() for each in module.parameters() if each.ndim == 2)
+        ways = 3 if torch.is_grad_enabled() and module.weight_ih_l0.requires_grad else 1
+        found.append(2.0 * n_words * n_weights * ways)
+
+    hooks = [each.register_forward_hook(count) for each in model.modules() if isinstance(each, nn.LSTM)]
+    try:
+        yield found
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _timed(
+    name: str, model: Any, stage: Stage, where: torch.device, how: Precision, updates: int, peak: float
+) -> StageSpeed:
+    config = getattr(model, "config", None)
+    batch = made_batch(
+        math.ceil(1.2 * stage.batch_size),  # some scenes have no question
+        1,
+        kind=getattr(model, "feature_kind", "pixels"),
+        height=getattr(config, "picture_height", 224),
+        width=getattr(config, "picture_width", 224),
+    ).first(stage.batch_size)
+    batch = batch.to(where)
+    model.to(where).train()
+    weights = [each for each in model.parameters() if each.requires_grad]
+    optimiser = make_optimiser(replace(stage.optimiser, rate=0.0), weights)  # nothing is learned from noise
+    loss = getattr(model, stage.loss)
+
+    def update() -> None:
+        with casting(where, how):
+            value = loss(batch)
+        optimiser.zero_grad(set_to_none=True)
+        value.backward()
+        if stage.optimiser.clip_norm is not None:
+            nn.utils.clip_grad_norm_(weights, stage.optimiser.clip_norm)
+        optimiser.step()
+
+    with FlopCounterMode(display=False) as counted, counted_lstms(model) as of_lstms:
+        update()
+    for _ in range(min(_WARM_UP, updates)):
+        update()
+    began = _now(where)
+    for _ in range(updates):
+        update()
+    rate = updates / (_now(where) - began)
+    teraflop = (counted.get_total_flops() + sum(of_lstms)) / 1e12
+    return StageSpeed(
+        model=name,
+        stage=stage.name,
+        batch_size=len(batch),
+        updates_a_second=rate,
+        teraflop=teraflop,
+        share_of_peak=teraflop * rate / peak,
+        hours=stage.updates / rate / 3600,
+    )
+
+
+def _peak(where: torch.device, how: Precision) -> float:
+    """Teraflop a second of a product of two large matrices, the best of some rounds."""
+    side = _PEAK_SIDE[where.type]
+    dtype = torch.bfloat16 if how == "bf16" else torch.float32
+    a, b = (torch.rand(side, side, device=where, dtype=dtype) for _ in range(2))
+    seconds = []
+    for _ in range(_PEAK_ROUNDS + 1):
+        began = _now(where)
+        a @ b
+        seconds.append(_now(where) - began)
+    return 2 * side**3 / min(seconds[1:]) / 1e12
+
+
+def _now(where: torch.device) -> float:
+    if where.type == "cuda":
+        torch.cuda.synchronize(where)
+    return perf_counter()
+
+
+def _device_name(where: torch.device) -> str:
+    if where.type == "cuda":
+        return torch.cuda.get_device_name(where)
+    return f"CPU, {torch.get_num_threads()} threads"
+
+
+def text_lines(speeds: Speeds) -> list[str]:
+    """A line a stage, and one a model."""
+    lines = [speeds.device]
+    lines += [f"products of matrices in {how}: {each:,.2f} TFLOP/s" for how, each in speeds.peak.items()]
+    for each in speeds.stages:
+        lines.append(
+            f"{f'{each.model}, {each.stage}':<26} {each.updates_a_second:>10,.2f} updates a second"
+            f"{each.teraflop:>9.3f} TFLOP each {each.share_of_peak:>6.1%} of the peak {each.hours:>9,.2f} h"
+        )
+    for name, hours in speeds.hours.items():
+        paper = PAPER_HOURS.get(name)
+        beside = f"; the paper: at most {paper:,.0f}" if paper else ""
+        lines.append(f"{name}: {hours:,.2f} hours a run, {1 / hours:,.2f} runs an hour{beside}")
+    return lines

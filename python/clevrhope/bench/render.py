@@ -1,0 +1,325 @@
+"""Reference scenes in; what Cycles and the native renderer make of them in one run, and in what time, out.
+
+At standard quality they take turns, a few scenes each, so that a machine that is slower for a while is so for
+both. Pictures are compared with those of 512 samples without denoiser that come with a checkout. A first
+picture of each renderer is not counted: it loads the look, and Cycles' kernels.
+"""
+
+import math
+import platform
+import statistics
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter, process_time, thread_time
+from typing import Any
+
+from clevrhope.errors import RenderError
+from clevrhope.images.blender.cycles import CyclesRenderer
+from clevrhope.images.blender.memory import resident_bytes
+from clevrhope.images.native import NativeRenderer
+from clevrhope.images.png import encode_png, read_png
+from clevrhope.images.quality import chosen_scenes, psnr, reference_picture, reference_scenes, ssim
+from clevrhope.images.renderer import Pixels, Renderer, Scene
+from clevrhope.images.settings import BLENDER_QUALITIES, QUALITIES, NativeSettings, RenderSettings
+from clevrhope.runtime.cores import available_cores
+
+QUICK_PICTURES = 4
+
+ENCODINGS = 32
+"""Of PNG files that are timed, at least: the first ones of a process take up to twice as long."""
+
+CYCLES = tuple(name for name in BLENDER_QUALITIES if name != "original")
+"""Qualities of Blender that are measured: the original's settings are what all are held against."""
+
+SAMPLES_OF_THE_CURVE = (1, 2, 8, 32)
+"""Samples a pixel of more points of Cycles' curve, beside those of `CYCLES`."""
+
+MAIN = "standard"
+"""The quality that stands for a renderer."""
+
+
+@dataclass
+class Effort:
+    """One renderer at one effort, measured picture by picture."""
+
+    renderer: str
+    name: str
+    seconds: list[float] = field(default_factory=list)
+    """Of each turn, for each of its pictures."""
+    processor_seconds: list[float] = field(default_factory=list)
+    """What the cores worked for that in this process: Blender works in others."""
+    psnr_db: dict[int, float] = field(default_factory=dict)
+    """By number of the reference scene."""
+    ssim: dict[int, float] = field(default_factory=dict)
+    """The same; none without scikit-image."""
+    pictures: dict[int, Pixels] = field(default_factory=dict)
+    """What was rendered, by number of the scene."""
+
+    @property
+    def seconds_per_picture(self) -> float:
+        """Mean over the turns, all cores at work."""
+        return statistics.mean(self.seconds)
+
+    @property
+    def psnr_db_mean(self) -> float:
+        """Mean over the pictures."""
+        return statistics.mean(self.psnr_db.values())
+
+    def as_json(self) -> dict[str, Any]:
+        """Name -> value."""
+        return {
+            "psnr_db_mean": self.psnr_db_mean,
+            "psnr_db_min": min(self.psnr_db.values()),
+            "ssim_mean": statistics.mean(self.ssim.values()) if self.ssim else None,
+            "ssim_min": min(self.ssim.values(), default=None),
+            "seconds_per_picture": self.seconds_per_picture,
+            "seconds_per_picture_median": statistics.median(self.seconds),
+            "pictures": len(self.psnr_db),
+            "psnr_db_of": {str(number): value for number, value in sorted(self.psnr_db.items())},
+        }
+
+
+@dataclass(frozen=True)
+class Compared:
+    """What was measured."""
+
+    cycles: Mapping[str, Effort]
+    """By quality, and by number of samples for the curve; none where Blender is missing."""
+    native: Mapping[str, Effort]
+    """By quality."""
+    png_seconds: float
+    """Of one core, to encode a picture."""
+    native_start_seconds: float
+    """From nothing to a native renderer that takes scenes."""
+    references: Mapping[int, Pixels]
+    """Cycles' pictures at 512 samples, by number of the scene."""
+    device: str | None
+    """What Cycles rendered on."""
+    workers: int | None
+    """Its processes."""
+    worker_bytes: int | None
+    """The memory of the largest of them, after the last picture at `MAIN` quality; 0 where nobody tells."""
+    machine: str
+    cores: int
+    notes: Sequence[str]
+
+    @property
+    def ratio(self) -> float | None:
+        """How many native pictures are made in the time of one of Cycles, both at `MAIN` quality."""
+        if not self.cycles:
+            return None
+        return self.cycles[MAIN].seconds_per_picture / self.native[MAIN].seconds_per_picture
+
+    def png_share(self, quality: str) -> float:
+        """What a native picture's encoding takes, as a part of the processor time for rendering it."""
+        return self.png_seconds / statistics.median(self.native[quality].processor_seconds)
+
+    def as_json(self) -> dict[str, Any]:
+        """Each renderer with its standard quality's numbers, and all of its qualities below."""
+        return {
+            "cycles": {
+                **_as_json(self.cycles),
+                "device": self.device,
+                "workers": self.workers,
+                "worker_bytes": self.worker_bytes,
+            }
+            if self.cycles
+            else None,
+            "native": {
+                **_as_json(self.native),
+                "seconds_to_start": self.native_start_seconds,
+                "png_share": self.png_share(MAIN),
+                "png_shares": {name: self.png_share(name) for name in self.native},
+            },
+            "ratio": self.ratio,
+            "png_seconds": self.png_seconds,
+            "cores": self.cores,
+            "machine": self.machine,
+            "notes": list(self.notes),
+        }
+
+
+def compare(
+    n_pictures: int = QUICK_PICTURES,
+    *,
+    folder: Path | None = None,
+    cycles: bool = True,
+    device: str = "auto",
+    workers: int | None = None,
+    curve: bool = False,
+    advance: Callable[[str], None] = lambda _: None,
+) -> Compared:
+    """Renders the same scenes with both renderers, at each of their qualities.
+
+    Args:
+        n_pictures: reference scenes, spread over all that there are.
+        folder: of the scenes and their 512-sample pictures; by default the checkout's.
+        cycles: whether Blender renders too; without it `notes` says why not.
+        device: where Blender renders, see `parse_device`.
+        workers: Blender's processes, of each GPU where it renders on some; see `CyclesRenderer`.
+        curve: measure Cycles at more numbers of samples.
+        advance: is told what is done next.
+
+    Raises:
+        ConfigError: there is no such device here.
+        RenderError: no reference pictures here.
+    """
+    scenes, chosen = reference_scenes(folder), chosen_scenes(n_pictures, folder)
+    references = {i: read_png(reference_picture(i, folder)) for i in chosen}
+    notes: list[str] = []
+    if not _has_ssim():
+        notes.append("no SSIM: scikit-image is not installed, pip install 'clevrhope[bench]'")
+    studio = _Studio(
+        scenes, references, device=device, workers=workers, measures_ssim=not notes, advance=advance
+    )
+    began = perf_counter()
+    studio.native(MAIN).close()
+    native_start_seconds = perf_counter() - began
+    native = {name: Effort("native", name) for name in QUALITIES["native"]}
+    made_of_cycles: dict[str, Effort] = {}
+    rendered_on = n_workers = worker_bytes = None
+    with ExitStack() as stack:
+        taking_turns = [(each, stack.enter_context(studio.native(name))) for name, each in native.items()]
+        try:
+            if cycles:
+                effort, renderer = Effort("cycles", MAIN), stack.enter_context(studio.cycles(MAIN))
+                studio.measure([(effort, renderer), *taking_turns])
+                rendered_on = ", ".join(sorted(renderer.devices))
+                n_workers = renderer.workers
+                worker_bytes = max(map(resident_bytes, renderer.worker_pids), default=0)
+                made_of_cycles[MAIN] = effort
+        except RenderError as error:
+            notes.append(f"no Cycles: {error}")
+        if not made_of_cycles:
+            studio.measure(taking_turns)
+    if made_of_cycles:
+        others = [name for name in CYCLES if name != MAIN]
+        for name in [*others, *(map(str, SAMPLES_OF_THE_CURVE) if curve else ())]:
+            made_of_cycles[name] = Effort("cycles", name)
+            with studio.cycles(name) as renderer:
+                studio.measure([(made_of_cycles[name], renderer)])
+    return Compared(
+        cycles={name: made_of_cycles[name] for name in sorted(made_of_cycles, key=samples_of)},
+        native=native,
+        png_seconds=_png_seconds(native[MAIN].pictures.values()),
+        native_start_seconds=native_start_seconds,
+        references=references,
+        device=rendered_on,
+        workers=n_workers,
+        worker_bytes=worker_bytes,
+        machine=f"{platform.system()} {platform.machine()}",
+        cores=available_cores(),
+        notes=notes,
+    )
+
+
+def samples_of(name: str) -> int:
+    """Samples a pixel of one of Cycles' efforts: a quality, or the number itself."""
+    return BLENDER_QUALITIES[name] if name in BLENDER_QUALITIES else int(name)
+
+
+def text_lines(compared: Compared) -> list[str]:
+    """What was measured, as a table and a few sentences."""
+    lines = [
+        f"{compared.machine}, {compared.cores} cores; against 512 samples without denoiser, "
+        f"{len(compared.references)} scenes",
+        f"{'renderer':<8} {'quality':<9} {'s a picture':>11} {'PSNR dB':>8} {'worst':>6} {'SSIM':>7}",
+    ]
+    for effort in (*compared.cycles.values(), *compared.native.values()):
+        found = effort.as_json()
+        similarity = "-" if found["ssim_mean"] is None else f"{found['ssim_mean']:.4f}"
+        lines.append(
+            f"{effort.renderer:<8} {effort.name:<9} {effort.seconds_per_picture:>11.3f} "
+            f"{effort.psnr_db_mean:>8.2f} {found['psnr_db_min']:>6.2f} {similarity:>7}"
+        )
+    if compared.ratio is not None:
+        lines.append(
+            f"{compared.ratio:.1f} native pictures in the time of one of Cycles ({compared.device}), "
+            f"both at quality {MAIN}"
+        )
+    if compared.workers is not None and compared.worker_bytes is not None:
+        lines.append(
+            f"{compared.workers} of Blender's processes; the largest held "
+            f"{compared.worker_bytes / (1 << 20):,.0f} MiB of memory"
+        )
+    shares = ", ".join(f"{name} {100 * compared.png_share(name):.1f}%" for name in compared.native)
+    lines += [
+        f"the native renderer is ready after {1000 * compared.native_start_seconds:.0f} ms",
+        f"a PNG file takes {1000 * compared.png_seconds:.1f} ms of one core; of a native picture's: {shares}",
+    ]
+    return [*lines, *compared.notes]
+
+
+class _Studio:
+    """Scenes with what they should look like, and renderers that are held against that."""
+
+    def __init__(
+        self,
+        scenes: Sequence[Scene],
+        references: Mapping[int, Pixels],
+        *,
+        device: str,
+        workers: int | None,
+        measures_ssim: bool,
+        advance: Callable[[str], None],
+    ) -> None:
+        self._scenes = scenes
+        self._references = references
+        self._measures_ssim = measures_ssim
+        self._advance = advance
+        self._height, self._width = next(iter(references.values())).shape[:2]
+        self._device, self._workers = device, workers
+
+    def cycles(self, name: str) -> CyclesRenderer:
+        """Blender at a quality or number of samples."""
+        settings = RenderSettings(width=self._width, height=self._height, device=self._device)
+        return CyclesRenderer(settings=settings.with_samples(samples_of(name)), workers=self._workers)
+
+    def native(self, quality: str) -> NativeRenderer:
+        """The native renderer at a quality."""
+        settings = NativeSettings(width=self._width, height=self._height).with_quality(quality)
+        return NativeRenderer(width=self._width, height=self._height, quality=settings.quality)
+
+    def measure(self, renderers: Sequence[tuple[Effort, Renderer]]) -> None:
+        """Lets renderers take turns at all scenes, as many in a row as the one with most workers has."""
+        chosen = list(self._references)
+        turn = max(renderer.workers for _, renderer in renderers)
+        for effort, renderer in renderers:
+            self._advance(f"{effort.renderer} {effort.name}, warming up")
+            list(renderer.render((i, self._scenes[chosen[0]]) for i in range(turn)))
+        for begin in range(0, len(chosen), turn):
+            numbers = chosen[begin : begin + turn]
+            for effort, renderer in renderers:
+                self._advance(f"{effort.renderer} {effort.name}, {begin + len(numbers)} of {len(chosen)}")
+                began, worked = perf_counter(), process_time()
+                made = dict(renderer.render((i, self._scenes[i]) for i in numbers))
+                n = len(numbers)
+                effort.seconds += [(perf_counter() - began) / n] * n
+                effort.processor_seconds += [(process_time() - worked) / n] * n
+                for i, pixels in made.items():
+                    effort.pictures[i] = pixels
+                    effort.psnr_db[i] = psnr(pixels, self._references[i])
+                    if self._measures_ssim:
+                        effort.ssim[i] = ssim(pixels, self._references[i])
+
+
+def _has_ssim() -> bool:
+    return find_spec("skimage") is not None
+
+
+def _png_seconds(pictures: Collection[Pixels]) -> float:
+    """The median over the pictures, each as often as makes `ENCODINGS`."""
+    seconds = []
+    for _ in range(math.ceil(ENCODINGS / len(pictures))):
+        for pixels in pictures:
+            began = thread_time()
+            encode_png(pixels)
+            seconds.append(thread_time() - began)
+    return statistics.median(seconds)
+
+
+def _as_json(efforts: Mapping[str, Effort]) -> dict[str, Any]:
+    return {**efforts[MAIN].as_json(), "qualities": {name: each.as_json() for name, each in efforts.items()}}

@@ -1,0 +1,99 @@
+"""What was measured of both renderers in; PNG files of quality over time and of their pictures out."""
+
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageDraw, ImageFont
+
+from clevrhope.bench.render import MAIN, Compared, samples_of
+from clevrhope.images.png import encode_png
+from clevrhope.images.renderer import Pixels
+from clevrhope.runtime.atomic import write_whole
+
+DIFFERENCE = 8
+"""By how much differences are enlarged to be seen."""
+
+ROWS_SHOWN = 6
+"""Scenes on a sheet, at most."""
+
+MARGIN_PX = 6
+HEADING_PX = 26
+
+
+def write_curve(compared: Compared, path: Path) -> None:
+    """Draws PSNR over seconds a picture, a line for each renderer, its efforts named.
+
+    Raises:
+        DatasetError: no place or no permission.
+    """
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    from clevrhope.describe.stats.charts import figure, png
+
+    looks = {
+        "cycles": ("Cycles, samples a pixel, denoised", "#0072B2", "o"),
+        "native": ("native", "#D55E00", "s"),
+    }
+    n_pictures = len(compared.references)
+    title = f"Distance from 512 samples, {n_pictures} scenes, {compared.cores} cores"
+    with figure(title, width_in=8.0, height_in=5.0) as drawn:
+        axes = drawn.subplots()
+        for kind, efforts in (("cycles", compared.cycles), ("native", compared.native)):
+            points = sorted(efforts.values(), key=lambda each: each.seconds_per_picture)
+            if not points:
+                continue
+            label, colour, marker = looks[kind]
+            seconds = [each.seconds_per_picture for each in points]
+            mean_db = [each.psnr_db_mean for each in points]
+            worst_db = [min(each.psnr_db.values()) for each in points]
+            axes.plot(seconds, mean_db, color=colour, marker=marker, label=label)
+            axes.plot(seconds, worst_db, color=colour, marker=marker, ls=":", mfc="white", lw=1, ms=4)
+            for each, x, y in zip(points, seconds, mean_db, strict=True):
+                name = each.name if kind == "native" else str(samples_of(each.name))
+                axes.annotate(name, (x, y), xytext=(0, 7), textcoords="offset points", ha="center")
+        axes.plot([], [], color="#222222", ls=":", marker="o", mfc="white", lw=1, ms=4, label="worst scene")
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda seconds, _: f"{seconds:g}"))
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.margins(y=0.12)
+        axes.grid(axis="y", color="#e6e6e6")
+        axes.set_xlabel("seconds a picture")
+        axes.set_ylabel("PSNR, dB")
+        axes.legend(loc="lower right")
+        write_whole(path, png(drawn))
+
+
+def write_sheet(compared: Compared, path: Path) -> None:
+    """Puts scenes below each other: Cycles at 512 samples, native, and what is between them, enlarged.
+
+    Raises:
+        DatasetError: no place or no permission.
+    """
+    effort = compared.native[MAIN]
+    rows = []
+    for number in sorted(compared.references)[:ROWS_SHOWN]:
+        reference, native = compared.references[number], effort.pictures[number]
+        rows.append((number, [reference, native, difference(reference, native)]))
+    height, width = rows[0][1][0].shape[:2]
+    step_px = height + HEADING_PX + MARGIN_PX
+    sheet = Image.new("RGB", (3 * (width + MARGIN_PX) + MARGIN_PX, len(rows) * step_px + MARGIN_PX), "white")
+    draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
+    for k, (number, pictures) in enumerate(rows):
+        headings = (
+            f"scene {number}: Cycles, 512 samples",
+            f"native, {MAIN}: {effort.psnr_db[number]:.1f} dB",
+            f"difference, times {DIFFERENCE}",
+        )
+        for column, (pixels, heading) in enumerate(zip(pictures, headings, strict=True)):
+            left, top = MARGIN_PX + column * (width + MARGIN_PX), MARGIN_PX + k * step_px
+            draw.text((left, top + 2), heading, fill="black", font=font)
+            sheet.paste(Image.fromarray(pixels), (left, top + HEADING_PX))
+    write_whole(path, encode_png(np.asarray(sheet)))
+
+
+def difference(a: Pixels, b: Pixels) -> Pixels:
+    """How far two pictures are apart, pixel by pixel and channel by channel, enlarged; black where equal."""
+    apart = np.abs(a.astype(np.int16) - b.astype(np.int16)) * DIFFERENCE
+    enlarged: Pixels = np.minimum(apart, 255).astype(np.uint8)
+    return enlarged

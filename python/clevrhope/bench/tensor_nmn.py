@@ -1,0 +1,95 @@
+"""Sizes in, a table of how long each form of running modules takes out.
+
+`python -m clevrhope.bench.tensor_nmn --help` says what can be asked for. The forms take turns in one
+run, on the same questions of CLEVR's templates and the same made features, forward and back;
+the median of the rounds counts. How far their scores lie apart is measured too.
+"""
+
+import argparse
+from collections.abc import Sequence
+from statistics import median
+from time import perf_counter
+
+import torch
+from torch import Tensor
+
+from clevrhope.bench.made_batch import clevr_vocab, made_batch
+from clevrhope.models.tensor_nmn.config import TensorNmnConfig
+from clevrhope.models.tensor_nmn.engine import FORMS
+from clevrhope.models.tensor_nmn.levels import plan_levels, plan_runs
+from clevrhope.models.tensor_nmn.model import TensorNmn
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Prints the table."""
+    parser = argparse.ArgumentParser(prog="python -m clevrhope.bench.tensor_nmn", description=__doc__)
+    parser.add_argument("--batch", type=int, default=64, help="questions a step (64)")
+    parser.add_argument("--channels", type=int, default=128, help="of all maps (128)")
+    parser.add_argument("--features", choices=("resnet101", "pixels"), default="resnet101")
+    parser.add_argument("--picture", type=int, nargs=2, default=(96, 64), metavar=("WIDTH", "HEIGHT"))
+    parser.add_argument("--halvings", type=int, default=3, help="of pictures' sides, for pixels (3)")
+    parser.add_argument("--forms", nargs="+", choices=tuple(FORMS), default=tuple(FORMS))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    chosen = parser.parse_args(arguments)
+    config = {
+        "features": chosen.features,
+        "channels": chosen.channels,
+        "picture_width": chosen.picture[0],
+        "picture_height": chosen.picture[1],
+        "halvings": chosen.halvings,
+    }
+    times, apart, shape = measured(config, chosen.forms, chosen.batch, chosen.rounds, chosen.device)
+    slowest = times[chosen.forms[0]]
+    print(shape)  # noqa: T201
+    print(f"\n| form | ms a step | against {chosen.forms[0]} | scores apart by |\n|---|---|---|---|")  # noqa: T201
+    for form in chosen.forms:
+        print(  # noqa: T201
+            f"| {form} | {1e3 * times[form]:.1f} | {slowest / times[form]:.1f} times | {apart[form]:.1e} |"
+        )
+
+
+def measured(
+    config: dict[str, object], forms: Sequence[str], n: int, rounds: int, device: str
+) -> tuple[dict[str, float], dict[str, float], str]:
+    """Seconds a step by form, how far scores lie from those of the first form, and what was run, in words."""
+    settings = TensorNmnConfig(**config)  # type: ignore[arg-type]
+    size = {"height": settings.picture_height, "width": settings.picture_width}
+    # As in a shuffled train set, questions of a batch are about different pictures.
+    batch, vocab = made_batch(n, 1, kind=settings.features, **size).to(device), clevr_vocab()
+    models = {}
+    for form in forms:
+        torch.manual_seed(0)
+        models[form] = TensorNmn.build({**config, "stages": "engine", "form": form}, vocab).to(device)
+    scores, seconds = {}, {form: list[float]() for form in forms}
+    for number in range(rounds + 1):
+        for form, model in models.items():
+            began = _now(device)
+            model.zero_grad()
+            model.loss(batch).backward()  # type: ignore[no-untyped-call]
+            if number:  # the first round warms up
+                seconds[form].append(_now(device) - began)
+    for form, model in models.items():
+        model.eval()
+        with torch.no_grad():
+            scores[form] = model.predict(batch)
+    arities = models[forms[0]].engine.arities
+    levels, runs = plan_levels(batch.programs, arities), plan_runs(batch.programs, arities)
+    shape = (
+        f"{n} questions, {len(levels)} nodes on {len(levels.sets)} levels or in {len(runs.sets)} runs; "
+        f"{config['features']}, {config['channels']} channels; {device}, {torch.get_num_threads()} threads; "
+        f"median of {rounds} rounds"
+    )
+    first: Tensor = scores[forms[0]]
+    apart = {form: float((each - first).abs().max()) for form, each in scores.items()}
+    return {form: median(each) for form, each in seconds.items()}, apart, shape
+
+
+def _now(device: str) -> float:
+    if torch.device(device).type == "cuda":
+        torch.cuda.synchronize()
+    return perf_counter()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Settings of a dataset: presets, TOML files, and what the command line says over them."""

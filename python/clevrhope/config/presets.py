@@ -1,0 +1,226 @@
+"""What decides a dataset's content, as data: splits, sizes, kinds, presets.
+
+The world's own settings are checked by the core.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from clevrhope.errors import ConfigError
+from clevrhope.images.settings import (
+    Rendering,
+    RenderSettings,
+)
+from clevrhope.splits.hops import Hop
+
+WINDOW = 250
+"""Eligible scenes over which the questions of a split are balanced."""
+
+IMAGE_KINDS = ("png", "h5", "both")
+"""How pictures can be stored: a file each, one HDF5 file a pool, or both."""
+
+MATCH_KINDS = ("none", "objects")
+"""objects: scenes are thinned until 3, 4, ... 10 objects are equally frequent in every split."""
+
+DIRECTIONS = ("camera", "clevr")
+"""What left, right, front and behind are seen from: the picture's own camera, or CLEVR's before jitter."""
+
+STRICTNESS_KINDS = ("description", "implied")
+"""description: no description in a train or IID question holds all of the pair's values; implied: nor does
+such a question ask for the pair by way of likenesses (docs/configuration.md says what that means)."""
+
+CLEVR_SHARE = 0.21
+"""Of a train pool with CLEVR's scenes: its 70,000 among the 330,000 that all of the paper's pairs look at."""
+
+TRAIN_PREFIXES = (25_000, 200_000)
+"""The paper's smaller train sets are the first so many questions of the largest."""
+
+PAIR_SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+"""Splits of a held-out pair."""
+
+PLAIN_SPLITS = ("train", "val", "test")
+"""Splits of `none`, the dataset that holds nothing out."""
+
+PRELIM_SPLITS = ("existence", "counting")
+"""Splits of a value that is asked for alone."""
+
+PICTURES_OF_A_SET: Mapping[str, int] = {"existence": 2, "counting": 6}
+"""Split of a value alone -> pictures, and so questions, of a group or a set: the next so many of its pool."""
+
+
+@dataclass(frozen=True)
+class StreamSplit:
+    """A split that is the first questions on the scenes of a pool that satisfy a predicate."""
+
+    pool: str
+    predicate: Literal["any", "without", "with"]
+    """On scenes and questions: without the pair, with it, or any."""
+    questions_per_scene: int
+
+
+PAIR_STREAMS: Mapping[str, StreamSplit] = {
+    "train": StreamSplit("train", "without", 9),
+    "complex_iid": StreamSplit("test_iid", "without", 9),
+    "complex_ood": StreamSplit("test_ood", "with", 1),
+}
+"""The streamed splits of a held-out pair; its minimal splits are grids instead."""
+
+PLAIN_STREAMS: Mapping[str, StreamSplit] = {
+    "train": StreamSplit("train", "any", 9),
+    "val": StreamSplit("val", "any", 9),
+    "test": StreamSplit("test_iid", "any", 9),
+}
+"""The splits of `none`, on the pools that the pairs use."""
+
+
+SECOND_STREAMS: Mapping[str, StreamSplit] = {
+    "val_b": PLAIN_STREAMS["val"],
+    "test_b": PLAIN_STREAMS["test"],
+}
+"""Splits of `none` on the pools of a second palette, as large as those of the first: CoGenT's condition B."""
+
+
+ZERO_IS_ALL = ("minimal_copies", "minimal_places", "prelim_existence")
+"""Sizes of sets that have an end, of which 0 means the whole."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Questions a split; minimal splits are counted in places (position, rotation, camera, lights)."""
+
+    train: int
+    complex_iid: int
+    complex_ood: int
+    val: int
+    test: int
+    minimal_copies: int
+    """Places of each grid and combination; 0 for as many as the paper has (40, 20, 5 or 2)."""
+    minimal_places: int = 0
+    """The first so many places only; 0 for all of them."""
+    prelim_existence: int = 0
+    """Groups of two one-object pictures for each value that is asked for alone; 0 for all that there are."""
+    prelim_counting: int = 100
+    """Sets of six five-object pictures for each such value. The paper does not say how many it has."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            least = 0 if each.name in ZERO_IS_ALL else 1
+            number = getattr(self, each.name)
+            if number < least:
+                raise ConfigError(f"sizes.{each.name} is {number}; expected a whole number from {least}")
+
+
+@dataclass(frozen=True)
+class Config:
+    """Everything that can be chosen for a dataset but its seed, its folder and its pairs."""
+
+    preset: str
+    sizes: Sizes
+    images: str = "both"
+    """How pictures are stored: one of `IMAGE_KINDS`."""
+    passes: tuple[str, ...] = ()
+    """What is told of each pixel beside its colour: some of `PASSES`, in their order."""
+    question_json: bool = True
+    """Whether each HDF5 file of questions has a question file of CLEVR's kind beside it."""
+    match: str = "none"
+    """What all splits are made to have in the same numbers: one of `MATCH_KINDS`."""
+    strictness: str = "description"
+    """How a pair is held out of questions: one of `STRICTNESS_KINDS`."""
+    rendering: Rendering = field(default_factory=RenderSettings)
+    """What makes the pictures, and with how much effort."""
+    world: Mapping[str, Any] = field(default_factory=dict)
+    """Constraints on scenes that differ from the defaults, as the core names them."""
+    properties: Path | None = None
+    """Vocabulary and sizes, colours, materials, meshes; None for the package's own."""
+    templates: Path | None = None
+    """Folder of question templates; None for the package's own."""
+    clevr: Path | None = None
+    """A CLEVR_v1.0 folder whose train scenes are part of the train pool; None for none."""
+    clevr_share: float | None = None
+    """The part of the train pool's scenes that are CLEVR's, above 0, up to 1; None for the folder's own, or
+    `CLEVR_SHARE` for a new folder."""
+
+    @property
+    def png(self) -> bool:
+        """Whether a PNG file a picture stays."""
+        return self.images in ("png", "both")
+
+    @property
+    def h5(self) -> bool:
+        """Whether there is an HDF5 file a pool."""
+        return self.images in ("h5", "both")
+
+
+PRESETS: Mapping[str, Config] = {
+    "demo": Config(
+        "demo",
+        Sizes(
+            train=162,
+            complex_iid=72,
+            complex_ood=12,
+            val=72,
+            test=72,
+            minimal_copies=1,
+            minimal_places=6,
+            prelim_existence=3,
+            prelim_counting=2,
+        ),
+    ),
+    "small": Config(
+        "small",
+        Sizes(
+            train=5_600,
+            complex_iid=1_200,
+            complex_ood=150,
+            val=1_200,
+            test=1_200,
+            minimal_copies=1,
+            prelim_existence=20,
+            prelim_counting=10,
+        ),
+    ),
+    "paper": Config(
+        "paper",
+        Sizes(
+            train=560_000,
+            complex_iid=120_000,
+            complex_ood=15_000,
+            val=120_000,
+            test=120_000,
+            minimal_copies=0,
+        ),
+        images="png",
+    ),
+}
+"""demo: about 60 pictures; small: about a hundredth of the paper; paper: the paper's sizes."""
+
+
+def splits_of(hop: Hop) -> tuple[str, ...]:
+    """The splits of a pair, of `none`, or of a value that is asked for alone."""
+    if hop.value is not None:
+        return PRELIM_SPLITS
+    return PLAIN_SPLITS if hop.pair is None else PAIR_SPLITS
+
+
+def check_splits(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of splits, each once, in the canonical order.
+
+    Raises:
+        ConfigError: no such split.
+    """
+    known = tuple(dict.fromkeys((*PAIR_SPLITS, *PLAIN_SPLITS, *PRELIM_SPLITS)))
+    for name in names:
+        if name not in known:
+            raise ConfigError(
+                f'--splits: unknown split "{name}"{suggestion(name, known)}; known: {", ".join(known)}'
+            )
+    return tuple(name for name in known if name in names)
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The known name that is meant by another, in brackets; nothing where none is near."""
+    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f' (did you mean "{near[0]}"?)' if near else ""

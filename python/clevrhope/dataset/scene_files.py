@@ -1,0 +1,141 @@
+"""A folder's scene files in; by pool, what a check looks at in its scenes out, read once for all pairs."""
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from threading import RLock
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope._core import AuditScenes, Vocabulary
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
+from clevrhope.dataset.split_files import Value
+from clevrhope.errors import DatasetError, SceneError
+from clevrhope.runtime.json_text import read_object
+
+Rows = npt.NDArray[np.int64]
+"""Places of scenes in a pool's files; -1 for a scene that is not there."""
+
+MISSING = -1
+
+
+class PoolScenes:
+    """The scenes of a pool: S of them, in the order of its files."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        pool: str,
+        vocabulary: Vocabulary,
+        sums: Mapping[str, str],
+        numbers: dict[str, int],
+    ) -> None:
+        """`sums` are checksums of pictures by name, `numbers` those of names so far.
+
+        Raises:
+            DatasetError: a scene file that is none.
+        """
+        self.name = pool
+        self.types = vocabulary.attribute_types
+        """Attribute types and their values, by number."""
+        try:
+            self.native = AuditScenes.read(vocabulary, layout.scene_files(pool))
+        except SceneError as error:
+            raise DatasetError(str(error)) from error
+        self.indices: Rows = self.native.indices
+        """(S,) the scenes' indices in the pool."""
+        self.filenames: list[str] = self.native.filenames
+        self.places: npt.NDArray[np.uint64] = self.native.places
+        """(S,) digests: the same for objects at the same places with the same rotations."""
+        self._order = np.argsort(self.indices, kind="stable")
+        self._sorted = self.indices[self._order]
+        self._sums = sums
+        self._numbers = numbers
+        self._holding: dict[tuple[Value, ...], npt.NDArray[np.bool_]] = {}
+
+    def twice(self) -> list[int]:
+        """Indices that several scenes have."""
+        repeated: list[int] = np.unique(self._sorted[1:][self._sorted[1:] == self._sorted[:-1]]).tolist()
+        return repeated
+
+    def rows(self, image_idxs: npt.NDArray[np.integer[Any]]) -> Rows:
+        """Where each scene (N,) is; `MISSING` for one that is not there."""
+        if not len(self._sorted):
+            return np.full(len(image_idxs), MISSING, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self._sorted, image_idxs), len(self._sorted) - 1)
+        return np.where(self._sorted[at] == image_idxs, self._order[at], MISSING)
+
+    def holding(self, values: Sequence[Value]) -> npt.NDArray[np.bool_]:
+        """(S,) whether an object of the scene has all these values."""
+        key = tuple(values)
+        if key not in self._holding:
+            self._holding[key] = self.native.holding(list(key))
+        return self._holding[key]
+
+    @cached_property
+    def marks(self) -> Sequence[npt.NDArray[Any]]:
+        """What no two pictures may have in common, (S,) each: looks, names, bytes where they are known."""
+        sums = [self._sums.get(name, name) for name in self.filenames]
+        return self.native.looks, self._numbered(self.filenames), self._numbered(sums)
+
+    def _numbered(self, names: Sequence[str]) -> Rows:
+        """A number for each name, the same in all pools."""
+        numbers = self._numbers
+        return np.asarray([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.int64)
+
+
+class Pools:
+    """The pools of a folder, each read when it is first asked for; can be shared between threads."""
+
+    def __init__(self, layout: Layout, vocabulary: Vocabulary) -> None:
+        self._layout = layout
+        self._vocabulary = vocabulary
+        self._pools: dict[str, PoolScenes] = {}
+        self._numbers: dict[str, int] = {}
+        self._lock = RLock()
+        self._twins: dict[tuple[str, str], list[tuple[int, int]]] = {}
+
+    def __getitem__(self, pool: str) -> PoolScenes:
+        with self._lock:
+            if pool not in self._pools:
+                self._pools[pool] = PoolScenes(
+                    self._layout, pool, self._vocabulary, self._sums, self._numbers
+                )
+            return self._pools[pool]
+
+    def twins(self, a: str, b: str) -> list[tuple[int, int]]:
+        """Rows of two pools whose pictures are the same, by name, objects or bytes; in the order of b."""
+        with self._lock:
+            if (a, b) not in self._twins:
+                both = zip(self[a].marks, self[b].marks, strict=True)
+                found = {pair for mine, theirs in both for pair in _equal(mine, theirs)}
+                self._twins[a, b] = sorted(found, key=lambda pair: (pair[1], pair[0]))
+            return self._twins[a, b]
+
+    @cached_property
+    def _sums(self) -> Mapping[str, str]:
+        """The checksum of each PNG file in the manifest, by name; none before there is a manifest."""
+        if not self._layout.manifest.is_file():
+            return {}
+        files: Mapping[str, Any] = read_object(
+            self._layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES
+        ).get("files", {})
+        return {
+            name.rpartition("/")[2]: each["sha256"]
+            for name, each in files.items()
+            if name.startswith("images/") and name.endswith(".png")
+        }
+
+
+def _equal(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> list[tuple[int, int]]:
+    """Places whose marks are equal."""
+    common = np.intersect1d(mine, theirs)
+    if not len(common):
+        return []
+    places: dict[Any, list[int]] = {mark: [] for mark in common.tolist()}
+    for place in np.flatnonzero(np.isin(mine, common)).tolist():
+        places[mine[place].item()].append(place)
+    shared = np.flatnonzero(np.isin(theirs, common)).tolist()
+    return [(place, other) for other in shared for place in places[theirs[other].item()]]

@@ -1,0 +1,116 @@
+"""What was measured in the files of a value that is asked for alone in, its DATASHEET.md out."""
+
+from collections.abc import Mapping
+
+from clevrhope.describe.datasheet.measured import composition
+from clevrhope.describe.datasheet.origin import PAPER, made_with
+from clevrhope.describe.datasheet.pair import validated, with_plots
+from clevrhope.describe.markdown import code, escape, number, percent, table
+from clevrhope.describe.measure import SplitStats
+from clevrhope.describe.sub_dataset import SubDataset
+
+_HOW: Mapping[str, str] = {
+    "existence": (
+        "Existence is a minimal set of a single type. A group is two pictures of one object with the same "
+        "sentence, position, rotation, camera, lights and other values: the first has the value, the second "
+        "another one of its type. Each other value of the type comes with every combination of the other "
+        "types' values, as often as any, where all groups are there. Always answering no is right half the "
+        "time."
+    ),
+    "counting": (
+        "Counting has sets of six pictures, all asked the same. Five objects stand at five positions, which "
+        "are the same in every picture of every set; within a set camera, lights, rotations and the objects' "
+        "other values are, too. The first picture shows the value on no object, and from picture to picture "
+        "one more object takes it, in an order that is drawn for the set; so the answers are 0 to 5, each "
+        "equally often."
+    ),
+}
+
+_CHOSEN = (
+    "The paper's appendix B says what the questions ask and how a counting set counts. It does not give the "
+    "number of sets, the five positions, or what the other objects have. Here they are choices: positions "
+    "are a square and its middle, turned so that no two objects are level and each is well seen; an object "
+    "without the value has another one of its type, each equally likely; existence has the grids, "
+    "combinations and copies that the paper's minimal sets would have for one type."
+)
+
+
+def prelim_datasheet(data: SubDataset) -> str:
+    """The datasheet of one value's preliminary sets, in Markdown."""
+    parts = [
+        f"# Datasheet: {escape(data.hop.title)}",
+        _motivation(data),
+        _composition(data),
+        _baselines(data),
+        _values(data),
+        _families(data),
+        validated(data),
+        _uses(),
+        made_with(data.made_with),
+    ]
+    return with_plots("\n\n".join(part for part in parts if part) + "\n\n", data.plots)
+
+
+def _motivation(data: SubDataset) -> str:
+    ((kind, value),) = data.hop.asked
+    return (
+        f"## Why was it made?\n\nTo see whether a model knows {code(value)} ({escape(kind)}) by itself, "
+        "before it is asked to combine it with another value: one that fails here says nothing about "
+        f"systematic generalisation. It follows the preliminary sets of {PAPER}, appendix B."
+    )
+
+
+def _composition(data: SubDataset) -> str:
+    how = [_HOW[each.split] for each in data.splits if each.split in _HOW]
+    return "\n\n".join(["## What is in it?", *how, composition(data), _CHOSEN])
+
+
+def _baselines(data: SubDataset) -> str:
+    rows = [
+        (
+            code(each.split),
+            f"{escape(each.majority[0])} {percent(each.majority[1])}",
+            percent(each.answers.get("no", 0) / max(each.n_questions, 1)),
+            ", ".join(f"{escape(answer)} {number(n)}" for answer, n in sorted(each.answers.items())),
+        )
+        for each in data.splits
+    ]
+    return "## What does a guesser reach?\n\n" + table(
+        ["split", "most frequent answer", "always no", "answers"], rows
+    )
+
+
+def _values(data: SubDataset) -> str:
+    """Shares of the objects that have each value."""
+    rows = [
+        (
+            escape(f"{kind} {value}"),
+            *(percent(each.values.get(value, 0) / max(each.n_objects, 1)) for each in data.splits),
+        )
+        for kind, values in data.made_with.attributes.items()
+        for value in values
+    ]
+    return (
+        "## What do the objects look like?\n\nValues (share of the objects in the split's pictures; within "
+        "each type they add up to 100%; of its own type the value asked for has half):\n\n"
+        + table(["value", *(code(each.split) for each in data.splits)], rows)
+    )
+
+
+def _families(data: SubDataset) -> str:
+    def name(split: SplitStats, index: int) -> str:
+        family = data.families.get(index)
+        where = "" if family is None else f" {code(family.file)} {family.index}"
+        return f"{code(split.split)}: family {index}{where}, {number(split.families[index])} questions"
+
+    lines = [f"- {name(each, index)}" for each in data.splits for index in sorted(each.families)]
+    return "## Questions by family\n\nOf each family all phrasings are used.\n\n" + "\n".join(lines)
+
+
+def _uses() -> str:
+    return (
+        "## What is it for, and what not?\n\nIt is a test set for models that were trained elsewhere, such "
+        "as on a train set of this folder; do not train on it. `clevrhope score` gives the accuracy on each "
+        "split. The pictures of a group or set share everything but one value, so a model that answers all "
+        "of them alike has not looked."
+    )

@@ -1,0 +1,222 @@
+"""One or two folders in; for each HOP its splits beside each other and beside the other folder's out."""
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clevrhope.describe.measure import Value, total_variation, total_variation_by_chance
+from clevrhope.describe.stats.sources import CLEVR, Measured, Source, open_source
+from clevrhope.errors import ConfigError
+from clevrhope.runtime.progress import Progress
+from clevrhope.splits.hops import NONE
+
+DISTRIBUTIONS: Mapping[str, Callable[[Measured], Mapping[Any, int]]] = {
+    "answers": lambda each: each.stats.answers,
+    "answer types": lambda each: each.stats.answer_types,
+    "files": lambda each: by_file(each),
+    "families": lambda each: families(each),
+    "words": lambda each: each.stats.words,
+    "functions": lambda each: each.stats.functions,
+    "relations": lambda each: each.stats.relations,
+    "objects": lambda each: each.stats.objects,
+    "values": lambda each: each.stats.values,
+    "pairs": lambda each: each.stats.pairs,
+}
+"""What two splits are compared in. Values and pairs are the mean over types and over pairs of types."""
+
+_WITHIN: Sequence[tuple[str, str]] = (
+    ("complex_ood", "complex_iid"),
+    ("complex_iid", "train"),
+    ("minimal_ood", "minimal_iid"),
+    ("val", "train"),
+    ("test", "train"),
+    ("val_b", "val"),
+    ("test_b", "test"),
+)
+"""Splits of one group that are compared."""
+
+_IN_CLEVR: Mapping[str, Sequence[str]] = {
+    "train": ("train", "val"),
+    "val": ("val", "train"),
+    "test": ("val", "train"),
+    "complex_iid": ("val", "train"),
+    "complex_ood": ("val", "train"),
+}
+"""The splits of CLEVR, best first, that a split is set beside. The one-object sets have no counterpart."""
+
+_OF_NONE: Mapping[str, Sequence[str]] = {
+    "train": ("train",),
+    "complex_iid": ("test", "val"),
+    "complex_ood": ("test", "val"),
+}
+"""The splits of a dataset with nothing held out that a split is set beside."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A split under the name that tables and plots give it."""
+
+    label: str
+    measured: Measured
+    other: bool = False
+    """Of the folder that the first one is set beside."""
+
+
+@dataclass(frozen=True)
+class Distance:
+    """How far two distributions are from each other."""
+
+    total_variation: float
+    """0: alike, 1: nothing in common, nan: one is empty."""
+    by_chance: float
+    """About what two samples of one distribution would show at these sizes."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two splits, and how far they are apart in each of `DISTRIBUTIONS`."""
+
+    a: str
+    b: str
+    distances: Mapping[str, Distance]
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What is shown of one group."""
+
+    group: str
+    held_out: Sequence[Value]
+    columns: Sequence[Column]
+    """Its own splits first, then the other folder's."""
+    comparisons: Sequence[Comparison]
+
+    def own(self, split: str) -> Measured | None:
+        """A split of the group itself."""
+        columns = (each for each in self.columns if not each.other)
+        return next((each.measured for each in columns if each.measured.stats.split == split), None)
+
+
+def measure_folder(
+    root: Path,
+    *,
+    hops: Sequence[str] = (),
+    splits: Sequence[str] = (),
+    against: Path | None = None,
+    progress: Progress,
+) -> list[Sheet]:
+    """Measures a folder, or some HOPs and splits of it, beside another folder if one is given.
+
+    Raises:
+        ConfigError: a HOP or split that is not there, or a folder with nothing to set beside.
+        DatasetError: a folder without a dataset, or a file in it that is broken.
+    """
+    source = open_source(root)
+    groups = [source.group(hop) for hop in dict.fromkeys(hops)] or list(source.groups)
+    chosen = {group: _chosen(source, group, splits) for group in dict.fromkeys(groups)}
+    other = None if against is None else _Other(source, open_source(against))
+    sheets = []
+    with progress.stage("Measuring", total=sum(map(len, chosen.values())), unit="splits") as advance:
+        for group, names in chosen.items():
+            columns = []
+            for split in names:
+                columns.append(Column(split, source.measure(group, split)))
+                advance(1)
+            beside = {} if other is None else other.beside(group, names)
+            sheets.append(_sheet(group, source.held_out(group), columns, beside))
+    if other is not None and not any(each.other for sheet in sheets for each in sheet.columns):
+        raise ConfigError(f"{against}: no split in it to set beside {', '.join(chosen)} of {root}")
+    return sheets
+
+
+def family_name(measured: Measured, index: int) -> tuple[str, int]:
+    """Template file, without its ending, and place in it; ("family", index) where no file tells."""
+    file, place = measured.families.get(index, ("family", index))
+    return file.removesuffix(".json"), place
+
+
+def families(measured: Measured) -> dict[tuple[str, int], int]:
+    """Template file and place in it -> questions."""
+    return {family_name(measured, index): n for index, n in measured.stats.families.items()}
+
+
+def by_file(measured: Measured) -> dict[str, int]:
+    """Template file -> questions."""
+    files: dict[str, int] = {}
+    for index, n in measured.stats.families.items():
+        file, _ = family_name(measured, index)
+        files[file] = files.get(file, 0) + n
+    return files
+
+
+def distance(a: Mapping[Hashable, int], b: Mapping[Hashable, int]) -> Distance:
+    """How far two distributions are from each other."""
+    return Distance(total_variation(a, b), total_variation_by_chance(a, b))
+
+
+class _Other:
+    """The folder that another one is set beside; each of its splits is measured once, when it is wanted."""
+
+    def __init__(self, source: Source, other: Source) -> None:
+        self._source, self._other = source, other
+        self._measure = cache(other.measure)
+
+    def beside(self, group: str, splits: Sequence[str]) -> dict[str, Column]:
+        """Split -> what it is set beside; a split without a counterpart is left out."""
+        found = {split: self._counterpart(group, split) for split in splits}
+        return {
+            split: Column(self._label(group, *where), self._measure(*where), other=True)
+            for split, where in found.items()
+            if where is not None
+        }
+
+    def _counterpart(self, group: str, split: str) -> tuple[str, str] | None:
+        groups = self._other.groups
+        if CLEVR in groups and group != CLEVR:
+            wanted = [(CLEVR, name) for name in _IN_CLEVR.get(split, ())]
+        else:
+            wanted = [(group, split), *((NONE, name) for name in _OF_NONE.get(split, ()))]
+            if len(groups) == 1:
+                wanted.append((next(iter(groups)), split))
+        return next((each for each in wanted if each[1] in groups.get(each[0], ())), None)
+
+    def _label(self, group: str, other_group: str, split: str) -> str:
+        name = self._other.name
+        if name == self._source.name:
+            name = "other" if self._other.root.resolve() != self._source.root.resolve() else "same"
+        return f"{name} {split}" if other_group in (group, CLEVR) else f"{name} {other_group} {split}"
+
+
+def _chosen(source: Source, group: str, splits: Sequence[str]) -> list[str]:
+    there = source.groups[group]
+    for split in splits:
+        if split not in there:
+            raise ConfigError(f'{source.root}: {group} has no split "{split}"; it has {", ".join(there)}')
+    return [split for split in there if not splits or split in splits]
+
+
+def _sheet(
+    group: str, held_out: Sequence[Value], columns: Sequence[Column], beside: Mapping[str, Column]
+) -> Sheet:
+    comparisons = list(_comparisons(columns, beside))
+    others = {each.label: each for each in beside.values()}
+    return Sheet(group, held_out, [*columns, *others.values()], comparisons)
+
+
+def _comparisons(columns: Sequence[Column], beside: Mapping[str, Column]) -> Iterator[Comparison]:
+    by_split = {each.measured.stats.split: each for each in columns}
+    for a, b in _WITHIN:
+        if a in by_split and b in by_split:
+            yield _compared(by_split[a], by_split[b])
+    for split, other in beside.items():
+        yield _compared(by_split[split], other)
+
+
+def _compared(a: Column, b: Column) -> Comparison:
+    return Comparison(
+        a.label,
+        b.label,
+        {name: distance(pick(a.measured), pick(b.measured)) for name, pick in DISTRIBUTIONS.items()},
+    )

@@ -1,0 +1,66 @@
+"""A finished dataset's folder in, its datasheets with plots of what is in it out."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from clevrhope.dataset.contents import check_whole
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
+from clevrhope.describe.datasheet.pair import with_plots
+from clevrhope.describe.datasheet.plots import without_plots
+from clevrhope.describe.stats.compare import measure_folder
+from clevrhope.describe.stats.plots import check_plots, kinds_of, write_plots
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.atomic import record, write_whole
+from clevrhope.runtime.lock import locked
+from clevrhope.runtime.progress import Progress, Silent
+
+
+def draw_into_datasheets(
+    root: Path, *, hops: Sequence[str] = (), progress: Progress | None = None
+) -> list[Path]:
+    """Draws the plots of some pairs, or of all, into their datasheets; gives the plots' files.
+
+    They lie in `plots` beside each datasheet and in the manifest. The next build keeps those of a pair
+    whose questions stay, and drops the others.
+
+    Raises:
+        ConfigError: matplotlib is missing, or a pair is not in the folder.
+        DatasetError: no dataset, one that is not finished, or files that cannot be read or written.
+    """
+    check_plots()
+    shown = progress or Silent()
+    layout = Layout(root)
+    _finished(root)
+    with locked(root):
+        manifest = _finished(root)
+        sheets = measure_folder(root, hops=hops, progress=shown)
+        # Until the manifest has the new checksums the folder is not whole; a build would mend it.
+        write_manifest(layout.manifest, replace(manifest, complete=False))
+        written = []
+        n_plots = sum(len(kinds_of(sheet)) for sheet in sheets)
+        with shown.stage("Drawing", total=n_plots, unit="plots") as advance:
+            for sheet in sheets:
+                manifest = without_plots(layout, manifest, sheet.group)
+                plots = write_plots(layout.plots(sheet.group), sheet, advance=advance)
+                path = layout.hop_datasheet(sheet.group)
+                text = with_plots(path.read_text("utf-8"), [plot.name for plot in plots])
+                write_whole(path, text.encode())
+                manifest = manifest.with_files({layout.relative(f): record(f) for f in (path, *plots)})
+                written += plots
+        write_manifest(layout.manifest, manifest)
+    return written
+
+
+def _finished(root: Path) -> Manifest:
+    manifest = read_manifest(Layout(root).manifest)
+    if manifest is None:
+        raise DatasetError(
+            f"{root}: no dataset of clevrhope (no manifest.json), so no datasheet to draw into; "
+            "--plots FOLDER takes any dataset"
+        )
+    check_whole(Layout(root))
+    if not manifest.complete:
+        raise DatasetError(f"{root}: not finished yet; run the same build again, then draw")
+    return manifest

@@ -1,0 +1,217 @@
+"""A folder in, the splits that can be measured in it out: a dataset of clevrhope, or one laid out as CLEVR.
+
+Both are read from nothing but their files. A dataset has a group of splits for each HOP; a CLEVR folder has
+one group.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from clevrhope.dataset.clevr_folder import FAMILIES, clevr_splits
+from clevrhope.dataset.clevr_json import read_rows
+from clevrhope.dataset.contents import check_whole
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest, read_manifest
+from clevrhope.dataset.questions_h5 import read_question_blocks
+from clevrhope.dataset.vocab import read_vocab
+from clevrhope.describe.clevr import measure_clevr_split
+from clevrhope.describe.measure import QuestionTally, SceneCounts, SplitStats, Value
+from clevrhope.describe.scene_counts import read_scene_counts
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.runtime.forms import INDEX, TEXT, Fields, check_form
+from clevrhope.splits.hops import parse_hop
+
+CLEVR = "CLEVR"
+"""The one group of a CLEVR folder."""
+
+_ROWS_A_BLOCK = 16_384
+
+FamilyNames = Mapping[int, tuple[str, int]]
+"""`question_family_index` -> template file and place in it."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A split that was measured."""
+
+    group: str
+    stats: SplitStats
+    families: FamilyNames
+    """Names of the families that occur; those that no file names are left out."""
+
+
+class Source(Protocol):
+    """A folder whose splits can be measured."""
+
+    @property
+    def root(self) -> Path:
+        """The folder."""
+        ...
+
+    @property
+    def name(self) -> str:
+        """What tells it from another folder beside it."""
+        ...
+
+    @property
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        """Group -> its splits."""
+        ...
+
+    def group(self, name: str) -> str:
+        """The group that a user's name means; a ConfigError when there is none."""
+        ...
+
+    def held_out(self, group: str) -> Sequence[Value]:
+        """The values that a group never shows together."""
+        ...
+
+    def measure(self, group: str, split: str) -> Measured:
+        """Counts what is in a split; a DatasetError says what is wrong with its files."""
+        ...
+
+
+def open_source(root: Path) -> Source:
+    """The dataset in a folder.
+
+    Raises:
+        DatasetError: none is there, a part of one, or its manifest is broken.
+    """
+    manifest = read_manifest(Layout(root).manifest)
+    if manifest is not None:
+        check_whole(Layout(root))
+        if not manifest.splits:
+            raise DatasetError(f"{root}: a dataset without a finished split; run its build again to go on")
+        return DatasetSource(root, manifest)
+    splits = clevr_splits(root)
+    if splits:
+        return ClevrSource(root, splits)
+    what = "" if root.is_dir() else " (there is no such folder)"
+    raise DatasetError(
+        f"{root}: neither a dataset of clevrhope, which has a manifest.json, nor one of CLEVR, which has "
+        f"questions/CLEVR_<split>_questions.json and scenes/CLEVR_<split>_scenes.json{what}"
+    )
+
+
+@dataclass(frozen=True)
+class ClevrSource:
+    """CLEVR, or a folder laid out like it."""
+
+    root: Path
+    splits: Sequence[str]
+
+    @property
+    def name(self) -> str:
+        """CLEVR, whatever the folder's name."""
+        return CLEVR
+
+    @property
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        """One group."""
+        return {CLEVR: self.splits}
+
+    def group(self, name: str) -> str:
+        """CLEVR and nothing else."""
+        if name != CLEVR:
+            raise ConfigError(
+                f'{self.root}: a CLEVR folder has no sub-datasets, so no "{name}"; leave --hop out'
+            )
+        return name
+
+    def held_out(self, group: str) -> Sequence[Value]:
+        """Nothing."""
+        return ()
+
+    def measure(self, group: str, split: str) -> Measured:
+        """Counts what is in a split."""
+        stats = measure_clevr_split(self.root, split)
+        return Measured(group, stats, dict(enumerate(FAMILIES)))
+
+
+@dataclass(frozen=True)
+class DatasetSource:
+    """A dataset of clevrhope. Scenes of a pool are counted once, for all splits that draw on it."""
+
+    root: Path
+    manifest: Manifest
+    _scenes: dict[str, SceneCounts] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """The folder's name."""
+        return self.root.resolve().name
+
+    @property
+    def groups(self) -> Mapping[str, Sequence[str]]:
+        """HOP -> its splits."""
+        return {hop: list(splits) for hop, splits in self.manifest.splits.items()}
+
+    def group(self, name: str) -> str:
+        """A HOP of the folder, by its name or with its values in another order."""
+        if name in self.manifest.splits:
+            return name
+        known = parse_hop(name, self._attributes()).name
+        if known not in self.manifest.splits:
+            there = ", ".join(self.manifest.splits)
+            raise ConfigError(f'{self.root}: no sub-dataset "{known}" in it; there: {there}')
+        return known
+
+    def held_out(self, group: str) -> Sequence[Value]:
+        """The values of a HOP: two, or more where a wider conjunction is held out."""
+        return tuple(sorted(parse_hop(group, self._attributes()).pair or ()))
+
+    def measure(self, group: str, split: str) -> Measured:
+        """Counts what is in a split."""
+        layout = Layout(self.root)
+        vocab = read_vocab(layout.vocab)
+        pool = str(self.manifest.splits[group][split]["pool"])
+        tally = QuestionTally()
+        path = layout.questions_h5(group, split)
+        for rows in read_question_blocks(path, n_rows=_ROWS_A_BLOCK):
+            try:
+                tally.add_arrays(rows, vocab)
+            except IndexError as error:
+                raise DatasetError(f"{path}: numbers that {layout.vocab} lacks ({error})") from error
+        scenes = self._scenes_of(pool)
+        try:
+            stats = tally.stats(split, pool, scenes)
+        except DatasetError as error:
+            raise DatasetError(f"{layout.scenes(pool)}: {error}") from error
+        return Measured(group, stats, self._families(group, split, stats))
+
+    def _attributes(self) -> list[tuple[str, list[str]]]:
+        return [(kind, list(values)) for kind, values in self.manifest.world["attributes"].items()]
+
+    def _scenes_of(self, pool: str) -> SceneCounts:
+        if pool not in self._scenes:
+            shards = Layout(self.root).scene_files(pool)
+            self._scenes[pool] = read_scene_counts(shards, dict(self._attributes()))
+        return self._scenes[pool]
+
+    def _families(self, group: str, split: str, stats: SplitStats) -> FamilyNames:
+        """Names of the split's families, from the first question of each in the JSON file.
+
+        Without that file, the names are CLEVR's if the templates are named as CLEVR's are.
+        """
+        path = Layout(self.root).questions_json(group, split)
+        if not path.is_file():
+            same = list(self.manifest.templates.get("files", ())) == list(
+                dict.fromkeys(f for f, _ in FAMILIES)
+            )
+            return dict(enumerate(FAMILIES)) if same else {}
+        names: dict[int, tuple[str, int]] = {}
+        missing = set(stats.families)
+        for row in read_rows(path):
+            check_form(row, _FAMILY, path)
+            index = row["question_family_index"]
+            if index in missing:
+                names[index] = (row["template_filename"], row["template_index"])
+                missing.remove(index)
+            if not missing:
+                break
+        return names
+
+
+_FAMILY = Fields({"question_family_index": INDEX, "template_filename": TEXT, "template_index": INDEX})

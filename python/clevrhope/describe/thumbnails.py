@@ -1,0 +1,81 @@
+"""Pixels or a scene in, an address for a page's `img` out; and where a scene's objects are in its picture."""
+
+import base64
+import io
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from PIL import Image
+
+from clevrhope.dataset.images_h5 import Picture
+from clevrhope.describe.contact_sheet import Box
+
+WIDTH_PX, HEIGHT_PX = 480, 320
+"""A CLEVR picture."""
+
+FOCAL_PX = 525.0
+"""Its focal length: a lens of 35 mm, a sensor of 32."""
+
+
+def thumbnail_url(pixels: Picture) -> str:
+    """A small JPEG of a picture (height, width, 3), as a data URL."""
+    memory = io.BytesIO()
+    Image.fromarray(pixels).save(memory, "JPEG", quality=85, optimize=True)
+    return f"data:image/jpeg;base64,{base64.b64encode(memory.getvalue()).decode()}"
+
+
+def sketch_url(scene: Mapping[str, Any], colours: Mapping[str, Sequence[float]]) -> str:
+    """A drawing of where a scene's objects are, as a data URL; far objects first, so near ones hide them."""
+    objects = sorted(scene["objects"], key=lambda each: -each["pixel_coords"][2])
+    shapes = "".join(_sketched(each, colours) for each in objects)
+    svg = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH_PX} {HEIGHT_PX}">'
+        f'<rect width="{WIDTH_PX}" height="{HEIGHT_PX}" fill="#a7a6a3"/>{shapes}</svg>'
+    )
+    return f"data:image/svg+xml,{quote(svg)}"
+
+
+def pair_boxes(scene: Mapping[str, Any], pair: Sequence[tuple[str, str]]) -> list[Box]:
+    """The boxes of the objects that have every value of a pair."""
+    return [
+        Box(
+            100 * left / WIDTH_PX,
+            100 * top / HEIGHT_PX,
+            100 * (right - left) / WIDTH_PX,
+            100 * (bottom - top) / HEIGHT_PX,
+        )
+        for each in scene["objects"]
+        if all(each[kind] == value for kind, value in pair)
+        for left, top, right, bottom in [box_px(each)]
+    ]
+
+
+def box_px(item: Mapping[str, Any]) -> tuple[float, float, float, float]:
+    """Left, top, right, bottom of an object in its picture, in pixels.
+
+    Published CLEVR scenes do not say; it is then as far around the centre as a sphere of its size reaches.
+    """
+    if "bbox" in item:
+        left, top, right, bottom = item["bbox"]
+        return left, top, right, bottom
+    u, v, depth = item["pixel_coords"]
+    reach = FOCAL_PX * item["3d_coords"][2] / depth
+    return u - reach, v - reach, u + reach, v + reach
+
+
+def _sketched(item: Mapping[str, Any], colours: Mapping[str, Sequence[float]]) -> str:
+    left, top, right, bottom = box_px(item)
+    width, height = right - left, bottom - top
+    red, green, blue = (round(each) for each in colours.get(item["color"], (128, 128, 128)))
+    style = f'fill="rgb({red},{green},{blue})" stroke="{"#fff" if item["material"] == "metal" else "#444"}"'
+    if item["shape"] == "sphere":
+        return (
+            f'<ellipse cx="{left + width / 2:.1f}" cy="{top + height / 2:.1f}" rx="{width / 2:.1f}" '
+            f'ry="{height / 2:.1f}" {style}/>'
+        )
+    corner = width / 2 if item["shape"] == "cylinder" else 3
+    return (
+        f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" '
+        f'rx="{corner:.1f}" ry="{min(corner, height / 5):.1f}" {style}/>'
+    )

@@ -1,0 +1,1 @@
+"""Blender's Cycles in worker processes, which may die, hang or grow."""

@@ -1,0 +1,212 @@
+"""Scenes in, pictures out: Blender's Cycles in a pool of worker processes."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from types import TracebackType
+from typing import Self, TypeVar
+
+from clevrhope.errors import ConfigError, RenderError
+from clevrhope.images.blender.devices import WORKER_COMMAND, Device, choose_gpus
+from clevrhope.images.blender.memory import available_bytes
+from clevrhope.images.blender.pool import GROWTH_BYTES, PICTURES_PER_WORKER, WorkerPool
+from clevrhope.images.blender.process import StartError
+from clevrhope.images.device_choice import INTERFACES, parse_device
+from clevrhope.images.passes import Passes, from_bytes
+from clevrhope.images.renderer import Pixels, Scene
+from clevrhope.images.settings import RenderSettings
+from clevrhope.look.read import Look, read_look
+from clevrhope.runtime.blender import check_blender, explain_start
+from clevrhope.runtime.cores import available_cores
+
+K = TypeVar("K", bound=Hashable)
+
+#: Core seconds for a sample of a pixel on a slow core; a worker that takes ten times as long is hung.
+SECONDS_PER_SAMPLE = 5e-6
+PATIENCE = 10.0
+LEAST_TIMEOUT_S = 120.0
+#: In which a GPU's first picture has its kernels compiled besides: minutes with some makers' drivers.
+KERNELS_S = 1800.0
+#: By default. With one thread, another of its worker's spins beside it and takes up to half a core.
+THREADS_OF_A_WORKER = 2
+#: By default, processes that share a GPU: while one computes on it, the other prepares and reads back.
+WORKERS_OF_A_GPU = 2
+#: Of the memory, what all workers together may hold; one that goes beyond its share is killed.
+SHARE_OF_WORKERS = 0.8
+#: What a worker holds, 385 MiB at 120 x 80 pixels, with room for larger pictures.
+BYTES_OF_A_WORKER = 512 << 20
+
+
+class CyclesRenderer:
+    """Renders with Blender in worker processes, which start with the first picture and end with `close`.
+
+    Args:
+        look: shapes, materials, lights, camera and properties; by default the package's.
+        settings: size, samples, denoiser, device.
+        workers: processes; by default one for every two cores. They share the cores, so fewer workers have
+            more threads each. On GPUs, processes for each of them, by default two; each uses that GPU and
+            no other.
+        cores: that the workers share; by default all that this process may use.
+        timeout_s: how long a picture may take; by default what its samples would take on a very slow core.
+        allowance_s: how much longer a worker's first picture may take; by default half an hour on a GPU, for
+            which kernels may have to be compiled.
+        pictures_per_worker: after so many a worker is replaced by a fresh one.
+        growth_bytes: and when it holds so much more than after its first picture.
+        memory_limit_bytes: it is killed, and its picture begun again, when it holds more than that; by
+            default its share of four fifths of the memory that this process may use, or of the part of that
+            which goes with `cores`.
+        command: the command line of a worker, for tests.
+
+    Raises:
+        ConfigError: no workers, a device that is not here, or a look that is none.
+        RenderError: Blender is missing, of another release, or lacks libraries.
+    """
+
+    def __init__(
+        self,
+        *,
+        look: Look | None = None,
+        settings: RenderSettings | None = None,
+        workers: int | None = None,
+        cores: int | None = None,
+        timeout_s: float | None = None,
+        allowance_s: float | None = None,
+        pictures_per_worker: int = PICTURES_PER_WORKER,
+        growth_bytes: int = GROWTH_BYTES,
+        memory_limit_bytes: int | None = None,
+        command: Sequence[str] = WORKER_COMMAND,
+    ) -> None:
+        self._settings = settings or RenderSettings()
+        if workers is not None and workers < 1:
+            raise ConfigError(f"workers: {workers} should be 1 or more")
+        if command is WORKER_COMMAND:
+            check_blender()
+        look = look or read_look()
+        gpus, problem = choose_gpus(parse_device(self._settings.device))
+        titles = ", ".join(dict.fromkeys(gpu.title for gpu in gpus))
+        self._where = titles or ("the CPU" + (f", as {problem}" if problem else ""))
+        bound: list[Device | None] = [gpu for gpu in gpus for _ in range(workers or WORKERS_OF_A_GPU)]
+        threads = threads_of_workers(len(bound) or workers, cores=cores)
+        bound = bound or [None] * len(threads)
+        timeout_s = timeout_s or timeout_of(self._settings, threads=min(threads))
+        if allowance_s is None:
+            allowance_s = KERNELS_S if gpus else 0.0
+        start = {
+            "look": look.look,
+            "properties": look.properties,
+            "settings": asdict(self._settings),
+            "timeout_s": timeout_s,
+            "allowance_s": allowance_s,
+        }
+        self._pool = WorkerPool(
+            [{**start, "threads": n, "gpu": _as_json(gpu)} for n, gpu in zip(threads, bound, strict=True)],
+            timeout_s=timeout_s,
+            allowance_s=allowance_s,
+            command=command,
+            pictures_per_worker=pictures_per_worker,
+            growth_bytes=growth_bytes,
+            memory_limit_bytes=memory_limit_bytes or memory_share(cores) // len(threads),
+        )
+
+    @property
+    def settings(self) -> RenderSettings:
+        """Size and effort of the pictures."""
+        return self._settings
+
+    @property
+    def where(self) -> str:
+        """What it renders on, as it was chosen; and why it is not on GPUs, where asking for them failed."""
+        return self._where
+
+    @property
+    def workers(self) -> int:
+        """How many processes there are when all are at work."""
+        return len(self._pool)
+
+    @property
+    def worker_pids(self) -> list[int]:
+        """Process numbers of the workers."""
+        return self._pool.pids
+
+    @property
+    def devices(self) -> set[str]:
+        """What is rendered on: CPU, or the names of GPUs; empty before the first picture."""
+        return self._pool.devices
+
+    def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
+        """Pictures, (height, width, 3) uint8 sRGB; see Renderer."""
+        return self._run("picture", scenes)
+
+    def object_ids(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
+        """Which object each pixel shows, (height, width) uint8: 0 background, i + 1 object i of the scene.
+
+        Cycles' object-index pass: what the first ray through a pixel hits, whatever the filter and the seed.
+        """
+        return self._run("ids", scenes)
+
+    def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
+        """Annotations, from Cycles' passes of the rays through the pixels' centres; see Annotator."""
+        size = {"height": self._settings.height, "width": self._settings.width}
+        for key, content in self._run("passes", scenes):
+            yield key, from_bytes(content, **size)
+
+    def close(self) -> None:
+        """Ends the workers at once."""
+        self._pool.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _run(self, task: str, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
+        tasks = ((key, {"task": task, "scene": scene}) for key, scene in scenes)
+        try:
+            yield from self._pool.run(tasks)
+        except StartError as error:
+            raise RenderError(explain_start(str(error))) from error
+
+
+def _as_json(gpu: Device | None) -> dict[str, str] | None:
+    """What a worker is told of the GPU that it is bound to."""
+    if gpu is None:
+        return None
+    return {
+        "interface": INTERFACES[gpu.kind],
+        "identity": gpu.identity,
+        "name": f"{gpu.name} ({gpu.title})",
+    }
+
+
+def threads_of_workers(workers: int | None = None, *, cores: int | None = None) -> list[int]:
+    """How many threads each worker has, so that all together use each core of this process once.
+
+    Args:
+        workers: processes; by default one for every two cores, or as many as fit into half of the memory.
+        cores: by default those that this process may use.
+    """
+    cores = cores or available_cores()
+    workers = workers or max(
+        1, min(cores // THREADS_OF_A_WORKER, available_bytes() // 2 // BYTES_OF_A_WORKER)
+    )
+    return [max(1, cores // workers + (i < cores % workers)) for i in range(workers)]
+
+
+def memory_share(cores: int | None = None) -> int:
+    """Bytes that all workers together may hold, which share the machine with those of its other cores.
+
+    Args:
+        cores: theirs; by default all that this process may use.
+    """
+    part = min(1.0, cores / available_cores()) if cores else 1.0
+    return max(int(SHARE_OF_WORKERS * available_bytes() * part), BYTES_OF_A_WORKER)
+
+
+def timeout_of(settings: RenderSettings, *, threads: int) -> float:
+    """Seconds after which a picture's worker counts as hung."""
+    expected_s = settings.width * settings.height * settings.samples * SECONDS_PER_SAMPLE / threads
+    return LEAST_TIMEOUT_S + PATIENCE * expected_s

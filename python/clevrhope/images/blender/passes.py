@@ -1,0 +1,90 @@
+"""A scene in Blender in, what Cycles meets at each pixel's centre out: index, depth and normal, no light.
+
+Cycles sends a pixel's first ray through its centre, whatever the filter and the seed; one sample a pixel is
+that ray alone. Without lights and bounces, which these passes do not see, it is quick.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.images.blender.exr import read_exr
+
+#: From here on a depth is Cycles' way to say that a ray met nothing.
+NOTHING = 1e9
+
+
+@dataclass(frozen=True)
+class Found:
+    """What pixels show: (height, width) indices, 0 for none; depths, 0 for nothing; normals in the world."""
+
+    index: npt.NDArray[np.int32]
+    depth: npt.NDArray[np.float32]
+    normal: npt.NDArray[np.float32]
+
+
+class CentreRays:
+    """While it is entered, `look` gives what the scene shows; after it, all settings are as they were.
+
+    Args:
+        scene: Blender's.
+        lights: its lights, which are put out for the time.
+        folder: for the file between Blender and the reader.
+        render: renders the scene into its file.
+    """
+
+    def __init__(self, scene: Any, lights: list[Any], folder: Path, render: Callable[[], object]) -> None:
+        self._scene, self._lights, self._render = scene, lights, render
+        self._path = folder / "passes.exr"
+        self._before: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> CentreRays:
+        scene, layer = self._scene, self._scene.view_layers[0]
+        image = scene.render.image_settings
+        wanted = [
+            (image, "file_format", "OPEN_EXR_MULTILAYER"),  # first: what others can be depends on it
+            (image, "color_depth", "32"),
+            (image, "exr_codec", "NONE"),
+            (scene.render, "filepath", str(self._path)),
+            (scene.cycles, "samples", 1),
+            (scene.cycles, "use_denoising", False),
+            (scene.cycles, "max_bounces", 0),
+            (layer, "use_pass_object_index", True),
+            (layer, "use_pass_z", True),
+            (layer, "use_pass_normal", True),
+            # Hidden, they would come back in another order, and the next picture's noise with them.
+            *((light.data, "energy", 0.0) for light in self._lights),
+        ]
+        self._before = [(thing, name, getattr(thing, name)) for thing, name, _ in wanted]
+        self._before.append((image, "color_mode", image.color_mode))  # goes with the format
+        for thing, name, value in wanted:
+            setattr(thing, name, value)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for thing, name, value in self._before:
+            setattr(thing, name, value)
+        self._before = []
+        self._path.unlink(missing_ok=True)
+
+    def look(self) -> Found:
+        """What the scene shows as it stands."""
+        self._path.unlink(missing_ok=True)  # what Blender does not write is not what it showed before
+        self._render()
+        # "<layer>.<pass>.<component>"; there is one layer.
+        channels = {name.split(".", 1)[1]: each for name, each in read_exr(self._path.read_bytes()).items()}
+        depth = channels["Depth.Z"]
+        return Found(
+            index=np.rint(channels["IndexOB.X"]).astype(np.int32),
+            depth=np.where(depth < NOTHING, depth, np.float32(0.0)),
+            normal=np.stack([channels[f"Normal.{axis}"] for axis in "XYZ"], axis=-1),
+        )

@@ -1,0 +1,255 @@
+"""Tasks in one by one, pixels out in any order: worker processes that may die, hang or grow.
+
+A worker that dies, hangs or fails is replaced and its task done again; a task that ends three workers is
+set aside and reported when all others are done. Many of those in a row end the run: then it is not the tasks.
+Each worker is driven by a thread here that mostly waits.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.errors import RenderError
+from clevrhope.images.blender.memory import UNKNOWN_BYTES
+from clevrhope.images.blender.process import TaskError, WorkerEndedError, WorkerProcess
+
+Pixels = npt.NDArray[np.uint8]
+K = TypeVar("K", bound=Hashable)
+
+#: A task that ended so many workers is not given to another.
+ATTEMPTS = 3
+#: So many in a row, and no picture in between: it is not the tasks.
+FAILURES_IN_A_ROW = 12
+#: A worker is replaced after so many pictures, or when it holds so much more than after its first.
+PICTURES_PER_WORKER = 2000
+GROWTH_BYTES = 1 << 30
+
+
+class ScenesFailedError(RenderError):
+    """Some scenes gave no picture; all others did.
+
+    Attributes:
+        reasons: what happened, by the key of the scene.
+    """
+
+    def __init__(self, reasons: Mapping[Any, str], *, remedy: str = "") -> None:
+        self.reasons = dict(reasons)
+        keys = [str(key) for key in self.reasons]
+        listed = ", ".join(keys[:10]) + (f" and {len(keys) - 10} more" if len(keys) > 10 else "")
+        first = next(iter(self.reasons.values()))
+        noun = "scene" if len(keys) == 1 else "scenes"
+        super().__init__(f"{noun} {listed} could not be rendered: {first}{remedy}")
+
+
+@dataclass(frozen=True)
+class _Done(Generic[K]):
+    """What became of a task: pixels, or the reason why there are none."""
+
+    key: K
+    pixels: Pixels | None = None
+    reason: str = ""
+    ended_workers: bool = False
+    """The reason is not the worker's own word."""
+
+
+class WorkerPool:
+    """Worker processes, started when they are first needed and kept until `close`.
+
+    Args:
+        start: what each worker is sent first, by worker: look, settings, threads.
+        timeout_s: how long a task may take before its worker counts as hung.
+        allowance_s: how much longer a worker's first task may take.
+        command: the worker's command line, to which its folder is added.
+        pictures_per_worker: after so many a worker is replaced.
+        growth_bytes: it is replaced too when it holds so much more than after its first picture.
+        memory_limit_bytes: it is killed, and its task done again, when it holds more than that.
+    """
+
+    def __init__(
+        self,
+        start: Sequence[Mapping[str, Any]],
+        *,
+        timeout_s: float,
+        allowance_s: float = 0.0,
+        command: Sequence[str],
+        pictures_per_worker: int = PICTURES_PER_WORKER,
+        growth_bytes: int = GROWTH_BYTES,
+        memory_limit_bytes: int = UNKNOWN_BYTES,
+    ) -> None:
+        self._growth_bytes = growth_bytes
+        self._memory_limit_bytes = memory_limit_bytes
+        self._start = start
+        self._timeout_s = timeout_s
+        self._allowance_s = allowance_s
+        self._command = command
+        self._pictures_per_worker = pictures_per_worker
+        self._tasks: queue.SimpleQueue[tuple[Any, Mapping[str, Any]] | None] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[_Done[Any] | RenderError] = queue.SimpleQueue()
+        self._drivers: list[_Driver] = []
+
+    def __len__(self) -> int:
+        return len(self._start)
+
+    @property
+    def pids(self) -> list[int]:
+        """Process numbers of the workers that are alive."""
+        return [driver.process.pid for driver in self._drivers if driver.process is not None]
+
+    @property
+    def devices(self) -> set[str]:
+        """What the workers render on, as far as they have started."""
+        processes = (driver.process for driver in self._drivers)
+        return {process.device for process in processes if process is not None and process.device}
+
+    def run(self, tasks: Iterable[tuple[K, Mapping[str, Any]]]) -> Iterator[tuple[K, Pixels]]:
+        """Yields each task's key and pixels, in the order in which they are done.
+
+        Tasks are taken from the iterable as workers get free, two to a worker ahead.
+
+        Raises:
+            RenderError: no worker can be started, or one task after another ends those that are.
+            ScenesFailedError: after all other tasks are done, if some gave no pixels.
+        """
+        self._ensure_started()
+        source = iter(tasks)
+        failed: dict[K, str] = {}
+        in_flight = 0
+        in_a_row = 0
+        finished = False
+        try:
+            while True:
+                while in_flight < 2 * len(self._drivers):
+                    task = next(source, None)
+                    if task is None:
+                        break
+                    self._tasks.put(task)
+                    in_flight += 1
+                if in_flight == 0:
+                    finished = True
+                    break
+                done = self._done.get()
+                if isinstance(done, RenderError):
+                    raise done
+                in_flight -= 1
+                if done.pixels is None:
+                    failed[done.key] = done.reason
+                    in_a_row += done.ended_workers
+                    if in_a_row == FAILURES_IN_A_ROW:
+                        raise RenderError(f"{in_a_row} scenes in a row gave no picture: {done.reason}")
+                else:
+                    in_a_row = 0
+                    yield done.key, done.pixels
+        finally:
+            if not finished:
+                self.close()  # what is still under way belongs to nobody
+        if failed:
+            raise ScenesFailedError(failed)
+
+    def close(self) -> None:
+        """Ends the workers at once; the pool starts new ones if it is used again."""
+        drivers, self._drivers = self._drivers, []
+        for driver in drivers:
+            driver.stop()
+        for _ in drivers:
+            self._tasks.put(None)
+        for driver in drivers:
+            driver.thread.join()
+        self._tasks, self._done = queue.SimpleQueue(), queue.SimpleQueue()
+
+    def _ensure_started(self) -> None:
+        if not self._drivers:
+            self._drivers = [_Driver(self, number) for number in range(len(self._start))]
+            for driver in self._drivers:
+                driver.thread.start()
+
+
+class _Driver:
+    """The thread behind one worker process: starts it, hands it tasks, replaces it."""
+
+    def __init__(self, pool: WorkerPool, number: int) -> None:
+        self.process: WorkerProcess | None = None
+        self.thread = threading.Thread(target=self._run, name=f"render worker {number}", daemon=True)
+        self._pool = pool
+        self._number = number
+        self._tasks, self._done = pool._tasks, pool._done
+        self._stopped = False
+        self._lock = threading.Lock()
+
+    def stop(self) -> None:
+        """Kills the process; the thread then ends by itself."""
+        with self._lock:
+            self._stopped = True
+            if self.process is not None:
+                self.process.kill()
+
+    def _run(self) -> None:
+        try:
+            if self._started() is None:
+                return
+            while (task := self._tasks.get()) is not None and not self._stopped:
+                done = self._do(*task)
+                if not self._stopped:
+                    self._done.put(done)
+        except RenderError as error:
+            self._done.put(error)
+        except Exception as error:  # whoever waits for this thread must hear of it
+            self._done.put(RenderError(f"a render worker's driver failed: {error!r}"))
+        finally:
+            self._drop()
+
+    def _do(self, key: Any, task: Mapping[str, Any]) -> _Done[Any]:
+        pool = self._pool
+        reason = ""
+        for _ in range(ATTEMPTS):
+            process = self._started()
+            if process is None:
+                break
+            try:
+                allowance_s = 0.0 if process.pictures else pool._allowance_s
+                pixels = process.ask(task, timeout_s=pool._timeout_s + allowance_s)
+            except TaskError as error:
+                return _Done(key, reason=str(error))
+            except WorkerEndedError as error:
+                reason = f"{ATTEMPTS} workers in turn ended over it, the last one because it {error}"
+                self._drop()
+                continue
+            if process.pictures >= pool._pictures_per_worker or process.growth_bytes > pool._growth_bytes:
+                self._drop()
+            return _Done(key, pixels)
+        return _Done(key, reason=reason, ended_workers=True)
+
+    def _started(self) -> WorkerProcess | None:
+        """The live process, a new one if need be; None once the pool is closing.
+
+        Raises:
+            RenderError: the worker says what is missing, or ends at once each time it is started.
+        """
+        problem = ""
+        for _ in range(ATTEMPTS):
+            with self._lock:
+                if self._stopped:
+                    return None
+                if self.process is None:
+                    limit = self._pool._memory_limit_bytes
+                    self.process = WorkerProcess(self._pool._command, memory_limit_bytes=limit)
+                process = self.process
+            try:
+                process.wait_until_ready(self._pool._start[self._number])
+                return process
+            except WorkerEndedError as error:
+                problem = str(error)
+                self._drop()
+        raise RenderError(f"the render worker cannot be started: it {problem}")
+
+    def _drop(self) -> None:
+        with self._lock:
+            process, self.process = self.process, None
+        if process is not None:
+            process.close()

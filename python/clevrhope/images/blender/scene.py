@@ -1,0 +1,434 @@
+"""Scenes in CLEVR's JSON form in, pixels out: everything that is said to Blender.
+
+One of the two modules that import bpy (the other is blend_reader.py). It runs in a worker process, which
+loads the look once; after that a scene only moves, scales, recolours, hides and shows what is there, so that
+Cycles keeps its geometry, its trees and its shaders from picture to picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import bpy
+import mathutils
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.images.blender.apart import Box, box_in_picture, groups_apart
+from clevrhope.images.blender.passes import CentreRays
+from clevrhope.images.blender.preferences import use_device
+from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measured
+from clevrhope.images.placement import Placement, Vector, place
+from clevrhope.images.settings import ADAPTIVE_STEP, RenderSettings
+from clevrhope.look.blend_reader import load_part
+from clevrhope.look.meshes import Mesh, build_mesh
+from clevrhope.look.read import Look
+
+Pixels = npt.NDArray[np.uint8]
+
+#: Materials read the object's colour here, so that a mesh with its material is shared by all colours.
+OBJECT_COLOR = "object"
+
+
+class BlenderScene:
+    """The look in Blender, and scenes put into it one after another.
+
+    Args:
+        look: camera, lights, ground, shapes and materials, and what the names in a scene mean.
+        settings: size, samples, denoiser, device.
+        threads: how many threads Cycles may use.
+        gpu: the one to render on, {"interface", "identity", "name"}; without it the CPU.
+        folder: where a picture lies for the moment between Blender and the reader; memory is best.
+    """
+
+    def __init__(
+        self,
+        look: Look,
+        settings: RenderSettings,
+        *,
+        threads: int,
+        folder: Path,
+        gpu: Mapping[str, str] | None = None,
+    ) -> None:
+        bpy.ops.wm.read_factory_settings(use_empty=True)
+        self._scene = bpy.context.scene
+        self._look = look
+        self._picture = folder / "picture.tga"
+        self._objects: dict[tuple[str, str], list[Any]] = {}
+        self._meshes: dict[tuple[str, str], Any] = {}
+        self._materials: dict[str, Any] = {}
+        self.version: str = bpy.app.version_string
+        data = look.look
+        _build_world(data["world"])
+        _build_ground(data["ground"])
+        self._camera = _build_camera(data["camera"])
+        self._lights = {name: _build_light(name, entry) for name, entry in data["lights"].items()}
+        _configure_output(self._scene, data["render"], settings, threads)
+        self._scene.render.filepath = str(self._picture)
+        _configure_cycles(self._scene, data["render"], settings)
+        self.device = _bind(self._scene, gpu)
+        self._keep_loaded()
+
+    def render(self, scene: Mapping[str, Any]) -> Pixels:
+        """The picture of a scene, (height, width, 3) uint8 sRGB.
+
+        Raises:
+            SceneError: the scene names what the look does not have.
+        """
+        self._place(place(scene, self._look))
+        self._picture.unlink(missing_ok=True)  # what Blender does not write is not the picture before
+        bpy.ops.render.render(write_still=True)
+        return read_targa(self._picture.read_bytes())[:, :, :3]
+
+    def object_ids(self, scene: Mapping[str, Any]) -> Pixels:
+        """Which object each pixel shows, (height, width) uint8: 0 background, i + 1 object i of the scene.
+
+        Cycles' object-index pass: the object that the pixel's first ray hits, whatever the filter and seed.
+        """
+        self._place(place(scene, self._look))
+        with self._centre_rays() as rays:
+            return rays.look().index.astype(np.uint8)
+
+    def passes(self, scene: Mapping[str, Any]) -> Passes:
+        """The annotations of a scene.
+
+        What objects would show alone is looked at in a few more renders, each of several objects that are too
+        far apart to hide each other; one that nobody is near shows all that it has.
+
+        Raises:
+            SceneError: as `render`; more objects than a mask has numbers for.
+        """
+        placement = place(scene, self._look)
+        check_countable(len(placement.things))
+        bodies = self._place(placement)
+        with self._centre_rays() as rays:
+            found = rays.look()
+            alone_px = _counts(found.index, len(bodies))
+            for group in groups_apart([self._box(body, placement.camera) for body in bodies]):
+                for number, body in enumerate(bodies):
+                    body.hide_render = number not in group
+                alone_px[group] = _counts(rays.look().index, len(bodies))[group]
+        mask = np.where(found.index == 0, BACKGROUND, found.index - 1).astype(np.uint8)
+        return measured(mask, found.depth, found.normal, alone_px)
+
+    def _centre_rays(self) -> CentreRays:
+        def render() -> None:
+            bpy.ops.render.render(write_still=True)
+
+        return CentreRays(self._scene, list(self._lights.values()), self._picture.parent, render)
+
+    def _box(self, body: Any, camera: Vector) -> Box:
+        """What a body's pixels lie within."""
+        turn = mathutils.Matrix.LocRotScale(body.location, body.rotation_euler, body.scale)
+        corners = [turn @ mathutils.Vector(corner) for corner in body.bound_box]
+        render = self._scene.render
+        return box_in_picture(
+            np.asarray(corners), camera, self._look.look["camera"], render.resolution_x, render.resolution_y
+        )
+
+    def _place(self, placement: Placement) -> list[Any]:
+        """Puts everything where it belongs; gives Blender's objects in the order of the scene's."""
+        _aim(self._camera, placement.camera, self._look.look["camera"]["target"])
+        for name, location in placement.lights.items():
+            _aim(self._lights[name], location, self._look.look["lights"][name]["target"])
+        used: dict[tuple[str, str], int] = {}
+        placed = []
+        for index, thing in enumerate(placement.things):
+            kind = (thing.shape, thing.material)
+            body = self._object(kind, used.get(kind, 0))
+            used[kind] = used.get(kind, 0) + 1
+            body.location = thing.location
+            body.rotation_euler = (0.0, 0.0, thing.rotation_z_rad)
+            body.scale = (thing.radius, thing.radius, thing.radius)
+            body.color = (*thing.color, 1.0)
+            body.pass_index = index + 1
+            body.hide_render = False
+            placed.append(body)
+        for kind, bodies in self._objects.items():
+            for body in bodies[used.get(kind, 0) :]:
+                body.hide_render = True
+        return placed
+
+    def _object(self, kind: tuple[str, str], number: int) -> Any:
+        """The object that is `number`th of its shape and material, made when it is first needed."""
+        bodies = self._objects.setdefault(kind, [])
+        while len(bodies) <= number:
+            body = bpy.data.objects.new(f"{kind[0]} {kind[1]} {len(bodies)}", self._mesh(*kind))
+            self._scene.collection.objects.link(body)
+            bodies.append(body)
+        return bodies[number]
+
+    def _mesh(self, shape: str, material: str) -> Any:
+        kind = (shape, material)
+        if kind not in self._meshes:
+            mesh = _to_blender(build_mesh(self._look.shapes[shape]), f"{shape} {material}")
+            mesh.materials.append(self._material(material))
+            self._meshes[kind] = mesh
+        return self._meshes[kind]
+
+    def _material(self, name: str) -> Any:
+        if name not in self._materials:
+            entry = self._look.materials[name]
+            made = (
+                load_material(entry["blend"]) if "blend" in entry else build_material(name, entry["shader"])
+            )
+            self._materials[name] = made
+        return self._materials[name]
+
+    def _keep_loaded(self) -> None:
+        """One object of each shape and material that no ray can hit, so that Cycles keeps its mesh.
+
+        Cycles drops a mesh, and the tree built over it, when no object in the scene uses it.
+        """
+        for shape in self._look.properties["shapes"].values():
+            for material in self._look.properties["materials"].values():
+                body = bpy.data.objects.new(f"keeps {shape} {material}", self._mesh(shape, material))
+                for rays in ("camera", "diffuse", "glossy", "transmission", "shadow"):
+                    setattr(body, f"visible_{rays}", False)
+                # Left visible to rays scattered in volumes, of which the look has none.
+                self._scene.collection.objects.link(body)
+
+
+def _counts(index: npt.NDArray[np.int32], n_objects: int) -> npt.NDArray[np.int64]:
+    """How many pixels show each object."""
+    return np.bincount(index.ravel(), minlength=n_objects + 1)[1 : n_objects + 1]
+
+
+def build_material(name: str, shader: Mapping[str, Any]) -> Any:
+    """A material from its shader graph as look.json writes it: nested nodes, see SHADERS."""
+    material = bpy.data.materials.new(name)
+    material.use_nodes = True
+    tree = material.node_tree
+    tree.nodes.clear()
+    output = tree.nodes.new("ShaderNodeOutputMaterial")
+    tree.links.new(_shader(tree, shader).outputs[0], output.inputs["Surface"])
+    return material
+
+
+def load_material(entry: Mapping[str, str]) -> Any:
+    """A material of a .blend file, as blend_files.py names it.
+
+    A group of nodes, which is how CLEVR keeps its materials, gets the object's colour where it takes one.
+    """
+    found = load_part(entry["path"], entry["what"], entry["name"])
+    if entry["what"] == "materials":
+        return found
+    material = bpy.data.materials.new(found.name)
+    material.use_nodes = True
+    tree = material.node_tree
+    tree.nodes.clear()
+    group = tree.nodes.new("ShaderNodeGroup")
+    group.node_tree = found
+    if "Color" in group.inputs:
+        info = tree.nodes.new("ShaderNodeObjectInfo")
+        tree.links.new(info.outputs["Color"], group.inputs["Color"])
+    output = tree.nodes.new("ShaderNodeOutputMaterial")
+    tree.links.new(group.outputs[0], output.inputs["Surface"])
+    return material
+
+
+def _mix(tree: Any, entry: Mapping[str, Any]) -> Any:
+    """{"factor": number or {"fresnel_ior": number}, "first", "second"}: second weighs `factor`."""
+    node = tree.nodes.new("ShaderNodeMixShader")
+    factor = entry["factor"]
+    if isinstance(factor, Mapping):
+        fresnel = tree.nodes.new("ShaderNodeFresnel")
+        fresnel.inputs["IOR"].default_value = factor["fresnel_ior"]
+        tree.links.new(fresnel.outputs["Fac"], node.inputs[0])
+    else:
+        node.inputs[0].default_value = factor
+    tree.links.new(_shader(tree, entry["first"]).outputs[0], node.inputs[1])
+    tree.links.new(_shader(tree, entry["second"]).outputs[0], node.inputs[2])
+    return node
+
+
+def _diffuse(tree: Any, entry: Mapping[str, Any]) -> Any:
+    """{"color", "roughness"}."""
+    node = tree.nodes.new("ShaderNodeBsdfDiffuse")
+    node.inputs["Roughness"].default_value = entry["roughness"]
+    return node
+
+
+def _sheen(tree: Any, entry: Mapping[str, Any]) -> Any:
+    """{"color", "sigma"}: Ashikhmin's velvet, which Blender 4 keeps as a distribution of its sheen."""
+    node = tree.nodes.new("ShaderNodeBsdfSheen")
+    node.distribution = "ASHIKHMIN"
+    node.inputs["Roughness"].default_value = entry["sigma"]
+    return node
+
+
+def _glossy(tree: Any, entry: Mapping[str, Any]) -> Any:
+    """{"distribution": beckmann or ggx, "color", "roughness", "anisotropy"}; the tangent runs around Z."""
+    node = tree.nodes.new("ShaderNodeBsdfAnisotropic")
+    node.distribution = entry["distribution"].upper()
+    node.inputs["Roughness"].default_value = entry["roughness"]
+    node.inputs["Anisotropy"].default_value = entry.get("anisotropy", 0.0)
+    return node
+
+
+#: What a "node" of look.json's shader graphs can be.
+SHADERS = {"mix": _mix, "diffuse": _diffuse, "sheen": _sheen, "glossy": _glossy}
+
+
+def _shader(tree: Any, entry: Mapping[str, Any]) -> Any:
+    node = SHADERS[entry["node"]](tree, entry)
+    color = entry.get("color")
+    if color == OBJECT_COLOR:
+        info = tree.nodes.new("ShaderNodeObjectInfo")
+        tree.links.new(info.outputs["Color"], node.inputs["Color"])
+    elif color is not None:
+        node.inputs["Color"].default_value = (*color, 1.0)
+    return node
+
+
+def _to_blender(mesh: Mesh, name: str) -> Any:
+    data = bpy.data.meshes.new(name)
+    faces = [face for group in mesh.faces for face in group.tolist()]
+    data.from_pydata(mesh.vertices.tolist(), [], faces)
+    data.polygons.foreach_set("use_smooth", np.full(len(faces), mesh.smooth))
+    data.update()
+    return data
+
+
+def _build_world(entry: Mapping[str, Any]) -> None:
+    world = bpy.data.worlds.new("world")
+    world.use_nodes = True
+    world.node_tree.nodes["Background"].inputs["Strength"].default_value = entry["background_strength"]
+    bpy.context.scene.world = world
+
+
+def _build_ground(entry: Mapping[str, Any]) -> None:
+    mesh = _to_blender(build_mesh(entry), "ground")
+    matte = {"node": "diffuse", "color": entry["color"], "roughness": 0.0}
+    mesh.materials.append(build_material("ground", matte))
+    ground = bpy.data.objects.new("ground", mesh)
+    ground.rotation_euler = (0.0, 0.0, entry["rotation_z_rad"])
+    ground.location = entry["translation"]
+    bpy.context.scene.collection.objects.link(ground)
+
+
+def _build_camera(entry: Mapping[str, Any]) -> Any:
+    data = bpy.data.cameras.new("camera")
+    data.lens = entry["lens_mm"]
+    data.sensor_width = entry["sensor_width_mm"]
+    data.sensor_fit = "AUTO"
+    data.clip_start, data.clip_end = entry["clip"]
+    camera = bpy.data.objects.new("camera", data)
+    bpy.context.scene.collection.objects.link(camera)
+    bpy.context.scene.camera = camera
+    _aim(camera, entry["location"], entry["target"])
+    return camera
+
+
+def _build_light(name: str, entry: Mapping[str, Any]) -> Any:
+    if entry["kind"] == "area":
+        data = bpy.data.lights.new(name, "AREA")
+        data.shape = "SQUARE"
+        data.size = entry["size"]
+        data.energy = entry["power_w"]
+    else:
+        data = bpy.data.lights.new(name, "SUN")
+        data.angle = entry["angle_rad"]
+        data.energy = entry["strength_w_m2"]
+    data.color = entry["color"]
+    light = bpy.data.objects.new(name, data)
+    light.visible_camera = False
+    bpy.context.scene.collection.objects.link(light)
+    if "target" in entry:
+        _aim(light, entry["location"], entry["target"])
+    else:
+        light.rotation_euler = entry["rotation_rad"]
+    return light
+
+
+def _aim(thing: Any, location: Any, target: Any) -> None:
+    """Puts a camera or light at a place, looking at the target: -Z ahead, Y up."""
+    ahead = mathutils.Vector(target) - mathutils.Vector(location)
+    thing.location = location
+    thing.rotation_mode = "QUATERNION"
+    thing.rotation_quaternion = ahead.to_track_quat("-Z", "Y")
+
+
+def _configure_output(scene: Any, entry: Mapping[str, Any], settings: RenderSettings, threads: int) -> None:
+    render = scene.render
+    render.engine = "CYCLES"
+    render.resolution_x, render.resolution_y = settings.width, settings.height
+    render.resolution_percentage = 100
+    render.threads_mode = "FIXED"
+    render.threads = threads
+    render.use_persistent_data = True
+    render.dither_intensity = entry["dither"]
+    render.filter_size = entry["pixel_filter"]["width_px"]
+    render.use_file_extension = False
+    render.use_compositing = False
+    render.use_sequencer = False
+    render.image_settings.file_format = "TARGA_RAW"
+    render.image_settings.color_mode = "RGB"
+    scene.display_settings.display_device = entry["display_device"]
+    scene.view_settings.view_transform = entry["view_transform"]
+    scene.view_settings.look = "None"
+    scene.view_settings.exposure = 0.0
+    scene.view_settings.gamma = 1.0
+
+
+def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: RenderSettings) -> None:
+    cycles = scene.cycles
+    cycles.seed = 0
+    cycles.samples = settings.samples
+    # Choosing lights by a tree takes over a quarter of a picture's time, and the denoiser makes up for all
+    # but 0.3 dB of what it saves in noise; without a denoiser it is worth 2.7 dB.
+    cycles.use_light_tree = not settings.denoise
+    # Cycles' own choice computes its numbers anew for each dimension, 6% of the time, and comes no closer.
+    cycles.sampling_pattern = "TABULATED_SOBOL" if settings.denoise else "AUTOMATIC"
+    # With no more samples than these the picture is the same but for rounding, in a thirtieth less time.
+    asks = settings.samples > ADAPTIVE_STEP
+    cycles.use_adaptive_sampling = asks and settings.adaptive_threshold > 0.0
+    cycles.adaptive_threshold = settings.adaptive_threshold
+    cycles.adaptive_min_samples = settings.adaptive_min_samples
+    cycles.use_denoising = settings.denoise
+    cycles.denoiser = "OPENIMAGEDENOISE"
+    cycles.denoising_prefilter = settings.prefilter.upper()
+    cycles.denoising_quality = settings.denoise_quality.upper()
+    cycles.blur_glossy = entry["blur_glossy"]
+    cycles.max_bounces = entry["bounces"]["max"]
+    cycles.diffuse_bounces = entry["bounces"]["diffuse"]
+    cycles.glossy_bounces = entry["bounces"]["glossy"]
+    cycles.transparent_max_bounces = entry["bounces"]["transparent"]
+    cycles.sample_clamp_direct = entry["sample_clamp"]
+    cycles.sample_clamp_indirect = entry["sample_clamp"]
+    cycles.pixel_filter_type = entry["pixel_filter"]["kind"].upper()
+    cycles.filter_width = entry["pixel_filter"]["width_px"]
+    cycles.film_exposure = entry["film_exposure"]
+
+
+def _bind(scene: Any, gpu: Mapping[str, str] | None) -> str:
+    """Has Cycles render on one GPU, denoiser included where it can, or on the CPU; the device's name."""
+    scene.cycles.device = "GPU" if gpu else "CPU"
+    if gpu is None:
+        scene.cycles.denoising_use_gpu = False
+        return "CPU"
+    denoises = use_device(cycles_preferences(), gpu["interface"], gpu["identity"])
+    scene.cycles.denoising_use_gpu = denoises
+    return gpu["name"]
+
+
+def cycles_preferences() -> Any:
+    """Where Cycles says which devices there are, and is told which to use."""
+    return bpy.context.preferences.addons["cycles"].preferences
+
+
+def read_targa(data: bytes) -> Pixels:
+    """The pixels of an uncompressed TGA file of 24 or 32 bits, (height, width, 3 or 4), top row first."""
+    width, height = int.from_bytes(data[12:14], "little"), int.from_bytes(data[14:16], "little")
+    channels = data[16] // 8
+    start = 18 + data[0]
+    if data[2] != 2 or channels not in (3, 4):
+        raise ValueError(f"not an uncompressed colour TGA: type {data[2]}, {data[16]} bits a pixel")
+    pixels = np.frombuffer(data, dtype=np.uint8, count=width * height * channels, offset=start)
+    rows = pixels.reshape(height, width, channels)
+    if not data[17] & 0x20:
+        rows = rows[::-1]
+    order = [2, 1, 0, 3][:channels]
+    return np.ascontiguousarray(rows[:, :, order])

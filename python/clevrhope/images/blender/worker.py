@@ -1,0 +1,143 @@
+"""The process that Blender runs in: a look on its standard input, then scenes; pixels on its standard output.
+
+Started by the pool as `python -m clevrhope.images.blender.worker FOLDER`, where the folder is for its own use
+and goes with it; the first frame is {"look", "properties", "settings", "threads", "gpu", "timeout_s",
+"allowance_s"}, where "gpu" is the one that it is bound to, {"interface", "identity", "name"}, or null. It
+ends when its input does, so it does not outlive its parent, however that died. With {"list": a kind of
+device} in place of the look, it tells which there are, and goes on so.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import os
+import queue
+import shutil
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from clevrhope.errors import ClevrhopeError
+from clevrhope.images.blender.memory import resident_bytes
+from clevrhope.images.blender.protocol import read_frame, write_frame
+from clevrhope.images.passes import to_bytes
+
+Tasks = queue.SimpleQueue[dict[str, Any]]
+
+#: Of 1000 at most: where memory runs out, Linux ends this process before the run that would replace it.
+OUT_OF_MEMORY_SCORE = 1000
+
+
+def main(folder: Path) -> int:
+    """Serves the pool until the pipe closes."""
+    # Blender's settings, add-ons and caches of this user stay out of the pictures.
+    os.environ["BLENDER_USER_RESOURCES"] = str(folder)
+    _be_ended_first()
+    tasks, replies = open_pipes(folder)
+    start = tasks.get()
+    if "list" in start:
+        return _list_devices(start, tasks, replies)
+    try:
+        scene = _load(start, folder)
+    except Exception as error:
+        write_frame(replies, {"ready": False, "problem": f"{type(error).__name__}: {error}"})
+        return 1
+    write_frame(replies, {"ready": True, "device": scene.device, "bpy": scene.version})
+    allowance_s = start["allowance_s"]
+    while True:
+        task = tasks.get()
+        # A watch of its own, without the interpreter's lock, should Blender hang while it holds that.
+        faulthandler.dump_traceback_later((start["timeout_s"] + allowance_s) * 1.5 + 5.0, exit=True)
+        _serve(scene, task, replies, on_gpu=start["gpu"] is not None)
+        faulthandler.cancel_dump_traceback_later()
+        allowance_s = 0.0
+
+
+def open_pipes(folder: Path) -> tuple[Tasks, BinaryIO]:
+    """Tasks as they come in, and the pipe for replies.
+
+    The pool's pipes move to descriptors of their own, and what Blender prints goes nowhere. When the pool
+    closes its end, or dies, the folder is removed and this process ends, whatever it is doing.
+    """
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    os.dup2(nowhere, 0)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+    tasks: Tasks = queue.SimpleQueue()
+    threading.Thread(target=_read_until_closed, args=(requests, tasks, folder), daemon=True).start()
+    return tasks, replies
+
+
+def _load(start: dict[str, Any], folder: Path) -> Any:
+    from clevrhope.images.blender.scene import BlenderScene
+    from clevrhope.images.settings import RenderSettings
+    from clevrhope.look.read import Look
+
+    look = Look(start["look"], start["properties"])
+    settings = RenderSettings(**start["settings"])
+    return BlenderScene(look, settings, threads=start["threads"], folder=folder, gpu=start["gpu"])
+
+
+def _list_devices(start: dict[str, Any], tasks: Tasks, replies: BinaryIO) -> int:
+    try:
+        from clevrhope.images.blender.preferences import list_devices
+        from clevrhope.images.blender.scene import cycles_preferences
+    except Exception as error:
+        write_frame(replies, {"problem": f"{type(error).__name__}: {error}"})
+        return 1
+    while True:
+        write_frame(replies, list_devices(cycles_preferences(), start["list"]))
+        start = tasks.get()
+
+
+def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO, *, on_gpu: bool) -> None:
+    try:
+        pixels = _answer(scene, task)
+    except ClevrhopeError as error:
+        write_frame(replies, {"problem": str(error)})
+        return
+    except Exception as error:  # nobody knows in what state it leaves Blender, or a GPU
+        write_frame(replies, {"unfit": _why_unfit(error, on_gpu=on_gpu)})
+        return
+    height, width = pixels.shape[:2]
+    header = {"height": height, "width": width, "channels": pixels.size // (height * width)}
+    write_frame(replies, {**header, "memory_bytes": resident_bytes()}, pixels.tobytes())
+
+
+def _answer(scene: Any, task: dict[str, Any]) -> Any:
+    if task["task"] == "ids":
+        return scene.object_ids(task["scene"])
+    if task["task"] == "passes":
+        return to_bytes(scene.passes(task["scene"]))
+    return scene.render(task["scene"])
+
+
+def _read_until_closed(requests: BinaryIO, tasks: Tasks, folder: Path) -> None:
+    """Passes tasks on, and ends the process at once when there will be no more."""
+    while (frame := read_frame(requests)) is not None:
+        tasks.put(frame[0])
+    shutil.rmtree(folder, ignore_errors=True)
+    os._exit(0)
+
+
+def _be_ended_first() -> None:
+    with suppress(OSError):  # another system, or one that forbids it: then it decides
+        Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
+
+
+def _why_unfit(error: Exception, *, on_gpu: bool) -> str:
+    """What happened to this process, to follow "it"."""
+    text = " ".join(str(error).split())
+    if isinstance(error, MemoryError) or "memory" in text.lower():
+        if on_gpu and not isinstance(error, MemoryError) and "address" not in text.lower():
+            return f"ran out of the GPU's memory ({text}); take fewer workers for each GPU, or a larger GPU"
+        if isinstance(error, MemoryError) or "out of memory" in text.lower():
+            return "ran out of memory; take fewer workers"
+    return f"failed with {type(error).__name__}: {text}"
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

@@ -1,0 +1,132 @@
+"""An address in, a connection to a Ray cluster out; or one sentence within seconds.
+
+Ray is imported here and in ray_engine.py alone, when it is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from types import ModuleType
+
+from clevrhope.errors import ConfigError, RenderError
+from clevrhope.runtime.cores import available_cores
+
+#: Ray's own variable, with the address that its programs use when they are told none.
+ADDRESS_VARIABLE = "RAY_ADDRESS"
+DEFAULT_PORT = 6379
+#: A machine that does not answer within that is not there.
+CONNECT_TIMEOUT_S = 5.0
+#: What answers, but not as Ray within that, is something else. Ray itself would try for two minutes.
+HELLO_TIMEOUT_S = 20.0
+#: A cluster on this machine holds pictures on their way, a few for each actor.
+OBJECT_STORE_BYTES = 512 << 20
+
+_HELLO = (sys.executable, "-P", "-c", "import ray, sys; ray._raylet.GcsClient(address=sys.argv[1])")
+
+
+def import_ray() -> ModuleType:
+    """Ray.
+
+    Raises:
+        RenderError: it is not installed.
+    """
+    try:
+        import ray
+    except ImportError as error:
+        raise RenderError(
+            '--engine ray needs Ray, which is not installed: pip install "clevrhope[ray]"'
+        ) from error
+    module: ModuleType = ray
+    return module
+
+
+def connect(address: str | None) -> bool:
+    """Connects this process to a cluster, or starts one on this machine; whether it was not connected before.
+
+    Args:
+        address: HOST:PORT of a cluster's head, "auto" for the one that runs on this machine, "local" for a
+            new one on this machine that ends with this process; by default what RAY_ADDRESS says, else local.
+
+    Raises:
+        ConfigError: no address.
+        RenderError: nothing answers there, or no Ray, or Ray refuses.
+    """
+    ray = import_ray()
+    if ray.is_initialized():
+        return False
+    address = address or os.environ.get(ADDRESS_VARIABLE) or "local"
+    if address not in ("local", "auto"):
+        _check_answers(address)
+    # Ray's own handler would end this process without a word; ours says how to go on.
+    in_main = threading.current_thread() is threading.main_thread()
+    handler = signal.getsignal(signal.SIGTERM) if in_main else None
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    _keep_off_standard_output()
+    sizes = {"num_cpus": available_cores(), "object_store_memory": OBJECT_STORE_BYTES}
+    try:
+        ray.init(
+            address=address,
+            log_to_driver=False,
+            logging_level="ERROR",
+            include_dashboard=False if address == "local" else None,
+            **(sizes if address == "local" else {}),
+        )
+    except Exception as error:
+        first = next(iter(str(error).strip().splitlines()), type(error).__name__)
+        if address == "local":
+            raise RenderError(
+                f"Ray cannot be started on this machine ({first.partition('. ')[0].rstrip('.')}); where it "
+                "has much else to do, try again later, or leave --engine out, which needs no Ray"
+            ) from error
+        raise RenderError(f"--address {address}: Ray cannot be joined there ({first})") from error
+    finally:
+        if in_main:
+            signal.signal(signal.SIGTERM, handler)
+    return True
+
+
+def _keep_off_standard_output() -> None:
+    """Ray prints there what becomes of its processes, and no setting stops it; that is where results go.
+
+    Actors that were lost are told by the run, where it matters.
+    """
+    from ray._private import worker
+
+    if hasattr(worker, "print_to_stdstream"):
+        worker.print_to_stdstream = lambda *_, **__: None
+
+
+def _check_answers(address: str) -> None:
+    """Passes where a cluster's head answers; asked in a process of its own, which can be ended."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal() or "/" in host:
+        raise ConfigError(
+            f"--address: {address!r} should be HOST:PORT of a cluster's head (port {DEFAULT_PORT} if nothing "
+            "else was said), auto for the cluster of this machine, or local"
+        )
+    try:
+        socket.create_connection((host, int(port)), CONNECT_TIMEOUT_S).close()
+    except (OSError, OverflowError) as error:
+        raise RenderError(
+            f"--address {address}: nothing answers there ({error}); start Ray with "
+            f"ray start --head --port={port}, or leave --address out for this machine alone"
+        ) from error
+    try:
+        subprocess.run(
+            [*_HELLO, address],
+            check=True,
+            timeout=HELLO_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+    except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
+        raise RenderError(
+            f"--address {address}: what answers there is no Ray of this version; name the head's port, "
+            f"{DEFAULT_PORT} if nothing else was said"
+        ) from error

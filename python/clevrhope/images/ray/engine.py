@@ -1,0 +1,308 @@
+"""Scenes in, pictures out: renderers in the actors of a Ray cluster, on any number of machines.
+
+An actor holds one of Blender's workers, or the native renderer. It gets scenes from here and sends pixels
+back, and nothing else is shared: no folder, no file. So what is written, and by whom, is the same as without
+Ray. An actor that is lost, with its machine or alone, or whose machine breaks down, is replaced, and its
+scenes are given to others.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from time import monotonic
+from types import TracebackType
+from typing import Any, Generic, Self, TypeVar
+
+from clevrhope.errors import ConfigError, RenderError
+from clevrhope.images.blender.cycles import THREADS_OF_A_WORKER, WORKERS_OF_A_GPU
+from clevrhope.images.blender.pool import ATTEMPTS, FAILURES_IN_A_ROW, ScenesFailedError
+from clevrhope.images.device_choice import CPU, parse_device
+from clevrhope.images.passes import Passes
+from clevrhope.images.ray.actor import Answer, RenderActor
+from clevrhope.images.ray.cluster import connect, import_ray
+from clevrhope.images.renderer import Pixels, Scene
+from clevrhope.images.settings import Rendering, RenderSettings
+from clevrhope.look.read import Look, read_look
+from clevrhope.version import software_version
+
+K = TypeVar("K", bound=Hashable)
+
+#: Scenes that an actor has at once: the one that it renders, and the next.
+SCENES_OF_AN_ACTOR = 2
+#: In which Ray has to find a place for the first actor, which then loads Blender.
+PLACE_TIMEOUT_S = 300.0
+
+
+@dataclass(frozen=True)
+class Places:
+    """What is asked of Ray.
+
+    Attributes:
+        actors: how many, in all.
+        cpus: for each.
+        gpus: for each; 1, or the part of one that each of several has.
+    """
+
+    actors: int
+    cpus: int
+    gpus: float
+
+
+def places_in(resources: Mapping[str, float], rendering: Rendering, workers: int | None) -> Places:
+    """How many actors a cluster is asked for.
+
+    Args:
+        resources: what it has, by Ray's names, CPU and GPU.
+        rendering: of the native renderer, or on the CPU, GPUs are left alone.
+        workers: actors for each GPU, by default two; without GPUs in all, by default one for two CPUs.
+
+    Raises:
+        ConfigError: GPUs where there are none; more actors than CPUs.
+    """
+    cpus = int(resources.get("CPU", 0))
+    gpus = 0
+    if isinstance(rendering, RenderSettings):
+        choice = parse_device(rendering.device)
+        gpus = 0 if choice.kind == CPU else int(resources.get("GPU", 0))
+        if not gpus and choice.kind in ("cuda", "optix", "hip", "oneapi", "metal"):
+            raise ConfigError(f"--device {choice.kind}: this Ray cluster has no GPU; take --device cpu")
+    each = workers or WORKERS_OF_A_GPU
+    actors = gpus * each if gpus else workers or max(1, cpus // THREADS_OF_A_WORKER)
+    if actors > cpus:
+        raise ConfigError(
+            f"--workers: {actors} actors are more than this Ray cluster has CPUs, {cpus}; each takes 1 or 2"
+        )
+    return Places(actors, min(THREADS_OF_A_WORKER, cpus // actors), 1 / each if gpus else 0.0)
+
+
+@dataclass(eq=False)
+class _Task(Generic[K]):
+    """A scene, and how many actors were lost over it."""
+
+    key: K
+    scene: Scene
+    lost: int = 0
+
+
+@dataclass(eq=False)
+class _Actor(Generic[K]):
+    """An actor, and what it has to do: the first of it is under way."""
+
+    handle: Any
+    tasks: deque[_Task[K]] = field(default_factory=deque)
+    is_ready: bool = False
+    pid: int = 0
+
+
+class RayRenderer:
+    """Renders in a Ray cluster; actors start with the first picture and end with `close`.
+
+    Args:
+        rendering: size and effort; of Blender or of the native renderer.
+        look: shapes, materials, lights, camera and properties; by default the package's.
+        workers: actors for each GPU of the cluster; without GPUs, in all.
+        address: of the cluster, see `connect`.
+        actor: the actor's class, for tests.
+
+    Raises:
+        ConfigError: an address, device or number of workers that cannot be.
+        RenderError: Ray is not installed, or does not answer.
+    """
+
+    def __init__(
+        self,
+        rendering: Rendering,
+        *,
+        look: Look | None = None,
+        workers: int | None = None,
+        address: str | None = None,
+        actor: type = RenderActor,
+    ) -> None:
+        self._ray = import_ray()
+        if isinstance(rendering, RenderSettings) and (choice := parse_device(rendering.device)).numbers:
+            raise ConfigError(
+                f"--device {rendering.device}: Ray shares the GPUs of its cluster out; take {choice.kind}"
+            )
+        self._connected = connect(address)
+        try:
+            self._places = places_in(self._ray.cluster_resources(), rendering, workers)
+        except ConfigError:
+            self._disconnect()
+            raise
+        self._class = self._ray.remote(actor).options(
+            num_cpus=self._places.cpus, num_gpus=self._places.gpus, max_restarts=0, max_task_retries=0
+        )
+        has_gpu = self._places.gpus > 0
+        self._given = (rendering, look or read_look(), self._places.cpus, has_gpu, software_version())
+        self._actors: list[_Actor[Any]] = []
+        self._under_way: dict[Any, tuple[_Actor[Any], _Task[Any] | None]] = {}
+        self._idle_since = 0.0
+        self._has_pictures = False
+
+    @property
+    def workers(self) -> int:
+        """How many actors there are when Ray has found places for all."""
+        return self._places.actors
+
+    @property
+    def actor_pids(self) -> list[int]:
+        """Process numbers of the actors that are ready, each of its own machine."""
+        return [actor.pid for actor in self._actors if actor.is_ready]
+
+    def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
+        """Pictures, (height, width, 3) uint8 sRGB, in the order in which they are done.
+
+        Raises:
+            RenderError: no actor finds a place or can work, or one after another is lost.
+            ScenesFailedError: after all others are done, if some scenes gave no picture.
+        """
+        return self._run("render", scenes)
+
+    def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
+        """Annotations, in the order in which they are done; see Annotator."""
+        return self._run("passes", scenes)
+
+    def _run(self, task: str, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Any]]:
+        """What the actors' method `task` makes of each scene."""
+        source = (_Task(key, scene) for key, scene in scenes)
+        again: deque[_Task[K]] = deque(islice(source, 1))
+        if not again:
+            return
+        failed: dict[K, str] = {}
+        lost_in_a_row = 0
+        self._has_pictures = False
+        finished = False
+        try:
+            self._ensure_started()
+            while self._hand_out(task, again, source):
+                for actor, given, answer in self._answers():
+                    if isinstance(answer, _Lost):
+                        lost_in_a_row += 1
+                        if lost_in_a_row == FAILURES_IN_A_ROW:
+                            raise RenderError(f"{lost_in_a_row} of Ray's actors in a row were lost: {answer}")
+                        for each in self._replace(actor):
+                            if each.lost < ATTEMPTS:
+                                again.append(each)
+                            else:
+                                failed[each.key] = (
+                                    f"{ATTEMPTS} of Ray's actors in turn were lost over it: {answer}"
+                                )
+                    elif given is None:
+                        actor.is_ready, actor.pid = True, answer.pid
+                    elif answer.made is None:
+                        failed[given.key] = answer.reason
+                    else:
+                        lost_in_a_row = 0
+                        self._has_pictures = True
+                        yield given.key, answer.made
+            finished = True
+        finally:
+            if not finished:
+                self._end_actors()  # what is still under way belongs to nobody
+        if failed:
+            raise ScenesFailedError(failed)
+
+    def close(self) -> None:
+        """Ends the actors, and leaves the cluster; one that was started for this renderer ends too."""
+        self._end_actors()
+        self._disconnect()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _ensure_started(self) -> None:
+        missing = self._places.actors - len(self._actors)
+        self._actors += [self._started() for _ in range(missing)]
+        self._idle_since = monotonic()
+
+    def _started(self) -> _Actor[Any]:
+        actor: _Actor[Any] = _Actor(self._class.remote(*self._given))
+        self._under_way[actor.handle.hello.remote()] = (actor, None)
+        return actor
+
+    def _hand_out(self, method: str, again: deque[_Task[K]], source: Iterator[_Task[K]]) -> bool:
+        """Gives scenes to those who have a place; whether anything is under way, or waits for one."""
+        for actor in self._actors:
+            while actor.is_ready and len(actor.tasks) < SCENES_OF_AN_ACTOR:
+                task = again.popleft() if again else next(source, None)
+                if task is None:
+                    return any(each.tasks for each in self._actors)
+                actor.tasks.append(task)
+                reference = getattr(actor.handle, method).remote(task.scene)
+                self._under_way[reference] = (actor, task)
+        return True
+
+    def _answers(self) -> Iterator[tuple[_Actor[Any], _Task[Any] | None, Answer | _Lost]]:
+        """What came back in the last second, if not sooner; nothing of actors that were lost before.
+
+        Raises:
+            RenderError: nobody has had a place for long, or a machine lacks something from the beginning.
+        """
+        if any(actor.is_ready for actor in self._actors):
+            self._idle_since = monotonic()
+        elif monotonic() > self._idle_since + PLACE_TIMEOUT_S:
+            places = self._places
+            raise RenderError(
+                f"Ray found no place for any actor within {PLACE_TIMEOUT_S:g} s; each asks for {places.cpus} "
+                f"CPUs and {places.gpus:g} GPUs, and others may hold them: ray status tells"
+            )
+        done, _ = self._ray.wait(list(self._under_way), timeout=1.0)
+        for reference in done:
+            if reference not in self._under_way:
+                continue
+            actor, task = self._under_way.pop(reference)
+            try:
+                answer = self._ray.get(reference)
+            except self._ray.exceptions.RayError as error:
+                yield actor, task, _Lost(error)
+                continue
+            if answer.problem:
+                if not self._has_pictures:
+                    raise RenderError(answer.problem)
+                # There were pictures, so it is not what all machines lack: this one has broken down.
+                yield actor, task, _Lost(RenderError(answer.problem))
+                continue
+            if task is not None:
+                actor.tasks.remove(task)
+            yield actor, task, answer
+
+    def _replace(self, actor: _Actor[K]) -> Iterable[_Task[K]]:
+        """Starts another in place of one that was lost; gives what that one had still to do."""
+        self._under_way = {ref: given for ref, given in self._under_way.items() if given[0] is not actor}
+        self._ray.kill(actor.handle)
+        self._actors[self._actors.index(actor)] = self._started()
+        if actor.tasks:
+            actor.tasks[0].lost += 1  # the others had not been begun
+        return actor.tasks
+
+    def _end_actors(self) -> None:
+        actors, self._actors, self._under_way = self._actors, [], {}
+        if self._ray.is_initialized():
+            for actor in actors:
+                self._ray.kill(actor.handle)
+
+    def _disconnect(self) -> None:
+        if self._connected:
+            self._ray.shutdown()
+            self._connected = False
+
+
+class _Lost:
+    """An actor did not answer, and why, in one line."""
+
+    def __init__(self, error: Exception) -> None:
+        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+        # A traceback, which begins with the actor's name, ends with what happened; Ray itself begins with it.
+        last = "ray::" in str(error)
+        self._text = (lines[-1 if last else 0] if lines else type(error).__name__)[:200]
+
+    def __str__(self) -> str:
+        return self._text

@@ -1,0 +1,217 @@
+"""Names of .blend files in, what is in them out: `python -m clevrhope.look.blend_reader`.
+
+Runs in a process of its own, and is one of the two modules that import bpy. Standard input is JSON:
+{"files": [{"kind": "shape" or "material", "path"}, ...], "timeout_s" of each, "memory_bytes"}; standard
+output is a line of JSON for each file, as soon as it is read: {"vertices", "faces", "shading"} of a shape,
+{"what", "name"} of a material, or {"problem"}, the end of a sentence that begins with the file's name. A file
+that Blender crashes or hangs over ends the process.
+
+Files are anybody's, so nothing in one runs: no script, no driver, and no other file is opened for it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+import bpy
+
+from clevrhope.look.blend_files import MOST_VERTICES, too_many_vertices
+
+#: Decimals of a coordinate; what is finer is the float's.
+DECIMALS = 6
+#: Of what a .blend file holds, as Blender calls them.
+_COLLECTIONS = ("objects", "meshes", "node_groups", "materials")
+#: Input, output and error, which are open: with this limit, no file can be opened.
+_STANDARD_FILES = 3
+
+
+class UnfitFileError(Exception):
+    """The file does not hold what is asked of it; the end of a sentence that begins with the file's name."""
+
+
+def main() -> int:
+    """Reads the list, looks into each file."""
+    answers = os.fdopen(os.dup(1), "w")
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)  # what Blender prints is no answer
+    os.close(nowhere)
+    asked = json.load(sys.stdin)
+    _limit_memory(asked["memory_bytes"])
+    for each in asked["files"]:
+        with _time_limit(asked["timeout_s"]):
+            answers.write(json.dumps(_read(each["kind"], Path(each["path"]))) + "\n")
+            answers.flush()
+    # Blender waits for ever at the end of a process in which it had a driver before it.
+    os._exit(0)
+
+
+def load_part(path: str, collection: str, name: str) -> Any:
+    """One part of a .blend file, in this process's Blender, with all that it needs.
+
+    No script or driver of the file runs, now or later, and no other file is read for it.
+
+    Args:
+        path: the file.
+        collection: as Blender calls it: objects, meshes, materials, node_groups.
+        name: of the part.
+
+    Raises:
+        UnfitFileError: it is linked to other files, or has no such part.
+        OSError: it is no .blend file.
+    """
+    bpy.context.preferences.filepaths.use_scripts_auto_execute = False
+    with ExitStack() as stack:
+        _, wanted = stack.enter_context(bpy.data.libraries.load(path, link=False))
+        setattr(wanted, collection, [name])
+        # The file is open; libraries that it is linked to stay closed, wherever they lie.
+        with _no_more_files():
+            stack.close()
+    loaded = list(bpy.data.user_map())
+    elsewhere = sorted({each.library.filepath for each in loaded if each.library is not None})
+    if elsewhere:
+        raise UnfitFileError(
+            f"is linked to {elsewhere[0][:200]}; it should hold all that it needs (in Blender: Make Local)"
+        )
+    for each in loaded:
+        _remove_drivers(each)
+    (part,) = getattr(wanted, collection)
+    if part is None:
+        raise UnfitFileError(f'has no "{name}" that Blender can read')
+    return part
+
+
+@contextmanager
+def _no_more_files() -> Iterator[None]:
+    """Has the system refuse this process any file that is not open, whoever asks for it."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_STANDARD_FILES, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def _remove_drivers(data: Any) -> None:
+    """Leaves the values that drivers and animations had when the file was saved."""
+    if hasattr(data, "animation_data_clear"):
+        data.animation_data_clear()
+    if getattr(data, "node_tree", None) is not None:
+        data.node_tree.animation_data_clear()
+
+
+def _limit_memory(more: int) -> None:
+    """Has the system refuse this process more bytes than these beside its own, at which Blender ends."""
+    with suppress(OSError, ValueError):  # the system has lower limits, or none
+        held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        _, most = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (held + more, most))
+
+
+@contextmanager
+def _time_limit(seconds: float) -> Iterator[None]:
+    """Has the system end this process where a block takes longer, whatever Blender is at."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0.0)
+
+
+def _read(kind: str, path: Path) -> dict[str, Any]:
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    try:
+        return _shape(path) if kind == "shape" else _material(path)
+    except UnfitFileError as problem:
+        return {"problem": str(problem)}
+    except OSError:
+        return {"problem": "is no .blend file that Blender can read"}
+    except (RuntimeError, SystemError, TypeError, ValueError) as error:
+        said = " ".join(str(error).split())[:200]
+        return {"problem": f"has something that Blender cannot read ({type(error).__name__}: {said})"}
+
+
+def _shape(path: Path) -> dict[str, Any]:
+    """The object named as the file, or the mesh, or the only mesh."""
+    names = _names(path)
+    if path.stem in names["objects"]:
+        thing = load_part(str(path), "objects", path.stem)
+        with _no_more_files():  # which a modifier could ask for
+            data = _evaluated(thing)
+    else:
+        data = load_part(str(path), "meshes", _named(path.stem, names["meshes"], "mesh"))
+    if len(data.vertices) > MOST_VERTICES:
+        raise UnfitFileError(too_many_vertices(len(data.vertices)))
+    smooth = sum(polygon.use_smooth for polygon in data.polygons)
+    data.calc_loop_triangles()
+    triangles: dict[int, list[list[int]]] = {}
+    for triangle in data.loop_triangles:
+        triangles.setdefault(triangle.polygon_index, []).append(list(triangle.vertices))
+    faces: list[list[int]] = []
+    for polygon in data.polygons:
+        faces += [list(polygon.vertices)] if _is_convex(data, polygon) else triangles[polygon.index]
+    return {
+        "vertices": [[round(x, DECIMALS) for x in vertex.co] for vertex in data.vertices],
+        "faces": faces,
+        "shading": "smooth" if 2 * smooth > len(data.polygons) else "flat",
+    }
+
+
+def _is_convex(data: Any, polygon: Any) -> bool:
+    """Whether triangles from the first corner to all others fill a face."""
+    corners = [data.vertices[number].co for number in polygon.vertices]
+    ahead = zip(corners, corners[1:] + corners[:1], corners[2:] + corners[:2], strict=True)
+    return all((b - a).cross(c - b).dot(polygon.normal) >= 0.0 for a, b, c in ahead)
+
+
+def _evaluated(thing: Any) -> Any:
+    """An object's mesh with its modifiers applied, in its own axes."""
+    if thing.type != "MESH":
+        raise UnfitFileError(f'has no mesh: its object "{thing.name}" is a {thing.type.lower()}')
+    bpy.context.scene.collection.objects.link(thing)
+    graph = bpy.context.evaluated_depsgraph_get()
+    return bpy.data.meshes.new_from_object(thing.evaluated_get(graph), depsgraph=graph)
+
+
+def _material(path: Path) -> dict[str, Any]:
+    """The group of nodes named as the file, as CLEVR's materials are, or the material, or the only one."""
+    names = _names(path)
+    if path.stem not in names["node_groups"]:
+        name = _named(path.stem, names["materials"], "material")
+        load_part(str(path), "materials", name)
+        return {"what": "materials", "name": name}
+    group = load_part(str(path), "node_groups", path.stem)
+    ends = [each.in_out for each in group.interface.items_tree if each.item_type == "SOCKET"]
+    if group.bl_idname != "ShaderNodeTree" or "OUTPUT" not in ends:
+        raise UnfitFileError(f'has a group of nodes "{path.stem}" that is no shader with an output')
+    return {"what": "node_groups", "name": path.stem}
+
+
+def _names(path: Path) -> dict[str, list[str]]:
+    """What is in a file, by collection; nothing of it is loaded."""
+    with bpy.data.libraries.load(str(path), link=False) as (there, _):
+        return {
+            kind: list(getattr(there, kind)) for kind in ("objects", "meshes", "node_groups", "materials")
+        }
+
+
+def _named(name: str, there: Sequence[str], kind: str) -> str:
+    if name in there:
+        return name
+    if len(there) == 1:
+        return there[0]
+    if not there:
+        raise UnfitFileError(f"has no {kind}")
+    raise UnfitFileError(
+        f'has several, but no {kind} named "{name}" as the file: {", ".join(sorted(there)[:8])}'
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

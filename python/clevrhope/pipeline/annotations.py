@@ -1,0 +1,104 @@
+"""Scenes in use in; masks, depths and normals of their pictures, in an HDF5 file a pool, out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from clevrhope.dataset.layout import Layout, own_files
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.images.annotate import annotate, annotator_of
+from clevrhope.images.blender.pool import ScenesFailedError
+from clevrhope.images.passes import Passes
+from clevrhope.images.renderer import Renderer, Scene
+from clevrhope.images.stage import TRY_AGAIN
+from clevrhope.pipeline.pictures import archived, scenes_of
+from clevrhope.pipeline.request import Resolved
+from clevrhope.runtime.atomic import WorkingFolder
+from clevrhope.runtime.progress import Advance, Progress
+
+
+@dataclass(frozen=True)
+class PoolPasses:
+    """What is to be done for the annotations of one pool."""
+
+    pool: str
+    used: Ints
+    missing: Ints
+    """Scenes of which some wanted kind is in no file yet."""
+
+
+def missing_passes(used: Mapping[str, Ints], layout: Layout, kinds: Sequence[str]) -> list[PoolPasses]:
+    """For each pool the scenes whose annotations of these kinds are not all there; none if none is wanted."""
+    found = []
+    for pool, indices in used.items() if kinds else ():
+        there = annotated_in(layout.passes_h5(pool), kinds)
+        left = np.setdiff1d(indices, there)
+        in_records = [set(kinds) <= kinds_in_record(layout.passes_record(pool, i)) for i in left.tolist()]
+        found.append(PoolPasses(pool, indices, left[~np.asarray(in_records, dtype=bool)]))
+    return found
+
+
+def annotate_missing(
+    work: Sequence[PoolPasses], resolved: Resolved, renderer: Renderer, progress: Progress
+) -> None:
+    """Makes what is missing, pool by pool; each picture's record appears when it is whole.
+
+    Raises:
+        ScenesFailedError: after all others are written, of all pools, if some scenes gave nothing.
+    """
+    n_missing = sum(len(each.missing) for each in work)
+    if not n_missing:
+        return
+    layout, kinds = resolved.layout, resolved.config.passes
+    annotator = annotator_of(renderer)
+    failed: dict[Path, str] = {}
+
+    def write(path: Path, passes: Passes) -> None:
+        write_record(path, pack(passes, kinds))
+
+    with progress.stage("Annotating pictures", total=n_missing, unit="pictures") as advance:
+        for each in work:
+            try:
+                for _ in annotate(_scenes(each, layout), annotator, write):
+                    advance(1)
+            except ScenesFailedError as error:
+                failed.update(error.reasons)
+    if failed:
+        raise ScenesFailedError(failed, remedy=TRY_AGAIN)
+
+
+def passes_store(layout: Layout, pool: str) -> WorkingFolder:
+    """Where a pool's annotations are on their way into HDF5."""
+    return WorkingFolder(layout.passes_store(pool), own_files(pool, ".passes"))
+
+
+def _scenes(each: PoolPasses, layout: Layout) -> Iterator[tuple[Path, Scene]]:
+    for scene in scenes_of(layout, each.pool, each.missing):
+        yield layout.passes_record(each.pool, scene["image_index"]), scene
+
+
+def store_passes(each: PoolPasses, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
+    """Brings a pool's annotations into its HDF5 file; all records are there already."""
+    layout, pool, kinds = resolved.layout, each.pool, resolved.config.passes
+    path = layout.passes_h5(pool)
+
+    def aggregate() -> bool:
+        changed = aggregate_passes(
+            path,
+            each.used.tolist(),
+            lambda index: layout.passes_record(pool, index),
+            kinds=kinds,
+            about={"pool": pool},
+            on_picture=lambda: advance(1),
+        )
+        advance(0 if changed else len(each.used))
+        return changed
+
+    files = {layout.relative(path): archived(path, aggregate, layout, manifest)}
+    passes_store(layout, pool).remove()
+    entry = {**manifest.pools[pool], "passes": list(kinds)}
+    return replace(manifest.with_files(files), pools={**manifest.pools, pool: entry})

@@ -1,0 +1,328 @@
+"""Finished files in; datasheets, contact sheet and vocabulary out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from clevrhope.dataset.images_h5 import pictures_in, read_pictures
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_questions, read_scenes_in_use
+from clevrhope.dataset.scene_files import Pools, PoolScenes
+from clevrhope.dataset.spoken import Spoken
+from clevrhope.dataset.vocab import read_vocab, write_vocab
+from clevrhope.describe.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
+from clevrhope.describe.datasheet.folder import PoolStats, WholeDataset, folder_datasheet
+from clevrhope.describe.datasheet.origin import Provenance
+from clevrhope.describe.datasheet.pair import sub_datasheet
+from clevrhope.describe.datasheet.plots import listed_plots, sweep_plots
+from clevrhope.describe.datasheet.prelim import prelim_datasheet
+from clevrhope.describe.measure import SceneCounts, count_scenes, measure_split, pictures_shared
+from clevrhope.describe.sub_dataset import Family, SubDataset
+from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
+from clevrhope.images.png import read_png
+from clevrhope.images.settings import made_by
+from clevrhope.pipeline import engine
+from clevrhope.pipeline.pictures import scenes_of
+from clevrhope.pipeline.prefetch import side_by_side
+from clevrhope.pipeline.request import Resolved
+from clevrhope.runtime.atomic import FileRecord, record, write_whole
+from clevrhope.runtime.progress import Progress
+from clevrhope.splits.hops import Hop
+from clevrhope.version import software_version
+
+PICTURES_SHOWN = 6
+QUESTIONS_SHOWN = 5
+PICTURES_SHOWN_OF_MANY = 2
+"""Pictures a split on the contact sheet, when there are more pairs than `MANY`."""
+MANY = 3
+PLACES_SHOWN = 2
+PICTURES_OF_A_PLACE = 4
+PICTURES_OF_A_COUNTING_SET = 6
+
+
+def write_vocabulary(resolved: Resolved) -> dict[str, FileRecord]:
+    """Writes vocab.json."""
+    path = resolved.layout.vocab
+    write_vocab(path, engine.vocabulary(resolved.world, resolved.engine.templates))
+    return {resolved.layout.relative(path): record(path)}
+
+
+def write_account(
+    resolved: Resolved,
+    manifest: Manifest,
+    used: Mapping[str, Ints],
+    scenes: Pools,
+    progress: Progress,
+) -> dict[str, FileRecord]:
+    """Measures all files of the folder; writes its datasheets and its contact sheet."""
+    layout = resolved.layout
+    counts = {pool: _scene_counts(scenes[pool]) for pool in used}
+    hops = [resolved.hop(name) for name in manifest.splits]
+    with progress.stage("Measuring what was made", total=len(hops), unit="sub-datasets") as advance:
+        subs = []
+        scenes_by_split = _pictures_by_split(manifest, layout)
+        n_users = _pairs_that_use(scenes_by_split)
+
+        def measured(hop: Hop) -> SubDataset:
+            return _sub_dataset(hop, resolved, manifest, counts, scenes_by_split, n_users)
+
+        for sub in side_by_side(measured, hops):
+            subs.append(sub)
+            advance(1)
+    files = []
+    for sub in subs:
+        sweep_plots(layout, sub.hop.name, keep=sub.plots)
+        sheet = sub_datasheet(sub) if sub.hop.value is None else prelim_datasheet(sub)
+        write_whole(layout.hop_datasheet(sub.hop.name), sheet.encode())
+        files.append(layout.hop_datasheet(sub.hop.name))
+    whole = _whole_dataset(resolved, manifest, used, subs, scenes_by_split)
+    write_whole(layout.datasheet, folder_datasheet(whole).encode())
+    write_whole(layout.contact_sheet, contact_sheet(_sheet(resolved, manifest, used)).encode())
+    files += [layout.datasheet, layout.contact_sheet]
+    return {layout.relative(path): record(path) for path in files}
+
+
+def _scene_counts(pool: PoolScenes) -> SceneCounts:
+    native = pool.native
+    return count_scenes(native.indices, native.n_objects, native.attributes, pool.types)
+
+
+_BySplit = Mapping[tuple[str, str], tuple[str, Ints]]
+"""(HOP, split) -> pool, and the pictures that it uses."""
+
+
+def _pictures_by_split(manifest: Manifest, layout: Layout) -> _BySplit:
+    return {
+        (hop, split): read_scenes_in_use(layout.questions_h5(hop, split))
+        for hop, splits in manifest.splits.items()
+        for split in splits
+    }
+
+
+def _pairs_that_use(pictures: _BySplit) -> dict[str, Ints]:
+    """Pool -> by scene index, how many pairs use it."""
+    by_hop: dict[tuple[str, str], list[Ints]] = {}
+    for (hop, _), (pool, mine) in pictures.items():
+        by_hop.setdefault((hop, pool), []).append(mine)
+    n_users: dict[str, Ints] = {}
+    for (_, pool), lists in by_hop.items():
+        size = 1 + max((int(mine[-1]) for where, mine in pictures.values() if where == pool), default=0)
+        users = n_users.setdefault(pool, np.zeros(size, dtype=np.int32))
+        users[np.unique(np.concatenate(lists))] += 1
+    return n_users
+
+
+def _sub_dataset(
+    hop: Hop,
+    resolved: Resolved,
+    manifest: Manifest,
+    counts: Mapping[str, SceneCounts],
+    pictures: _BySplit,
+    n_users: Mapping[str, Ints],
+) -> SubDataset:
+    layout = resolved.layout
+    vocab = read_vocab(layout.vocab)
+    splits = []
+    shared = {}
+    from_clevr = {}
+    for split, entry in manifest.splits[hop.name].items():
+        rows = read_questions(layout.questions_h5(hop.name, split))
+        splits.append(measure_split(split, entry["pool"], rows, vocab=vocab, scenes=counts[entry["pool"]]))
+        pool, mine = pictures[hop.name, split]
+        shared[split] = (len(mine), int((n_users[pool][mine] > 1).sum()))
+        if (n_published := int((resolved.engine.published(pool, mine) >= 0).sum())) > 0:
+            from_clevr[split] = n_published
+    return SubDataset(
+        hop=hop,
+        splits=splits,
+        families={
+            index: Family(file, place)
+            for index, (file, place) in engine.families(resolved.engine.templates).items()
+        },
+        families_never=_never(hop, resolved),
+        shared_pictures=shared,
+        checked=manifest.checked.get(hop.name, ()),
+        made_with=_provenance(resolved, manifest),
+        from_clevr=from_clevr,
+        palette=resolved.engine.palettes.get(hop.pools),
+        plots=listed_plots(layout, manifest, hop.name),
+    )
+
+
+def _never(hop: Hop, resolved: Resolved) -> list[int]:
+    """Families that can never mention the pair."""
+    if hop.pair is None:
+        return []
+    return engine.families_that_never_mention(resolved.engine.templates, hop.pair)
+
+
+def _whole_dataset(
+    resolved: Resolved,
+    manifest: Manifest,
+    used: Mapping[str, Ints],
+    subs: Sequence[SubDataset],
+    pictures: _BySplit,
+) -> WholeDataset:
+    pools = {}
+    for pool, indices in used.items():
+        by_hop: dict[str, list[Ints]] = {}
+        for (hop, _), (where, mine) in pictures.items():
+            if where == pool:
+                by_hop.setdefault(hop, []).append(mine)
+        of_hops = [np.unique(np.concatenate(lists)) for lists in by_hop.values()]
+        n_pictures, n_shared = pictures_shared(of_hops)
+        pools[pool] = PoolStats(int(indices[-1]) + 1, n_pictures, n_shared, sum(map(len, of_hops)))
+    return WholeDataset(
+        hops=[(sub.hop, sub.splits) for sub in subs],
+        pools=pools,
+        bytes_by_kind=_bytes_by_kind(manifest),
+        n_answers=len(resolved.world.answers),
+        made_with=_provenance(resolved, manifest),
+    )
+
+
+_KINDS: Mapping[str, tuple[str, str]] = {
+    "questions as arrays": ("hops/", ".h5"),
+    "questions in English": ("hops/", ".json"),
+    "scenes": ("scenes/", ".json"),
+    "pictures as PNG": ("images/", ".png"),
+    "pictures as HDF5": ("images/", ".h5"),
+    "masks, depths and normals": ("passes/", ".h5"),
+}
+"""Kind of file -> how its path begins and ends."""
+
+
+def _bytes_by_kind(manifest: Manifest) -> dict[str, int]:
+    return {
+        kind: sum(
+            each.bytes
+            for name, each in manifest.files.items()
+            if name.startswith(begin) and name.endswith(end)
+        )
+        for kind, (begin, end) in _KINDS.items()
+    }
+
+
+def _provenance(resolved: Resolved, manifest: Manifest) -> Provenance:
+    kinds = sorted({kind for pool in manifest.pools.values() for kind in pool.get("files", ())})
+    return Provenance(
+        dataset_version=manifest.version,
+        software_version=software_version(),
+        seed=manifest.seed,
+        world=manifest.world,
+        attributes=manifest.world["attributes"],
+        templates={"fingerprint": manifest.templates["fingerprint"], "folder": manifest.config["templates"]},
+        rendering=manifest.rendering,
+        image_files=kinds,
+        passes=manifest.config.get("passes", ()),
+        splits={name for splits in manifest.splits.values() for name in splits},
+        match=manifest.questions.get("match", "none"),
+        strictness=manifest.questions.get("strictness", "description"),
+        clevr=manifest.world.get("clevr"),
+    )
+
+
+def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> Sheet:
+    n_shown = PICTURES_SHOWN if len(manifest.splits) <= MANY else PICTURES_SHOWN_OF_MANY
+    return Sheet(
+        seed=manifest.seed,
+        n_questions=sum(
+            split["questions"] for splits in manifest.splits.values() for split in splits.values()
+        ),
+        n_pictures=sum(map(len, used.values())),
+        n_rendered=sum(pool["pictures"] for pool in manifest.pools.values()),
+        hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
+        made_by=made_by(manifest.rendering) if manifest.rendering else "",
+        n_published=n_published(resolved, used),
+    )
+
+
+def n_published(resolved: Resolved, used: Mapping[str, Ints]) -> int:
+    """How many scenes in use are CLEVR's own."""
+    return sum(int((resolved.engine.published(pool, each) >= 0).sum()) for pool, each in used.items())
+
+
+def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -> HopCards:
+    synonyms = engine.synonyms(resolved.config)
+
+    def words(value: str) -> frozenset[str]:
+        return frozenset(form for word in (value, *synonyms.get(value, ())) for form in (word, f"{word}s"))
+
+    value_words = frozenset().union(
+        *(words(v) for _, values in resolved.world.attribute_types for v in values)
+    )
+    splits = [
+        SplitCards(
+            split,
+            entry["questions"],
+            entry["pictures"],
+            _cards(hop, split, entry["pool"], resolved, n_shown),
+        )
+        for split, entry in manifest.splits[hop.name].items()
+    ]
+    return HopCards(
+        hop.name,
+        hop.title,
+        hop.words,
+        [words(value) for _, value in hop.pair or ()],
+        value_words,
+        splits,
+        alone=hop.value is not None,
+    )
+
+
+def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
+    """The first pictures of a split in the order in which it asks; of a minimal one, whole places of four."""
+    layout = resolved.layout
+    spoken = Spoken(read_vocab(layout.vocab))
+    families = engine.families(resolved.engine.templates)
+    by_picture: dict[int, list[Asked]] = {}
+    rows = next(read_question_blocks(layout.questions_h5(hop.name, split), n_rows=50 * n_shown))
+    for k, (picture, family) in enumerate(
+        zip(rows.image_idxs.tolist(), rows.question_families.tolist(), strict=True)
+    ):
+        asked = Asked(
+            spoken.question(rows.questions[k], int(rows.question_lengths[k])),
+            spoken.answer(int(rows.answers[k])),
+            f"{families[family][0]}, family {family}",
+        )
+        by_picture.setdefault(picture, []).append(asked)
+    if split.startswith("minimal"):
+        places = list(dict.fromkeys(index // PICTURES_OF_A_PLACE for index in by_picture))[:PLACES_SHOWN]
+        shown = [index for index in by_picture if index // PICTURES_OF_A_PLACE in places]
+    else:
+        shown = list(by_picture)[: max(n_shown, _least_shown(split))]
+    pictures = dict(_shown_pictures(layout, pool, shown))
+    colours = engine.colours(resolved.config)
+    scenes = {
+        scene["image_index"]: scene
+        for scene in scenes_of(layout, pool, np.asarray(sorted(shown), dtype=np.int32))
+    }
+    return [
+        Card(
+            name=str(scene["image_filename"]),
+            picture=pictures.get(index) or sketch_url(scene, colours),
+            sketch=index not in pictures,
+            pair_boxes=pair_boxes(scene, hop.pair) if hop.pair else (),
+            questions=by_picture[index][:QUESTIONS_SHOWN],
+            source=str(scene.get("source", "")),
+        )
+        for index, scene in ((index, scenes[index]) for index in shown)
+    ]
+
+
+def _least_shown(split: str) -> int:
+    return PICTURES_OF_A_COUNTING_SET if split == "counting" else 0
+
+
+def _shown_pictures(layout: Layout, pool: str, indices: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Index and address of those pictures that were rendered."""
+    packed = set(pictures_in(layout.pictures_h5(pool)).tolist())
+    for index in indices:
+        png = layout.picture(pool, index)
+        if png.exists():
+            yield index, thumbnail_url(read_png(png))
+        elif index in packed:
+            for _, pixels in read_pictures(layout.pictures_h5(pool), [index]):
+                yield index, thumbnail_url(pixels)

@@ -1,0 +1,152 @@
+"""Diversities and palette files of a request in; its sub-datasets and their palettes out."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, cast
+
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.errors import ConfigError
+from clevrhope.pipeline.engine import World
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import read_bytes
+from clevrhope.splits.hops import NONE, Hop
+from clevrhope.splits.palettes import (
+    Palette,
+    diversity_name,
+    file_palette_name,
+    palette_of,
+    read_diversity,
+)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a request says of the combinations that occur; nothing, for all of them."""
+
+    diversities: tuple[int, ...] = ()
+    """Combinations of a pair's types, the pair among them: a sub-dataset for each."""
+    mode: Literal["nested", "grid"] = "nested"
+    palette: Path | None = None
+    """A file that lists the combinations; those that are seen, for a pair."""
+    test_palette: Path | None = None
+    """The same of a second test set, where nothing is held out."""
+
+
+def limited_hops(hops: Sequence[Hop], limits: Limits) -> tuple[Hop, ...]:
+    """The sub-datasets that are meant: each pair once for each diversity, or with the file's palette.
+
+    Raises:
+        ConfigError: choices that do not go together.
+    """
+    if limits.diversities and limits.palette:
+        raise ConfigError("--diversity and --palette both say what is seen; take one of them")
+    if limits.mode != "nested" and not limits.diversities:
+        raise ConfigError(
+            f"--diversity-mode {limits.mode} says which combinations a --diversity takes; add one"
+        )
+    if limits.test_palette and not limits.palette:
+        raise ConfigError("--test-palette is for tests beside those of a --palette; give that too")
+    suffixes = [diversity_name(each, limits.mode) for each in limits.diversities]
+    if limits.palette:
+        suffixes = [file_palette_name(limits.palette)]
+    if not suffixes:
+        return tuple(hops)
+    for hop in hops:
+        if hop.value is not None:
+            raise ConfigError(
+                f'HOP "{hop.name}": asks for a value alone, which no --diversity or --palette limits; build '
+                "it without them, into the same folder"
+            )
+        if hop.palette:
+            raise ConfigError(
+                f'HOP "{hop.name}": its name says what is seen; leave --diversity and --palette out'
+            )
+        if hop.pair is None and limits.diversities:
+            raise ConfigError(f'HOP "{NONE}": --diversity counts combinations with a held-out pair; name one')
+        if hop.pair is not None and limits.test_palette:
+            raise ConfigError(
+                f'HOP "{hop.name}": --test-palette goes with --hop {NONE}; a pair has tests of its own'
+            )
+    return tuple(dict.fromkeys(hop.limited(suffix) for hop in hops for suffix in suffixes))
+
+
+def second_palette(limits: Limits) -> str:
+    """The name of the second palette; "" where there is none."""
+    return file_palette_name(limits.test_palette) if limits.test_palette else ""
+
+
+def with_diversity(hop: Hop, palettes: Mapping[str, Palette]) -> Hop:
+    """A pair with the number of combinations that its palette has."""
+    palette = palettes.get(hop.pools) if hop.pair else None
+    return hop if palette is None else replace(hop, diversity=palette.diversity)
+
+
+def folder_palettes(
+    hops: Sequence[Hop], limits: Limits, manifest: Manifest, world: World
+) -> dict[str, Palette]:
+    """The folder's palettes by name: those that it has, and those that a request adds.
+
+    Raises:
+        ConfigError: a file that cannot be read, or one that differs from the folder's of the same name.
+        SceneError: a file that is no palette; names the place in it.
+        SplitError: a pair that a palette leaves nothing of, or a diversity that it cannot have.
+    """
+    palettes = {name: palette_of(raw) for name, raw in manifest.palettes.items()}
+    files = [limits.palette, limits.test_palette]
+    read = {file_palette_name(path): _read(path, world) for path in files if path is not None}
+    wanted: dict[str, Palette] = {}
+    for hop in hops:
+        if hop.palette:
+            wanted[hop.pools] = _palette(hop, read, palettes, manifest.seed, world)
+    if limits.test_palette:
+        second = read[second_palette(limits)]
+        if limits.palette and second == read[file_palette_name(limits.palette)]:
+            raise ConfigError(
+                f"{limits.test_palette}: the same combinations as --palette; --test-palette is for others"
+            )
+        wanted[second_palette(limits)] = second
+    for name, palette in wanted.items():
+        if palettes.get(name, palette) != palette:
+            raise ConfigError(f"palette {name}: the folder has another one of this name; rename the file")
+    return palettes | wanted
+
+
+def _palette(
+    hop: Hop, read: Mapping[str, Palette], there: Mapping[str, Palette], seed: int, world: World
+) -> Palette:
+    asked = read_diversity(hop.palette)
+    if hop.pair is None:
+        if asked is None and hop.palette in read:
+            return read[hop.palette]
+    elif asked is not None:
+        mode = cast(Literal["nested", "grid"], asked[1])
+        seen = palette_of(
+            json.loads(world.seen_palette(list(hop.pair), diversity=asked[0], mode=mode, seed=seed))
+        )
+        return seen.without(hop.pair)
+    elif hop.palette in read:
+        return _seen_of_file(hop, read[hop.palette], world)
+    if hop.pools in there:
+        return there[hop.pools]
+    raise ConfigError(
+        f'HOP "{hop.name}": the folder has no palette {hop.palette} yet; name its file with --palette'
+    )
+
+
+def _seen_of_file(hop: Hop, palette: Palette, world: World) -> Palette:
+    """What a pair's train set sees of a file: all but the pair, which may be in it or not."""
+    pair = list(hop.pair or ())
+    seen = palette.without(pair)
+    if not seen.combinations:
+        raise ConfigError(f"palette {hop.palette}: allows {hop.words} alone, so nothing would be seen")
+    world.with_palette(seen.data("train"), name=hop.palette, file=hop.palette).check_seen(pair)
+    return seen
+
+
+def _read(path: Path, world: World) -> Palette:
+    data = read_bytes(path, "a palette", error=ConfigError, remedy="expected a palette as JSON")
+    parse_json(data, path, error=ConfigError, remedy="expected a palette as JSON")
+    text = world.with_palette(data, name=file_palette_name(path), file=str(path)).palette_json
+    return palette_of(json.loads(text or "{}"))

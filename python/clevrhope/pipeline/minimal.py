@@ -1,0 +1,51 @@
+"""A pool of one-object pictures in, the order in which splits take its places out.
+
+A grid is two values of one type by two of another; a place (position, rotation, camera, lights) is drawn for
+each grid, combination of the other types' values, and copy, and has four pictures, one for each corner of the
+grid. The paper's numbers of copies are 40, 20, 5 and 2 for CLEVR's diversities 4, 6, 16 and 24.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+from clevrhope.pipeline.engine import MinimalPool
+
+OF_FIRST_PLACES = (2, 3)
+"""While there are both kinds, two places of three are in grids that hold the pair."""
+
+
+def n_places(pool: MinimalPool, *, copies: int, limit: int) -> int:
+    """Places of so many copies (0: the paper's), at most `limit` (0: all)."""
+    n = pool.n_grids * pool.n_combinations * min(copies or pool.copies, pool.copies)
+    return min(n, limit) if limit else n
+
+
+def first_places(pool: MinimalPool, n: int, *, seed: int) -> list[int]:
+    """The first n places that a split takes.
+
+    All places of one copy come before those of the next, in an order that a hash of the seed gives; but of
+    the first copy's, two in three hold the pair while there are both kinds, so that the smallest sets have
+    something to show. A smaller n gives a prefix.
+    """
+    a_copy = pool.n_grids * pool.n_combinations
+    chosen: list[int] = []
+    for copy in range(-(-n // a_copy)):
+        block = [base * pool.copies + copy for base in range(a_copy)]
+        block.sort(key=lambda place: _rank(seed, pool.name, place))
+        chosen += _pair_first(pool, block) if copy == 0 else block
+    return chosen[:n]
+
+
+def _pair_first(pool: MinimalPool, block: Sequence[int]) -> list[int]:
+    held = [place for place in block if pool.has_pair(place)]
+    free = [place for place in block if not pool.has_pair(place)]
+    mixed: list[int] = []
+    n_held, of = OF_FIRST_PLACES
+    while held and free:
+        mixed += held[:n_held] + free[: of - n_held]
+        del held[:n_held], free[: of - n_held]
+    return mixed + held + free
+
+
+def _rank(seed: int, pool: str, place: int) -> bytes:
+    return hashlib.blake2b(f"{seed} {pool} {place}".encode(), digest_size=16).digest()

@@ -1,0 +1,282 @@
+"""One machine's part of a request made; and the parts of all machines in, one folder out.
+
+A part is a folder like any other, with some of the splits and some of the pictures. Joined, parts are the
+bytes that one machine would have written.
+"""
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from clevrhope.dataset.layout import FOLDERS, Layout, images_of, numbered_files
+from clevrhope.dataset.manifest import (
+    Manifest,
+    check_binding,
+    difference,
+    read_manifest,
+    write_manifest,
+)
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.pipeline.annotations import annotate_missing, missing_passes
+from clevrhope.pipeline.pictures import missing_pictures, render_missing
+from clevrhope.pipeline.request import Request, Resolved, resolve
+from clevrhope.pipeline.run import (
+    MakeRenderer,
+    Summary,
+    begun,
+    build,
+    check_whole,
+    open_renderer,
+    try_each_split,
+    write_text,
+)
+from clevrhope.pipeline.shard import Shard, asked, described
+from clevrhope.pipeline.text import in_order, scenes_in_use, write_scenes
+from clevrhope.runtime.atomic import FileRecord, sweep, whole_file
+from clevrhope.runtime.lock import locked
+from clevrhope.runtime.paths import below, check_links
+from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.reading import check_regular, reading
+
+
+@dataclass(frozen=True)
+class PartSummary:
+    """What one machine's run left behind."""
+
+    folder: Path
+    shard: Shard
+    n_splits: int
+    n_pictures: int
+    seconds: float
+
+
+def build_part(
+    request: Request,
+    shard: Shard,
+    *,
+    make_renderer: MakeRenderer | None = None,
+    progress: Progress | None = None,
+) -> PartSummary:
+    """Makes one machine's part of a request, text and pictures; a killed run goes on where it was.
+
+    Raises:
+        ClevrhopeError: as `build`; no seed; a folder that holds something else than this part.
+    """
+    began = monotonic()
+    progress = progress or Silent()
+    if request.seed is None:
+        raise ConfigError("--shard: needs --seed, the same on all machines")
+    _check_is_part(request.out, shard)
+    resolved = resolve(request)
+    mine = replace(resolved, jobs=shard.jobs(resolved.jobs))
+    with ExitStack() as stack:
+        try_each_split(mine)
+        renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
+        stack.enter_context(locked(request.out))
+        sweep(resolved.layout.folders())
+        manifest = begun(replace(mine, manifest=replace(mine.manifest, shard=described(shard, resolved))))
+        manifest = write_text(mine, manifest, progress)
+        pictures = shard.pictures(resolved) if renderer is not None else {}
+        if renderer is not None:
+            with progress.stage("Writing scenes", total=_n(pictures), unit="scenes") as advance:
+                for pool, indices in pictures.items():
+                    manifest = write_scenes(pool, indices, resolved, manifest, advance)
+            # A part has PNG files; what kinds the whole has is seen to when it is joined.
+            as_png = replace(resolved, request=replace(request, config=replace(request.config, images="png")))
+            render_missing(missing_pictures(pictures, resolved.layout), as_png, renderer, progress)
+            annotations = missing_passes(pictures, resolved.layout, resolved.config.passes)
+            annotate_missing(annotations, resolved, renderer, progress)
+        write_manifest(resolved.layout.manifest, replace(manifest, complete=True))
+    return PartSummary(request.out, shard, len(mine.jobs), _n(pictures), monotonic() - began)
+
+
+def merge(
+    parts: Sequence[Path],
+    request: Request,
+    *,
+    make_renderer: MakeRenderer | None = None,
+    progress: Progress | None = None,
+) -> Summary:
+    """Joins the parts of a request into its folder, which becomes what `build` alone would have made.
+
+    Files are linked where parts and folder are on one disk, else copied; parts stay as they are.
+
+    Raises:
+        ClevrhopeError: as `build`; a part that is missing, unfinished, there twice, or of something else.
+    """
+    progress = progress or Silent()
+    found = [(folder, _read_part(folder)) for folder in parts]
+    if request.seed is None and not Layout(request.out).manifest.exists() and found:
+        request = replace(request, seed=found[0][1].seed)
+    resolved = resolve(request)
+    check_whole(resolved)
+    _check_parts(found, resolved)
+    layout = resolved.layout
+    with locked(request.out), progress.stage("Joining parts", total=len(found), unit="parts") as advance:
+        sweep(resolved.layout.folders())
+        manifest = begun(resolved)
+        splits = {name: dict(entries) for name, entries in manifest.splits.items()}
+        for folder, part in found:
+            files = _texts(part)
+            for name in files:
+                _place(below(folder, name), below(layout.root, name))
+            for hop, entries in part.splits.items():
+                splits.setdefault(hop, {}).update(entries)
+            manifest = manifest.with_files(files)
+            advance(1)
+        manifest = replace(manifest, splits=in_order(splits, resolved))
+        write_manifest(layout.manifest, manifest)
+        for pool, used in scenes_in_use(manifest, resolved).items():
+            to = layout.pictures(pool) if resolved.config.png else layout.picture_store(pool)
+            for path in _pictures([folder for folder, _ in found], pool, set(used.tolist())):
+                _place(path, to / path.name)
+            for path in _records([folder for folder, _ in found], pool, set(used.tolist())):
+                _place(path, layout.passes_store(pool) / path.name)
+    return build(request, make_renderer=make_renderer, progress=progress)
+
+
+def _n(pictures: Mapping[str, Any]) -> int:
+    return sum(map(len, pictures.values()))
+
+
+def _check_is_part(out: Path, shard: Shard) -> None:
+    there = read_manifest(Layout(out).manifest)
+    if there is None:
+        return
+    if there.shard is None:
+        raise DatasetError(
+            f"{out}: a whole dataset, no part of one; give each part a folder of its own, --out"
+        )
+    if (there.shard["number"], there.shard["of"]) != (shard.number, shard.of):
+        raise DatasetError(
+            f"{out}: part {there.shard['number']}/{there.shard['of']}, not {shard}; "
+            "give each part a folder of its own with --out"
+        )
+
+
+def _read_part(folder: Path) -> Manifest:
+    manifest = read_manifest(Layout(folder).manifest)
+    if manifest is None or manifest.shard is None:
+        raise DatasetError(f"{folder}: no part of a dataset; parts are what build --shard makes")
+    check_links(folder, (Layout(folder).manifest.name, *FOLDERS))
+    if not manifest.complete:
+        number, of = manifest.shard["number"], manifest.shard["of"]
+        raise DatasetError(f"{folder}: part {number}/{of} is not finished; run its command again")
+    for name, wanted in _texts(manifest).items():
+        path = below(folder, name)
+        size = _size(path)
+        if size != wanted.bytes:
+            raise DatasetError(
+                f"{path}: {size:,} bytes are there, of {wanted.bytes:,}; run the part's build again"
+            )
+    return manifest
+
+
+def _texts(part: Manifest) -> dict[str, FileRecord]:
+    """The question files of a part, by name; what else it lists is written anew."""
+    return {name: each for name, each in part.files.items() if name.startswith("hops/")}
+
+
+def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> None:
+    """All parts of this request are there, once each."""
+    if not found:
+        raise ConfigError("no parts given; name the folders that build --shard made")
+    wanted = asked(resolved)
+    seen: dict[int, Path] = {}
+    of = found[0][1].shard["of"] if found[0][1].shard else 0
+    for folder, part in found:
+        shard = part.shard or {}
+        check_binding(part, replace(resolved.manifest, rendering=resolved.request.rendering), folder)
+        if shard["of"] != of:
+            raise DatasetError(f"{folder}: one of {shard['of']} parts, but {found[0][0]} is one of {of}")
+        for key, value in wanted.items():
+            if shard["asked"].get(key) != value:
+                differs = _other_pairs(shard["asked"], wanted) or difference(
+                    {key: shard["asked"].get(key)}, {key: value}
+                )
+                raise DatasetError(
+                    f"{folder}: made for something else ({differs}); give merge the options of its build"
+                )
+        _check_splits(folder, part, resolved)
+        if shard["number"] in seen:
+            again = seen[shard["number"]]
+            raise DatasetError(
+                f"{folder}: part {shard['number']}/{of}, which {again} is too; name each part once"
+            )
+        seen[shard["number"]] = folder
+    missing = [str(number) for number in range(1, of + 1) if number not in seen]
+    if missing:
+        which = "part" if len(missing) == 1 else "parts"
+        raise DatasetError(
+            f"{which} {', '.join(missing[:10])} of {of} missing; name them too, or make them: "
+            f"build --shard {missing[0]}/{of}"
+        )
+
+
+def _check_splits(folder: Path, part: Manifest, resolved: Resolved) -> None:
+    """A part has splits of this request alone, in its pools and with no more questions than it asks for.
+
+    Raises:
+        DatasetError: it has another.
+    """
+    pools = {(job.hop.name, job.split): job.pool for job in resolved.jobs}
+    for hop, entries in part.splits.items():
+        for split, entry in entries.items():
+            if pools.get((hop, split)) != entry["pool"]:
+                raise DatasetError(
+                    f"{folder}: has {hop}/{split} of pool {entry['pool']}, which was not asked for; make "
+                    "the part again with build --shard"
+                )
+
+
+def _other_pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """Which pairs a part has and which are asked for, where these are not the same; else nothing."""
+    has, asks = (
+        sorted({split.partition("/")[0] for split in each.get("splits", ())}) for each in (there, here)
+    )
+    if has == asks:
+        return ""
+    return f"{_listed(has)} there, {_listed(asks)} asked for"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
+def _pictures(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:
+    """The PNG files of scenes in use."""
+    for folder in folders:
+        there = images_of(Layout(folder).pictures(pool), pool)
+        yield from (path for index, path in sorted(there.items()) if index in used)
+
+
+def _records(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:
+    """The records of annotations of scenes in use."""
+    for folder in folders:
+        there = numbered_files(Layout(folder).passes_store(pool), f"HOPE_{pool}_", ".passes")
+        yield from (path for index, path in sorted(there.items()) if index in used)
+
+
+def _place(path: Path, to: Path) -> None:
+    """Gives a file another name, or a copy where that cannot be; one that is there already stays."""
+    size = _size(path)
+    if to.exists() and to.stat().st_size == size:
+        return
+    with whole_file(to) as temporary:
+        temporary.unlink(missing_ok=True)
+        try:
+            os.link(path.resolve(), temporary)  # of a link in the part, the file that it leads to
+        except OSError:
+            shutil.copyfile(path, temporary)
+
+
+def _size(path: Path) -> int:
+    """Bytes of a part's file; a DatasetError tells that it is missing, or no file."""
+    with reading(path, "a file of a part", remedy="run the part's build again"):
+        check_regular(path)
+        return path.stat().st_size

@@ -1,0 +1,211 @@
+"""Scenes in use in; PNG files and HDF5 files of their pictures out."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope.dataset.clevr_folder import picture_name
+from clevrhope.dataset.clevr_json import read_scenes_at
+from clevrhope.dataset.images_h5 import aggregate_pictures, pictures_in, read_pictures
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, images_of, own_files
+from clevrhope.dataset.manifest import Manifest, write_manifest
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.errors import DatasetError
+from clevrhope.images.blender.pool import ScenesFailedError
+from clevrhope.images.png import encode_png, is_whole_png
+from clevrhope.images.renderer import Renderer, Scene
+from clevrhope.images.stage import TRY_AGAIN, render_png_files, stage_title
+from clevrhope.pipeline.clevr import copy_pictures
+from clevrhope.pipeline.request import Resolved
+from clevrhope.runtime.atomic import FileRecord, WorkingFolder, record, write_whole
+from clevrhope.runtime.progress import Advance, Progress
+
+
+@dataclass(frozen=True)
+class PoolPictures:
+    """What is to be done for the pictures of one pool."""
+
+    pool: str
+    used: Ints
+    missing: Ints
+    """Scenes to be rendered, or copied from CLEVR: their pixels are in no file yet."""
+
+
+def missing_pictures(used: Mapping[str, Ints], layout: Layout) -> list[PoolPictures]:
+    """For each pool the scenes whose pictures are neither in PNG files nor in HDF5."""
+    found = []
+    for pool, indices in used.items():
+        there = np.union1d(pictures_in(layout.pictures_h5(pool)), _png_indices(layout.pictures(pool), pool))
+        there = np.union1d(there, _png_indices(layout.picture_store(pool), pool))
+        found.append(PoolPictures(pool, indices, np.setdiff1d(indices, there)))
+    return found
+
+
+def render_missing(
+    work: Sequence[PoolPictures], resolved: Resolved, renderer: Renderer, progress: Progress
+) -> None:
+    """Renders what is missing, pool by pool, into PNG files; each appears when it is whole.
+
+    CLEVR's own pictures are copied, before any is rendered.
+
+    Raises:
+        ScenesFailedError: after all others are written, of all pools, if some scenes gave no picture.
+    """
+    layout = resolved.layout
+    rendered = _copy_published(work, resolved, progress)
+    n_missing = sum(map(len, rendered.values()))
+    if not n_missing:
+        return
+    failed: dict[Path, str] = {}
+    with progress.stage(stage_title(renderer), total=n_missing, unit="pictures") as advance:
+        for pool, missing in rendered.items():
+            folder = _png_folder(pool, resolved)
+            scenes = scenes_of(layout, pool, missing)
+            try:
+                for _ in render_png_files(scenes, partial(_path_in, folder), renderer=renderer):
+                    advance(1)
+            except ScenesFailedError as error:
+                failed.update(error.reasons)
+    if failed:
+        raise ScenesFailedError(failed, remedy=TRY_AGAIN)
+
+
+def _copy_published(
+    work: Sequence[PoolPictures], resolved: Resolved, progress: Progress
+) -> Mapping[str, Ints]:
+    """Copies the missing pictures that CLEVR has; gives, by pool, those that are left to be rendered."""
+    wanted: list[tuple[int, str, Path]] = []
+    rendered = {}
+    for each in work:
+        published = resolved.engine.published(each.pool, each.missing)
+        rendered[each.pool] = each.missing[published < 0]
+        for index, number in zip(each.missing.tolist(), published.tolist(), strict=True):
+            if number >= 0:
+                name = resolved.layout.picture(each.pool, index).name
+                path = _png_folder(each.pool, resolved) / name
+                wanted.append((index, picture_name(number), path))
+    if wanted and resolved.config.clevr is not None:
+        size = (resolved.config.rendering.height, resolved.config.rendering.width)
+        with progress.stage("Copying CLEVR's pictures", total=len(wanted), unit="pictures") as advance:
+            copy_pictures(resolved.config.clevr, wanted, size=size, on_picture=lambda: advance(1))
+    return rendered
+
+
+def _png_folder(pool: str, resolved: Resolved) -> Path:
+    """Where a pool's PNG files are put, for good or on their way into HDF5."""
+    layout = resolved.layout
+    return layout.pictures(pool) if resolved.config.png else layout.picture_store(pool)
+
+
+def store_pictures(each: PoolPictures, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
+    """Brings a pool's pictures into the kinds of file that are asked for; all pixels are there already."""
+    layout, pool = resolved.layout, each.pool
+    png_folder, store, h5 = layout.pictures(pool), layout.picture_store(pool), layout.pictures_h5(pool)
+    files: dict[str, FileRecord] = {}
+    if resolved.config.png:
+        _png_from_elsewhere(each.used, png_folder, store, h5, layout, pool)
+        for index in each.used.tolist():
+            path = layout.picture(pool, index)
+            name = layout.relative(path)
+            files[name] = manifest.files.get(name) or _new_png(path)
+            advance(1)
+    if resolved.config.h5:
+        sources = {
+            index: folder for folder in (store, png_folder) for index in _png_indices(folder, pool).tolist()
+        }
+
+        def aggregate() -> bool:
+            changed = aggregate_pictures(
+                h5,
+                each.used.tolist(),
+                lambda index: sources.get(index, png_folder) / layout.picture(pool, index).name,
+                pool=pool,
+                on_picture=lambda: advance(1),
+            )
+            advance(0 if changed else len(each.used))
+            return changed
+
+        files[layout.relative(h5)] = archived(h5, aggregate, layout, manifest)
+    picture_store(layout, pool).remove()
+    entry = {
+        "pictures": len(each.used),
+        "size": int(each.used[-1]) + 1,
+        "files": [
+            kind for kind, there in (("PNG", resolved.config.png), ("HDF5", resolved.config.h5)) if there
+        ],
+    }
+    return replace(manifest.with_files(files), pools={**manifest.pools, pool: entry})
+
+
+def archived(path: Path, aggregate: Callable[[], bool], layout: Layout, manifest: Manifest) -> FileRecord:
+    """The record of a pool's HDF5 file after `aggregate`, which says whether it wrote the file anew.
+
+    A run that is killed between the file and the manifest leaves no record of the old file behind.
+    """
+    name = layout.relative(path)
+    listed = manifest.files.get(name)
+    if listed is not None:
+        write_manifest(layout.manifest, manifest.without_file(name))
+    changed = aggregate()
+    return record(path) if changed or listed is None else listed
+
+
+def check_archives(layout: Layout, manifest: Manifest) -> None:
+    """Passes when the HDF5 files of images and annotations are those that the manifest lists.
+
+    Raises:
+        DatasetError: one is damaged, or was changed. Its images cost hours, so the user decides.
+    """
+    for name, listed in manifest.files.items():
+        path = layout.root / name
+        is_archive = name.endswith(".h5") and name.startswith(("images/", "passes/"))
+        if is_archive and path.exists() and record(path) != listed:
+            raise DatasetError(
+                f"{path}: not the file that {layout.manifest.name} lists: damaged, or changed since; "
+                "put a whole copy there, or remove it and run the command again"
+            )
+
+
+def _new_png(path: Path) -> FileRecord:
+    """The record of an image that the manifest does not list yet; errors as `read_png`."""
+    if not is_whole_png(path):
+        raise DatasetError(f"{path}: not a whole PNG file; remove it and run the command again")
+    return record(path)
+
+
+def scenes_of(layout: Layout, pool: str, indices: Ints) -> Iterator[Scene]:
+    """The scenes of a pool with these indices, from its files, in order."""
+    for shard in np.unique(indices // SCENES_A_SHARD).tolist():
+        wanted = set(indices[indices // SCENES_A_SHARD == shard].tolist())
+        yield from read_scenes_at(layout.scene_shard(pool, shard), wanted)
+
+
+def _path_in(folder: Path, scene: Mapping[str, Any]) -> Path:
+    return folder / str(scene["image_filename"])
+
+
+def picture_store(layout: Layout, pool: str) -> WorkingFolder:
+    """Where a pool's images are on their way into HDF5."""
+    return WorkingFolder(layout.picture_store(pool), own_files(pool, ".png"))
+
+
+def _png_indices(folder: Path, pool: str) -> Ints:
+    """The scene indices of a pool's PNG files in a folder, sorted."""
+    return np.asarray(sorted(images_of(folder, pool)), dtype=np.int32)
+
+
+def _png_from_elsewhere(used: Ints, folder: Path, store: Path, h5: Path, layout: Layout, pool: str) -> None:
+    """Makes the PNG files whose pixels are in HDF5 or in the store only."""
+    missing = np.setdiff1d(used, _png_indices(folder, pool))
+    stored = np.intersect1d(missing, _png_indices(store, pool))
+    for index in stored.tolist():
+        path = layout.picture(pool, index)
+        write_whole(path, (store / path.name).read_bytes())
+    packed = np.setdiff1d(missing, stored)
+    if len(packed):
+        for index, pixels in read_pictures(h5, packed.tolist()):
+            write_whole(layout.picture(pool, index), encode_png(pixels))

@@ -1,0 +1,220 @@
+"""Jobs in; the pictures that their splits use, counted or estimated, out.
+
+Small splits are made in memory and counted. Of large ones the first scenes of each pool are looked at. A
+split needs so many scenes of a pool to be scanned: its pictures over the share of scenes that it takes. Up to
+there it takes each eligible scene or, where scenes are thinned to equal numbers of objects, some of them.
+So the pictures that any split uses are the scenes that not all splits pass over.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.config.presets import PICTURES_OF_A_SET
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.pipeline.annotations import missing_passes
+from clevrhope.pipeline.engine import TRAIN, MinimalPool
+from clevrhope.pipeline.minimal import first_places
+from clevrhope.pipeline.pictures import missing_pictures
+from clevrhope.pipeline.plan.result import SplitPlan
+from clevrhope.pipeline.request import Job, Resolved
+from clevrhope.pipeline.text import questions_of, scenes_in_use, stream_of
+
+SCENES_LOOKED_AT = 2_000
+"""The first of a pool, for shares."""
+
+NONE: Ints = np.zeros(0, dtype=np.int32)
+
+
+def counted(resolved: Resolved) -> dict[Job, Ints]:
+    """Makes every split in memory; keeps which pictures it uses."""
+    return {job: _asked_about(job, resolved) for job in resolved.jobs}
+
+
+def _asked_about(job: Job, resolved: Resolved) -> Ints:
+    """The pictures of a split, each once."""
+    indices: Ints = np.unique(
+        np.concatenate([batch.arrays.image_idxs for batch in questions_of(job, resolved)])
+    )
+    return indices
+
+
+def split_plan(job: Job, resolved: Resolved, used: Mapping[Job, Ints] | None) -> SplitPlan:
+    """Questions and pictures of a split; `used` is what was counted, if it was."""
+    if job.prelim:
+        questions = pictures = PICTURES_OF_A_SET[job.split] * job.goal
+    else:
+        questions, pictures = _minimal_counts(job, resolved) if job.minimal else (job.goal, _n_pictures(job))
+    if used is not None:
+        pictures = len(used[job])
+    return SplitPlan(job.hop.name, job.split, job.pool, questions, pictures)
+
+
+def of_each_hop(
+    resolved: Resolved, splits: Sequence[SplitPlan], used: Mapping[Job, Ints] | None
+) -> dict[str, int]:
+    """Pair -> pictures that any split of it uses; its two minimal splits share most of theirs."""
+    pictures: dict[str, int] = {}
+    for hop in dict.fromkeys(job.hop for job in resolved.jobs):
+        jobs = [job for job in resolved.jobs if job.hop == hop]
+        if used is not None:
+            pictures[hop.name] = sum(map(len, by_pool_of({job: used[job] for job in jobs}).values()))
+            continue
+        minimal = [job for job in jobs if job.minimal]
+        counted = [split for split in splits if split.hop == hop.name]
+        if len(minimal) == 2:
+            counted = [split for split in counted if split.split not in ("minimal_iid", "minimal_ood")]
+        pictures[hop.name] = sum(split.pictures for split in counted)
+        if len(minimal) == 2:
+            pictures[hop.name] += max(
+                sum(_n_shown(pool, place) for place in places)
+                for pool, places in (_places(job, resolved) for job in minimal)
+            )
+    return pictures
+
+
+def _n_pictures(job: Job) -> int:
+    """Pictures of a streamed split, if each gives as many questions as it should."""
+    return -(-job.goal // stream_of(job).questions_per_scene)
+
+
+def _minimal_counts(job: Job, resolved: Resolved) -> tuple[int, int]:
+    """Questions and pictures of a minimal split.
+
+    A place has a picture for each corner of its grid (four for two types), and each is the match of a group,
+    asked about all of them. One whose grid holds the pair gives that pair's group out of distribution; in
+    distribution the other groups, less their questions about the pair's picture. Others give all, less one
+    corner where it shows what the palette has not.
+    """
+    corners = job.hop.corners
+    pool, places = _places(job, resolved)
+    held = sum(map(pool.has_pair, places))
+    if job.split == "minimal_ood":
+        return corners * held, corners * held
+    unseen = sum(map(pool.has_unseen, places))
+    free = len(places) - unseen
+    return (corners - 1) ** 2 * unseen + corners**2 * free, (corners - 1) * unseen + corners * free
+
+
+def _places(job: Job, resolved: Resolved) -> tuple[MinimalPool, list[int]]:
+    assert job.hop.pair is not None
+    pool = resolved.engine.minimal_pool(job.hop)
+    return pool, first_places(pool, job.goal, seed=resolved.seed)
+
+
+def _n_shown(pool: MinimalPool, place: int) -> int:
+    """Pictures of a place that both minimal splits show together: not what the palette has not."""
+    return pool.corners - (pool.has_unseen(place) and not pool.has_pair(place))
+
+
+def pictures_there(resolved: Resolved) -> dict[str, Ints]:
+    """Pool -> pictures that are in the folder already."""
+    used = scenes_in_use(resolved.manifest, resolved)
+    work = missing_pictures(used, resolved.layout)
+    return {each.pool: np.setdiff1d(each.used, each.missing) for each in work}
+
+
+def annotations_there(resolved: Resolved) -> dict[str, int]:
+    """Pool -> pictures that have all masks, depths and normals that are asked for."""
+    used = scenes_in_use(resolved.manifest, resolved)
+    work = missing_passes(used, resolved.layout, resolved.config.passes)
+    return {each.pool: len(each.used) - len(each.missing) for each in work}
+
+
+def estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
+    """Pool -> pictures that any split uses, and scenes that are looked at; see the first lines."""
+    pictures: dict[str, int] = {}
+    scanned: dict[str, int] = {}
+    for pool in dict.fromkeys(job.pool for job in resolved.jobs):
+        jobs = [job for job in resolved.jobs if job.pool == pool]
+        if jobs[0].prelim:
+            pictures[pool] = len(by_pool_of({job: _asked_about(job, resolved) for job in jobs})[pool])
+            continue
+        if jobs[0].minimal:
+            corners: set[int] = set()
+            for job in jobs:
+                minimal, places = _places(job, resolved)
+                corners.update(
+                    place * minimal.corners + corner
+                    for place in places
+                    for corner in range(_n_shown(minimal, place))
+                    if job.split == "minimal_iid" or minimal.has_pair(place)
+                )
+            pictures[pool] = len(corners)
+            continue
+        looked_at = _scenes_looked_at(resolved, pool)
+        kept = [_kept(looked_at, job, resolved) for job in jobs]
+        reach = np.asarray(
+            [
+                _n_pictures(job) / each.mean() if each.any() else 0.0
+                for job, each in zip(jobs, kept, strict=True)
+            ]
+        )
+        scanned[pool] = round(float(reach.max()))
+        # From where one split has what it needs on, only those that reach further take scenes.
+        used, begin, without = 0.0, 0.0, np.ones((len(jobs) + 1, len(looked_at)))
+        order = np.argsort(reach)
+        for place in reversed(range(len(jobs))):
+            without[place] = without[place + 1] * (1 - kept[order[place]])
+        for place, job in enumerate(order.tolist()):
+            used += (reach[job] - begin) * float((1 - without[place]).mean())
+            begin = reach[job]
+        pictures[pool] = round(used)
+    return pictures, scanned
+
+
+def n_published(pool: str, indices: Ints, resolved: Resolved) -> int:
+    """How many scenes of a pool are CLEVR's."""
+    return int((resolved.engine.published(pool, indices) >= 0).sum())
+
+
+def estimated_copies(
+    resolved: Resolved, pictures: Mapping[str, int], scanned: Mapping[str, int], there: Mapping[str, Ints]
+) -> int:
+    """CLEVR's pictures among those of the train pool that are not there, by their share of first scenes."""
+    clevr = resolved.engine.clevr
+    if clevr is None or clevr.clevr is None or TRAIN not in pictures:
+        return 0
+    reach = clevr.clevr[2]
+    first = _scenes_looked_at(resolved, TRAIN)[:reach]
+    jobs = [job for job in resolved.jobs if job.pool == TRAIN]
+    kept = [any(_eligible(scene, job) for job in jobs) for scene in first]
+    published = ["source" in scene for scene, each in zip(first, kept, strict=True) if each]
+    within = min(1.0, reach / max(1, scanned[TRAIN]))
+    share = sum(published) / max(1, len(published)) * within
+    n_there = n_published(TRAIN, there.get(TRAIN, NONE), resolved)
+    return max(0, round(pictures[TRAIN] * share) - n_there)
+
+
+def _scenes_looked_at(resolved: Resolved, pool: str) -> list[Mapping[str, Any]]:
+    indices = np.arange(SCENES_LOOKED_AT, dtype=np.int32)
+    return [json.loads(row) for rows in resolved.engine.scene_rows(pool, indices) for row in rows]
+
+
+def _kept(scenes: Sequence[Mapping[str, Any]], job: Job, resolved: Resolved) -> npt.NDArray[np.float64]:
+    """The chance of each scene to be taken by a split: 0 or 1, or between where scenes are thinned."""
+    eligible = np.asarray([_eligible(scene, job) for scene in scenes])
+    if resolved.config.match != "objects":
+        return eligible.astype(np.float64)
+    n_objects = np.asarray([len(scene["objects"]) for scene in scenes])
+    counts = np.bincount(n_objects[eligible], minlength=n_objects.max() + 1)
+    rarest = counts[n_objects.min() :].min()
+    return np.where(eligible, rarest / np.maximum(counts[n_objects], 1), 0.0)
+
+
+def _eligible(scene: Mapping[str, Any], job: Job) -> bool:
+    if job.hop.pair is None:
+        return True
+    held = any(all(each[kind] == value for kind, value in job.hop.pair) for each in scene["objects"])
+    return held == (stream_of(job).predicate == "with")
+
+
+def by_pool_of(used: Mapping[Job, Ints]) -> dict[str, Ints]:
+    """Pool -> pictures that any of its splits uses, each once."""
+    lists: dict[str, list[Ints]] = {}
+    for job, indices in used.items():
+        lists.setdefault(job.pool, []).append(indices)
+    return {pool: np.unique(np.concatenate(each)) for pool, each in lists.items()}

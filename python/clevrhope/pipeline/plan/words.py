@@ -1,0 +1,136 @@
+"""A plan in, words or one JSON object out."""
+
+from typing import Any
+
+from clevrhope.images.settings import rendering_as_json, rendering_in_words
+from clevrhope.pipeline.engine import TRAIN
+from clevrhope.pipeline.plan.result import Plan
+from clevrhope.runtime.display import duration, size
+from clevrhope.splits.palettes import Palette, split_name
+
+PICTURES_OF_THE_PAPER = 402_000
+"""Of all 29 pairs at the paper's sizes, each once: what a time for one picture is held against."""
+
+
+def plan_lines(plan: Plan) -> list[str]:
+    """The plan in words."""
+    request = plan.resolved.request
+    about = "" if plan.exact else "about "
+    lines = [
+        f"{request.out}, preset {request.config.preset}, seed {plan.resolved.seed}; nothing is written.",
+        "",
+    ]
+    lines.append(f"{'HOP':<18} {'split':<12} {'questions':>11} {'pictures':>11}")
+    for hop, n_pictures in plan.hop_pictures.items():
+        splits = [split for split in plan.splits if split.hop == hop]
+        lines += [f"{hop:<18} {s.split:<12} {s.questions:>11,} {s.pictures:>11,}" for s in splits]
+        n_questions = sum(split.questions for split in splits)
+        lines.append(f"{hop:<18} {'each once':<12} {n_questions:>11,} {n_pictures:>11,}")
+    lines += plan.resolved.exhausted
+    lines += _seen_lines(plan)
+    apart = sum(plan.hop_pictures.values())
+    shared = sum(plan.pictures.values())
+    lines += [
+        "",
+        f"{plan.questions:,} questions on {about}{shared:,} scenes"
+        + (
+            f" ({apart:,} if pairs shared none: {plan.reuse:.1f} pairs use a picture)"
+            if apart > shared
+            else ""
+        ),
+        f"{about}{sum(plan.scanned.values()):,} scenes of several objects looked at to find theirs"
+        + (", thinned to equal numbers of objects" if plan.resolved.config.match == "objects" else ""),
+        *(
+            ["train and IID questions ask for no pair by way of likenesses either (--strictness implied)"]
+            if plan.resolved.config.strictness == "implied"
+            else []
+        ),
+        f"{about}{plan.to_render:,} pictures to render" if request.render else "no pictures (--no-render)",
+        *_passes_lines(plan, about),
+        *_clevr_lines(plan, about),
+        f"{about}{size(plan.bytes)}",
+    ]
+    if plan.seconds is not None:
+        each = plan.rates.seconds_per_picture
+        with_what = rendering_in_words(rendering_as_json(plan.resolved.config.rendering))
+        rate = f" ({each:.2g} s a picture with {with_what}, measured now)" if each is not None else ""
+        lines.append(f"{about}{duration(plan.seconds)} here{rate}")
+        if each is not None and plan.to_render < PICTURES_OF_THE_PAPER / 2:
+            lines.append(
+                f"at that, the {PICTURES_OF_THE_PAPER:,} pictures of all 29 pairs at the paper's size take "
+                f"{duration(PICTURES_OF_THE_PAPER * each)}"
+            )
+    else:
+        lines.append(f"how long cannot be told: {plan.no_pictures_because}")
+    return lines
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """The plan as one JSON object."""
+    return {
+        "folder": str(plan.resolved.request.out),
+        "seed": plan.resolved.seed,
+        "exact": plan.exact,
+        "questions": plan.questions,
+        "scenes": sum(plan.pictures.values()),
+        "pictures_to_render": plan.to_render if plan.resolved.request.render else 0,
+        "pictures_to_annotate": plan.to_annotate,
+        "seconds_per_passes": plan.rates.seconds_per_passes,
+        "pictures_to_copy": plan.to_copy if plan.resolved.request.render else 0,
+        "bytes": round(plan.bytes),
+        "seconds": None if plan.seconds is None else round(plan.seconds, 1),
+        "seconds_per_picture": plan.rates.seconds_per_picture,
+        "rendering": plan.resolved.request.rendering,
+        "questions_per_second": round(plan.rates.questions_per_second),
+        "scenes_per_second": round(plan.rates.scenes_per_second),
+        "pools": dict(plan.pictures),
+        "scanned": dict(plan.scanned),
+        "hops": dict(plan.hop_pictures),
+        "pairs_a_picture": round(plan.reuse, 3),
+        "palettes": {name: palette.as_json() for name, palette in _palettes(plan).items()},
+        "splits": [
+            {"hop": s.hop, "split": s.split, "pool": s.pool, "questions": s.questions, "pictures": s.pictures}
+            for s in plan.splits
+        ],
+    }
+
+
+def _passes_lines(plan: Plan, about: str) -> list[str]:
+    """What is told of pictures beside their colours."""
+    kinds, each = plan.resolved.config.passes, plan.rates.seconds_per_passes
+    if not kinds:
+        return []
+    rate = f" ({each:.2g} s each)" if each is not None else ""
+    return [f"{about}{plan.to_annotate:,} pictures to annotate: {', '.join(kinds)}{rate}"]
+
+
+def _clevr_lines(plan: Plan, about: str) -> list[str]:
+    """What comes from CLEVR, and whether its scenes last."""
+    config, clevr = plan.resolved.config, plan.resolved.engine.clevr
+    if clevr is None or clevr.clevr is None:
+        return []
+    _, n_scenes, reach = clevr.clevr
+    what = "pictures to copy from" if plan.resolved.request.render else "scenes of"
+    share = f"whose train scenes are {config.clevr_share:.2g} of pool {TRAIN}"
+    lines = [f"{about}{plan.to_copy:,} {what} {config.clevr}, {share}"]
+    if plan.scanned.get(TRAIN, 0) > reach:
+        lines.append(
+            f"its {n_scenes:,} train scenes end at place {reach:,} of the pool; then all are our own"
+        )
+    return lines
+
+
+def _palettes(plan: Plan) -> dict[str, Palette]:
+    """The palettes of the request's pools, by name."""
+    names = {split_name(job.pool)[1] for job in plan.resolved.jobs}
+    return {name: plan.resolved.engine.palettes[name] for name in sorted(names - {""})}
+
+
+def _seen_lines(plan: Plan) -> list[str]:
+    """What palettes let be seen, a line each and one between."""
+    lines = [
+        f"{name} sees {', '.join(' '.join(each) for each in palette.combinations)}"
+        + (f"; not {' '.join(palette.held_out)}" if palette.held_out else "")
+        for name, palette in _palettes(plan).items()
+    ]
+    return ["", *lines] if lines else []

@@ -1,0 +1,331 @@
+"""A scene file and settings in, a PNG file a scene out; what is there from an earlier run is kept.
+
+Any scene file in CLEVR's form will do. The folder says in render.json how its pictures were rendered and from
+which files, so that no two kinds of pictures get mixed.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clevrhope.dataset.json_rows import read_list
+from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
+from clevrhope.errors import ConfigError, DatasetError, SceneError, shown
+from clevrhope.images.annotate import annotate, annotator_of
+from clevrhope.images.choice import open_renderer
+from clevrhope.images.in_world import outside
+from clevrhope.images.native import MOST_OBJECTS
+from clevrhope.images.passes import Annotator, parse_passes
+from clevrhope.images.placement import place
+from clevrhope.images.png import is_whole_png
+from clevrhope.images.renderer import Scene
+from clevrhope.images.settings import (
+    NativeSettings,
+    Rendering,
+    other_revision,
+    rendering_as_json,
+    rendering_from_json,
+    rendering_in_words,
+    rendering_of_folder,
+)
+from clevrhope.images.stage import render_png_files, stage_title
+from clevrhope.look.read import Look, read_look
+from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, record, sweep, write_whole
+from clevrhope.runtime.forms import OBJECT, TEXT, Fields, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import read_object
+from clevrhope.runtime.lock import locked
+from clevrhope.runtime.paths import MAX_NAME
+from clevrhope.runtime.progress import Progress, Silent
+
+ACCOUNT = "render.json"
+"""What the folder's pictures are, and of which files: written before the first of them."""
+
+
+@dataclass(frozen=True)
+class RenderedFile:
+    """What became of a scene file."""
+
+    folder: Path
+    n_scenes: int
+    n_rendered: int
+    """Pictures that this run made; the others were there."""
+    n_annotated: int
+    """Pictures of which this run made masks, depths or normals."""
+    n_without_camera: int
+    """Scenes that do not say where the camera stood, as all published ones."""
+    n_without_lights: int
+
+
+def render_scene_file(
+    scenes: Path,
+    out: Path,
+    *,
+    rendering: Rendering,
+    properties: Path | None = None,
+    workers: int | None = None,
+    passes: Sequence[str] = (),
+    engine: str = "local",
+    address: str | None = None,
+    progress: Progress | None = None,
+) -> RenderedFile:
+    """Renders what is missing in `out`: for each scene the file that its `image_filename` names.
+
+    A scene that names none gets its number in the file, 000000.png. All scenes are checked before any is
+    rendered. Several scene files can be rendered into one folder, in the same way. With `passes`, some of
+    mask, depth and normal, there is an HDF5 file beside the pictures too, named as the scene file with
+    _passes.h5, whose rows are the scenes in the file's order; kinds that were made before stay.
+
+    Raises:
+        SceneError: a scene that names something unknown, lacks something, or has an object outside the world.
+        DatasetError: no scene file, or a broken one; pictures in the folder that are not of this kind.
+        ConfigError: a device, engine or address that is none.
+        RenderError: Blender is asked for, and missing; Ray is, and is missing or does not answer.
+    """
+    progress = progress or Silent()
+    look = read_look(properties=properties)
+    kinds = parse_passes(passes, "--passes")
+    names, without = _checked(scenes, look, rendering, progress)
+    with ExitStack() as stack:
+        renderer = stack.enter_context(
+            open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
+        )
+        if out.exists() and not out.is_dir():
+            raise DatasetError(f"{out}: a file, not a folder; choose another --out")
+        stack.enter_context(locked(out))
+        sweep((out,))
+        annotator = annotator_of(renderer) if kinds else None
+        kinds = _bind(out, scenes, names, look, rendering, kinds)
+        n_there = sum(is_whole_png(out / name) for name in names)
+        n_rendered = 0
+        with progress.stage(stage_title(renderer), total=len(names) - n_there, unit="pictures") as advance:
+            named = zip(names, read_list(scenes, "scenes"), strict=True)
+            tasks = ({**scene, "image_filename": name} for name, scene in named)
+            for _ in render_png_files(tasks, lambda scene: out / scene["image_filename"], renderer=renderer):
+                n_rendered += 1
+                advance(1)
+        n_annotated = 0
+        if kinds:
+            annotator = annotator or annotator_of(renderer)
+            n_annotated = _annotate(scenes, out, names, kinds, annotator, progress)
+    return RenderedFile(out, len(names), n_rendered, n_annotated, without["camera"], without["lights"])
+
+
+def _annotate(
+    scenes: Path,
+    out: Path,
+    names: Sequence[str],
+    kinds: Sequence[str],
+    annotator: Annotator,
+    progress: Progress,
+) -> int:
+    """Makes what is missing of a file's masks, depths and normals; gives of how many scenes that was."""
+    path, store = passes_file(out, scenes), _passes_store(out, scenes)
+    records = [store.path / f"{Path(name).stem}.passes" for name in names]
+    there = set(annotated_in(path, kinds).tolist())
+    missing = [
+        row
+        for row, each in enumerate(records)
+        if row not in there and not set(kinds) <= kinds_in_record(each)
+    ]
+    if missing:
+        with progress.stage("Annotating pictures", total=len(missing), unit="pictures") as advance:
+            wanted = frozenset(missing)
+            rows = enumerate(read_list(scenes, "scenes"))
+            tasks = ((records[row], scene) for row, scene in rows if row in wanted)
+            for _ in annotate(tasks, annotator, lambda path, passes: write_record(path, pack(passes, kinds))):
+                advance(1)
+    about = {"scenes": scenes.name}
+    aggregate_passes(path, range(len(names)), records.__getitem__, kinds=kinds, about=about)
+    store.remove()
+    return len(missing)
+
+
+def _passes_store(out: Path, scenes: Path) -> WorkingFolder:
+    """Where annotations are on their way into HDF5."""
+    return WorkingFolder(out / f"{OWN_PREFIX}{scenes.stem}_passes", re.compile(r"[^.].*\.passes"))
+
+
+def passes_file(out: Path, scenes: Path) -> Path:
+    """Where the masks, depths and normals of a scene file's pictures are."""
+    return out / f"{scenes.stem}_passes.h5"
+
+
+def _checked(
+    scenes: Path, look: Look, rendering: Rendering, progress: Progress
+) -> tuple[list[str], Counter[str]]:
+    """The name of each scene's picture; and how many scenes lack camera and lights."""
+    if len(os.fsencode(scenes.stem)) > MAX_NAME:
+        raise SceneError(
+            f"{shown(str(scenes))}: its name is longer than {MAX_NAME} bytes; give it a shorter one"
+        )
+    names: dict[str, int] = {}
+    without: Counter[str] = Counter()
+    with progress.stage("Checking scenes", total=0, unit="scenes") as advance:
+        for i, scene in enumerate(read_list(scenes, "scenes")):
+            name = _name(scene, i, f"{scenes}: scenes[{i}]")
+            if name in names:
+                raise SceneError(
+                    f"{scenes}: scenes[{i}].image_filename: {name}, as that of scenes[{names[name]}]; each "
+                    "scene needs a name of its own"
+                )
+            names[name] = i
+            _check_scene(scene, look, rendering, f"{scenes}: scenes[{i}]")
+            without.update(key for key in ("camera", "lights") if key not in scene)
+            advance(1)
+    if not names:
+        raise SceneError(f'{scenes}: the list "scenes" is empty; there is nothing to render')
+    return list(names), without
+
+
+def _name(scene: Mapping[str, Any], number: int, place_in_file: str) -> str:
+    name = scene.get("image_filename", f"{number:06d}.png")
+    is_plain = isinstance(name, str) and name.isprintable() and Path(name).name == name
+    if not is_plain or not name.endswith(".png") or name[0] == ".":
+        raise SceneError(
+            f"{place_in_file}.image_filename: {shown(name)} should be a file's name alone that ends with .png"
+        )
+    if len(name.encode()) > MAX_NAME:
+        raise SceneError(
+            f"{place_in_file}.image_filename: {shown(name)} has {len(name.encode())} bytes; expected at most "
+            f"{MAX_NAME}"
+        )
+    return str(name)
+
+
+def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: str) -> None:
+    for key in ("camera", "lights"):
+        if not isinstance(scene.get(key, {}), dict):
+            raise SceneError(f"{place_in_file}.{key}: {shown(scene[key])} should be an object")
+    objects = scene.get("objects")
+    if "objects" in scene and not isinstance(objects, list):
+        raise SceneError(f"{place_in_file}.objects: {shown(objects)} should be a list")
+    n_objects = len(objects or ())
+    if isinstance(rendering, NativeSettings) and n_objects > MOST_OBJECTS:
+        raise SceneError(
+            f"{place_in_file}.objects: {n_objects}; the native renderer knows up to {MOST_OBJECTS}, "
+            "--renderer blender any number"
+        )
+    for i, thing in enumerate(objects or ()):
+        if not isinstance(thing, dict):
+            raise SceneError(f"{place_in_file}.objects[{i}]: {shown(thing)} should be an object")
+    try:
+        placement = place(scene, look)
+        found = outside(placement, look, width_px=rendering.width, height_px=rendering.height)
+    except SceneError as error:
+        raise SceneError(f"{place_in_file}.{error}") from error
+    if found is not None:
+        i, problem = found
+        at = ", ".join(f"{each:g}" for each in placement.things[i].location)
+        raise SceneError(
+            f"{place_in_file}.objects[{i}].3d_coords: ({at}) is outside the world, {problem}; objects of "
+            "CLEVR stand on the ground, x and y from -3 to 3"
+        )
+
+
+def _bind(
+    out: Path, scenes: Path, names: list[str], look: Look, rendering: Rendering, passes: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Passes where the folder's pictures are of this kind, or there are none; writes down what they are.
+
+    A file's names are its own from here on, whether or not their pictures have been rendered yet. Gives the
+    kinds of passes that its pictures have then, those of earlier runs included.
+
+    Raises:
+        DatasetError: they are of another kind, or of other scenes under the same names.
+    """
+    _passes_store(out, scenes).check()
+    annotated_in(passes_file(out, scenes), passes)
+    path = out / ACCOUNT
+    seen = json.dumps([look.look, look.properties], sort_keys=True).encode()
+    how = {**rendering_as_json(rendering), "look": hashlib.sha256(seen).hexdigest()}
+    there = _read_account(path)
+    if there is None:
+        there = {"rendering": how, "scenes": {}}
+    before, files = there["rendering"], there["scenes"]
+    how = {**rendering_of_folder(before, how)}
+    if reason := other_revision(before, how):
+        raise DatasetError(f"{out}: {reason}")
+    if before != how:
+        a, b = rendering_in_words(before), rendering_in_words(how)
+        if a == b:
+            changed = [name for name in how if before.get(name) != how[name]]
+            a, b = (", ".join(f"{name} {each.get(name)}" for name in changed) for each in (before, how))
+        raise DatasetError(f"{out}: its pictures are made with {a}, not with {b}; choose another --out")
+    own = {"sha256": record(scenes).sha256, "pictures": names}
+    kinds = parse_passes([*passes, *files.get(scenes.name, {}).get("passes", ())], f"{path}: passes")
+    if kinds:
+        own["passes"] = list(kinds)
+    if files.get(scenes.name, own)["sha256"] != own["sha256"]:
+        raise DatasetError(
+            f"{scenes}: has changed since pictures were made of it in {out}, or is another file of "
+            "that name; choose another --out"
+        )
+    owners = {name: file for file, each in files.items() for name in each["pictures"]}
+    for name in names:
+        owner = owners.get(name)
+        if owner is None and (out / name).exists():
+            raise DatasetError(f"{out / name}: there already, and not of {scenes}; choose another --out")
+        if owner not in (None, scenes.name):
+            raise DatasetError(f"{out / name}: a picture of {owner}, not of {scenes}; choose another --out")
+    there["scenes"] = dict(sorted({**files, scenes.name: own}.items()))
+    write_whole(path, (json.dumps(there, indent=2) + "\n").encode())
+    return kinds
+
+
+def _read_account(path: Path) -> dict[str, Any] | None:
+    """What `_bind` wrote, checked; none where nothing is there.
+
+    Raises:
+        DatasetError: it is something else; says where.
+    """
+    if not os.path.lexists(path):
+        return None
+    found = read_object(path, "what clevrhope render wrote", remedy="choose another --out")
+    check_form(found, _ACCOUNT, path, remedy="choose another --out")
+    settings = {key: value for key, value in found["rendering"].items() if key != "look"}
+    try:
+        known = rendering_as_json(rendering_from_json(settings))
+    except ConfigError as error:
+        raise DatasetError(f"{path}: rendering: {error}; choose another --out") from error
+    # What is not said would be taken for the default, although nobody knows what it was.
+    for key in ("renderer", *known, "look"):
+        if key not in found["rendering"] and key != "revision":  # versions before the first had none
+            raise DatasetError(f"{path}: rendering.{key} is missing; choose another --out")
+    return found
+
+
+_ACCOUNT = Fields(
+    {
+        "rendering": OBJECT,
+        "scenes": MapOf(Fields({"sha256": TEXT, "pictures": ListOf(TEXT)}, {"passes": ListOf(TEXT)})),
+    }
+)
+"""The form of render.json."""
+
+
+def text_lines(made: RenderedFile) -> Iterator[str]:
+    """What became of a scene file, in words."""
+    kept = made.n_scenes - made.n_rendered
+    annotated = f", {made.n_annotated:,} annotated" if made.n_annotated else ""
+    noun = "picture" if made.n_scenes == 1 else "pictures"
+    there = f"{made.n_rendered:,} rendered, {kept:,} there before{annotated}"
+    yield f"{made.folder}: {made.n_scenes:,} {noun}, {there}"
+    camera, lights = made.n_without_camera, made.n_without_lights
+    if camera or lights:
+        if camera == lights:
+            lacking = f"{camera:,} scenes do not say where camera and lights stood"
+        else:
+            lacking = (
+                f"{camera:,} scenes do not say where the camera stood, and {lights:,} where the lights did"
+            )
+        yield (
+            f"{lacking}, as none of CLEVR's published ones does: they are where they stand before jitter, so "
+            "such a picture is not quite the published one"
+        )

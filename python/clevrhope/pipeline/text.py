@@ -1,0 +1,141 @@
+"""Jobs in; question files and the scene files that they ask about out."""
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from clevrhope.config.presets import (
+    PAIR_STREAMS,
+    PLAIN_STREAMS,
+    SECOND_STREAMS,
+    TRAIN_PREFIXES,
+    StreamSplit,
+    splits_of,
+)
+from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file, scene_info
+from clevrhope.dataset.layout import SCENES_A_SHARD
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.dataset.questions_h5 import Ints, QuestionWriter, read_scenes_in_use
+from clevrhope.describe.datasheet.plots import without_plots
+from clevrhope.pipeline.engine import Questions
+from clevrhope.pipeline.minimal import first_places
+from clevrhope.pipeline.prefetch import ahead, each_ahead
+from clevrhope.pipeline.prelim import first_groups
+from clevrhope.pipeline.request import Job, Resolved
+from clevrhope.runtime.atomic import record
+from clevrhope.runtime.progress import Advance
+
+
+def write_split(
+    job: Job, questions: Iterator[Questions], resolved: Resolved, manifest: Manifest, advance: Advance
+) -> Manifest:
+    """Writes a split's file, or its two, with its questions; gives the manifest with them in it."""
+    layout = resolved.layout
+    h5, rows = layout.questions_h5(job.hop.name, job.split), layout.questions_json(job.hop.name, job.split)
+    prefixes = [n for n in TRAIN_PREFIXES if n < job.goal] if job.split == "train" else []
+    n_questions = 0
+    pictures: list[Ints] = []
+    with ExitStack() as stack:
+        add_rows = None
+        if job.question_json:
+            info = question_info(job.split, prefixes=prefixes)
+            add_rows = stack.enter_context(rows_file(rows, key="questions", info=info))
+        writer = stack.enter_context(
+            QuestionWriter(h5, hop=job.hop.name, split=job.split, pool=job.pool, prefixes=prefixes)
+        )
+        for batch in questions:
+            writer.append(batch.arrays)
+            if add_rows is not None:
+                add_rows(batch.rows)
+            n_questions += len(batch.arrays)
+            pictures.append(np.unique(batch.arrays.image_idxs))
+            advance(len(batch.arrays))
+    n_pictures = len(np.unique(np.concatenate(pictures)))
+    entry: dict[str, Any] = {"pool": job.pool, "questions": n_questions, "pictures": n_pictures}
+    if job.unit != "questions":
+        entry[job.unit] = job.goal
+    splits = {name: dict(entries) for name, entries in manifest.splits.items()}
+    splits.setdefault(job.hop.name, {})[job.split] = entry
+    files = {layout.relative(path): record(path) for path in ((h5, rows) if job.question_json else (h5,))}
+    manifest = without_plots(layout, manifest, job.hop.name)  # they show what was there before
+    checked = {name: found for name, found in manifest.checked.items() if name != job.hop.name}
+    return replace(manifest.with_files(files), splits=in_order(splits, resolved), checked=checked)
+
+
+def scenes_in_use(manifest: Manifest, resolved: Resolved) -> dict[str, Ints]:
+    """Pool -> sorted indices of the scenes that any split of the folder asks about."""
+    used: dict[str, list[Ints]] = {}
+    for hop, splits in manifest.splits.items():
+        for split in splits:
+            pool, indices = read_scenes_in_use(resolved.layout.questions_h5(hop, split))
+            used.setdefault(pool, []).append(indices)
+    return {pool: np.unique(np.concatenate(used[pool])) for pool in sorted(used)}
+
+
+def write_scenes(
+    pool: str, indices: Ints, resolved: Resolved, manifest: Manifest, advance: Advance
+) -> Manifest:
+    """Makes a pool's scene files hold exactly the scenes in use; gives the manifest with them in it."""
+    layout = resolved.layout
+    files = {}
+    for shard in np.unique(indices // SCENES_A_SHARD).tolist():
+        here = indices[indices // SCENES_A_SHARD == shard]
+        path = layout.scene_shard(pool, shard)
+        name = layout.relative(path)
+        there = record(path) if path.exists() else None
+        as_listed = there is not None and there == manifest.files.get(name, there)
+        if there is None or not as_listed or not np.array_equal(read_scene_indices(path), here):
+            with rows_file(path, key="scenes", info=scene_info(pool)) as add_rows:
+                for rows in ahead(resolved.engine.scene_rows(pool, here)):
+                    add_rows(rows)
+            there = record(path)
+        files[name] = there
+        advance(len(here))
+    return manifest.with_files(files)
+
+
+def asked(jobs: Sequence[Job], resolved: Resolved) -> Generator[tuple[Job, Iterator[Questions]]]:
+    """Splits, each with its questions, of which the next batch is asked while one is written."""
+
+    def questions(job: Job) -> Iterator[Questions]:
+        yield from questions_of(job, resolved)  # nothing of it before its turn, errors included
+
+    with closing(each_ahead(map(questions, jobs))) as sources:
+        yield from zip(jobs, sources, strict=True)
+
+
+def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions]:
+    """All questions of a split, batch by batch."""
+    engine, pair = resolved.engine, job.hop.pair
+    if job.split == "counting":
+        return engine.counting(job.split, engine.counting_pool(job.hop), job.goal, rows=job.question_json)
+    if job.split == "existence":
+        existence = engine.existence_pool(job.hop)
+        groups = first_groups(existence, job.goal, seed=resolved.seed)
+        return engine.minimal(job.split, existence, groups, rows=job.question_json)
+    if pair is None or not job.minimal:
+        return engine.stream(job.split, stream_of(job), pair, job.goal, rows=job.question_json)
+    pool = engine.minimal_pool(job.hop)
+    places = first_places(pool, job.goal, seed=resolved.seed)
+    return engine.minimal(job.split, pool, places, rows=job.question_json)
+
+
+def stream_of(job: Job) -> StreamSplit:
+    """Pool, predicates and questions a picture of a streamed split."""
+    streams = {**PLAIN_STREAMS, **SECOND_STREAMS} if job.hop.pair is None else PAIR_STREAMS
+    return replace(streams[job.split], pool=job.pool)
+
+
+def in_order(splits: Mapping[str, Mapping[str, Any]], resolved: Resolved) -> dict[str, dict[str, Any]]:
+    """Pairs by name, splits in their canonical order: the order of runs must not show."""
+    return {
+        name: {
+            split: splits[name][split]
+            for split in (*splits_of(resolved.hop(name)), *SECOND_STREAMS)
+            if split in splits[name]
+        }
+        for name in sorted(splits)
+    }

@@ -1,0 +1,162 @@
+"""Progress and sizes in, lines for people on a terminal out. The only module that imports rich."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from time import monotonic
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+from clevrhope.runtime.progress import Advance, Stage
+
+SECONDS_BETWEEN_LINES = 30.0
+"""Where there is no terminal, a long stage says how far it is this often."""
+
+ROOM_FOR_BARS = 120
+"""Columns of a terminal from which on stages have bars."""
+
+_RATE, _TIME, _UNKNOWN = 11, 9, 12
+"""Columns that a rate without its unit, a time, and a number that nobody knows yet may take."""
+
+_SECONDS_FOR_A_RATE = 1.0
+"""What is over sooner says no rate at its end."""
+
+
+class TerminalProgress:
+    """Bars with rates and time left on a terminal; where there is none, lines now and then and at the end."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+
+    def stage(self, title: str, *, total: int, unit: str) -> Stage:
+        """A bar for one stage."""
+        return self._bar(title, total, unit) if self._console.is_terminal else self._line(title, total, unit)
+
+    @contextmanager
+    def _bar(self, title: str, total: int, unit: str) -> Iterator[Advance]:
+        # Where there is no room for all, what rich would cut off first is the title.
+        wide = self._console.width >= ROOM_FOR_BARS
+        numbers = 2 * len(str(total)) + 1 if total else _UNKNOWN
+        narrow_rate = len(title) + numbers + _RATE + _TIME + 3 <= self._console.width
+        columns: list[ProgressColumn] = [
+            TextColumn("{task.description}"),
+            *([BarColumn(bar_width=28)] if wide else []),
+            MofNCompleteColumn(),
+            *([_Rate(f" {unit}" if wide else "")] if wide or narrow_rate else []),
+            TimeRemainingColumn(compact=True, elapsed_when_finished=True),
+        ]
+        with Progress(*columns, console=self._console) as progress:
+            task = progress.add_task(f"{title:<34}" if wide else title, total=total or None)
+
+            def advance(n: int, /, *, there: bool = False) -> None:
+                if there:
+                    progress.tasks[0].completed += n
+                    n = 0  # of which rich makes the time that the rate counts from
+                progress.advance(task, n)
+
+            yield advance
+            if not total:
+                done = progress.tasks[0].completed
+                progress.update(task, total=done)
+
+    @contextmanager
+    def _line(self, title: str, total: int, unit: str) -> Iterator[Advance]:
+        began, done, made = monotonic(), 0, 0
+        said = began
+
+        def advance(n: int, /, *, there: bool = False) -> None:
+            nonlocal done, made, said
+            done += n
+            made += 0 if there else n
+            if made and monotonic() - said >= SECONDS_BETWEEN_LINES:
+                said = monotonic()
+                speed = made / (said - began)
+                left = f", {duration((total - done) / speed)} left" if total else ""
+                of = f" of {total:,}" if total else ""
+                at = rate(speed, f" {unit}")
+                self._say(f"{title}: {done:,}{of} {unit}, {duration(said - began)}, {at}{left}")
+
+        yield advance
+        seconds = monotonic() - began
+        at = f", {rate(made / seconds, f' {unit}')}" if made and seconds >= _SECONDS_FOR_A_RATE else ""
+        self._say(f"{title}: {done:,} {unit[:-1] if done == 1 else unit}, {duration(seconds)}{at}")
+
+    def _say(self, line: str) -> None:
+        self._console.print(line, highlight=False, soft_wrap=True)
+
+
+class _Rate(ProgressColumn):
+    """Units a second, or seconds a unit when they are slow; `unit` with a space before it, or nothing."""
+
+    def __init__(self, unit: str) -> None:
+        super().__init__()
+        self._unit = unit
+
+    def render(self, task: Task) -> Text:
+        speed = task.finished_speed or task.speed
+        return Text(rate(speed, self._unit) if speed else "", style="cyan")
+
+
+def show_table(
+    console: Console, title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str = ""
+) -> None:
+    """Shows a table, its first column to the left, the others to the right.
+
+    A row that begins with "- " belongs to the one above it. Where the terminal is too narrow, lines run on
+    beyond its edge rather than lose a digit.
+    """
+    shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
+    for k, name in enumerate(head):
+        shown.add_column(Text(name), justify="right" if k else "left", no_wrap=True)
+    for name, *cells in rows:
+        belongs = name.startswith("- ")
+        label = Text(f"  {name[2:]}" if belongs else name, style="dim" if belongs else "")
+        shown.add_row(label, *(Text(cell, style="dim" if belongs else "") for cell in cells))
+    wanted = console.measure(shown, options=console.options.update(max_width=10_000)).maximum
+    wide = Console(file=console.file, width=max(wanted, len(title), console.width))
+    wide.print(shown)
+    if note:
+        console.print(Text(note, style="dim"), soft_wrap=True)
+    console.print()
+
+
+def rate(speed: float, unit: str) -> str:
+    """Units a second as one says them: 1,200 updates/s, 3.4 updates/s, 2.5 s each."""
+    if speed < 1:
+        return f"{1 / speed:,.1f} s each"
+    return f"{speed:,.0f}{unit}/s" if speed >= 10 else f"{speed:.1f}{unit}/s"
+
+
+def duration(seconds: float) -> str:
+    """A time as one says it: 0.4 s, 12 s, 3 min 5 s, 2 h 10 min, 3 days 4 h."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    minutes = whole // 60
+    if minutes < 48 * 60:
+        return f"{minutes // 60} h {minutes % 60} min"
+    return f"{minutes // 1440} days {minutes % 1440 // 60} h"
+
+
+def size(n_bytes: float) -> str:
+    """Bytes as one says them: 812 B, 1.4 MB."""
+    for unit in ("B", "kB", "MB", "GB"):
+        if n_bytes < 1000:
+            return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"
+        n_bytes /= 1000
+    return f"{n_bytes:.1f} TB"

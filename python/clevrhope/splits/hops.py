@@ -1,0 +1,278 @@
+"""Names of held-out pairs in, attribute values out: the paper's 29, any other, wider ones, none; one value.
+
+A HOP ("held-out pair") is two values of two attribute types that never meet in one object of a train set. A
+wider conjunction, of three or four types, is held out in the same way and called a pair too. A preliminary
+sub-dataset, `prelim_cyan`, asks for a single value, to see that a model knows it before pairs are held out.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from math import prod
+
+from clevrhope.errors import ConfigError
+from clevrhope.splits.palettes import MARK, is_palette_name, read_diversity
+
+NONE = "none"
+"""The name of the dataset that holds nothing out."""
+
+PRELIM = "prelim"
+"""What the name of a preliminary sub-dataset begins with, and what its value's name follows."""
+
+ALL = "all"
+"""Where preliminary sub-datasets are named by their values: every value of the vocabulary."""
+
+NAME_ORDER = ("size", "material", "color", "shape")
+"""The types' order in a pair's name, as the paper has it: large_rubber, rubber_cyan, cyan_cylinder."""
+
+PAPER_PAIRS: tuple[tuple[str, str, str, str, bool], ...] = (
+    ("size", "large", "material", "rubber", True),
+    ("size", "small", "material", "rubber", False),
+    ("size", "large", "material", "metal", False),
+    ("size", "small", "material", "metal", False),
+    ("material", "rubber", "shape", "cylinder", True),
+    ("material", "metal", "shape", "cylinder", False),
+    ("material", "rubber", "shape", "cube", False),
+    ("material", "metal", "shape", "cube", False),
+    ("material", "rubber", "shape", "sphere", False),
+    ("size", "large", "shape", "cylinder", True),
+    ("size", "small", "shape", "cylinder", False),
+    ("size", "small", "shape", "cube", False),
+    ("size", "large", "shape", "cube", False),
+    ("size", "small", "shape", "sphere", False),
+    ("material", "rubber", "color", "cyan", True),
+    ("material", "rubber", "color", "brown", False),
+    ("material", "rubber", "color", "purple", False),
+    ("material", "metal", "color", "red", False),
+    ("material", "metal", "color", "gray", False),
+    ("size", "large", "color", "cyan", True),
+    ("size", "small", "color", "brown", False),
+    ("size", "small", "color", "purple", False),
+    ("size", "small", "color", "red", False),
+    ("size", "large", "color", "gray", False),
+    ("color", "cyan", "shape", "cylinder", True),
+    ("color", "brown", "shape", "sphere", False),
+    ("color", "red", "shape", "cylinder", False),
+    ("color", "gray", "shape", "cube", False),
+    ("color", "purple", "shape", "sphere", False),
+)
+"""The paper's 29 pairs, in its order: type, value, type, value, and whether it is one of the first six."""
+
+CLEVR_VALUES: Mapping[str, int] = {"size": 2, "color": 8, "material": 2, "shape": 3}
+"""How many values CLEVR's attribute types have."""
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A held-out pair, a value that is asked for alone, or (with neither) a dataset with nothing held out."""
+
+    name: str
+    pair: tuple[tuple[str, str], ...] | None
+    """(type, value) of two types or more, in `NAME_ORDER`."""
+    diversity: int
+    """Combinations of the types' values, the pair itself included; 0 when nothing is held out."""
+    palette: str = ""
+    """What follows a hyphen in the name: the palette of its pools; "" where all combinations occur."""
+    value: tuple[str, str] | None = None
+    """(type, value) of a preliminary sub-dataset, which holds nothing out."""
+
+    @property
+    def asked(self) -> tuple[tuple[str, str], ...]:
+        """What minimal sets, or preliminary ones, ask for: the pair, or the value; nothing of `none`."""
+        return self.pair or (() if self.value is None else (self.value,))
+
+    @property
+    def pools(self) -> str:
+        """The palette's name in the names of pools; "" for none."""
+        return self.name if self.palette and self.pair else self.palette
+
+    def limited(self, palette: str) -> "Hop":
+        """The same in pools with a palette; the diversity of one that a file gives is not known here."""
+        asked = read_diversity(palette)
+        diversity = 0 if self.pair is None or asked is None else asked[0]
+        return replace(self, name=f"{self.name}{MARK}{palette}", palette=palette, diversity=diversity)
+
+    @property
+    def words(self) -> str:
+        """The pair, or the value, as one reads it: "rubber cylinder"."""
+        return " ".join(value for _, value in self.asked) or "nothing"
+
+    @property
+    def noun(self) -> str:
+        """An object with the pair, after an article: "rubber cylinder", "large red thing"."""
+        return self.words if any(kind == "shape" for kind, _ in self.asked) else f"{self.words} thing"
+
+    @property
+    def title(self) -> str:
+        """What it is, in two words or three: "rubber cylinder held out", "cyan alone"."""
+        return f"{self.words} held out" if self.value is None else f"{self.words} alone"
+
+    @property
+    def corners(self) -> int:
+        """Pictures of a group of a minimal set: each value kept or changed; 0 where none is asked for."""
+        return 2 ** len(self.asked) if self.asked else 0
+
+
+def paper_hops() -> tuple[Hop, ...]:
+    """The paper's 29 pairs in its order, with their diversity under CLEVR's vocabulary."""
+    return tuple(
+        Hop(f"{a}_{b}", ((type_a, a), (type_b, b)), CLEVR_VALUES[type_a] * CLEVR_VALUES[type_b])
+        for type_a, a, type_b, b, _ in PAPER_PAIRS
+    )
+
+
+HOP_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "first6": tuple(f"{a}_{b}" for _, a, _, b, is_first in PAPER_PAIRS if is_first),
+    "all": tuple(f"{a}_{b}" for _, a, _, b, _ in PAPER_PAIRS),
+}
+"""Groups of pairs by name: the paper's first six, one of each two types, and all 29."""
+
+
+def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -> Hop:
+    """The pair that a name means under a vocabulary.
+
+    Names are "rubber_cylinder", "cylinder_rubber", "none", with more values "metal_red_cube", or with their
+    types "color=red,shape=cube,material=metal". The order of the values is free; the pair's name is always
+    the canonical one. A palette can follow after a hyphen: "cyan_cylinder-d8", "none-CoGenT_A". A value alone
+    is "prelim_cyan".
+    `attribute_types` lists each type with its values, as `World.attribute_types` does.
+
+    Raises:
+        ConfigError: not values of two types or more; says which name was probably meant.
+    """
+    base, mark, palette = name.partition(MARK)
+    type_of = {value: kind for kind, values in attribute_types for value in values}
+    if mark and is_palette_name(palette) and palette not in type_of and not any(_cuts(name, type_of)):
+        hop = parse_hop(base, attribute_types)
+        if hop.value is not None:
+            raise ConfigError(f'HOP "{name}": {base} asks for a value alone, which no palette limits')
+        return hop.limited(palette)
+    if name == NONE:
+        return Hop(NONE, None, 0)
+    if "=" in name:
+        return _pair(name, _typed_values(name, dict(attribute_types)), attribute_types)
+    if name.startswith(f"{PRELIM}_") and PRELIM not in type_of:
+        return _prelim(name.removeprefix(f"{PRELIM}_"), attribute_types)
+    for values in sorted(_cuts(name, type_of), key=len):
+        if len(values) > 1:
+            return _pair(name, [(type_of[value], value) for value in values], attribute_types)
+    raise ConfigError(f'HOP "{name}": {_complaint(name, type_of, attribute_types)}')
+
+
+def prelim_hops(
+    names: Sequence[str], attribute_types: Sequence[tuple[str, Sequence[str]]]
+) -> tuple[Hop, ...]:
+    """The preliminary sub-datasets of some values, or of all of a vocabulary's for the name "all".
+
+    Raises:
+        ConfigError: no such value; says which was probably meant.
+    """
+    values = [value for _, of_kind in attribute_types for value in of_kind]
+    asked = [each for name in names for each in (values if name == ALL and ALL not in values else [name])]
+    return tuple(_prelim(name, attribute_types) for name in dict.fromkeys(asked))
+
+
+def _prelim(value: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -> Hop:
+    for kind, values in attribute_types:
+        if value in values:
+            return Hop(f"{PRELIM}_{value}", None, 0, value=(kind, value))
+    known = [each for _, values in attribute_types for each in values]
+    near = get_close_matches(value, known, n=1, cutoff=0.6)
+    hint = f' (did you mean "{near[0]}"?)' if near else ""
+    raise ConfigError(f'--prelim: no value "{value}"{hint}; known: {", ".join(known)}, or {ALL}')
+
+
+def _typed_values(name: str, values_of: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
+    """The values of "color=red,shape=cube"."""
+    found = []
+    for part in name.split(","):
+        kind, _, value = (each.strip() for each in part.partition("="))
+        if kind not in values_of:
+            raise ConfigError(f'hold-out "{name}": no attribute type "{kind}"{_hint(kind, values_of)}')
+        if value not in values_of[kind]:
+            hint = _hint(value, values_of[kind])
+            raise ConfigError(f'hold-out "{name}": "{value}" is no {kind}{hint}')
+        found.append((kind, value))
+    if len(found) < 2:
+        raise ConfigError(f'hold-out "{name}": one value; take values of two types or more')
+    return found
+
+
+def _hint(name: str, known: Iterable[str]) -> str:
+    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f' (did you mean "{near[0]}"?)' if near else f"; known: {', '.join(known)}"
+
+
+def _pair(
+    name: str, values: Sequence[tuple[str, str]], attribute_types: Sequence[tuple[str, Sequence[str]]]
+) -> Hop:
+    for place, first in enumerate(values):
+        for second in values[place + 1 :]:
+            if first[0] == second[0]:
+                what = "one value twice" if first == second else f"two values of one type, {first[0]}"
+                raise ConfigError(
+                    f'HOP "{name}": {what}, so no object could ever have both; take values of two types, '
+                    f'such as "{_example(first, attribute_types)}"'
+                )
+    pair = tuple(sorted(values, key=lambda value: _name_rank(value[0])))
+    n_values = {kind: len(of_kind) for kind, of_kind in attribute_types}
+    return Hop("_".join(value for _, value in pair), pair, prod(n_values[kind] for kind, _ in pair))
+
+
+def _name_rank(kind: str) -> int:
+    return NAME_ORDER.index(kind) if kind in NAME_ORDER else len(NAME_ORDER)
+
+
+def _halves(name: str) -> Iterator[tuple[str, str]]:
+    """Every way to cut a name at an underscore: a value's own name may hold underscores."""
+    for place, letter in enumerate(name):
+        if letter == "_":
+            yield name[:place], name[place + 1 :]
+
+
+def _cuts(name: str, values: Mapping[str, str]) -> Iterator[list[str]]:
+    """Every way to cut a name at underscores into values."""
+    if name in values:
+        yield [name]
+    for first, rest in _halves(name):
+        if first in values:
+            yield from ([first, *others] for others in _cuts(rest, values))
+
+
+def _example(value: tuple[str, str], attribute_types: Sequence[tuple[str, Sequence[str]]]) -> str:
+    other = next((kind, values[0]) for kind, values in attribute_types if kind != value[0])
+    a, b = sorted((value, other), key=lambda each: _name_rank(each[0]))
+    return f"{a[1]}_{b[1]}"
+
+
+def _complaint(
+    name: str, type_of: Mapping[str, str], attribute_types: Sequence[tuple[str, Sequence[str]]]
+) -> str:
+    if name in HOP_GROUPS:
+        return f"no pair, but a group of them (did you mean --hops {name}?)"
+    near = _nearest(re.sub("[-_ ]+", "_", name.lower()), type_of)
+    if near:
+        return f'no such pair (did you mean "{near}"?)'
+    known = "; ".join(f"{kind}: {', '.join(values)}" for kind, values in attribute_types)
+    unknown = [half for half in name.split("_") if half and half not in type_of]
+    which = f'"{unknown[0]}" is no attribute value' if unknown else "not two values joined by an underscore"
+    return f'{which}; write "<value>_<value>" of two types ({known}), or "{NONE}"'
+
+
+def _nearest(name: str, type_of: Mapping[str, str]) -> str | None:
+    """The pair whose two values are near the name's two halves."""
+    for halves in _halves(name):
+        near = [match for half in halves for match in get_close_matches(half, type_of, n=1, cutoff=0.7)]
+        if len(near) == 2 and type_of[near[0]] != type_of[near[1]]:
+            a, b = sorted(near, key=lambda value: _name_rank(type_of[value]))
+            return f"{a}_{b}"
+    if get_close_matches(name, [NONE], cutoff=0.7):
+        return NONE
+    if "_" in name or name in type_of:
+        return None
+    # Two values written as one word.
+    pairs = {f"{a}_{b}": (a, b) for a in type_of for b in type_of if type_of[a] != type_of[b]}
+    for match in get_close_matches(name, pairs, n=1, cutoff=0.8):
+        return "_".join(sorted(pairs[match], key=lambda value: _name_rank(type_of[value])))
+    return None

@@ -1,0 +1,331 @@
+"""Datasheets and contact sheet: numbers counted from arrays, values escaped, nothing from the network."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clevrhope.dataset.questions_h5 import QuestionArrays
+from clevrhope.dataset.vocab import make_vocab, read_vocab, write_vocab
+from clevrhope.describe.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
+from clevrhope.describe.datasheet.folder import PoolStats, WholeDataset, folder_datasheet
+from clevrhope.describe.datasheet.origin import Provenance, made_with
+from clevrhope.describe.datasheet.pair import sub_datasheet
+from clevrhope.describe.measure import (
+    SplitStats,
+    mean,
+    measure_split,
+    percentile,
+    pictures_shared,
+    total_variation,
+)
+from clevrhope.describe.scene_counts import read_scene_counts
+from clevrhope.describe.sub_dataset import Family, SubDataset
+from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
+from clevrhope.splits.hops import paper_hops
+
+HOP = paper_hops()[4]
+
+
+def scene(index: int, *objects: tuple[str, str, str, str]) -> dict[str, object]:
+    return {
+        "image_index": index,
+        "image_filename": f"HOPE_train_{index:06d}.png",
+        "objects": [
+            {
+                "size": size,
+                "color": color,
+                "material": material,
+                "shape": shape,
+                "3d_coords": [0, 0, 0.7],
+                "rotation": 0.0,
+                "pixel_coords": [240, 160, 10.0 + place],
+                "bbox": [200, 100, 296, 180],
+            }
+            for place, (size, color, material, shape) in enumerate(objects)
+        ],
+        "relationships": {name: [[] for _ in objects] for name in ("left", "right", "front", "behind")},
+    }
+
+
+ATTRIBUTES = {
+    "size": ["small", "large"],
+    "color": ["red", "blue", "cyan"],
+    "material": ["rubber", "metal"],
+    "shape": ["cube", "sphere", "cylinder"],
+}
+
+SCENES = [
+    scene(3, ("large", "red", "rubber", "cylinder"), ("small", "red", "metal", "cube")),
+    scene(8, ("large", "blue", "metal", "cylinder")),
+    scene(9, ("small", "cyan", "rubber", "sphere")),
+]
+
+
+def rows() -> QuestionArrays:
+    """Three questions on scene 3, one on scene 8."""
+    return QuestionArrays(
+        questions=np.zeros((4, 9), np.int32),
+        question_lengths=np.asarray([7, 7, 8, 9], np.int32),
+        programs=np.asarray([[1, 5, 5, 2, 0], [1, 4, 5, 2, 0], [1, 4, 4, 5, 2], [1, 4, 4, 5, 2]], np.int32),
+        program_lengths=np.asarray([4, 4, 5, 5], np.int32),
+        answers=np.asarray([5, 5, 4, 5], np.int32),
+        image_idxs=np.asarray([3, 3, 3, 8], np.int32),
+        question_families=np.asarray([0, 1, 1, 1], np.int32),
+        relation_needed=np.asarray([[-1, -1, -1], [1, -1, -1], [1, 0, -1], [1, 1, -1]], np.int8),
+    )
+
+
+@pytest.fixture
+def stats(tmp_path: Path) -> SplitStats:
+    shard = tmp_path / "0000.json"
+    shard.write_text('{"info": {}, "scenes": [\n' + ",\n".join(map(json.dumps, SCENES)) + "\n]}\n")
+    vocab = make_vocab(["word"], ["relate[left]", "scene"], ["yes", "no"])
+    return measure_split("train", "train", rows(), vocab=vocab, scenes=read_scene_counts([shard], ATTRIBUTES))
+
+
+def test_a_split_is_counted(stats: SplitStats) -> None:
+    assert (stats.n_questions, stats.n_pictures) == (4, 2)
+    assert stats.answers == {"yes": 3, "no": 1}
+    assert stats.majority == ("yes", 0.75)
+    assert stats.families == {0: 1, 1: 3}
+    assert stats.majority_of_families == pytest.approx(3 / 4)
+    assert stats.words == {5: 2, 6: 1, 7: 1}
+    assert stats.functions == {2: 2, 3: 2}
+    assert stats.objects == {1: 1, 2: 1}
+    assert stats.questions_a_picture == {1: 1, 3: 1}
+    assert (stats.n_relational, stats.n_all_needed) == (3, 2)
+    assert stats.values == {
+        "blue": 1,
+        "cube": 1,
+        "cylinder": 2,
+        "large": 2,
+        "metal": 2,
+        "red": 2,
+        "rubber": 1,
+        "small": 1,
+    }
+
+
+def test_summaries_of_histograms() -> None:
+    assert mean({1: 1, 3: 3}) == 2.5
+    assert np.isnan(mean({}))
+    assert (percentile({1: 5, 2: 90, 9: 5}, 0.05), percentile({1: 5, 2: 90, 9: 5}, 0.96)) == (1, 9)
+    assert total_variation({1: 1}, {1: 7}) == 0
+    assert total_variation({1: 1}, {2: 7}) == 1
+    assert total_variation({1: 1, 2: 1}, {1: 1}) == 0.5
+    assert pictures_shared([np.asarray([1, 2]), np.asarray([2, 3]), np.asarray([2])]) == (3, 1)
+
+
+def test_a_vocabulary_has_special_tokens_first_and_comes_back(tmp_path: Path) -> None:
+    vocab = make_vocab(["things", ";", "Are"], ["scene", "count"], ["no", "yes", "10", "2"])
+    assert vocab.questions() == ["<NULL>", "<START>", "<END>", "<UNK>", ";", "Are", "things"]
+    assert vocab.answers()[4:] == ["10", "2", "no", "yes"]
+    write_vocab(tmp_path / "vocab.json", vocab)
+    assert read_vocab(tmp_path / "vocab.json") == vocab
+
+
+def provenance() -> Provenance:
+    return Provenance(
+        dataset_version="1",
+        software_version="0.1.0",
+        seed=7,
+        world={"fingerprint": "abc", "constraints": {"max_objects": 10}},
+        attributes={"color": ["red", "blue"], "material": ["rubber"], "shape": ["cube", "cylinder"]},
+        templates={"folder": "a|b"},
+        rendering=None,
+        image_files=(),
+        splits=("train",),
+    )
+
+
+def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
+    sheet = sub_datasheet(
+        SubDataset(
+            hop=HOP,
+            splits=[stats],
+            families={0: Family("zero_hop.json", 0), 1: Family("one_hop.json", 3)},
+            families_never=[1],
+            shared_pictures={"train": (2, 1)},
+            checked=["4 questions; no <leak>"],
+            made_with=provenance(),
+        )
+    )
+    assert sheet.startswith("# Datasheet: rubber cylinder held out\n")
+    assert "| `train` | `train` | 4 | 2 | 2.00 | 1.50 | never | never |" in sheet
+    assert "| `train` | yes 75.0% | 75.0% | 75.0% | 25.0% |" in sheet
+    assert "| `train` | 3 | 75.0% | 66.7% |" in sheet
+    assert "1 of the 2 families can never mention the pair" in sheet
+    assert "by analysis: `one_hop.json` 3." in sheet
+    assert "| color red | 66.7% |" in sheet
+    assert "| rubber cylinder, held out |" in sheet
+    assert r"no \<leak\>" in sheet
+    assert "| 1 `one_hop.json` 3 | 3 |" in sheet
+    assert "| max\\_objects | 10 |" in sheet
+    assert "| seed | 7 |" in sheet
+    assert "CC BY 4.0" in sheet
+
+
+def test_a_datasheet_says_what_is_not_balanced_and_that_nothing_is_clevrs() -> None:
+    """A folder may have preliminary sets alone, and be bound to CLEVR's scenes without a train split."""
+    clevr = {"scenes": 70_000, "share": 0.21}
+    with_train = made_with(replace(provenance(), clevr=clevr))
+    assert "balanced over windows of 250 scenes" in with_train
+    assert "at a share of 0.21" in with_train
+    alone = made_with(replace(provenance(), clevr=clevr, splits=("existence", "counting")))
+    assert "windows of" not in alone
+    assert "In `counting` and `existence` the pictures of a group decide" in alone
+    assert "nothing in it is CLEVR's" in alone
+    assert "nothing was taken from elsewhere" in alone
+    assert "share of" not in alone
+    both = made_with(replace(provenance(), splits=("train", "minimal_ood")))
+    assert "windows of 250 scenes, so that no answer of a template prevails. Those of `minimal_ood`" in both
+
+
+@pytest.mark.parametrize("match", ["none", "objects"])
+@pytest.mark.parametrize("strictness", ["description", "implied"])
+def test_a_datasheet_says_what_its_folder_is_bound_to(match: str, strictness: str) -> None:
+    sheet = made_with(replace(provenance(), match=match, strictness=strictness))
+    for option, choice in (("match", match), ("strictness", strictness)):
+        assert f"| `--{option}` | `{choice}` |" in sheet
+        assert f"ith `--{option} {choice}` " in sheet
+
+
+def test_families_with_one_answer_are_named(stats: SplitStats) -> None:
+    answers = {0: {"no": 19}, 1: {"no": 20}, 2: {"yes": 20, "no": 1}}
+    families = {index: Family("f.json", index) for index in answers}
+    one = replace(stats, answers_of_families=answers)
+    sheet = sub_datasheet(SubDataset(HOP, [one], families, [], {}, [], provenance()))
+    assert "questions about several objects: 1 `f.json` 1 (always no)." in sheet
+    both = replace(stats, answers_of_families={1: {"yes": 1}})
+    assert "one answer" not in sub_datasheet(SubDataset(HOP, [one, both], families, [], {}, [], provenance()))
+
+
+def test_every_row_of_a_table_has_as_many_cells_as_its_head(stats: SplitStats) -> None:
+    data = SubDataset(HOP, [stats, stats], {}, [], {}, [], provenance())
+    whole = WholeDataset([(HOP, [stats])], {"train": PoolStats(9, 2, 1, 3)}, {"scenes": 10}, 28, provenance())
+    for sheet in (sub_datasheet(data), folder_datasheet(whole)):
+        for block in re.findall(r"(?:^\|.*\n?)+", sheet, re.MULTILINE):
+            cells = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}
+            assert len(cells) == 1, block
+
+
+class _Page(HTMLParser):
+    """What a browser would see: tags that stay open, addresses, and text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.addresses: list[str] = []
+        self.text = ""
+        self.marked: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in ("meta", "img", "br", "link"):
+            self.open.append(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.text += data
+            if self.open and self.open[-1] == "mark":
+                self.marked.append(data)
+
+
+def page(question: str, *, sketch: bool = True) -> _Page:
+    card = Card(
+        "HOPE_train_000003.png",
+        sketch_url(SCENES[0], {"red": (173, 35, 35)}),
+        sketch,
+        pair_boxes(SCENES[0], HOP.pair or ()),
+        [Asked(question, "<yes>", "zero_hop.json")],
+    )
+    words = [frozenset({"rubber", "matte"}), frozenset({"cylinder", "cylinders"})]
+    hop = HopCards(
+        HOP.name,
+        HOP.title,
+        HOP.words,
+        words,
+        frozenset({"red", "shiny"}.union(*words)),
+        [SplitCards("complex_ood", 4, 2, [card])],
+    )
+    parser = _Page()
+    parser.feed(contact_sheet(Sheet(7, 4, 2, 0, [hop])))
+    parser.close()
+    return parser
+
+
+def test_a_page_is_well_formed_escaped_and_offline() -> None:
+    seen = page('Is there a <script>alert("x")</script> & cylinder?')
+    assert seen.open == []
+    assert 'Is there a <script>alert("x")</script> & cylinder?' in seen.text
+    assert "<yes>" in seen.text
+    assert seen.addresses
+    for address in seen.addresses:
+        assert address.startswith(("data:", "#", "DATASHEET.md", "manifest.json", "hops/")), address
+
+
+def test_the_pair_is_marked_where_a_question_has_words_for_both_values() -> None:
+    assert page("How many matte cylinders are there?").marked[1:] == ["matte", "cylinders"]
+    assert page("How many matte cubes are there?").marked[1:] == []
+    seen = page("Is the matte red cylinder left of the shiny cylinder a matte thing?")
+    assert seen.marked[1:] == ["matte", "cylinder"]
+    seen = page("How many matte things are either cylinders or red cubes?")
+    assert seen.marked[1:] == ["matte", "cylinders"]
+
+
+def test_the_box_is_that_of_the_objects_with_the_pair() -> None:
+    (box,) = pair_boxes(SCENES[0], HOP.pair or ())
+    assert (box.left, box.top, box.width, box.height) == pytest.approx((41.67, 31.25, 20.0, 25.0), abs=0.01)
+    assert pair_boxes(SCENES[1], HOP.pair or ()) == []
+
+
+def test_a_thumbnail_has_the_same_bytes_each_time() -> None:
+    pixels = np.random.default_rng(0).integers(0, 256, (32, 48, 3), dtype=np.uint8)
+    assert thumbnail_url(pixels) == thumbnail_url(pixels.copy())
+    assert thumbnail_url(pixels).startswith("data:image/jpeg;base64,/9j/")
+
+
+def cards(name: str, title: str, *, pair: bool = False, alone: bool = False, source: str = "") -> HopCards:
+    card = Card("HOPE_train_000003.png", "data:,", True, [], [Asked("Is it?", "yes", "f")], source)
+    words = [frozenset({"rubber"}), frozenset({"cylinder"})] if pair else []
+    return HopCards(name, title, title, words, frozenset(), [SplitCards("train", 1, 1, [card])], alone=alone)
+
+
+PAIR = cards("rubber_cylinder", "rubber cylinder held out", pair=True)
+CYAN = cards("prelim_cyan", "cyan alone", alone=True)
+NONE = cards("none", "nothing held out", source="CLEVR_train_000034.png")
+
+
+@pytest.mark.parametrize(
+    ("hops", "heading"),
+    [
+        ([CYAN], "cyan alone"),
+        ([CYAN, CYAN], "Single values"),
+        ([NONE, NONE], "Nothing held out"),
+        ([PAIR, PAIR], "Held-out pairs"),
+        ([NONE, PAIR, CYAN], "A held-out pair, a single value and nothing held out"),
+    ],
+)
+def test_the_heading_says_what_is_there_and_each_part_links_to_its_datasheet(
+    hops: list[HopCards], heading: str
+) -> None:
+    sheet = contact_sheet(Sheet(7, 4, 2, 0, hops))
+    assert f"<h1>{heading}</h1>" in sheet
+    seen = _Page()
+    seen.feed(sheet)
+    assert {f"hops/{hop.name}/DATASHEET.md" for hop in hops} <= set(seen.addresses)
+
+
+def test_pictures_of_clevr_are_marked_and_counted() -> None:
+    sheet = contact_sheet(Sheet(7, 4, 2, 0, [NONE, PAIR], n_published=1_234))
+    assert "1,234 of the scenes are CLEVR&#x27;s own, by Johnson et al. (CC BY 4.0)" in sheet
+    assert sheet.count('<b title="CLEVR_train_000034.png">CLEVR&#x27;s own</b>') == 1
+    assert "Johnson" not in contact_sheet(Sheet(7, 4, 2, 0, [PAIR]))

@@ -1,0 +1,250 @@
+"""What is counted in questions and scenes: numbers by hand, and two ways of reading that must agree."""
+
+import json
+import math
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clevrhope.__main__ import run_command
+from clevrhope.dataset.json_rows import read_list
+from clevrhope.describe.clevr import measure_clevr_split
+from clevrhope.describe.measure import (
+    QuestionTally,
+    SceneTally,
+    SplitStats,
+    answer_type,
+    relation_of,
+    total_variation,
+    total_variation_by_chance,
+)
+from clevrhope.describe.scene_counts import read_scene_counts
+from clevrhope.describe.stats.sources import open_source
+from clevrhope.errors import DatasetError
+
+
+def step(function: str, *inputs: int, value: str = "") -> dict[str, Any]:
+    return {"function": function, "inputs": list(inputs), "value_inputs": [value] if value else []}
+
+
+def question(
+    text: str, answer: str, image: int, family: int, program: list[dict[str, Any]]
+) -> dict[str, Any]:
+    return {
+        "question": text,
+        "answer": answer,
+        "image_index": image,
+        "question_family_index": family,
+        "program": program,
+    }
+
+
+def solid(size: str, color: str, material: str, shape: str) -> dict[str, Any]:
+    return {
+        "color": color,
+        "size": size,
+        "rotation": 1.5,
+        "shape": shape,
+        "3d_coords": [0, 0, 0],
+        "material": material,
+    }
+
+
+QUESTIONS = [
+    question("Is there a cube?", "yes", 4, 85, [step("scene"), step("exist", 0)]),
+    question("Is there a thing?", "yes", 4, 85, [step("scene"), step("exist", 0)]),
+    question("Are there any balls?", "no", 2, 85, [step("scene"), step("exist", 0)]),
+    question(
+        "There is a cube; what color is the thing left of it, the other one?",
+        "red",
+        2,
+        72,
+        [
+            step("scene"),
+            step("unique", 0),
+            step("relate", 1, value="left"),
+            step("relate", 2, value="left"),
+            step("same_size", 3),
+            step("query_color", 4),
+        ],
+    ),
+]
+
+SCENES = [
+    {
+        "image_index": 4,
+        "objects": [solid("small", "red", "rubber", "cube"), solid("small", "red", "metal", "cube")],
+    },
+    {"image_index": 3, "objects": [solid("large", "gray", "rubber", "sphere")]},
+    {"image_index": 2, "objects": [solid("large", "red", "rubber", "cube")]},
+]
+
+
+def clevr_folder(root: Path, split: str = "val", *, one_line: bool = True) -> Path:
+    for key, rows in (("questions", QUESTIONS), ("scenes", SCENES)):
+        (root / key).mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"info": {"version": "1.0"}, key: rows}, indent=None if one_line else 1)
+        (root / key / f"CLEVR_{split}_{key}.json").write_text(text)
+    return root
+
+
+@pytest.mark.parametrize("one_line", [True, False])
+def test_numbers_by_hand(tmp_path: Path, one_line: bool) -> None:
+    stats = measure_clevr_split(clevr_folder(tmp_path, one_line=one_line), "val")
+    assert (stats.n_questions, stats.n_pictures, stats.n_objects) == (4, 2, 3)
+    assert list(stats.answers.items()) == [("yes", 2), ("no", 1), ("red", 1)]
+    assert stats.families == {72: 1, 85: 3}
+    assert stats.answer_types == {"color": 1, "yes/no": 3}
+    assert stats.words == {4: 3, 15: 1}  # without ; and , and ?
+    assert stats.functions == {2: 3, 6: 1}
+    assert stats.relations == {"left": 1, "same size": 1}  # questions that name it, not how often
+    assert stats.relations_a_question == {0: 3, 2: 1}
+    assert stats.n_relational == 1
+    assert math.isnan(stats.all_needed)
+    assert stats.objects == {1: 1, 2: 1}  # the scene that nobody asks about does not count
+    assert stats.values == {"red": 3, "metal": 1, "rubber": 2, "cube": 3, "large": 1, "small": 2}
+    rubber_cube = (("material", "rubber"), ("shape", "cube"))
+    red_small = (("color", "red"), ("size", "small"))
+    assert (stats.pairs[rubber_cube], stats.pictures_with[rubber_cube]) == (2, 2)
+    assert (stats.pairs[red_small], stats.pictures_with[red_small]) == (2, 1)
+    assert (("material", "metal"), ("size", "large")) not in stats.pairs
+    assert stats.questions_a_picture == {2: 2}
+    assert stats.majority == ("yes", 0.5)
+    assert stats.majority_of_families == 0.75
+
+
+def test_a_guesser_who_learned_on_another_split() -> None:
+    def stats(answers: dict[int, dict[str, int]]) -> SplitStats:
+        tally = QuestionTally()
+        for family, counts in answers.items():
+            for answer, n in counts.items():
+                for _ in range(n):
+                    tally.add(question("Is it?", answer, 0, family, [step("exist")]))
+        scenes = SceneTally()
+        scenes.add(0, [])
+        return tally.stats("x", "x", scenes.counts())
+
+    train = stats({1: {"no": 5, "yes": 1}, 2: {"yes": 2, "no": 2}, 3: {"3": 1}})
+    test = stats({1: {"no": 1, "yes": 3}, 2: {"no": 4}, 3: {"3": 2}, 9: {"no": 2}})
+    # Family 1: no, 1 right. 2: a tie, so the first by name, no: 4. 3: 3, 2. 9: train's answer of all, no: 2.
+    assert test.guessed_from(train) == pytest.approx(9 / 12)
+    assert test.guessed_from(train, by_family=False) == pytest.approx(7 / 12)
+    assert train.guessed_from(train) == pytest.approx((5 + 2 + 1) / 11)
+
+
+def test_distances_by_hand() -> None:
+    assert total_variation({"a": 1, "b": 1}, {"a": 3, "b": 1}) == pytest.approx(0.25)
+    assert total_variation({"a": 7}, {"b": 2}) == 1
+    assert total_variation({"a": 2, "b": 4}, {"a": 1, "b": 2}) == 0
+    assert math.isnan(total_variation({}, {"a": 1}))
+    # The number that is nearest to the truth, not what floats add up to, which depends on a set's order.
+    assert total_variation(dict.fromkeys(range(10), 1), {0: 7, 1: 3}) == 0.8
+    assert total_variation(dict(enumerate([7, 11, 2])), dict(enumerate([1, 1, 1]))) == 14 / 60
+    # Two shares of one half, 50 + 50 draws: each differs by sqrt(2/pi * 1/4 * (1/50 + 1/50)) on average.
+    even = {"a": 25, "b": 25}
+    assert total_variation_by_chance(even, even) == pytest.approx(math.sqrt(2 / math.pi / 4 / 25))
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_chance_is_what_draws_show(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shares = rng.dirichlet(np.ones(12))
+    sizes = (400, 900)
+    found, expected = [], []
+    for _ in range(40):
+        a, b = (dict(enumerate(rng.multinomial(n, shares).tolist())) for n in sizes)
+        found.append(total_variation(a, b))
+        expected.append(total_variation_by_chance(a, b))
+    assert np.mean(found) == pytest.approx(np.mean(expected), rel=0.2)
+
+
+def test_what_functions_ask_for_and_name() -> None:
+    assert [
+        answer_type(name) for name in ("query_shape", "exist", "equal_integer", "less_than", "count")
+    ] == [
+        "shape",
+        "yes/no",
+        "yes/no",
+        "yes/no",
+        "count",
+    ]
+    assert [relation_of(name) for name in ("relate[behind]", "same_color", "filter_color[red]")] == [
+        "behind",
+        "same color",
+        "",
+    ]
+
+
+def test_a_picture_without_a_scene_is_an_error(tmp_path: Path) -> None:
+    root = clevr_folder(tmp_path)
+    path = root / "scenes" / "CLEVR_val_scenes.json"
+    path.write_text(json.dumps({"scenes": SCENES[:2]}))
+    with pytest.raises(DatasetError, match="no scene has index 2, though questions ask about it"):
+        measure_clevr_split(root, "val")
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("stats") / "demo"
+    arguments = ["--hop", "rubber_cylinder", "--no-render", "--seed", "4", "--quiet", "--out", str(out)]
+    assert run_command(["build", *arguments]) == 0
+    return out
+
+
+@pytest.mark.parametrize("split", ["train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood"])
+def test_arrays_and_json_give_the_same_numbers(demo: Path, split: str) -> None:
+    """HDF5 numbers and searched scenes on one side, parsed JSON on the other."""
+    measured = open_source(demo).measure("rubber_cylinder", split)
+    questions, scenes = QuestionTally(), SceneTally()
+    name = demo / "hops" / "rubber_cylinder" / f"{split}_questions.json"
+    families = {}
+    for row in json.loads(name.read_text())["questions"]:
+        questions.add(row)
+        families[row["question_family_index"]] = (row["template_filename"], row["template_index"])
+    for shard in (demo / "scenes" / measured.stats.pool).glob("*.json"):
+        for row in json.loads(shard.read_text())["scenes"]:
+            kinds = ("shape", "size", "color", "material")
+            scenes.add(row["image_index"], [tuple((k, each[k]) for k in kinds) for each in row["objects"]])
+    expected = questions.stats(split, measured.stats.pool, scenes.counts())
+    for field in SplitStats.__dataclass_fields__:
+        if field != "n_all_needed":
+            assert getattr(measured.stats, field) == getattr(expected, field), field
+    assert measured.families == families
+
+
+def test_the_pair_is_where_the_splits_say(demo: Path) -> None:
+    source = open_source(demo)
+    assert source.held_out("rubber_cylinder") == (("material", "rubber"), ("shape", "cylinder"))
+    pair = (("material", "rubber"), ("shape", "cylinder"))
+    for split, share in {"train": 0, "complex_iid": 0, "complex_ood": 1, "minimal_ood": 0.25}.items():
+        stats = source.measure("rubber_cylinder", split).stats
+        assert stats.pictures_with.get(pair, 0) == share * stats.n_pictures
+
+
+def test_scenes_without_all_attributes_are_an_error(tmp_path: Path) -> None:
+    row = '{"image_index":7,"objects":[{"shape":"cube","3d_coords":[0,0,0]},{"3d_coords":[0,0,0]}]}'
+    path = tmp_path / "0000.json"
+    path.write_text(f'{{"scenes": [\n{row}\n]}}\n')
+    attributes = {"size": ["small"], "color": ["red"], "material": ["metal"], "shape": ["cube"]}
+    with pytest.raises(DatasetError, match=r"0000.json:2:\d+: .*missing field `size`"):
+        read_scene_counts([path], attributes)
+    with pytest.raises(DatasetError, match=r"nowhere.json: "):
+        read_scene_counts([tmp_path / "nowhere.json"], attributes)
+
+
+def test_a_long_file_is_never_whole_in_memory(tmp_path: Path) -> None:
+    row = json.dumps(QUESTIONS[3])
+    path = tmp_path / "long.json"
+    path.write_text('{"info": {}, "questions": [' + ",".join([row] * 20_000) + "]}")
+    assert path.stat().st_size > 8_000_000
+    tracemalloc.start()
+    n_rows = sum(1 for _ in read_list(path, "questions"))
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert n_rows == 20_000
+    assert most < 8_000_000  # parsed at once, it would take some ten times that

@@ -1,0 +1,74 @@
+"""What tests of the build share: small datasets, made in this process or as a command line."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fake_renderer import FakeRenderer
+
+from clevrhope.config.presets import PRESETS
+from clevrhope.pipeline import Request, Summary, build
+
+SCRIPT = Path(__file__).with_name("fake_renderer.py")
+
+Make = Callable[..., Summary]
+
+
+def request(out: Path, **changes: Any) -> Request:
+    """A demo of rubber_cylinder, seed 5; `sizes` and other settings of the configuration can be given too."""
+    config = PRESETS["demo"]
+    config = replace(config, sizes=replace(config.sizes, **changes.pop("sizes", {})))
+    config = replace(config, images=changes.pop("images", config.images))
+    for name in ("question_json", "match", "strictness", "templates", "passes", "clevr", "clevr_share"):
+        config = replace(config, **{name: changes.pop(name, getattr(config, name))})
+    asked = Request(out=out, hops=("rubber_cylinder",), config=config, seed=5)
+    return replace(asked, **changes)
+
+
+@pytest.fixture
+def make() -> Make:
+    """Builds in this process, with pictures that need no Blender."""
+
+    def run(out: Path, **changes: Any) -> Summary:
+        return build(
+            request(out, **changes),
+            make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
+        )
+
+    return run
+
+
+def command(*arguments: str | Path, delay_s: float = 0.0) -> subprocess.Popen[str]:
+    """Starts the command line with pictures that need no Blender."""
+    environment = {**os.environ, "FAKE_RENDERER_DELAY_S": str(delay_s)}
+    return subprocess.Popen(
+        [sys.executable, str(SCRIPT), *map(str, arguments)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def tree(root: Path) -> dict[str, str]:
+    """Each file below a folder, hidden ones included, with a hash of its bytes."""
+    return {
+        path.relative_to(root).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }
+
+
+def stamps(root: Path) -> dict[str, tuple[int, int]]:
+    """Each file below a folder with inode and time of change: equal when nothing wrote to it."""
+    return {
+        path.relative_to(root).as_posix(): (path.stat().st_ino, path.stat().st_mtime_ns)
+        for path in sorted(root.rglob("*"))
+        if path.is_file()
+    }

@@ -1,0 +1,89 @@
+"""Work in other threads: results in order, errors where they would be without, nothing left running."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from time import sleep
+
+import pytest
+
+from clevrhope.pipeline.prefetch import ahead, each_ahead, side_by_side
+
+
+def numbers(made: list[int]) -> Iterator[int]:
+    for number in range(1, 6):
+        made.append(number)
+        yield number
+
+
+def test_items_come_in_order_and_at_most_one_early() -> None:
+    made: list[int] = []
+    seen = []
+    for number in ahead(numbers(made)):
+        seen.append(number)
+        sleep(0.02)
+        assert len(made) <= number + 1
+    assert seen == made == [1, 2, 3, 4, 5]
+
+
+def test_an_error_comes_when_its_item_would() -> None:
+    def broken() -> Iterator[int]:
+        yield 1
+        raise ValueError("second")
+
+    items = ahead(broken())
+    assert next(items) == 1
+    with pytest.raises(ValueError, match="second"):
+        next(items)
+
+
+def test_a_source_begins_while_the_one_before_it_is_used() -> None:
+    made: list[list[int]] = [[], []]
+    with closing(each_ahead(map(numbers, made))) as sources:
+        assert list(next(sources)) == [1, 2, 3, 4, 5]
+        assert made[1] == [1]
+        assert list(next(sources)) == [1, 2, 3, 4, 5]
+
+
+def test_a_source_that_fails_leaves_the_one_before_it_whole() -> None:
+    def broken() -> Iterator[int]:
+        raise ValueError("at once")
+        yield 0
+
+    with closing(each_ahead([numbers([]), broken(), numbers([])])) as sources:
+        assert list(next(sources)) == [1, 2, 3, 4, 5]
+        with pytest.raises(ValueError, match="at once"):
+            list(next(sources))
+
+
+def test_results_come_in_order_whichever_is_ready_first() -> None:
+    def slow_if_even(number: int) -> int:
+        sleep(0.05 * (number % 2 == 0))
+        return number**2
+
+    assert list(side_by_side(slow_if_even, range(6))) == [0, 1, 4, 9, 16, 25]
+
+
+def test_an_error_stops_the_rest() -> None:
+    begun: list[int] = []
+
+    def fails_at_two(number: int) -> int:
+        begun.append(number)
+        if number == 2:
+            raise ValueError("two")
+        return number
+
+    with pytest.raises(ValueError, match="two"):
+        list(side_by_side(fails_at_two, range(100)))
+    assert len(begun) < 10
+
+
+def test_leaving_early_leaves_no_thread() -> None:
+    before = threading.active_count()
+    with closing(ahead(numbers([]))) as items:
+        next(items)
+    with closing(each_ahead([numbers([]), numbers([])])) as sources:
+        next(next(sources))
+    with closing(side_by_side(abs, range(100))) as results:
+        next(results)
+    assert threading.active_count() == before

@@ -1,0 +1,416 @@
+"""Folders with masks, depths and normals: made, resumed, grown, joined, loaded, planned and audited."""
+
+import json
+import random
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from building import request, tree
+from test_renderer_choice import command
+
+import clevrhope
+from clevrhope.__main__ import run_command
+from clevrhope.audit import audit
+from clevrhope.dataset.manifest import read_manifest, write_manifest
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.images.annotate import annotator_of
+from clevrhope.images.settings import NativeSettings
+from clevrhope.pipeline import Request, Summary, build, build_part, merge, parse_shard
+
+#: A quarter of a picture's sides: objects of some hundred pixels, in milliseconds.
+TINY = NativeSettings(width=120, height=80, quality="draft")
+SIZES = {"train": 45, "complex_iid": 18, "complex_ood": 2, "minimal_places": 1}
+ALL = ("mask", "depth", "normal")
+
+
+def asked(out: Path, passes: tuple[str, ...] = ALL, **changes: Any) -> Request:
+    made = request(out, **{"sizes": SIZES, **changes})
+    return replace(made, config=replace(made.config, rendering=TINY, passes=passes))
+
+
+def make(out: Path, passes: tuple[str, ...] = ALL, **changes: Any) -> Summary:
+    return build(asked(out, passes, **changes))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small folder with all passes, not to be changed."""
+    out = tmp_path_factory.mktemp("passes") / "whole"
+    make(out)
+    return out
+
+
+@pytest.fixture(scope="module")
+def masked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with masks alone."""
+    out = tmp_path_factory.mktemp("passes") / "masked"
+    make(out, ("mask",))
+    return out
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same without passes."""
+    out = tmp_path_factory.mktemp("passes") / "bare"
+    make(out, ())
+    return out
+
+
+@pytest.fixture
+def spoilt(whole: Path, tmp_path: Path) -> Path:
+    """A copy, to be changed."""
+    return Path(shutil.copytree(whole, tmp_path / "spoilt"))
+
+
+def scenes_of(folder: Path, pool: str) -> dict[int, dict[str, Any]]:
+    rows = [json.loads(path.read_bytes())["scenes"] for path in sorted((folder / "scenes" / pool).glob("*"))]
+    return {scene["image_index"]: scene for part in rows for scene in part}
+
+
+def test_arrays_are_as_the_documentation_says(whole: Path) -> None:
+    manifest = read_manifest(whole / "manifest.json")
+    assert manifest is not None
+    assert manifest.config["passes"] == list(ALL)
+    for pool, entry in manifest.pools.items():
+        assert entry["passes"] == list(ALL)
+        assert f"passes/{pool}.h5" in manifest.files
+        scenes = scenes_of(whole, pool)
+        with (
+            h5py.File(whole / "passes" / f"{pool}.h5") as file,
+            h5py.File(whole / "images" / f"{pool}.h5") as pictures,
+        ):
+            assert file["indices"][:].tolist() == pictures["indices"][:].tolist() == sorted(scenes)
+            assert file.attrs["pool"] == pool
+            size = (pictures["images"].shape[0], 80, 120)
+            for kind, dtype, more in (("mask", "u1", ()), ("depth", "f4", ()), ("normal", "f2", (3,))):
+                array = file[kind]
+                assert (array.shape, array.dtype) == ((*size, *more), np.dtype(dtype))
+                assert array.chunks == (1, 80, 120, *more)
+                assert array.compression == "gzip"
+                assert {"units", "background"} <= set(array.attrs)
+            assert file["mask"].attrs["background"] == 255
+            assert file["depth"].attrs["space"].startswith("camera: along its axis")
+            assert file["normal"].attrs["space"].startswith("world")
+            for index, scene in scenes.items():
+                n = len(scene["objects"])
+                assert file["n_objects"][index] == n
+                mask = file["mask"][index]
+                assert set(np.unique(mask)) <= {*range(n), 255}
+                for number, each in enumerate(scene["objects"]):
+                    shown = mask == number
+                    rows, columns = np.nonzero(shown)
+                    x, y, width, height = file["boxes"][index, number]
+                    assert (x, y) == (columns.min(), rows.min())
+                    assert (x + width, y + height) == (columns.max() + 1, rows.max() + 1)
+                    # The scene counts pixels in a picture of four times the sides.
+                    sides = np.asarray([x, y, x + width, y + height])
+                    assert np.abs(sides - np.asarray(each["bbox"]) / 4).max() < 1.01
+                    visible = file["visible_px"][index, number]
+                    assert visible == shown.sum()
+                    assert visible == pytest.approx(each["visible_pixels"] / 16, rel=0.15, abs=4)
+                    fraction = visible / file["alone_px"][index, number]
+                    assert fraction == pytest.approx(each["visible_fraction"], abs=0.15)
+
+
+def test_datasheet_and_manifest_name_them(whole: Path) -> None:
+    sheet = (whole / "DATASHEET.md").read_text()
+    assert "- passes/&lt;pool&gt;.h5: of each pixel of a picture" in sheet
+    assert "| masks, depths and normals |" in sheet
+    assert "`mask`, `depth` and `normal`" in sheet
+
+
+def test_a_folder_without_them_says_nothing_of_them(bare: Path) -> None:
+    assert "passes" not in (bare / "manifest.json").read_text()
+    assert not (bare / "passes").exists()
+    assert "mask" not in (bare / "DATASHEET.md").read_text()
+    checks = {check.name: check for check in audit(bare).checks}
+    assert (checks["passes"].result, checks["passes"].note) == ("not done", "made without --passes")
+
+
+def test_killed_at_any_point_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
+    settings = tmp_path / "native.toml"
+    settings.write_text(
+        'passes = ["mask", "depth", "normal"]\n[rendering]\nrenderer = "native"\nwidth = 120\nheight = 80\n'
+    )
+    few = ("--hop", "none", "--splits", "val", "--test-questions", "144", "--seed", "5")
+    build_it = ("build", *few, "--quiet", "--config", settings)
+    running = command(*build_it, "--out", tmp_path / "whole")
+    _, errors = running.communicate()
+    assert running.returncode == 0, errors
+
+    chance = random.Random(7)
+    out, n_killed = tmp_path / "killed", 0
+    while n_killed < 3:
+        threads = chance.randint(1, 3)
+        running = command(*build_it, "--workers", str(threads), "--out", out, threads=threads)
+        there = len(list(out.glob("passes/*/*.passes")))
+        wanted = there + chance.randint(1, 6)
+        while running.poll() is None and len(list(out.glob("passes/*/*.passes"))) < wanted:
+            pass
+        if running.poll() is None:
+            running.kill()
+            n_killed += 1
+        _, errors = running.communicate()
+        assert running.returncode in (0, -9), errors
+        if running.returncode == 0:
+            shutil.rmtree(out)
+    last = command(*build_it, "--out", out, threads=3)
+    _, errors = last.communicate()
+    assert last.returncode == 0, errors
+    assert tree(out) == tree(tmp_path / "whole")
+
+
+def test_number_of_workers_does_not_show(whole: Path, tmp_path: Path) -> None:
+    make(tmp_path / "three", workers=3)
+    assert tree(tmp_path / "three") == tree(whole)
+
+
+def test_a_second_run_makes_nothing(spoilt: Path) -> None:
+    before = tree(spoilt)
+    assert make(spoilt).n_annotated == 0
+    # What the folder has is kept without being asked for.
+    assert make(spoilt, ()).n_annotated == 0
+    assert tree(spoilt) == before
+
+
+def test_growing_gives_what_was_asked_for_at_once(whole: Path, tmp_path: Path) -> None:
+    first = make(tmp_path / "grown", sizes={**SIZES, "train": 18}).n_annotated
+    assert 0 < make(tmp_path / "grown", ()).n_annotated < first
+    assert tree(tmp_path / "grown") == tree(whole)
+
+
+def test_passes_that_are_added_later(whole: Path, bare: Path, tmp_path: Path) -> None:
+    shutil.copytree(bare, tmp_path / "late")
+    make(tmp_path / "late", ("mask",))
+    with h5py.File(tmp_path / "late" / "passes" / "train.h5") as file:
+        assert "mask" in file
+        assert "depth" not in file
+    assert make(tmp_path / "late", ("normal", "depth")).n_annotated > 0
+    assert tree(tmp_path / "late") == tree(whole)
+
+
+def test_parts_joined_are_one_machines(whole: Path, tmp_path: Path) -> None:
+    parts = [tmp_path / "1", tmp_path / "2"]
+    for number, part in enumerate(parts, 1):
+        build_part(asked(part), parse_shard(f"{number}/2"))
+    merge(parts, asked(tmp_path / "joined"))
+    assert tree(tmp_path / "joined") == tree(whole)
+    build_part(asked(tmp_path / "other", ("mask",)), parse_shard("2/2"))
+    with pytest.raises(DatasetError, match=r"other: made for something else .*passes"):
+        merge([parts[0], tmp_path / "other"], asked(tmp_path / "mixed"))
+
+
+def test_merge_takes_the_passes_from_the_parts(tmp_path: Path) -> None:
+    settings = tmp_path / "native.toml"
+    settings.write_text('[rendering]\nrenderer = "native"\nwidth = 96\nheight = 64\n')
+    few = ["--hop", "none", "--splits", "val", "--test-questions", "18", "--quiet"]
+    for part in ("1/2", "2/2"):
+        made = ["build", *few, "--seed", "3", "--config", str(settings), "--shard", part]
+        assert run_command([*made, "--passes", "mask,depth", "--out", str(tmp_path / part[0])]) == 0
+    parts = [str(tmp_path / "1"), str(tmp_path / "2")]
+    assert run_command(["merge", *parts, *few, "--out", str(tmp_path / "joined")]) == 0
+    with h5py.File(tmp_path / "joined" / "passes" / "val.h5") as file:
+        assert {"mask", "depth"} <= set(file)
+        assert "normal" not in file
+
+
+def test_loaded_beside_the_pictures(whole: Path) -> None:
+    split = clevrhope.load(whole, "rubber_cylinder", "train", passes=("mask", "normal"))
+    item = split[3]
+    scene = scenes_of(whole, "train")[item["image_index"]]
+    with h5py.File(whole / "passes" / "train.h5") as file:
+        np.testing.assert_array_equal(item["mask"], file["mask"][item["image_index"]])
+    assert item["normal"].shape == (80, 120, 3)
+    assert "depth" not in item
+    assert item["boxes"].shape == (len(scene["objects"]), 4)
+    for fraction, each in zip(item["visible_fraction"], scene["objects"], strict=True):
+        assert fraction == pytest.approx(each["visible_fraction"], abs=0.15)
+    assert "mask" not in clevrhope.load(whole, "rubber_cylinder", "train")[3]
+    import pickle
+
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(split))[3]["mask"], item["mask"])
+
+
+def test_what_cannot_be_loaded_is_said(whole: Path, masked: Path, bare: Path) -> None:
+    with pytest.raises(ConfigError, match='no "depth", only mask; run its build with --passes depth'):
+        clevrhope.load(masked, "rubber_cylinder", "train", passes=("depth",))
+    with pytest.raises(ConfigError, match="no masks, depths and normals of pool train; run its build again"):
+        clevrhope.load(bare, "rubber_cylinder", "train", passes=("mask",))
+    with pytest.raises(ConfigError, match="unknown pass"):
+        clevrhope.load(whole, "rubber_cylinder", "train", passes=("masks",))
+
+
+def test_what_cannot_be_asked_for_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    few = ["build", "--hop", "none", "--seed", "1", "--out", str(tmp_path / "x")]
+    assert run_command([*few, "--passes", "masks"]) != 0
+    assert 'unknown pass "masks" (did you mean "mask"?)' in capsys.readouterr().err
+    assert run_command([*few, "--passes", "mask", "--no-render"]) != 0
+    assert "made with the pictures; leave --no-render out" in capsys.readouterr().err
+    assert not (tmp_path / "x").exists()
+    with pytest.raises(ConfigError, match="CLEVR's scenes do not say where their camera stood"):
+        make(tmp_path / "x", clevr=tmp_path)
+    with pytest.raises(ConfigError, match="this renderer makes pictures alone"):
+        annotator_of(_PicturesAlone())
+
+
+def test_text_alone_can_still_be_added(spoilt: Path) -> None:
+    build(replace(asked(spoilt, (), hops=("none",)), render=False))
+    assert make(spoilt, ()).n_annotated > 0
+    assert problems(spoilt) == []
+
+
+def test_plan_counts_their_bytes_and_time(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = ["plan", "--hop", "none", "--splits", "val", "--test-questions", "9", "--seed", "1"]
+    plan += ["--renderer", "native", "--quality", "draft", "--out", str(tmp_path / "none"), "--json"]
+    found = []
+    for more in ([], ["--passes", "mask"], ["--passes", "mask,depth,normal"]):
+        assert run_command([*plan, *more]) == 0
+        found.append(json.loads(capsys.readouterr().out))
+    without, mask, every = found
+    assert (without["pictures_to_annotate"], without["seconds_per_passes"]) == (0, None)
+    assert every["pictures_to_annotate"] == every["pictures_to_render"] == 1
+    assert every["seconds_per_passes"] > 0
+    assert without["bytes"] < mask["bytes"] < without["bytes"] + 20_000 < every["bytes"]
+    assert run_command([*plan[:-1], "--passes", "depth"]) == 0
+    assert "1 pictures to annotate: depth (" in capsys.readouterr().out
+
+
+class _PicturesAlone:
+    """A renderer without annotations."""
+
+    def render(self, scenes: Any) -> Any:
+        return iter(())
+
+
+def of_pool(folder: Path, change: Callable[[h5py.File], None], pool: str = "train") -> None:
+    """Changes a file of annotations, and what the manifest says of its bytes."""
+    from clevrhope.runtime.atomic import record
+
+    path = folder / "passes" / f"{pool}.h5"
+    with h5py.File(path, "r+") as file:
+        change(file)
+    manifest = read_manifest(folder / "manifest.json")
+    assert manifest is not None
+    write_manifest(folder / "manifest.json", manifest.with_files({f"passes/{pool}.h5": record(path)}))
+
+
+def problems(folder: Path) -> list[str]:
+    report = audit(folder)
+    failed = [check for check in report.checks if check.result == "failed"]
+    assert [check.name for check in failed] in ([], ["passes"])
+    return [fault.problem for check in failed for fault in check.faults]
+
+
+def test_the_audit_passes_what_was_built(whole: Path) -> None:
+    checks = {check.name: check for check in audit(whole).checks}
+    assert all(check.result != "failed" for check in checks.values())
+    n_pictures = sum(len(list(path.glob("*.png"))) for path in (whole / "images").iterdir())
+    assert checks["passes"].n_checked == n_pictures
+
+
+def exchanged(kind: str) -> Callable[[h5py.File], None]:
+    """The arrays of two pictures, each in the other's place."""
+
+    def change(file: h5py.File) -> None:
+        first, second = file["indices"][:2]
+        a, b = file[kind][first], file[kind][second]
+        file[kind][first], file[kind][second] = b, a
+
+    return change
+
+
+def _scaled(kind: str, factor: float) -> Callable[[h5py.File], None]:
+    def change(file: h5py.File) -> None:
+        row = file["indices"][1]
+        file[kind][row] = file[kind][row] * factor
+
+    return change
+
+
+def _renumbered(file: h5py.File) -> None:
+    """Two objects' numbers exchanged, with all that goes with them."""
+    row = file["indices"][0]
+    mask = file["mask"][row]
+    file["mask"][row] = np.choose(np.clip(mask, 0, 2), [1, 0, mask])
+    for name in ("boxes", "visible_px", "alone_px"):
+        table = file[name][row]
+        table[[0, 1]] = table[[1, 0]]
+        file[name][row] = table
+
+
+def _box(file: h5py.File) -> None:
+    file["boxes"][file["indices"][2], 1, 0] += 1
+
+
+def _strange(file: h5py.File) -> None:
+    mask = file["mask"][file["indices"][0]]
+    mask[0, 0] = 77
+    file["mask"][file["indices"][0]] = mask
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (_renumbered, "mask: does not show object 0 where its scene has it"),
+        (_box, "boxes: not the tight box of object 1"),
+        (_strange, "mask: a number that is neither one of the"),
+        (exchanged("depth"), "depth: object"),
+        (_scaled("depth", 1.25), "depth: object"),
+        (_scaled("normal", 0.9), "normal: not of length 1"),
+        (exchanged("normal"), "normal: not"),
+    ],
+    ids=["renumbered", "box", "strange", "depths", "scale", "length", "normals"],
+)
+def test_the_audit_finds(change: Callable[[h5py.File], None], words: str, spoilt: Path) -> None:
+    of_pool(spoilt, change)
+    found = problems(spoilt)
+    assert found
+    assert all(words in each for each in found)
+
+
+def test_the_audit_finds_what_is_missing(spoilt: Path) -> None:
+    def change(file: h5py.File) -> None:
+        rows = file["indices"][:]
+        del file["indices"]
+        file["indices"] = rows[1:]
+
+    of_pool(spoilt, change)
+    assert problems(spoilt) == ["no annotations of the picture"]
+
+
+@pytest.mark.parametrize("said", [["mask"], []])
+def test_a_manifest_that_promises_other_passes_is_found(said: list[str], spoilt: Path) -> None:
+    path = spoilt / "manifest.json"
+    manifest = read_manifest(path)
+    assert manifest is not None
+    write_manifest(path, replace(manifest, config={**manifest.config, "passes": said}))
+    found = problems(spoilt)
+    assert len(found) == len(manifest.pools)
+    told = said[0] if said else "none"
+    assert all(re.fullmatch(rf"config\.passes is {told}, pools\.\w+\.passes", each) for each in found)
+
+
+def test_boxes_are_checked_without_a_mask(tmp_path: Path) -> None:
+    make(tmp_path, ("depth",))
+    assert problems(tmp_path) == []
+
+    def change(file: h5py.File) -> None:
+        file["boxes"][file["indices"][0], 0, 2] += 9
+
+    of_pool(tmp_path, change)
+    assert problems(tmp_path) == ["boxes: not where its scene has object 0"]
+
+
+def test_a_file_that_is_cut_off_is_named(spoilt: Path) -> None:
+    path = spoilt / "passes" / "train.h5"
+    path.write_bytes(path.read_bytes()[:-500])
+    checks = {check.name: check for check in audit(spoilt).checks}
+    assert [fault.file for fault in checks["readable"].faults] == ["passes/train.h5"]
+    assert checks["passes"].result == "in part"

@@ -1,0 +1,405 @@
+"""--clevr: CLEVR's train scenes and pictures in the train pool, the same share of every beginning of it."""
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from building import Make, request, stamps, tree
+from clevr_making import MadeClevr, Row, make_clevr
+from painting import PaintedRenderer
+from PIL import Image
+
+from clevrhope.__main__ import run_command
+from clevrhope.dataset.clevr_json import read_rows
+from clevrhope.dataset.images_h5 import read_pictures
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.questions_h5 import read_scenes_in_use
+from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, SceneError
+from clevrhope.images.png import read_png
+from clevrhope.pipeline import Request, Shard, build, build_part, merge, run
+from clevrhope.pipeline.plan import make_plan, plan_json, plan_lines
+from clevrhope.pipeline.request import Resolved
+
+SHARE = 0.3
+
+
+@pytest.fixture(scope="module")
+def clevr(tmp_path_factory: pytest.TempPathFactory) -> MadeClevr:
+    """Some thousand scenes."""
+    return make_clevr(tmp_path_factory.mktemp("clevr") / "CLEVR_v1.0", 3_000)
+
+
+def asked(clevr: MadeClevr, **changes: Any) -> dict[str, Any]:
+    return {"clevr": clevr.root, "clevr_share": SHARE, "render": False, **changes}
+
+
+def train_scenes(root: Path) -> list[Row]:
+    return [row for path in sorted((root / "scenes" / "train").glob("*.json")) for row in read_rows(path)]
+
+
+def published(clevr: MadeClevr) -> dict[str, Row]:
+    return {row["image_filename"]: row for row in json.loads(clevr.scenes.read_text())["scenes"]}
+
+
+def test_train_scenes_come_from_clevr_at_its_share_and_no_others(
+    clevr: MadeClevr, tmp_path: Path, make: Make
+) -> None:
+    layout = Layout(tmp_path / "out")
+    made = make(layout.root, **asked(clevr, hops=("cyan_cylinder", "none"), sizes={"train": 9_000}))
+    rows, theirs = train_scenes(layout.root), published(clevr)
+    ours = [row for row in rows if "source" in row]
+    assert len(rows) == 1_000 + made.splits["none"]["train"]["pictures"] - len(
+        np.intersect1d(*(read_scenes_in_use(layout.questions_h5(h, "train"))[1] for h in made.splits))
+    )
+    _, used = read_scenes_in_use(layout.questions_h5("none", "train"))
+    of_none = {row["image_index"] for row in ours} & set(used.tolist())
+    for n in (100, 300, 1_000):  # `none` uses nearly every scene, so its pictures are a beginning of the pool
+        assert abs(sum(index < n for index in of_none) - SHARE * n) < 0.02 * n + 2
+    for row in ours:
+        for key in ("objects", "relationships", "directions"):
+            assert row[key] == theirs[row["source"]][key]
+        assert row["image_filename"] == f"HOPE_train_{row['image_index']:06d}.png"
+        assert "camera" not in row
+        assert "stream" not in row
+    assert len({row["source"] for row in ours}) == len(ours)
+    for path in layout.root.glob("scenes/*/*.json"):
+        if path.parent.name != "train":
+            assert all("source" not in row for row in read_rows(path)), path
+    held = [
+        row for row in ours if any(o["color"] == "cyan" and o["shape"] == "cylinder" for o in row["objects"])
+    ]
+    _, without = read_scenes_in_use(layout.questions_h5("cyan_cylinder", "train"))
+    assert held
+    assert not {row["image_index"] for row in held} & set(without.tolist())
+    assert {row["directions"]["left"][0] for row in rows} == {ours[0]["directions"]["left"][0]}
+    manifest = json.loads(layout.manifest.read_text())
+    assert manifest["world"]["constraints"]["directions"] == "clevr"
+    assert (manifest["world"]["clevr"]["scenes"], manifest["world"]["clevr"]["share"]) == (3_000, SHARE)
+    page = layout.contact_sheet.read_text()
+    assert made.n_published == len(ours)
+    assert made.n_copied == 0
+    assert f"{len(ours):,} of the scenes are CLEVR&#x27;s own" in page
+    shown = [name for name in theirs if f'<b title="{name}">' in page]
+    assert shown
+    assert set(shown) <= {row["source"] for row in ours}
+    mine = len(set(without.tolist()) & {row["image_index"] for row in ours})
+    sheet = layout.hop_datasheet("cyan_cylinder").read_text()
+    assert f"{mine} of the {len(without):,} pictures of `train` are CLEVR's own." in sheet
+    assert "CC BY 4.0" in sheet
+    assert "Johnson, Hariharan" in sheet
+    assert "nothing else was taken from elsewhere" in layout.datasheet.read_text()
+
+
+def test_tests_are_those_of_a_folder_without_clevr(clevr: MadeClevr, tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "with", **asked(clevr))
+    config = replace(request(tmp_path).config, world={"directions": "clevr"})
+    build(Request(tmp_path / "without", ("rubber_cylinder",), config, seed=5, render=False))
+    ours, plain = tree(tmp_path / "with"), tree(tmp_path / "without")
+    same = [name for name in ours if "complex" in name or "minimal" in name or name.startswith("scenes/test")]
+    assert len(same) >= 10
+    assert [name for name in same if ours[name] != plain[name]] == []
+    assert ours["scenes/train/0000.json"] != plain["scenes/train/0000.json"]
+
+
+def test_grown_and_joined_folders_are_those_made_at_once(
+    clevr: MadeClevr, tmp_path: Path, make: Make
+) -> None:
+    large = asked(clevr, hops=("rubber_cylinder", "cyan_cylinder"), sizes={"train": 900})
+    make(tmp_path / "grown", **asked(clevr))
+    before = stamps(tmp_path / "grown")
+    make(tmp_path / "grown", **asked(clevr, hops=("rubber_cylinder",), sizes={"train": 900}))
+    after = stamps(tmp_path / "grown")
+    kept = [name for name in before if "test" in name or "complex" in name or "minimal" in name]
+    assert kept
+    assert [name for name in kept if after[name] != before[name]] == []
+    make(tmp_path / "grown", **large)
+    make(tmp_path / "once", **large)
+    assert tree(tmp_path / "grown") == tree(tmp_path / "once")
+    parts = [tmp_path / f"part{k}" for k in (1, 2, 3)]
+    for number, part in enumerate(parts, 1):
+        build_part(request(part, **large), Shard(number, 3))
+    merge(parts, request(tmp_path / "joined", **large))
+    assert tree(tmp_path / "joined") == tree(tmp_path / "once")
+
+
+def test_the_folder_may_be_moved_and_written_otherwise_but_not_be_another(
+    clevr: MadeClevr, tmp_path: Path, make: Make
+) -> None:
+    out = tmp_path / "out"
+    make(out, **asked(clevr))
+    whole = tree(out)
+    shutil.copytree(clevr.root, tmp_path / "moved")
+    moved = MadeClevr(tmp_path / "moved", {})
+    moved.change(lambda rows: rows.reverse())
+    make(out, **asked(moved))
+    assert tree(out) == whole
+
+    def refused(message: str, **changes: Any) -> None:
+        with pytest.raises(ClevrhopeError, match=message):
+            make(out, **{**asked(clevr), **changes})
+        assert tree(out) == whole
+
+    refused(r"made with CLEVR's train scenes; name their folder with --clevr", clevr=None)
+    refused(r"made with --clevr-share 0.3, not 0.4; choose", clevr_share=0.4)
+    moved.change(lambda rows: rows[0]["objects"][0].update(rotation=1.0))
+    refused(r"other train scenes of CLEVR than those in .*moved \(as many, but they say", clevr=moved.root)
+    moved.change(lambda rows: rows.pop())
+    refused(r"other train scenes of CLEVR than those in .*moved \(3,000, not 2,999\)", clevr=moved.root)
+    make(tmp_path / "plain", render=False)
+    with pytest.raises(DatasetError, match="made without CLEVR's scenes"):
+        make(tmp_path / "plain", **asked(clevr))
+    part = [tmp_path / "part1", tmp_path / "part2"]
+    for number, each in enumerate(part, 1):
+        other = clevr.root if number == 1 else moved.root
+        build_part(request(each, **{**asked(clevr), "clevr": other}), Shard(number, 2))
+    with pytest.raises(DatasetError, match=r"part2: made with another world \(clevr.scenes is 2999 there"):
+        merge(part, request(tmp_path / "joined", **asked(clevr)))
+
+
+def test_a_folder_keeps_its_share_where_none_is_asked_for(
+    clevr: MadeClevr, tmp_path: Path, make: Make
+) -> None:
+    large = {"hops": ("rubber_cylinder", "metal_cube"), "sizes": {"train": 900}}
+    make(tmp_path / "once", **asked(clevr, **large))
+    make(tmp_path / "out", **asked(clevr))
+    made = make(tmp_path / "out", **asked(clevr, clevr_share=None, **large))
+    assert set(made.splits) == {"rubber_cylinder", "metal_cube"}
+    assert tree(tmp_path / "out") == tree(tmp_path / "once")
+    planned = make_plan(request(tmp_path / "out", **asked(clevr, clevr_share=None)))
+    assert "train scenes are 0.3 of pool train" in "\n".join(plan_lines(planned))
+    make(tmp_path / "new", **asked(clevr, clevr_share=None))
+    assert json.loads((tmp_path / "new" / "manifest.json").read_text())["world"]["clevr"]["share"] == 0.21
+
+
+def test_a_palette_beside_clevrs_scenes_is_sent_to_another_folder_at_once(
+    clevr: MadeClevr, tmp_path: Path, make: Make
+) -> None:
+    out = tmp_path / "out"
+    make(out, **asked(clevr))
+    whole = tree(out)
+    for given in (None, clevr.root):
+        with pytest.raises(ConfigError, match=r"-d8\": its pools .* choose another --out, without --clevr$"):
+            make(out, **{**asked(clevr, hops=("cyan_cylinder-d8",)), "clevr": given})
+    assert tree(out) == whole
+    make(tmp_path / "other", hops=("cyan_cylinder-d8",), splits=("train",), render=False)
+
+
+def test_a_folder_begun_by_another_run_at_another_share_is_not_mixed(
+    clevr: MadeClevr, tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+
+    def begun_meanwhile(resolved: Resolved) -> None:
+        monkeypatch.undo()
+        make(out, **asked(clevr))
+
+    monkeypatch.setattr(run, "try_each_split", begun_meanwhile)
+    with pytest.raises(DatasetError, match=r"made with --clevr-share 0\.3, not 0\.21"):
+        make(out, **asked(clevr, clevr_share=None))
+
+
+def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
+    clevr: MadeClevr, tmp_path: Path, make: Make, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+
+    def refused(kind: type[ClevrhopeError], message: str, **changes: Any) -> None:
+        with pytest.raises(kind, match=message) as error:
+            make(out, **{**asked(clevr), **changes})
+        assert "\n" not in str(error.value)
+        assert not out.exists()
+
+    refused(DatasetError, "nowhere: no such folder; expected a CLEVR_v1.0 folder", clevr=tmp_path / "nowhere")
+    empty = tmp_path / "empty"
+    (empty / "scenes").mkdir(parents=True)
+    missing = "no CLEVR folder with train scenes: scenes/CLEVR_train_scenes.json is missing"
+    refused(DatasetError, missing, clevr=empty)
+    val = make_clevr(tmp_path / "val", 3, split="val")
+    refused(DatasetError, missing, clevr=val.root)
+    (val.root / "scenes" / "CLEVR_val_scenes.json").rename(val.scenes)
+    refused(SceneError, r'info.split: "val"; only scenes of CLEVR\'s train split may be', clevr=val.root)
+    refused(DatasetError, "images/train is missing; with --no-render", render=True)
+    refused(
+        ConfigError,
+        r"its pools have a palette \(--palette, --diversity\), and CLEVR's .*; leave --clevr out",
+        hops=("cyan_cylinder-d8",),
+    )
+    copied = make_clevr(tmp_path / "copied", 3)
+    copied.change(lambda rows: rows[2]["objects"][1].update(shape="cone"))
+    refused(
+        SceneError,
+        r'train_scenes.json: scenes\[2\].objects\[1\].shape: unknown shape "cone"',
+        clevr=copied.root,
+    )
+    command = [
+        "build",
+        "--hop",
+        "rubber_cylinder",
+        "--no-render",
+        "--out",
+        str(out),
+        "--clevr",
+        str(clevr.root),
+    ]
+    config = tmp_path / "c.toml"
+    for text, options, message in (
+        (
+            '[world]\ndirections = "camera"',
+            [],
+            'directions is "camera", but with --clevr it has to be "clevr"',
+        ),
+        ("", ["--clevr-share", "0"], "--clevr-share is 0.0; expected a number above 0, up to 1"),
+        ('clevr_share = "much"', [], 'clevr_share is "much"; expected a number'),
+    ):
+        config.write_text(text)
+        assert run_command([*command, "--config", str(config), *options]) == 2
+        assert message in capsys.readouterr().err
+        assert not out.exists()
+    assert run_command([*command[:-2], "--clevr-share", "0.5"]) == 2
+    assert "give that too" in capsys.readouterr().err
+    config.write_text(f'clevr = "{clevr.root}"\nclevr_share = 0.5')
+    assert run_command([*command[:-2], "--seed", "1", "--quiet", "--config", str(config)]) == 0
+    assert json.loads((out / "manifest.json").read_text())["world"]["clevr"]["share"] == 0.5
+
+
+def test_the_plan_says_what_comes_from_clevr(clevr: MadeClevr, tmp_path: Path, make: Make) -> None:
+    small = make_plan(request(tmp_path / "out", **asked(clevr)))
+    make(tmp_path / "out", **asked(clevr))
+    assert small.exact
+    assert small.to_copy == sum("source" in row for row in train_scenes(tmp_path / "out")) > 0
+    large = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 54_000})))
+    assert not large.exact
+    assert large.to_copy == pytest.approx(SHARE * 6_000, rel=0.1)
+    assert large.to_copy + large.to_render == sum(large.pictures.values())
+    assert f"scenes of {clevr.root}, whose train scenes are 0.3 of pool train" in "\n".join(plan_lines(large))
+    longer = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 180_000})))
+    assert longer.to_copy == pytest.approx(3_000, rel=0.1)
+    assert "its 3,000 train scenes end at place 10,000 of the pool; then all are our own" in plan_lines(
+        longer
+    )
+    assert plan_json(longer)["pictures_to_copy"] == 0
+
+
+def test_scenes_of_clevr_that_are_used_up_are_followed_by_our_own(tmp_path: Path, make: Make) -> None:
+    few = make_clevr(tmp_path / "few", 10)
+    make(tmp_path / "out", **asked(few, hops=("none",), clevr_share=1.0))
+    rows = train_scenes(tmp_path / "out")
+    assert [row["image_index"] for row in rows if "source" in row] == list(range(10))
+    assert len(rows) > 15
+
+
+def test_pictures_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> None:
+    clevr = make_clevr(tmp_path / "CLEVR_v1.0", 300)
+    out, layout = tmp_path / "out", Layout(tmp_path / "out")
+    # The tests' renderer makes small pictures, CLEVR's are large: only train is made, all of it CLEVR's.
+    choices = asked(clevr, clevr_share=1.0, hops=("none",), splits=("train",))
+    make(out, **choices)
+    rows = [row for row in train_scenes(out) if "source" in row]
+    assert len(rows) > 15
+    names = [row["source"] for row in rows]
+    (clevr.root / "images" / "train").mkdir(parents=True)
+    text = tree(out)
+
+    def refused(message: str) -> None:
+        with pytest.raises(DatasetError, match=message) as error:
+            make(out, **{**choices, "render": True})
+        assert "\n" not in str(error.value)
+
+    clevr.paint(names[3:])
+    refused(
+        rf"3 pictures that are asked about are missing: {names[0]} "
+        rf"\(scene {rows[0]['image_index']} of train\), {names[1]} .*, {names[2]} [^,]*; with --no-render"
+    )
+    assert not list(out.glob("images/*/*"))
+    clevr.paint(names)
+    Image.new("RGB", (240, 160)).save(clevr.picture(names[5]))
+    refused(rf"{names[5]}: 240 x 160 pixels, for scene {rows[5]['image_index']}; the dataset has 480 x 320")
+    Image.new("L", (480, 320)).save(clevr.picture(names[5]))
+    refused(rf"{names[5]}: of mode L, for scene .*; expected RGB or RGBA")
+    clevr.picture(names[5]).write_bytes(b"PNG")
+    refused(rf"{names[5]}: not a whole PNG file")
+    clevr.paint([names[5]])
+    made = make(out, **{**choices, "render": True})
+    assert made.n_rendered == 0
+    assert made.n_copied >= 1, "those that were copied before a faulty one stay"
+    packed = dict(read_pictures(layout.pictures_h5("train"), [row["image_index"] for row in rows]))
+    for row in rows:
+        pixels = clevr.pixels(row["source"])
+        assert np.array_equal(read_png(layout.picture("train", row["image_index"])), pixels)
+        assert np.array_equal(packed[row["image_index"]], pixels)
+    with Image.open(layout.picture("train", rows[0]["image_index"])) as image:
+        assert image.mode == "RGB"
+    assert {
+        name: hash_ for name, hash_ in text.items() if name.startswith(("scenes", "hops/none/train"))
+    }.items() <= (tree(out).items())
+    alone = Layout(tmp_path / "h5")
+    assert make(alone.root, **{**choices, "render": True, "images": "h5"}).n_copied == len(rows)
+    assert not list(alone.root.rglob("*.png"))
+    for index, pixels in read_pictures(alone.pictures_h5("train"), packed):
+        assert np.array_equal(packed[index], pixels)
+    shutil.rmtree(clevr.root / "images")
+    again = stamps(out)
+    make(out, **choices)
+    assert {name for name in again if stamps(out)[name] != again[name]} <= {
+        "manifest.json",
+        "index.html",
+        "vocab.json",
+        "DATASHEET.md",
+        "hops/none/DATASHEET.md",
+    }
+
+
+def test_parts_with_pictures_of_clevr_are_joined_into_those_of_one_machine(tmp_path: Path) -> None:
+    """A third of train is CLEVR's, the rest is painted; each part copies and paints its own."""
+    clevr = make_clevr(tmp_path / "CLEVR_v1.0", 300)
+    clevr.paint(clevr.sampled)
+    choices = asked(
+        clevr, render=True, images="png", hops=("none",), splits=("train",), sizes={"train": 1_300}
+    )
+
+    def painted(*_: object) -> PaintedRenderer:
+        return PaintedRenderer()
+
+    whole = build(request(tmp_path / "whole", **choices), make_renderer=painted)
+    assert 20 < whole.n_copied < whole.n_rendered
+    parts = [tmp_path / f"part{number}" for number in (1, 2, 3)]
+    copied = []
+    for number, part in enumerate(parts, 1):
+        build_part(request(part, **choices), Shard(number, 3), make_renderer=painted)
+        rows = {row["image_index"]: row for row in train_scenes(part)}
+        there = {int(path.stem.rpartition("_")[2]) for path in part.glob("images/train/*.png")}
+        assert there == set(rows)
+        copied.append({index for index in there if "source" in rows[index]})
+    assert all(copied), "some of CLEVR's pictures in each part"
+    assert not copied[0] & copied[1] | copied[0] & copied[2] | copied[1] & copied[2]
+    made = merge(parts, request(tmp_path / "joined", **choices), make_renderer=painted)
+    assert made.n_copied + made.n_rendered <= 3, "nearly all pictures were in the parts"
+    assert made.n_published == whole.n_copied
+    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
+    for row in train_scenes(tmp_path / "joined"):
+        if "source" in row:
+            picture = read_png(Layout(tmp_path / "joined").picture("train", row["image_index"]))
+            assert np.array_equal(picture, clevr.pixels(row["source"]))
+
+
+def test_real_train_scenes_go_in_and_real_val_scenes_do_not(
+    tmp_path: Path, test_data: Path, make: Make
+) -> None:
+    (tmp_path / "CLEVR" / "scenes").mkdir(parents=True)
+    path = tmp_path / "CLEVR" / "scenes" / "CLEVR_train_scenes.json"
+    shutil.copyfile(test_data / "real_clevr" / "CLEVR_train_scenes.json", path)
+    real = MadeClevr(tmp_path / "CLEVR", {})
+    make(tmp_path / "out", **asked(real, hops=("none",), clevr_share=1.0))
+    theirs, rows = published(real), [row for row in train_scenes(tmp_path / "out") if "source" in row]
+    assert len(rows) > 15
+    for row in rows:
+        for key in ("objects", "relationships", "directions"):
+            assert row[key] == theirs[row["source"]][key]
+    shutil.copyfile(test_data / "real_clevr" / "CLEVR_val_scenes.json", path)
+    with pytest.raises(SceneError, match="models are tuned on its val"):
+        make(tmp_path / "other", **asked(real))
+    assert not (tmp_path / "other").exists()

@@ -1,0 +1,112 @@
+"""The bytes of small datasets do not change: SHA-256 of every file, and a folder that was built long ago.
+
+Where a change is meant (it needs a new dataset version), `python tests/pipeline/test_evidence.py` writes the
+hashes anew. Pages for people (index.html, datasheets) may say things in other words at any time.
+"""
+
+import hashlib
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import clevrhope
+from clevrhope.__main__ import run_command
+
+DATA = Path(__file__).parents[1] / "data"
+HASHES = DATA / "evidence.json"
+KEPT = DATA / "kept_folder"
+"""What `build --hop rubber_cylinder --config small.toml --no-render --seed 3` wrote, version 1."""
+
+COGENT_A = {
+    "cube": ["gray", "blue", "brown", "yellow"],
+    "cylinder": ["red", "green", "purple", "cyan"],
+    "sphere": ["gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"],
+}
+COGENT_B = {**COGENT_A, "cube": COGENT_A["cylinder"], "cylinder": COGENT_A["cube"]}
+
+BUILDS: dict[str, str] = {
+    "pair": "--hop rubber_cylinder --no-render",
+    "triple": "--hold-out color=red,shape=cube,material=metal --no-render",
+    "diversity 4": "--hop cyan_cylinder --diversity 4 --no-render",
+    "CoGenT": "--hop none --palette {T}/A.json --test-palette {T}/B.json --no-render",
+    "preliminary": "--prelim cyan --no-render",
+    "matched": "--hop rubber_cylinder --match objects --no-render",
+    "implied": "--hop rubber_cylinder --strictness implied --no-render",
+    "native": "--hop rubber_cylinder --renderer native --quality draft --passes mask,depth --images both",
+    "CLEVR": "--hop rubber_cylinder --clevr {T}/clevr --no-render",
+}
+
+
+def built(name: str, folder: Path, clevr: Callable[[], Path]) -> Path:
+    """Builds one of `BUILDS` below a folder."""
+    (folder / "A.json").write_text(json.dumps(COGENT_A))
+    (folder / "B.json").write_text(json.dumps(COGENT_B))
+    if name == "CLEVR":
+        (folder / "clevr/scenes").mkdir(parents=True)
+        shutil.copy(clevr() / "real_clevr/CLEVR_train_scenes.json", folder / "clevr/scenes")
+    words = ["build", "--preset", "demo", "--seed", "3", "--quiet", *BUILDS[name].split()]
+    out = folder / "out"
+    assert run_command([word.replace("{T}", str(folder)) for word in words] + ["--out", str(out)]) == 0
+    return out
+
+
+def is_page(name: str) -> bool:
+    return name.endswith(("DATASHEET.md", "index.html"))
+
+
+def hashes(root: Path) -> dict[str, str]:
+    """Name -> SHA-256 of each file; of the manifest, without the lines of pages."""
+    found = {}
+    for path in sorted(root.rglob("*")):
+        name = path.relative_to(root).as_posix()
+        if path.is_file() and not is_page(name):
+            content = path.read_bytes()
+            if name == "manifest.json":
+                manifest = json.loads(content)
+                files = manifest["files"].items()
+                manifest["files"] = {file: each for file, each in files if not is_page(file)}
+                content = json.dumps(manifest).encode()
+            found[name] = hashlib.sha256(content).hexdigest()
+    return found
+
+
+@pytest.mark.parametrize("name", BUILDS)
+def test_the_bytes_of_a_build_are_as_ever(name: str, tmp_path: Path, request: pytest.FixtureRequest) -> None:
+    out = built(name, tmp_path, lambda: request.getfixturevalue("test_data"))
+    assert hashes(out) == json.loads(HASHES.read_text())[name]
+
+
+def test_a_folder_of_long_ago_is_read_audited_and_extended(tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    shutil.copytree(KEPT, folder)
+    before = hashes(folder)
+    split = clevrhope.load(folder, "rubber_cylinder", "train", text=True)
+    assert len(split) == 18
+    assert split[0]["question_text"].endswith("?")
+    assert run_command(["audit", str(folder), "--quiet"]) == 0
+    assert run_command(["stats", str(folder)]) == 0
+    extend = ["build", "--hop", "red_cube", "--no-render", "--quiet", "--out", str(folder)]
+    assert run_command(extend) == 0
+    after = hashes(folder)
+    changed = {name for name, each in before.items() if after[name] != each}
+    # Scenes that the new pair uses come into the files of those that were used already.
+    assert {name for name in changed if not name.startswith("scenes/")} == {"manifest.json"}
+    assert any(name.startswith("hops/red_cube/") for name in after)
+
+
+def write_hashes(folder: Path, data: Path) -> None:
+    """Builds everything and writes the hashes down."""
+    found: dict[str, Any] = {}
+    for name in BUILDS:
+        (folder / name).mkdir(parents=True)
+        found[name] = hashes(built(name, folder / name, lambda: data))
+    HASHES.write_text(json.dumps(found, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    write_hashes(Path(sys.argv[1]), Path(sys.argv[2]))

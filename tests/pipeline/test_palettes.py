@@ -1,0 +1,374 @@
+"""Pools with a palette: what is seen and named at a lower diversity, and CoGenT's conditions."""
+
+import json
+import re
+from collections.abc import Sequence
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from building import Make, stamps, tree
+
+import clevrhope
+from clevrhope.__main__ import run_command
+from clevrhope.audit import audit
+from clevrhope.audit.leaks.check import LeakCheck
+from clevrhope.audit.leaks.report import Violation
+from clevrhope.config.presets import PRESETS
+from clevrhope.describe.stats.compare import measure_folder
+from clevrhope.errors import DatasetError
+from clevrhope.pipeline import Limits, Request
+from clevrhope.pipeline.plan import make_plan, plan_json, plan_lines
+from clevrhope.runtime.progress import Silent
+from clevrhope.scenes import read_world
+from clevrhope.splits.hops import parse_hop
+
+COGENT_A = {
+    "cube": ["gray", "blue", "brown", "yellow"],
+    "cylinder": ["red", "green", "purple", "cyan"],
+    "sphere": ["gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"],
+}
+COGENT_B = {**COGENT_A, "cube": COGENT_A["cylinder"], "cylinder": COGENT_A["cube"]}
+PAIR_SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+Combination = tuple[str, ...]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Pairs of two sorts of types at several diversities, and one plain, text only."""
+    out = tmp_path_factory.mktemp("palettes") / "out"
+    for arguments in (
+        ("--hop", "cyan_cylinder", "--diversity", "4,24"),
+        ("--hop", "cyan_cylinder", "--diversity", "8", "--diversity-mode", "grid"),
+        ("--hop", "large_cyan", "--diversity", "8"),
+        ("--hop", "cyan_cylinder"),
+    ):
+        code = run_command(
+            ["build", *arguments, "--out", str(out), "--seed", "5", "--no-render", "--quiet", "--json"]
+        )
+        assert code == 0
+    return out
+
+
+HOPS = ("cyan_cylinder-d4", "cyan_cylinder-d24", "cyan_cylinder-d8-grid", "large_cyan-d8")
+
+
+def manifest(folder: Path) -> dict[str, Any]:
+    content: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
+    return content
+
+
+def questions(folder: Path, hop: str, split: str) -> list[dict[str, Any]]:
+    path = folder / "hops" / hop / f"{split}_questions.json"
+    rows: list[dict[str, Any]] = json.loads(path.read_text())["questions"]
+    return rows
+
+
+def shown(folder: Path, hop: str, split: str, types: Sequence[str]) -> set[Combination]:
+    """The combinations of the types in the pictures that a split asks about."""
+    used = {row["image_index"] for row in questions(folder, hop, split)}
+    pool = manifest(folder)["splits"][hop][split]["pool"]
+    scenes = [
+        scene
+        for path in sorted((folder / "scenes" / pool).glob("*.json"))
+        for scene in json.loads(path.read_text())["scenes"]
+    ]
+    return {
+        tuple(each[kind] for kind in types)
+        for scene in scenes
+        if scene["image_index"] in used
+        for each in scene["objects"]
+    }
+
+
+def asked(program: list[dict[str, Any]], types: Sequence[str]) -> set[Combination]:
+    """Every value of the types, and every two of them, that some alternative of a program asks for."""
+    said: list[list[frozenset[tuple[str, str]]]] = []
+    for step in program:
+        inputs = [said[k] for k in step["inputs"]]
+        name = step["function"]
+        if name.startswith("filter_"):
+            value = (name.removeprefix("filter_"), step["value_inputs"][0])
+            said.append([each | {value} for each in inputs[0]])
+        elif name == "union":
+            said.append(inputs[0] + inputs[1])
+        elif name == "intersect":
+            said.append([a | b for a in inputs[0] for b in inputs[1]])
+        else:
+            said.append([frozenset()])
+    found: set[Combination] = set()
+    for alternative in (each for alternatives in said for each in alternatives):
+        mine = sorted((types.index(kind), value) for kind, value in alternative if kind in types)
+        found |= {(value,) for _, value in mine}
+        found |= {(a[1], b[1]) for a, b in combinations(mine, 2) if a[0] != b[0]}
+    return found
+
+
+@pytest.mark.parametrize("hop", HOPS)
+def test_pictures_and_questions_keep_to_what_is_seen(folder: Path, hop: str) -> None:
+    palette = manifest(folder)["palettes"][hop]
+    types, held_out = palette["types"], tuple(palette["held_out"])
+    (row,) = palette["rows"]
+    seen = {tuple(each) for each in row}
+    assert len(seen) + 1 == int(hop.split("-d")[1].split("-")[0])
+    assert held_out not in seen
+    for k, value in enumerate(held_out):
+        assert any(each[k] == value for each in seen), "seen with another partner"
+    for split in PAIR_SPLITS:
+        allowed = seen | ({held_out} if split.endswith("ood") else set())
+        there = shown(folder, hop, split, types)
+        assert there <= allowed, split
+        assert held_out in there or not split.endswith("ood")
+        named = {value for each in allowed for value in ((each[0],), (each[1],), each)}
+        for question in questions(folder, hop, split):
+            wanted = asked(question["program"], types)
+            assert wanted <= named, question["question"]
+            assert (held_out in wanted) == split.endswith("ood"), question["question"]
+    if len(seen) < 8:  # of more, a demo shows most
+        assert shown(folder, hop, "train", types) == seen
+
+
+def test_lower_diversities_lie_within_higher_ones(folder: Path) -> None:
+    palettes = manifest(folder)["palettes"]
+    low, high = (
+        {tuple(each) for row in palettes[f"cyan_cylinder-{d}"]["rows"] for each in row} for d in ("d4", "d24")
+    )
+    assert low < high
+    assert len(high) == 23
+
+
+def test_always_no_is_right_in_three_of_four(folder: Path) -> None:
+    for hop in HOPS:
+        answers = [row["answer"] for row in questions(folder, hop, "minimal_ood")]
+        assert answers.count("no") * 4 == len(answers) * 3 > 0
+
+
+def test_everything_is_in_order_and_told(folder: Path) -> None:
+    check = LeakCheck(folder)
+    for hop in (*HOPS, "cyan_cylinder"):
+        palette = manifest(folder)["palettes"].get(hop)
+        report = check.check(parse_hop(hop, read_world().attribute_types))
+        assert report.violations == ()
+        sheet = (folder / "hops" / hop / "DATASHEET.md").read_text()
+        assert ("## What was seen?" in sheet) == (palette is not None)
+        assert ("No object has a combination of values that the palette has not" in sheet) == (
+            palette is not None
+        )
+    sheet = (folder / "hops" / "cyan_cylinder-d4" / "DATASHEET.md").read_text()
+    assert "Of the types' combinations 4 are used" in sheet
+    assert "held out |" in sheet
+
+
+def test_the_plain_pair_is_as_it_is_alone(folder: Path, tmp_path: Path) -> None:
+    code = run_command(
+        ["build", "--hop", "cyan_cylinder", "--out", str(tmp_path / "alone"), "--seed", "5", "--no-render"]
+    )
+    assert code == 0
+    assert "palettes" not in manifest(tmp_path / "alone")
+    alone, there = tree(tmp_path / "alone"), tree(folder)
+    data = [name for name in alone if name.startswith(("scenes/", "hops/")) and not name.endswith(".md")]
+    assert len(data) > 10
+    assert all(there[name] == alone[name] for name in data)
+
+
+def test_one_folder_grows_by_diversities(tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "a", hops=("cyan_cylinder",))
+    make(tmp_path / "a", hops=("cyan_cylinder",), limits=Limits((4,)))
+    before = stamps(tmp_path / "a")
+    make(tmp_path / "a", hops=("cyan_cylinder",), limits=Limits((8,)))
+    after = stamps(tmp_path / "a")
+    data = [
+        name
+        for name in before
+        if name.startswith(("scenes/", "images/")) or name.endswith((".h5", "ns.json"))
+    ]
+    assert len(data) > 100
+    assert all(after[name] == before[name] for name in data)
+    # In one run, or from the other end: the same bytes.
+    make(tmp_path / "b", hops=("cyan_cylinder",), limits=Limits((8, 4)))
+    make(tmp_path / "b", hops=("cyan_cylinder",))
+    assert tree(tmp_path / "a") == tree(tmp_path / "b")
+    # By the name alone, once it is there.
+    make(tmp_path / "a", hops=("cylinder_cyan-d4",))
+    assert {name: stamp for name, stamp in stamps(tmp_path / "a").items() if name in data} == {
+        name: after[name] for name in data
+    }
+    for name in ("train-cyan_cylinder-d4", "minimal_color_shape-cyan_cylinder-d8"):
+        assert any(path.startswith(f"images/{name}/HOPE_{name}_0") for path in after)
+    # Readers take such names as they are.
+    made = clevrhope.load(tmp_path / "a", "cylinder_cyan-d4", "complex_ood")
+    assert len(made) == 12
+    assert run_command(["stats", str(tmp_path / "a"), "--hop", "cyan_cylinder-d8", "--json"]) == 0
+    export = ["export", str(tmp_path / "a"), "--format", "clevr", "--hop", "cyan_cylinder-d8"]
+    assert run_command([*export, "--out", str(tmp_path / "clevr"), "--quiet"]) == 0
+
+
+def test_the_audit_passes_and_knows_what_was_seen(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    arguments = ["--hop", "large_cyan", "--diversity", "4,7", "--preset", "small", "--train-questions", "900"]
+    assert run_command(["build", *arguments, "--out", str(out), "--seed", "5", "--no-render", "--quiet"]) == 0
+    report = audit(out)
+    assert report.ok, report
+    content = manifest(out)
+    # At 7 one combination more than at 4 changes which grids were seen, so sizes tell.
+    content["palettes"]["large_cyan-d7"]["rows"] = content["palettes"]["large_cyan-d4"]["rows"]
+    (out / "manifest.json").write_text(json.dumps(content))
+    failed = {each.name for each in audit(out).checks if each.n_faults}
+    assert {"counts", "palette"} <= failed
+
+
+def test_machines_share_a_diversity(tmp_path: Path) -> None:
+    arguments = ["--hop", "cyan_cylinder", "--diversity", "4,8", "--seed", "5", "--no-render", "--quiet"]
+    parts = [str(tmp_path / str(number)) for number in (1, 2)]
+    for number, part in enumerate(parts, 1):
+        assert run_command(["build", *arguments, "--shard", f"{number}/2", "--out", part]) == 0
+    assert run_command(["merge", *parts, *arguments, "--out", str(tmp_path / "merged")]) == 0
+    assert run_command(["build", *arguments, "--out", str(tmp_path / "alone")]) == 0
+    assert tree(tmp_path / "merged") == tree(tmp_path / "alone")
+
+
+def spoil(folder: Path, hop: str, split: str, change: dict[str, str], table: str, name: str) -> int:
+    """Changes tokens in a split's first row that has them; gives the row."""
+    numbers = json.loads((folder / "vocab.json").read_text())[table]
+    (old, new) = next(iter(change.items()))
+    with h5py.File(folder / "hops" / hop / f"{split}.h5", "r+") as file:
+        rows = file[name][:]
+        k = int(np.flatnonzero((rows == numbers[old]).any(axis=1))[0])
+        rows[k][rows[k] == numbers[old]] = numbers[new]
+        file[name][k] = rows[k]
+    return k
+
+
+def check(folder: Path, hop: str) -> tuple[Violation, ...]:
+    return LeakCheck(folder).check(parse_hop(hop, read_world().attribute_types)).violations
+
+
+@pytest.mark.parametrize("split", ["train", "complex_ood", "minimal_iid"])
+def test_planted_absent_combinations_are_caught(folder: Path, tmp_path: Path, split: str) -> None:
+    hop = "cyan_cylinder-d4"
+    palette = manifest(folder)["palettes"][hop]
+    absent = next(color for color in ("red", "blue") if all(each[0] != color for each in palette["rows"][0]))
+    own = palette["held_out"][0] if split == "complex_ood" else palette["rows"][0][0][0]
+    for table, name, old, new, where in (
+        ("program_token_to_idx", "programs", f"filter_color[{own}]", f"filter_color[{absent}]", "program"),
+        ("question_token_to_idx", "questions", own, absent, "words"),
+    ):
+        copied = tmp_path / name
+        copy(folder, copied)
+        k = spoil(copied, hop, split, {old: new}, table, name)
+        problems = {each.problem for each in check(copied, hop) if each.index == k}
+        assert f"asks for what was not seen in its {where}" in problems, problems
+
+
+@pytest.mark.parametrize("split", ["train", "complex_ood", "minimal_iid", "minimal_ood"])
+def test_a_planted_object_is_caught(folder: Path, tmp_path: Path, split: str) -> None:
+    hop = "cyan_cylinder-d4"
+    copy(folder, tmp_path / "out")
+    pool = manifest(folder)["splits"][hop][split]["pool"]
+    used = {row["image_index"] for row in questions(folder, hop, split)}
+    path = tmp_path / "out" / "scenes" / pool / "0000.json"
+    content = json.loads(path.read_text())
+    scene = next(scene for scene in content["scenes"] if scene["image_index"] in used)
+    scene["objects"][0] |= {"color": "red", "shape": "cube"}
+    path.write_text(json.dumps(content))
+    found = [each for each in check(tmp_path / "out", hop) if "shows what was not to be seen" in each.problem]
+    assert {(each.index, each.value) for each in found} >= {(scene["image_index"], "red cube")}
+
+
+def test_a_palette_that_is_not_the_pairs_is_caught(folder: Path, tmp_path: Path) -> None:
+    copy(folder, tmp_path / "out")
+    content = manifest(folder)
+    palettes = content["palettes"]
+    palettes["cyan_cylinder-d4"]["rows"][0].append(["cyan", "cylinder"])
+    del palettes["large_cyan-d8"]
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(content))
+    for hop, message in (("cyan_cylinder-d4", "has the pair"), ("large_cyan-d8", "no palette")):
+        with pytest.raises(DatasetError, match=message):
+            check(tmp_path / "out", hop)
+
+
+def copy(folder: Path, to: Path) -> None:
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.name.startswith("."):
+            target = to / path.relative_to(folder)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(path.read_bytes())
+
+
+def cogent(folder: Path) -> list[str]:
+    folder.mkdir(exist_ok=True)
+    for name, content in (("CoGenT_A", COGENT_A), ("CoGenT_B", COGENT_B)):
+        (folder / f"{name}.json").write_text(json.dumps(content))
+    return ["--palette", str(folder / "CoGenT_A.json"), "--test-palette", str(folder / "CoGenT_B.json")]
+
+
+def test_cogents_conditions_are_a_build_of_their_own(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    build = ["build", "--hop", "none", *cogent(tmp_path), "--out", str(out), "--seed", "2", "--no-render"]
+    assert run_command([*build, "--quiet", "--json", "--train-questions", "900"]) == 0
+    splits = manifest(out)["splits"]["none-CoGenT_A"]
+    assert {name: each["pool"] for name, each in splits.items()} == {
+        "train": "train-CoGenT_A",
+        "val": "val-CoGenT_A",
+        "test": "test_iid-CoGenT_A",
+        "val_b": "val-CoGenT_B",
+        "test_b": "test_iid-CoGenT_B",
+    }
+    allowed = [
+        {(color, shape) for shape, colors in each.items() for color in colors}
+        for each in (COGENT_A, COGENT_B)
+    ]
+    for split in splits:
+        there = shown(out, "none-CoGenT_A", split, ("color", "shape"))
+        assert there <= allowed[split.endswith("_b")], split
+    assert shown(out, "none-CoGenT_A", "train", ("color", "shape")) == allowed[0], "all combinations occur"
+    sheet = (out / "hops" / "none-CoGenT_A" / "DATASHEET.md").read_text()
+    assert "## What was seen?" in sheet
+    assert "`val_b` and `test_b` show those of `CoGenT_B`" in sheet
+    for a, b in (("train", "val"), ("train", "test"), ("val", "val_b"), ("test", "test_b")):
+        assert f"Total variation distance between `{a}` and `{b}`" in sheet
+    assert not re.search("minimal|complex|the pair|same pair|systematicity gap", sheet), "there is no pair"
+    (beside,) = measure_folder(out, progress=Silent())
+    compared = [(each.a, each.b) for each in beside.comparisons]
+    assert compared == [("val", "train"), ("test", "train"), ("val_b", "val"), ("test_b", "test")]
+    both = (out / "DATASHEET.md").read_text()
+    assert "A dataset with nothing held out; 28 possible answers" in both
+    # An object of the other condition is a fault.
+    path = out / "scenes" / "test_iid-CoGenT_B" / "0000.json"
+    content = json.loads(path.read_text())
+    content["scenes"][0]["objects"][0] |= {"color": "gray", "shape": "cube"}
+    path.write_text(json.dumps(content))
+    problems = {(each.problem, each.value) for each in check(out, "none-CoGenT_A")}
+    assert ("a picture of test_b shows what was not to be seen", "gray cube") in problems
+
+
+def test_a_pair_can_be_held_out_of_a_palette_file(tmp_path: Path, make: Make) -> None:
+    cogent(tmp_path)
+    limits = Limits(palette=tmp_path / "CoGenT_A.json")
+    make(tmp_path / "out", hops=("cyan_cylinder",), limits=limits, render=False)
+    palette = manifest(tmp_path / "out")["palettes"]["cyan_cylinder-CoGenT_A"]
+    assert len(palette["rows"][0]) == 15
+    assert ["cyan", "cylinder"] not in palette["rows"][0]
+    there = shown(tmp_path / "out", "cyan_cylinder-CoGenT_A", "complex_ood", ("color", "shape"))
+    assert ("cyan", "cylinder") in there
+    assert ("cyan", "cube") not in there
+    assert (
+        "(the diversity), the pair among them"
+        in (tmp_path / "out" / "hops" / "cyan_cylinder-CoGenT_A" / "DATASHEET.md").read_text()
+    )
+
+
+def test_the_plan_says_what_is_seen(tmp_path: Path) -> None:
+    request = Request(
+        tmp_path / "out", ("cyan_cylinder",), PRESETS["small"], 5, render=False, limits=Limits((8,), "grid")
+    )
+    plan = make_plan(request)
+    (line,) = [line for line in plan_lines(plan) if " sees " in line]
+    assert line.startswith("cyan_cylinder-d8-grid sees ")
+    assert line.endswith("; not cyan cylinder")
+    (palette,) = plan_json(plan)["palettes"].values()
+    assert len(palette["rows"][0]) == 7
+    assert not (tmp_path / "out").exists()

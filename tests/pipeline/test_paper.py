@@ -1,0 +1,121 @@
+"""All 29 pairs' text at the paper's sizes, in one folder, and its audit: on request, since it takes minutes.
+
+`make test-paper` runs it.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import h5py
+import pytest
+
+from clevrhope.splits.hops import paper_hops
+
+pytestmark = pytest.mark.skipif(
+    os.environ.get("CLEVRHOPE_TEST_PAPER") != "1", reason="takes minutes and 2 GB: make test-paper"
+)
+
+MOST_MEMORY_KIB = 4 << 20
+# By diversity, questions of minimal_iid, those of minimal_ood, and pictures of minimal_iid.
+MINIMAL = {
+    4: (8_640, 3_840, 2_880),
+    6: (10_880, 2_560, 3_200),
+    16: (11_970, 840, 3_150),
+    24: (9_968, 448, 2_576),
+}
+# Questions and least and most pictures: the paper gives 62k, 13k and 15k.
+STREAMED = {
+    "train": (560_000, 62_223, 62_300),
+    "complex_iid": (120_000, 13_334, 13_360),
+    "complex_ood": (15_000, 15_000, 15_000),
+}
+# What resource.getrusage says at the end, beside what the command line prints.
+RUN = """
+import resource, sys
+from clevrhope.__main__ import main
+try:
+    main()
+finally:
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+"""
+
+
+def clevrhope(*arguments: str) -> tuple[Mapping[str, Any], int]:
+    """What a command says as JSON, and its memory in KiB."""
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, *arguments], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2_000:] + done.stdout[-2_000:]
+    return json.loads(done.stdout), int(done.stderr.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("paper") / "all"
+    options = ["--hops", "all", "--preset", "paper", "--no-render", "--no-json", "--seed", "1", "--json"]
+    began = monotonic()
+    made, memory_kib = clevrhope("build", *options, "--out", str(out))
+    seconds = monotonic() - began
+    sys.stdout.write(f"\n{made['questions']:,} questions in {seconds:.0f} s, {memory_kib / 2**20:.2f} GiB\n")
+    assert memory_kib < MOST_MEMORY_KIB
+    return out
+
+
+def test_every_pair_has_the_papers_sizes(paper: Path) -> None:
+    assert len(paper_hops()) == 29
+    for hop in paper_hops():
+        iid, ood, iid_pictures = MINIMAL[hop.diversity]
+        wanted = {
+            **STREAMED,
+            "minimal_iid": (iid, iid_pictures, iid_pictures),
+            "minimal_ood": (ood, ood, ood),
+        }
+        for split, (questions, least, most) in wanted.items():
+            with h5py.File(paper / "hops" / hop.name / f"{split}.h5") as file:
+                pictures = file["image_idxs"][:]
+                answers = file["answers"][:]
+                assert len(pictures) == len(answers) == questions, (hop.name, split)
+                assert least <= len(set(pictures.tolist())) <= most, (hop.name, split)
+                if split == "train":
+                    assert file.attrs["prefixes"].tolist() == [25_000, 200_000]
+                if split == "minimal_ood":
+                    no = json.loads((paper / "vocab.json").read_text())["answer_token_to_idx"]["no"]
+                    assert 4 * int((answers == no).sum()) == 3 * questions
+
+
+def test_pictures_are_shared_as_simulated(paper: Path) -> None:
+    """The simulation gave 266,000, 57,000 and 58,000 pictures, and 20,928 of one object."""
+    pools = {path.parent.name: 0 for path in paper.glob("scenes/*/*.json")}
+    for pool in pools:
+        pools[pool] = sum(
+            path.read_bytes().count(b'"image_index"') for path in paper.glob(f"scenes/{pool}/*.json")
+        )
+    assert pools["train"] == pytest.approx(266_000, rel=0.02)
+    assert pools["test_iid"] == pytest.approx(57_000, rel=0.02)
+    assert pools["test_ood"] == pytest.approx(58_000, rel=0.02)
+    assert sum(n for pool, n in pools.items() if pool.startswith("minimal")) == 20_928
+
+
+def test_the_audit_finds_nothing_wrong(paper: Path) -> None:
+    began = monotonic()
+    report, memory_kib = clevrhope("audit", str(paper), "--json", "--quiet")
+    seconds = monotonic() - began
+    sys.stdout.write(f"\nAudited in {seconds:.0f} s, {memory_kib / 2**20:.2f} GiB\n")
+    assert report["ok"]
+    assert report["hops"] == sorted(hop.name for hop in paper_hops())
+    not_done = {check["name"] for check in report["checks"] if check["result"] == "not done"}
+    # What such a folder does not have.
+    without = {"preliminary sets", "palette", "scenes from CLEVR", "HDF5 and JSON", "passes"}
+    assert not_done <= without | {"pictures", "objects in pictures"}
+    n_questions = sum(each for each, _, _ in STREAMED.values()) * 29 + sum(
+        sum(MINIMAL[hop.diversity][:2]) for hop in paper_hops()
+    )
+    (texts,) = (check for check in report["checks"] if check["name"] == "text")
+    assert texts["checked"] == n_questions
+    assert memory_kib < MOST_MEMORY_KIB

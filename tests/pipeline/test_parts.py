@@ -1,0 +1,155 @@
+"""A request made in parts by several machines, and joined: the bytes that one machine would have written."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import command, request, tree
+from fake_renderer import FakeRenderer
+
+from clevrhope.dataset.layout import Layout
+from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
+from clevrhope.pipeline import PartSummary, Shard, Summary, build, build_part, merge, parse_shard
+
+HOPS = ("rubber_cylinder", "cyan_cylinder")
+SIZES = {"train": 2_500, "complex_iid": 190, "complex_ood": 31}
+
+
+def part(out: Path, shard: str, **changes: Any) -> PartSummary:
+    asked = request(out, **{"hops": HOPS, "sizes": SIZES, **changes})
+    return build_part(asked, parse_shard(shard), make_renderer=renderer)
+
+
+def joined(parts: list[Path], out: Path, **changes: Any) -> Summary:
+    return merge(parts, request(out, **{"hops": HOPS, "sizes": SIZES, **changes}), make_renderer=renderer)
+
+
+def renderer(settings: Any, workers: Any) -> FakeRenderer:
+    return FakeRenderer(settings=settings, workers=workers)
+
+
+@pytest.fixture(scope="module")
+def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    folder = tmp_path_factory.mktemp("parts")
+    made = [part(folder / str(number), f"{number}/3") for number in (1, 2, 3)]
+    assert all(each.n_splits > 0 and each.n_pictures > 50 for each in made)
+    return [each.folder for each in made]
+
+
+@pytest.mark.parametrize("images", ["png", "h5", "both"])
+def test_parts_joined_are_what_one_machine_writes(images: str, tmp_path: Path) -> None:
+    folders = [part(tmp_path / f"part{n}", f"{n}/3", images=images).folder for n in (1, 2, 3)]
+    before = [tree(folder) for folder in folders]
+    made = joined(folders[::-1], tmp_path / "joined", images=images)
+    build(request(tmp_path / "whole", hops=HOPS, sizes=SIZES, images=images), make_renderer=renderer)
+    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
+    assert [tree(folder) for folder in folders] == before, "a part was changed"
+    assert made.n_rendered <= 3, "nearly all pictures were in the parts"
+
+
+def test_parts_render_what_will_be_used_and_each_picture_once(parts: list[Path], tmp_path: Path) -> None:
+    names = [{path.name for path in each.glob("images/*/*.png")} for each in parts]
+    assert not names[0] & names[1] | names[0] & names[2] | names[1] & names[2]
+    joined(parts, tmp_path / "joined")
+    used = {path.name for path in (tmp_path / "joined").glob("images/*/*.png")}
+    rendered = names[0] | names[1] | names[2]
+    assert len(used - rendered) <= 3
+    assert len(rendered - used) <= 3
+
+
+def test_text_alone_and_a_part_that_was_run_twice(tmp_path: Path) -> None:
+    folders = [part(tmp_path / f"part{n}", f"{n}/2", render=False).folder for n in (1, 2)]
+    before = tree(folders[0])
+    part(folders[0], "1/2", render=False)
+    assert tree(folders[0]) == before
+    joined(folders, tmp_path / "joined", render=False)
+    build(request(tmp_path / "whole", hops=HOPS, sizes=SIZES, render=False))
+    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
+
+
+def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path) -> None:
+    out = tmp_path / "out"
+
+    def refused(folders: list[Path], message: str, **changes: Any) -> None:
+        with pytest.raises(ClevrhopeError, match=message):
+            joined(folders, out, **changes)
+        assert not Layout(out).manifest.exists()
+
+    refused(parts[:2], "^part 3 of 3 missing")
+    before = [tree(folder) for folder in parts]
+    refused(parts[1:2], "^parts 1, 3 of 3 missing; .*build --shard 1/3")
+    refused([*parts, parts[0]], "part 1/3, which .*1 is too; name each part once")
+    refused([*parts[:2], tmp_path], "no part of a dataset")
+    refused(parts, f"for something else .{', '.join(sorted(HOPS))} there, {HOPS[0]} asked for", hops=HOPS[:1])
+    refused(
+        parts,
+        "sizes.train is 2500 there, 2501 asked for",
+        sizes={**SIZES, "train": 2_501},
+    )
+    refused(parts, "another seed", seed=6)
+    smaller = request(tmp_path / "world", hops=HOPS, sizes=SIZES, render=False)
+    smaller = replace(smaller, config=replace(smaller.config, world={"max_objects": 9}))
+    build_part(smaller, Shard(1, 3))
+    refused([smaller.out, *parts[1:]], "world: made with another world .*max_objects is 9 there, 10 asked")
+    refused([*parts[:2], tmp_path / "nowhere"], "nowhere: no part of a dataset")
+    other = part(tmp_path / "other", "1/2", render=False).folder
+    refused([parts[0], other], "one of 2 parts")
+    assert [tree(folder) for folder in parts] == before
+    assert not out.exists()
+
+
+def test_an_unfinished_part_is_told(parts: list[Path], tmp_path: Path) -> None:
+    asked = request(tmp_path / "part", hops=HOPS, sizes=SIZES)
+
+    class Stopped(FakeRenderer):
+        def __init__(self) -> None:
+            super().__init__(settings=asked.config.rendering, fails_on=40)
+
+    with pytest.raises(ClevrhopeError, match="worker"):
+        build_part(asked, Shard(3, 3), make_renderer=lambda *_: Stopped())
+    with pytest.raises(DatasetError, match="part 3/3 is not finished; run its command again"):
+        joined([*parts[:2], tmp_path / "part"], tmp_path / "out")
+    build_part(asked, Shard(3, 3), make_renderer=renderer)
+    assert tree(tmp_path / "part") == tree(parts[2])
+
+
+def test_a_folder_is_a_part_or_a_whole(parts: list[Path], tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="one machine's part"):
+        build(request(parts[0], hops=HOPS, sizes=SIZES), make_renderer=renderer)
+    with pytest.raises(DatasetError, match="part 1/3, not 2/3"):
+        part(parts[0], "2/3")
+    before = tree(parts[0])
+    with pytest.raises(DatasetError, match="one machine's part"):
+        joined(parts, parts[0])
+    assert tree(parts[0]) == before
+    build(request(tmp_path / "whole", render=False))
+    with pytest.raises(DatasetError, match="a whole dataset"):
+        part(tmp_path / "whole", "1/2", render=False)
+
+
+@pytest.mark.parametrize("text", ["", "3", "0/2", "3/2", "a/b", "1/0", "-1/2", "1/2/3"])
+def test_a_shard_that_is_none(text: str) -> None:
+    with pytest.raises(ConfigError, match="such as 3/16"):
+        parse_shard(text)
+
+
+def test_without_a_seed_parts_would_differ(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="--seed"):
+        build_part(replace(request(tmp_path / "part"), seed=None), Shard(1, 2))
+
+
+def test_the_command_line(tmp_path: Path) -> None:
+    options = ["--hop", "rubber_cylinder", "--seed", "5", "--no-render", "--quiet"]
+    for number in (1, 2):
+        run = command("build", *options, "--shard", f"{number}/2", "--out", tmp_path / str(number))
+        _, problems = run.communicate()
+        assert run.returncode == 0, problems
+    run = command(
+        "merge", tmp_path / "1", tmp_path / "2", *options[:2], "--no-render", "--out", tmp_path / "out"
+    )
+    told, problems = run.communicate()
+    assert run.returncode == 0, problems
+    assert "The same again: --seed 5" in told
+    build(request(tmp_path / "whole", render=False))
+    assert tree(tmp_path / "out") == tree(tmp_path / "whole")

@@ -1,0 +1,346 @@
+"""Values that are asked for alone: sizes, prefixes, shared folders, parts, and what each set holds fast."""
+
+import json
+import re
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import Make, request, stamps, tree
+from fake_renderer import FakeRenderer
+
+import clevrhope
+from clevrhope.__main__ import run_command
+from clevrhope._core import CountingPool
+from clevrhope.audit import audit
+from clevrhope.config.presets import PRESETS
+from clevrhope.dataset.clevr_json import read_row_lines
+from clevrhope.dataset.layout import Layout
+from clevrhope.errors import ConfigError, SplitError
+from clevrhope.export import export
+from clevrhope.metrics import score
+from clevrhope.metrics.show import scores_lines
+from clevrhope.pipeline import Limits, build, build_part, merge, parse_shard
+from clevrhope.pipeline.engine import World, open_world
+from clevrhope.pipeline.plan import make_plan, plan_json
+from clevrhope.pipeline.prelim import first_groups, n_sets
+from clevrhope.splits.hops import parse_hop, prelim_hops
+
+VALUES = ("cyan", "cylinder")
+SMALL = {"prelim_existence": 4, "prelim_counting": 3}
+PAPER_GROUPS = {"size": 960, "color": 168, "material": 960, "shape": 640}
+"""Of each value: grids that have it, times combinations of the other types' values, times copies."""
+
+
+def renderer(settings: Any, workers: Any) -> FakeRenderer:
+    return FakeRenderer(settings=settings, workers=workers)
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in read_row_lines(path)]
+
+
+def failed(folder: Path) -> set[str]:
+    """Checks of the audit that fail, those of pictures apart: the renderer for tests paints none."""
+    found = {each.name for each in audit(folder).checks if each.result == "failed"}
+    return found - {"pictures", "objects in pictures"}
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return open_world(PRESETS["demo"])
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """All values, at the size of the preset small, without pictures."""
+    out = tmp_path_factory.mktemp("prelim") / "all"
+    asked = request(out, hops=(), prelim=("all",), render=False)
+    build(replace(asked, config=PRESETS["small"]))
+    return out
+
+
+def test_all_fifteen_values_have_whole_groups_and_sets(made: Path, world: World) -> None:
+    manifest = json.loads((made / "manifest.json").read_bytes())
+    values = [(kind, value) for kind, each in world.attribute_types for value in each]
+    assert sorted(manifest["splits"]) == sorted(f"prelim_{value}" for _, value in values)
+    assert len(values) == 15
+    for kind, value in values:
+        splits = manifest["splits"][f"prelim_{value}"]
+        assert splits["existence"] == {
+            "pool": f"minimal_{kind}",
+            "questions": 40,
+            "pictures": 40,
+            "sets": 20,
+        }
+        assert splits["counting"] == {"pool": f"counting_{kind}", "questions": 60, "pictures": 60, "sets": 10}
+
+
+def test_a_set_changes_one_object_at_a_time_and_a_group_the_value_alone(made: Path, world: World) -> None:
+    """Read with nothing but json: places, camera, lights and all other values stay, answers count."""
+    layout = Layout(made)
+    for kind, values in world.attribute_types:
+        scenes = {
+            pool: {row["image_index"]: row for row in rows(layout.scene_shard(pool, 0))}
+            for pool in (f"minimal_{kind}", f"counting_{kind}")
+        }
+        for value in values:
+            for split, of_a_set, pool in (
+                ("existence", 2, f"minimal_{kind}"),
+                ("counting", 6, f"counting_{kind}"),
+            ):
+                asked = rows(layout.questions_json(f"prelim_{value}", split))
+                for first in range(0, len(asked), of_a_set):
+                    group = asked[first : first + of_a_set]
+                    shown = [scenes[pool][row["image_index"]] for row in group]
+                    assert len({row["question"] for row in group}) == 1
+                    assert len({kept(scene, kind) for scene in shown}) == 1
+                    matching = [[each[kind] == value for each in scene["objects"]] for scene in shown]
+                    if split == "existence":
+                        assert [row["answer"] for row in group] == ["yes", "no"]
+                        assert matching == [[True], [False]]
+                        continue
+                    assert [row["answer"] for row in group] == [str(sum(each)) for each in matching]
+                    assert [sum(each) for each in matching] == [*range(6)]
+                    for before, after in pairwise(matching):
+                        assert sum(a != b for a, b in zip(before, after, strict=True)) == 1
+
+
+def kept(scene: dict[str, Any], kind: str) -> str:
+    """All of a scene that may not change within a set: what of each object does not follow from its value."""
+    follows = {kind, "pixel_coords", "bbox", "visible_pixels", "visible_fraction", "3d_coords"}
+    objects = [{k: v for k, v in each.items() if k not in follows} for each in scene["objects"]]
+    ground = [each["3d_coords"][:2] for each in scene["objects"]]
+    return json.dumps([objects, ground, *(scene[key] for key in ("camera", "lights", "directions"))])
+
+
+def test_the_five_positions_are_the_same_everywhere(made: Path, world: World) -> None:
+    found = Counter()
+    for kind, _ in world.attribute_types:
+        for scene in rows(Layout(made).scene_shard(f"counting_{kind}", 0)):
+            found[tuple(tuple(each["3d_coords"][:2]) for each in scene["objects"])] += 1
+    assert found == {tuple(CountingPool(world, value=("color", "cyan")).positions): 15 * 60}
+
+
+def test_the_whole_sets_are_as_many_as_the_minimal_ones_of_a_type_would_be(world: World) -> None:
+    sizes = PRESETS["paper"].sizes
+    assert (sizes.prelim_existence, sizes.prelim_counting) == (0, 100)
+    for hop in prelim_hops(["all"], world.attribute_types):
+        ((kind, _),) = hop.asked
+        pool = clevrhope._core.MinimalPool(world, pair=list(hop.asked))
+        assert n_sets(pool, 0) == PAPER_GROUPS[kind]
+        everything = first_groups(pool, n_sets(pool, 0), seed=1)
+        assert len(set(everything)) == PAPER_GROUPS[kind]
+        assert first_groups(pool, 11, seed=1) == everything[:11]
+        assert first_groups(pool, 11, seed=2) != everything[:11]
+
+
+def test_more_sets_and_values_keep_what_is_there(tmp_path: Path, make: Make) -> None:
+    out = tmp_path / "out"
+    make(out, hops=(), prelim=("cyan",), sizes=SMALL)
+    layout = Layout(out)
+    before = {split: rows(layout.questions_json("prelim_cyan", split)) for split in ("existence", "counting")}
+    pictures = {name: stamp for name, stamp in stamps(out).items() if name.endswith(".png")}
+    assert len(pictures) == 2 * 4 + 6 * 3
+    larger = {"prelim_existence": 9, "prelim_counting": 5}
+    make(out, hops=("rubber_cylinder",), prelim=VALUES, sizes=larger)
+    for split, there in before.items():
+        after = rows(layout.questions_json("prelim_cyan", split))
+        assert len(after) > len(there)
+        assert after[: len(there)] == there
+    assert pictures.items() <= stamps(out).items()
+    assert failed(out) == set()
+    make(tmp_path / "at_once", hops=("rubber_cylinder",), prelim=VALUES, sizes=larger)
+    assert tree(out) == tree(tmp_path / "at_once")
+    kept = make(out, hops=(), prelim=("cyan",), sizes=SMALL).kept
+    assert kept == (
+        "prelim_cyan existence: 9 sets are there and stay, more than the 4 asked for",
+        "prelim_cyan counting: 5 sets are there and stay, more than the 3 asked for",
+    )
+
+
+def test_parts_joined_are_what_one_machine_writes(tmp_path: Path) -> None:
+    asked = {"hops": ("rubber_cylinder",), "prelim": VALUES, "sizes": SMALL}
+    parts = [tmp_path / f"part{n}" for n in (1, 2, 3)]
+    rendered = 0
+    for n, out in enumerate(parts, 1):
+        part = build_part(request(out, **asked), parse_shard(f"{n}/3"), make_renderer=renderer)
+        rendered += part.n_pictures
+    joined = merge(parts, request(tmp_path / "joined", **asked), make_renderer=renderer)
+    whole = build(request(tmp_path / "whole", **asked), make_renderer=renderer)
+    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
+    assert rendered + joined.n_rendered >= whole.n_rendered
+    assert joined.n_rendered <= 3, "nearly all pictures were in the parts"
+
+
+def test_a_plan_counts_what_a_build_makes(tmp_path: Path) -> None:
+    asked = request(tmp_path / "out", hops=(), prelim=("all",), render=False, sizes=SMALL)
+    planned = plan_json(make_plan(asked))
+    assert not (tmp_path / "out").exists()
+    summary = build(asked)
+    assert planned["questions"] == summary.n_questions == 15 * (2 * 4 + 6 * 3)
+    assert planned["scenes"] == summary.n_pictures
+    assert planned["exact"]
+    told = {(each["hop"], each["split"]): each["questions"] for each in planned["splits"]}
+    assert told["prelim_cyan", "counting"] == 18
+
+
+def test_a_large_plan_is_estimated_around_them(tmp_path: Path) -> None:
+    config = PRESETS["paper"]
+    asked = replace(
+        request(tmp_path, prelim=VALUES, splits=("train", "counting", "existence")), config=config
+    )
+    planned = plan_json(make_plan(replace(asked, render=False, out=tmp_path / "out")))
+    assert not planned["exact"]
+    assert planned["pools"]["counting_color"] == planned["pools"]["counting_shape"] == 600
+    assert planned["pools"]["minimal_color"] == 2 * 168
+
+
+def test_they_are_loaded_scored_and_exported_like_any_split(tmp_path: Path, make: Make) -> None:
+    out = tmp_path / "out"
+    make(out, hops=("rubber_cylinder",), prelim=VALUES, sizes=SMALL)
+    page = (
+        (out / "index.html").read_text().partition('<section id="prelim_cyan">')[2].partition("</section>")[0]
+    )
+    shown = re.findall(r'<b class="a"[^>]*>(\w+)</b>', page)
+    assert shown == ["yes", "no"] * 3 + ["0", "1", "2", "3", "4", "5"], "as groups and sets are asked"
+    loaded = clevrhope.load(out, "prelim_cyan", "counting", text=True)
+    assert [each["answer_text"] for each in loaded] == ["0", "1", "2", "3", "4", "5"] * 3
+    assert loaded[0]["image"].shape == (32, 48, 3), "those of the renderer for tests"
+    assert all("cyan" in each["question_text"] for each in loaded)
+
+    predictions = tmp_path / "predictions.jsonl"
+    with predictions.open("w") as file:
+        for value in VALUES:
+            for split, answer in (("existence", "no"), ("counting", "5")):
+                n = len(clevrhope.load(out, f"prelim_{value}", split))
+                for k in range(n):
+                    row = {"hop": f"prelim_{value}", "split": split, "question_index": k, "answer": answer}
+                    file.write(json.dumps(row) + "\n")
+    scores = score(out, predictions, seed=1, hops=[f"prelim_{value}" for value in VALUES])
+    for condition in scores.conditions:
+        accuracies = {split: each.percent for split, each in condition.mean.splits.items()}
+        assert accuracies == {"existence": pytest.approx(50), "counting": pytest.approx(100 / 6)}
+        for each in condition.mean.splits.values():
+            # One answer to all is right about one picture of each set: drawing sets leaves nothing to chance.
+            assert each.interval is not None
+            assert each.interval.low == each.interval.high == each.percent
+    assert {each.n_pictures for each in scores.conditions[0].mean.splits.values()} == {8, 18}
+    table = "\n".join(scores_lines(scores)).partition("each value alone")[2].splitlines()
+    assert table[0].split() == ["existence", "counting"]
+    assert [line.split()[:2] for line in table[1:3]] == [["cyan", "50.0"], ["cylinder", "50.0"]]
+
+    for name in ("clevr", "iep", "webdataset", "parquet"):
+        written = export(out, tmp_path / name, format=name, hops=["prelim_cylinder"])
+        assert written.n_questions == 2 * 4 + 6 * 3
+    card = (tmp_path / "parquet" / "README.md").read_text()
+    assert "Configs `prelim_...` hold nothing out" in card
+
+
+def test_without_json_and_with_equal_numbers_of_objects_elsewhere(tmp_path: Path, make: Make) -> None:
+    """Neither option concerns sets whose pictures have one object or five."""
+    plain, other = tmp_path / "plain", tmp_path / "other"
+    make(plain, hops=(), prelim=("small",), sizes=SMALL)
+    make(other, hops=(), prelim=("small",), sizes=SMALL, question_json=False, match="objects")
+    assert not list(other.glob("hops/*/*.json"))
+    for split in ("existence", "counting"):
+        name = Layout(plain).questions_h5("prelim_small", split).relative_to(plain)
+        assert (plain / name).read_bytes() == (other / name).read_bytes()
+    assert failed(other) == set()
+
+
+def test_another_vocabulary_has_sets_of_its_own_values(tmp_path: Path) -> None:
+    properties = json.loads((clevrhope.runtime.assets.blender_assets() / "properties.json").read_bytes())
+    properties["colors"] = {"orange": [255, 140, 0], "red": [173, 35, 35], "dark_red": [90, 0, 0]}
+    properties["sizes"]["middle"] = 0.5
+    path = tmp_path / "mine.json"
+    path.write_text(json.dumps(properties))
+    asked = request(tmp_path / "out", hops=(), prelim=("all",), sizes=SMALL, render=False)
+    build(replace(asked, config=replace(asked.config, properties=path)))
+    assert audit(tmp_path / "out", properties=path).ok
+    assert {"prelim_dark_red", "prelim_middle"} <= {each.name for each in (tmp_path / "out/hops").iterdir()}
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"prelim": ("cian",)}, '--prelim: no value "cian" (did you mean "cyan"?); known: small, large, '),
+        ({"hops": ("prelim_cubes",)}, '--prelim: no value "cubes" (did you mean "cube"?)'),
+        ({"hops": ("prelim_cyan-d8",)}, 'HOP "prelim_cyan-d8": prelim_cyan asks for a value alone'),
+        ({"prelim": ("cyan",), "limits": Limits(diversities=(8,))}, 'HOP "prelim_cyan": asks for a value'),
+        (
+            {"prelim": ("cyan",), "splits": ("train",)},
+            "--splits: train is no split of prelim_cyan; known: exis",
+        ),
+    ],
+)
+def test_bad_input_is_told_in_a_sentence(changes: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    asked = {"hops": (), **changes}
+    with pytest.raises(ConfigError) as error:
+        build(request(tmp_path / "out", render=False, **asked))
+    assert str(error.value).startswith(sentence)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_line_takes_values(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "out")
+    options = [
+        "--prelim",
+        "cyan,cube",
+        "--prelim",
+        "small",
+        "--prelim-sets",
+        "2",
+        "--no-render",
+        "--out",
+        out,
+    ]
+    assert run_command(["build", *options, "--json"]) == 0
+    splits = json.loads(capsys.readouterr().out)["splits"]
+    assert {hop: [each["questions"] for each in those.values()] for hop, those in splits.items()} == {
+        f"prelim_{value}": [4, 12] for value in ("cube", "cyan", "small")
+    }
+    sheet = (tmp_path / "out" / "DATASHEET.md").read_text()
+    assert "Test sets on 3 values alone; 28 possible answers" in sheet
+    assert "windows of" not in sheet, "nothing of it is balanced so"
+    assert run_command(["build", "--prelim", "blu", "--out", str(tmp_path / "other")]) == 2
+    assert '--prelim: no value "blu" (did you mean "blue"?)' in capsys.readouterr().err
+    told = "existence of cyan: complete at 168 groups, fewer than the 200 asked for"
+    many = ["--prelim", "cyan", "--splits", "existence", "--no-render", "--prelim-sets"]
+    for command, n, is_told in (("plan", 200, True), ("plan", 168, False), ("build", 200, True)):
+        made = [command, *many, str(n), "--out", str(tmp_path / "many"), "--seed", "1"]
+        assert run_command(made) == 0
+        assert (told in capsys.readouterr().out) == is_told
+    assert run_command(["plan", "--prelim", "cyan", "--prelim-sets", "0"]) == 2
+    assert '--prelim-sets: "0" should be a whole number from 1' in capsys.readouterr().err
+
+
+def test_positions_that_constraints_forbid_are_told(tmp_path: Path) -> None:
+    asked = request(tmp_path / "out", hops=(), prelim=("cyan",), render=False)
+    tight = replace(asked.config, world={"position_range": 1.0, "max_restarts": 5})
+    with pytest.raises(clevrhope.ClevrhopeError, match=r'pool "counting_color".*min_distance rejected'):
+        build(replace(asked, config=tight))
+
+
+def test_more_sets_than_a_pool_has_room_for_are_told(tmp_path: Path) -> None:
+    sizes = {"prelim_counting": 10**9, "prelim_existence": 10**9}
+    with pytest.raises(SplitError, match="a pool has room for"):
+        build(request(tmp_path / "out", hops=(), prelim=("cyan",), render=False, sizes=sizes))
+
+
+def test_a_value_and_a_pair_have_names_apart(world: World) -> None:
+    hop = parse_hop("prelim_cyan", world.attribute_types)
+    assert (hop.name, hop.pair, hop.asked, hop.words, hop.title) == (
+        "prelim_cyan",
+        None,
+        (("color", "cyan"),),
+        "cyan",
+        "cyan alone",
+    )
+    pair = parse_hop("cyan_cylinder", world.attribute_types)
+    assert (pair.asked, pair.title) == (pair.pair, "cyan cylinder held out")
+    assert parse_hop("none", world.attribute_types).title == "nothing held out"

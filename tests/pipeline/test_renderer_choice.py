@@ -1,0 +1,292 @@
+"""Folders with pictures of the native renderer: bound to it, resumed, grown, joined and audited."""
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import request, tree
+
+from clevrhope.__main__ import run_command
+from clevrhope.audit import audit
+from clevrhope.config.sources import resolve_config
+from clevrhope.dataset.manifest import read_manifest, write_manifest
+from clevrhope.errors import DatasetError
+from clevrhope.images.settings import NATIVE_REVISION, NativeSettings, RenderSettings
+from clevrhope.pipeline import Request, Summary, build, build_part, merge, parse_shard
+
+#: A fifth of a picture's sides: whoever looks at what is in them takes whole ones.
+TINY = NativeSettings(width=96, height=64, quality="draft")
+SIZES = {"train": 54, "complex_iid": 27, "complex_ood": 4, "minimal_places": 2}
+
+
+def asked(out: Path, rendering: NativeSettings | RenderSettings = TINY, **changes: Any) -> Request:
+    made = request(out, **{"sizes": SIZES, **changes})
+    return replace(made, config=replace(made.config, rendering=rendering))
+
+
+def make(out: Path, rendering: NativeSettings | RenderSettings = TINY, **changes: Any) -> Summary:
+    return build(asked(out, rendering, **changes))
+
+
+#: The command line as it is where `import bpy` fails, whatever is installed.
+WITHOUT_BPY = "import sys; sys.modules['bpy'] = None; from clevrhope.__main__ import main; main()"
+
+
+def command(*arguments: str | Path, threads: int = 2) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", WITHOUT_BPY, *map(str, arguments)],
+        env={**os.environ, "RAYON_NUM_THREADS": str(threads)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def test_without_blender_the_error_names_the_native_renderer_and_that_one_works(tmp_path: Path) -> None:
+    few = ("--hop", "none", "--splits", "val", "--test-questions", "18", "--seed", "3")
+    refused = command("build", *few, "--out", tmp_path / "refused")
+    _, errors = refused.communicate()
+    assert refused.returncode == 1
+    assert "rendering needs Blender's module bpy, which is not installed" in errors
+    assert errors.strip().endswith("or take --renderer native, which needs no Blender")
+    assert not (tmp_path / "refused").exists()
+
+    native = command("build", *few, "--renderer", "native", "--quality", "draft", "--out", tmp_path / "made")
+    said, errors = native.communicate()
+    assert native.returncode == 0, errors
+    assert "pictures rendered" in said
+    manifest = read_manifest(tmp_path / "made" / "manifest.json")
+    assert manifest is not None
+    assert manifest.rendering == {
+        "renderer": "native",
+        "width": 480,
+        "height": 320,
+        "quality": "draft",
+        "revision": NATIVE_REVISION,
+    }
+
+
+def test_killed_at_any_point_and_resumed_with_other_threads_equals_uninterrupted(tmp_path: Path) -> None:
+    settings = tmp_path / "native.toml"
+    settings.write_text('[rendering]\nrenderer = "native"\nwidth = 120\nheight = 80\n')
+    build_it = ("build", "--hop", "rubber_cylinder", "--seed", "5", "--quiet", "--config", settings)
+    whole = command(*build_it, "--out", tmp_path / "whole")
+    _, errors = whole.communicate()
+    assert whole.returncode == 0, errors
+
+    chance = random.Random(31)
+    pictures = tmp_path / "killed" / "images"
+    n_killed = 0
+    while n_killed < 5:
+        threads = chance.randint(1, 4)
+        running = command(*build_it, "--workers", str(threads), "--out", tmp_path / "killed", threads=threads)
+        wanted = len(list(pictures.rglob("*.png"))) + chance.randint(0, 9)
+        while running.poll() is None and len(list(pictures.rglob("*.png"))) < wanted:
+            pass
+        if running.poll() is None:
+            running.kill()
+            n_killed += 1
+        _, errors = running.communicate()
+        assert running.returncode in (0, -9), errors
+        if running.returncode == 0:
+            shutil.rmtree(tmp_path / "killed")
+    last = command(*build_it, "--out", tmp_path / "killed", threads=3)
+    _, errors = last.communicate()
+    assert last.returncode == 0, errors
+    assert tree(tmp_path / "killed") == tree(tmp_path / "whole")
+
+
+def test_pictures_under_way_at_once_do_not_show(tmp_path: Path) -> None:
+    make(tmp_path / "one", workers=1)
+    make(tmp_path / "three", workers=3)
+    assert tree(tmp_path / "one") == tree(tmp_path / "three")
+
+
+@pytest.mark.parametrize(
+    ("there", "wanted", "words"),
+    [
+        (
+            TINY,
+            RenderSettings(),
+            "made with --renderer native --quality draft, not with --renderer blender --samples 16",
+        ),
+        (
+            RenderSettings(samples=8),
+            TINY,
+            "made with --renderer blender --samples 8, not with --renderer native --quality draft",
+        ),
+        (TINY, replace(TINY, quality="high"), 'quality is "draft" there, "high" asked for'),
+    ],
+    ids=["native", "blender", "quality"],
+)
+def test_a_folder_is_bound_to_what_made_its_pictures(
+    there: Any, wanted: Any, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clevrhope.images.choice.CyclesRenderer", _painted)
+    make(tmp_path, there)
+    before = tree(tmp_path)
+    with pytest.raises(DatasetError, match=words):
+        make(tmp_path, wanted)
+    assert tree(tmp_path) == before
+    assert make(tmp_path, there).n_rendered == 0
+    # Text alone asks for no renderer.
+    make(tmp_path, wanted, render=False)
+
+
+@pytest.mark.parametrize(
+    ("there", "which"),
+    [(NATIVE_REVISION + 1, f"revision {NATIVE_REVISION + 1}"), (None, "an unknown revision")],
+)
+def test_pictures_of_another_revision_are_not_added_to(there: int | None, which: str, tmp_path: Path) -> None:
+    make(tmp_path)
+    path = tmp_path / "manifest.json"
+    manifest = read_manifest(path)
+    assert manifest is not None
+    assert manifest.rendering is not None
+    said = {name: value for name, value in manifest.rendering.items() if name != "revision"}
+    write_manifest(path, replace(manifest, rendering=said if there is None else {**said, "revision": there}))
+    with pytest.raises(
+        DatasetError, match=f"pictures are of {which} of the native renderer, and this clevrhope"
+    ):
+        make(tmp_path, sizes={**SIZES, "train": 63})
+    assert make(tmp_path, render=False).n_rendered == 0
+
+
+def test_a_folder_without_pictures_can_still_choose(tmp_path: Path) -> None:
+    make(tmp_path / "late", RenderSettings(), render=False)
+    make(tmp_path / "late", TINY)
+    make(tmp_path / "whole", TINY)
+    assert tree(tmp_path / "late") == tree(tmp_path / "whole")
+
+
+def test_manifests_from_before_there_was_a_choice_are_blenders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clevrhope.images.choice.CyclesRenderer", _painted)
+    make(tmp_path, RenderSettings())
+    path = tmp_path / "manifest.json"
+    manifest = read_manifest(path)
+    assert manifest is not None
+    assert manifest.rendering is not None
+    before = {name: value for name, value in manifest.rendering.items() if name != "renderer"}
+    write_manifest(path, replace(manifest, rendering=before))
+    with pytest.raises(DatasetError, match="made with --renderer blender --samples 16, not with"):
+        make(tmp_path)
+    assert make(tmp_path, RenderSettings()).n_rendered == 0
+    after = read_manifest(path)
+    assert after is not None
+    assert after.rendering == manifest.rendering
+
+
+@pytest.mark.parametrize("images", ["png", "h5", "both"])
+def test_growing_gives_what_was_asked_for_at_once(images: str, tmp_path: Path) -> None:
+    make(tmp_path / "grown", images=images, sizes={**SIZES, "train": 18})
+    make(tmp_path / "grown", images=images)
+    make(tmp_path / "whole", images=images)
+    assert tree(tmp_path / "grown") == tree(tmp_path / "whole")
+    assert (tmp_path / "whole" / "images" / "train.h5").exists() == (images != "png")
+    assert any((tmp_path / "whole" / "images").rglob("*.png")) == (images != "h5")
+
+
+def test_parts_agree_on_the_renderer_and_joined_are_one_machines(tmp_path: Path) -> None:
+    parts = [tmp_path / "1", tmp_path / "2"]
+    for number, part in enumerate(parts, 1):
+        build_part(asked(part), parse_shard(f"{number}/2"))
+    merge(parts, asked(tmp_path / "joined"))
+    make(tmp_path / "whole")
+    assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
+    other = replace(TINY, quality="standard")
+    build_part(asked(tmp_path / "other", other), parse_shard("2/2"))
+    with pytest.raises(DatasetError, match=r'other: .*quality is "standard" there, "draft" asked for'):
+        merge([parts[0], tmp_path / "other"], asked(tmp_path / "mixed"))
+    with pytest.raises(DatasetError, match="--renderer native --quality draft, not with --renderer blender"):
+        merge(parts, asked(tmp_path / "mixed", RenderSettings()))
+
+
+def test_merge_takes_the_renderer_from_the_parts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = tmp_path / "native.toml"
+    settings.write_text('[rendering]\nrenderer = "native"\nwidth = 96\nheight = 64\n')
+    few = ["--hop", "none", "--splits", "val,test", "--test-questions", "18", "--quiet"]
+    for part in ("1/2", "2/2"):
+        made = ["build", *few, "--seed", "3", "--config", str(settings), "--shard", part]
+        assert run_command([*made, "--out", str(tmp_path / part[0])]) == 0
+    parts = [str(tmp_path / "1"), str(tmp_path / "2")]
+    assert run_command(["merge", *parts, *few, "--out", str(tmp_path / "joined")]) == 0
+    assert (
+        run_command(["build", *few, "--seed", "3", "--config", str(settings), "--out", str(tmp_path / "w")])
+        == 0
+    )
+    assert tree(tmp_path / "joined") == tree(tmp_path / "w")
+    other = ["merge", *parts, *few, "--quality", "draft", "--out", str(tmp_path / "other")]
+    assert run_command(other) == 2
+    assert "made with --renderer native --quality standard, not with --renderer" in capsys.readouterr().err
+
+
+def test_pages_say_what_rendered_the_pictures_and_the_audit_finds_their_objects(tmp_path: Path) -> None:
+    out = tmp_path / "whole"
+    rendering = resolve_config(renderer="native", quality="draft").rendering
+    assert isinstance(rendering, NativeSettings)
+    make(out, rendering, sizes={"train": 18, "complex_iid": 9, "complex_ood": 1, "minimal_places": 1})
+    by = "rendered by clevrhope's native renderer (quality draft)"
+    assert by.replace("'", "&#x27;") in (out / "index.html").read_text()
+    sheets = [out / "DATASHEET.md", out / "hops" / "rubber_cylinder" / "DATASHEET.md"]
+    for sheet in sheets:
+        text = sheet.read_text()
+        assert "from the scenes by clevrhope's native renderer (quality draft)" in text
+        assert "Blender, which renders pictures" not in text
+    checks = {check.name: check for check in audit(out).checks}
+    assert all(check.n_faults == 0 for check in checks.values())
+    assert checks["objects in pictures"].n_checked >= 15
+
+    # A picture of another scene in the place of one: the same renderer, so colours alone tell.
+    first, second = sorted(path for path in (out / "images" / "train").glob("*.png"))[:2]
+    first.write_bytes(second.read_bytes())
+    checks = {check.name: check for check in audit(out).checks}
+    assert checks["objects in pictures"].n_faults > 0
+
+
+def test_the_audit_finds_objects_in_pictures_of_another_size(tmp_path: Path) -> None:
+    rendering = NativeSettings(width=300, height=200, quality="draft")
+    make(
+        tmp_path / "a",
+        rendering,
+        sizes={"train": 18, "complex_iid": 9, "complex_ood": 1, "minimal_places": 1},
+    )
+    checks = {check.name: check for check in audit(tmp_path / "a").checks}
+    assert all(check.n_faults == 0 for check in checks.values())
+    assert checks["objects in pictures"].n_checked >= 10
+    first, second = sorted(path for path in (tmp_path / "a" / "images" / "train").glob("*.png"))[:2]
+    first.write_bytes(second.read_bytes())
+    checks = {check.name: check for check in audit(tmp_path / "a").checks}
+    assert checks["objects in pictures"].n_faults > 0
+
+
+def test_plan_measures_with_the_renderer_that_was_chosen(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["plan", "--hop", "none", "--splits", "val", "--test-questions", "9", "--seed", "1"]
+    arguments += ["--renderer", "native", "--quality", "draft", "--out", str(tmp_path / "none")]
+    assert run_command([*arguments, "--json"]) == 0
+    planned = json.loads(capsys.readouterr().out)
+    assert planned["rendering"]["renderer"] == "native"
+    assert planned["seconds_per_picture"] > 0
+    assert planned["seconds"] > planned["seconds_per_picture"]
+    assert run_command(arguments) == 0
+    said = capsys.readouterr().out
+    assert "a picture with --renderer native --quality draft, measured now" in said
+    assert "the 402,000 pictures of all 29 pairs at the paper's size take" in said
+    assert not (tmp_path / "none").exists()
+
+
+def _painted(*, look: object, settings: RenderSettings, workers: int | None) -> Any:
+    """In Blender's place, where only the choice of it matters."""
+    from fake_renderer import FakeRenderer
+
+    return FakeRenderer(settings=settings, workers=workers)

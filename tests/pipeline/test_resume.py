@@ -1,0 +1,156 @@
+"""Killed, stopped, out of space: started again, the folder has the bytes of a run that was never stopped."""
+
+import json
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from building import Make, command, request, tree
+from fake_renderer import FakeRenderer
+
+from clevrhope.__main__ import run_command
+from clevrhope.errors import RenderError
+from clevrhope.images.blender.pool import ScenesFailedError
+from clevrhope.images.renderer import Pixels, Scene
+from clevrhope.pipeline import build
+
+BUILD = ("build", "--hop", "rubber_cylinder", "--preset", "demo", "--seed", "5", "--quiet")
+
+
+@pytest.mark.parametrize(
+    "rendering",
+    [(), ("--no-render",), ("--no-render", "--strictness", "implied")],
+    ids=["rendered", "no-render", "implied"],
+)
+@pytest.mark.slow
+def test_killed_at_any_point_and_resumed_equals_uninterrupted(
+    tmp_path: Path, rendering: tuple[str, ...]
+) -> None:
+    began = time.monotonic()
+    whole = command(*BUILD, *rendering, "--out", tmp_path / "whole", delay_s=0.01)
+    _, errors = whole.communicate()
+    assert whole.returncode == 0, errors
+    lasted_s = time.monotonic() - began
+
+    chance = random.Random(20)
+    n_killed = 0
+    while n_killed < 6:
+        running = command(*BUILD, *rendering, "--out", tmp_path / "killed", delay_s=0.01)
+        try:
+            _, errors = running.communicate(timeout=chance.uniform(0.1, 1.0) * lasted_s)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            running.communicate()
+            n_killed += 1
+            continue
+        assert running.returncode == 0, errors
+        # Done before it could be killed: once more from nothing, and sooner.
+        shutil.rmtree(tmp_path / "killed")
+        lasted_s *= 0.7
+    last = command(*BUILD, *rendering, "--out", tmp_path / "killed")
+    _, errors = last.communicate()
+    assert last.returncode == 0, errors
+    assert tree(tmp_path / "killed") == tree(tmp_path / "whole")
+
+
+@pytest.mark.slow
+def test_interrupted_says_how_to_go_on_and_does(tmp_path: Path, make: Make) -> None:
+    running = command(*BUILD, "--out", tmp_path / "stopped", delay_s=0.1)
+    pictures = tmp_path / "stopped" / "images" / "train"
+    deadline = time.monotonic() + 60
+    while not (pictures.is_dir() and any(pictures.iterdir())):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    began = time.monotonic()
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=20)
+    assert time.monotonic() - began < 10
+    assert running.returncode == 130
+    assert errors.strip() == "clevrhope: stopped; run the same command to resume"
+    make(tmp_path / "stopped")
+    make(tmp_path / "whole")
+    assert tree(tmp_path / "stopped") == tree(tmp_path / "whole")
+
+
+def test_a_failing_renderer_leaves_what_is_finished(tmp_path: Path, make: Make) -> None:
+    with pytest.raises(RenderError, match="it was killed"):
+        build(
+            request(tmp_path / "failed"),
+            make_renderer=lambda settings, workers: FakeRenderer(settings=settings, fails_on=7),
+        )
+    assert len(list((tmp_path / "failed" / "images").rglob("*.png"))) == 7
+    make(tmp_path / "failed")
+    make(tmp_path / "whole")
+    assert tree(tmp_path / "failed") == tree(tmp_path / "whole")
+
+
+class SetsAside(FakeRenderer):
+    """Gives no picture of the first scene of each pool, as Blender does that died over it three times."""
+
+    def render(self, scenes: Iterable[tuple[Any, Scene]]) -> Iterator[tuple[Any, Pixels]]:
+        (first, _), *others = scenes
+        yield from super().render(others)
+        raise ScenesFailedError({first: "3 workers in turn ended over it, the last one because it died"})
+
+
+def test_a_scene_that_gave_no_picture_is_told_at_the_end_and_tried_again(
+    tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("clevrhope.images.choice.CyclesRenderer", SetsAside)
+    out = tmp_path / "out"
+    assert run_command([*BUILD, "--out", str(out)]) == 1
+    told = capsys.readouterr().err
+    make(tmp_path / "whole")
+    pools = sorted(path.name for path in (tmp_path / "whole" / "images").iterdir() if path.is_dir())
+    missing = [min((tmp_path / "whole" / "images" / pool).iterdir()).name for pool in pools]
+    assert len(pools) > 1
+    assert told.count("\n") == 1
+    assert all(str(out / "images" / pool / name) in told for pool, name in zip(pools, missing, strict=True))
+    assert "3 workers in turn ended over it" in told
+    assert told.endswith("all others are done, and the same command tries again\n")
+    # All others are there, of every pool; and nothing looks finished.
+    assert tree(out / "images") == {
+        name: each
+        for name, each in tree(tmp_path / "whole" / "images").items()
+        if name.endswith(".png") and Path(name).name not in missing
+    }
+    assert json.loads((out / "manifest.json").read_text())["complete"] is False
+    make(out)
+    assert tree(out) == tree(tmp_path / "whole")
+
+
+def test_a_second_run_is_told_which_one_holds_the_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    running = command(*BUILD, "--out", tmp_path, delay_s=0.1)
+    deadline = time.monotonic() + 60
+    while not (tmp_path / "images").is_dir():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    assert run_command([*BUILD, "--no-render", "--out", str(tmp_path)]) == 1
+    told = capsys.readouterr().err
+    running.kill()
+    running.communicate()
+    assert told.startswith(f"clevrhope: {tmp_path}: another run is writing here (process {running.pid}: ")
+    assert told.endswith("wait for it, or choose another --out\n")
+    assert run_command([*BUILD, "--no-render", "--out", str(tmp_path)]) == 0
+
+
+def test_any_number_of_workers_gives_the_same_bytes(tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "one", workers=1)
+    make(tmp_path / "four", workers=4)
+    assert tree(tmp_path / "one") == tree(tmp_path / "four")
+
+
+def test_a_finished_folder_is_left_alone(tmp_path: Path, make: Make) -> None:
+    make(tmp_path / "out")
+    before = tree(tmp_path / "out")
+    again = make(tmp_path / "out", seed=None)
+    assert again.n_rendered == 0
+    assert tree(tmp_path / "out") == before

@@ -1,0 +1,62 @@
+"""Three values held out together: nothing leaks, and the minimal sets have groups of eight."""
+
+import json
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from building import Make
+
+from clevrhope.audit.leaks.check import check_leaks
+from clevrhope.splits.hops import Hop
+
+WIDE = Hop("metal_red_cube", (("material", "metal"), ("color", "red"), ("shape", "cube")), 48)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, make: Make) -> Path:
+    make(tmp_path / "out", hops=("color=red,shape=cube,material=metal",))
+    return tmp_path / "out"
+
+
+def test_three_values_are_held_out_together(folder: Path) -> None:
+    report = check_leaks(folder, WIDE, pictures=True)
+    assert report.violations == ()
+    counts = {each.split: each for each in report.splits}
+    ood = counts["minimal_ood"]
+    assert (8 * ood.n_pictures_with_pair, 8 * (ood.n_questions - ood.n_no)) == (
+        ood.n_pictures,
+        ood.n_questions,
+    )
+    assert ood.n_questions % 8 == 0
+    assert counts["complex_ood"].n_pictures_with_pair == counts["complex_ood"].n_pictures == 12
+    assert counts["train"].n_mentioning == 0
+    sheet = (folder / "hops" / WIDE.name / "DATASHEET.md").read_text()
+    assert "`metal` (material), `red` (color) and `cube` (shape)" in sheet
+    assert "one in 8" in sheet
+    assert "exactly 87.5% of the answers are no" in sheet
+
+
+def test_two_of_the_three_may_meet(folder: Path) -> None:
+    scenes = json.loads((folder / "scenes" / "train" / "0000.json").read_text())["scenes"]
+    with h5py.File(folder / "hops" / WIDE.name / "train.h5") as file:
+        used = set(np.unique(file["image_idxs"][:]).tolist())
+    shown = [
+        sum(each[kind] == value for kind, value in WIDE.pair or ())
+        for scene in scenes
+        if scene["image_index"] in used
+        for each in scene["objects"]
+    ]
+    assert max(shown) == 2
+
+
+def test_a_planted_object_is_found(folder: Path) -> None:
+    path = folder / "scenes" / "train" / "0000.json"
+    text = path.read_text()
+    first = json.loads(text)["scenes"][0]["objects"][0]
+    content = json.loads(text)
+    content["scenes"][0]["objects"][0] = {**first, "material": "metal", "color": "red", "shape": "cube"}
+    path.write_text(json.dumps(content))
+    problems = {each.problem for each in check_leaks(folder, WIDE).violations}
+    assert "a picture of train shows" in problems

@@ -1,0 +1,93 @@
+"""Names of pairs: the paper's table, free order, suggestions."""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from clevrhope.errors import ConfigError
+from clevrhope.splits.hops import NONE, Hop, paper_hops, parse_hop
+
+CLEVR = [
+    ("size", ["small", "large"]),
+    ("color", ["gray", "red", "blue", "green", "brown", "purple", "cyan", "yellow"]),
+    ("material", ["rubber", "metal"]),
+    ("shape", ["cube", "sphere", "cylinder"]),
+]
+
+
+def test_the_papers_table_has_29_pairs_of_four_diversities() -> None:
+    hops = paper_hops()
+    assert len({hop.name for hop in hops}) == 29
+    counts = {d: sum(hop.diversity == d for hop in hops) for d in (4, 6, 16, 24)}
+    assert counts == {4: 4, 6: 10, 16: 10, 24: 5}
+
+
+def test_the_table_agrees_with_the_facts(test_data: Path) -> None:
+    table = test_data.parent / "facts" / "hops.csv"
+    if not table.is_file():
+        pytest.skip(f"needs the facts beside the test data: no {table}")
+    with table.open() as file:
+        rows = [
+            (r["hop"], ((r["type_a"], r["value_a"]), (r["type_b"], r["value_b"])), int(r["diversity"]))
+            for r in csv.DictReader(file)
+        ]
+    assert [(hop.name, hop.pair, hop.diversity) for hop in paper_hops()] == rows
+
+
+def test_each_pair_parses_to_itself_in_either_order() -> None:
+    for hop in paper_hops():
+        assert hop.pair is not None
+        (_, a), (_, b) = hop.pair
+        assert parse_hop(f"{a}_{b}", CLEVR) == hop
+        assert parse_hop(f"{b}_{a}", CLEVR) == hop
+
+
+def test_other_pairs_none_and_values_with_underscores_parse() -> None:
+    assert parse_hop("yellow_metal", CLEVR).name == "metal_yellow"
+    assert parse_hop(NONE, CLEVR).pair is None
+    types = [*CLEVR[:1], ("color", ["red", "dark_red"]), *CLEVR[2:]]
+    hop = parse_hop("cube_dark_red", types)
+    assert (hop.name, hop.diversity) == ("dark_red_cube", 6)
+
+
+def test_wider_conjunctions_have_one_name_however_they_are_given() -> None:
+    wide = Hop("metal_red_cube", (("material", "metal"), ("color", "red"), ("shape", "cube")), 48)
+    assert parse_hop("color=red,shape=cube,material=metal", CLEVR) == wide
+    assert parse_hop("cube_metal_red", CLEVR) == wide
+    assert wide.corners == 8
+    assert parse_hop("shape=cylinder, material=rubber", CLEVR) == parse_hop("rubber_cylinder", CLEVR)
+    assert parse_hop("small_red_rubber_cube", CLEVR).diversity == 96
+    # A value's own underscore does not make a conjunction of a pair.
+    types = [*CLEVR[:1], ("color", ["red", "dark", "dark_red"]), *CLEVR[2:]]
+    assert parse_hop("dark_red_cube", types).pair == (("color", "dark_red"), ("shape", "cube"))
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("color=red,shape=cub", r'"cub" is no shape \(did you mean "cube"\?\)'),
+        ("colour=red,shape=cube", r'no attribute type "colour" \(did you mean "color"\?\)'),
+        ("color=red", "one value; take values of two types or more"),
+        ("color=red,color=blue", "two values of one type, color"),
+        ("color=red,weight=heavy", "known: size, color, material, shape"),
+        ("metal_red_rubber", "two values of one type, material"),
+        ("rubber_cilinder", r'HOP "rubber_cilinder": no such pair \(did you mean "rubber_cylinder"\?\)'),
+        ("nnone", 'did you mean "none"'),
+        ("red_blue", 'two values of one type, color, .* such as "'),
+        ("red_red", "one value twice"),
+        ("rubber_banana", '"banana" is no attribute value; write "<value>_<value>"'),
+        ("", "not two values joined by an underscore"),
+        ("rubber", "not two values joined by an underscore"),
+        ("cylindr_ruber", r"did you mean \"rubber_cylinder\""),
+    ],
+)
+def test_other_names_get_a_sentence(name: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        parse_hop(name, CLEVR)
+
+
+def test_a_pair_without_a_shape_is_a_thing_after_an_article() -> None:
+    """For "no rubber cylinder in any picture", and not "no large rubber in any picture"."""
+    nouns = [parse_hop(name, CLEVR).noun for name in ("rubber_cylinder", "large_rubber", "cyan_cylinder")]
+    assert nouns == ["rubber cylinder", "large rubber thing", "cyan cylinder"]
