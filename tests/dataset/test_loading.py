@@ -112,6 +112,7 @@ def _take(data: Any) -> None:
 
 @pytest.mark.parametrize("start", ["fork", "spawn", "forkserver"])
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.slow
 def test_processes_read_side_by_side_also_after_the_first_read(folder: Path, start: str) -> None:
     """The parent's files are open when the others start, and stay good."""
     data = load(folder, HOP, "train")
@@ -218,6 +219,7 @@ def test_where_torch_is_it_is_a_torch_dataset(bare: Path, torch_stand_in: type) 
 
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
 @pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.slow
 def test_a_dataloader_with_workers_gives_each_question_once(folder: Path, start: str) -> None:
     import torch
     from torch.multiprocessing.reductions import shared_cache

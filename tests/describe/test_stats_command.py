@@ -147,6 +147,7 @@ def test_tables_have_a_line_for_each_comparison_and_lose_no_digit(demo: Path, sh
         assert title in out
 
 
+@pytest.mark.slow
 def test_plots_are_there_show_something_and_have_the_same_bytes_again(
     demo: Path, tmp_path: Path, show: Show
 ) -> None:
@@ -325,6 +326,7 @@ def audited(root: Path) -> int:
     return run_command(["audit", str(root), "--quiet"])
 
 
+@pytest.mark.slow
 def test_plots_are_drawn_into_the_datasheet_and_dropped_when_what_they_show_changes(
     demo: Path, tmp_path: Path, show: Show
 ) -> None:
@@ -376,6 +378,7 @@ def test_plots_are_drawn_into_the_datasheet_and_dropped_when_what_they_show_chan
     assert audited(copy) == 0
 
 
+@pytest.mark.slow
 def test_a_killed_drawing_is_mended_by_the_next_build(
     demo: Path, tmp_path: Path, show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:

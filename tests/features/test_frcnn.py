@@ -131,6 +131,7 @@ def test_each_weight_of_the_checkpoint_finds_its_place(folder: Path) -> None:
     assert (head.conv1.stride, head.downsample[0].stride, head.conv2.dilation) == ((1, 1), (1, 1), (2, 2))
 
 
+@pytest.mark.slow
 def test_boxes_and_vectors(folder: Path) -> None:
     features = FrcnnFeatures(asked(folder), SMALL)
     some = samples(3)
@@ -153,6 +154,7 @@ def test_boxes_and_vectors(folder: Path) -> None:
     np.testing.assert_allclose(alone["boxes"][0], rows["boxes"][1], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_vectors_are_those_of_proposals_and_boxes_the_best_classes(folder: Path) -> None:
     net = read_frcnn(folder, SMALL)
     picture = torch.from_numpy(samples(1)[0].picture).permute(2, 0, 1)[None]

@@ -26,6 +26,8 @@ from clevrhope.pipeline.render_scenes import passes_file, render_scene_file
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.scenes import read_world, sample_scenes
 
+pytestmark = pytest.mark.slow
+
 #: Writes the files that the tests need into a folder; runs where bpy may be imported.
 MAKER = """
 import sys

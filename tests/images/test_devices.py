@@ -35,10 +35,10 @@ import json, sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[1])
 from fake_preferences import FakePreferences
-from clevrhope.images import blender_scene, worker
+from clevrhope.images.blender import scene, worker
 
 preferences = FakePreferences()
-blender_scene.cycles_preferences = lambda: preferences
+scene.cycles_preferences = lambda: preferences
 real = worker._load
 
 def load(start, folder):

@@ -24,6 +24,8 @@ from clevrhope.images.quality import psnr, reference_picture, reference_scenes
 from clevrhope.images.settings import RenderSettings
 from clevrhope.look.read import Look, read_look
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("bpy", reason="Blender is not installed: pip install '.[render]'")
 
 WIDTH, HEIGHT = 120, 80

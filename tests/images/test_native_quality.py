@@ -19,6 +19,8 @@ from clevrhope.images.png import read_png
 from clevrhope.images.quality import psnr, reference_folder, reference_picture, reference_scenes, ssim
 from clevrhope.scenes import read_world
 
+pytestmark = pytest.mark.slow
+
 Picture = npt.NDArray[np.uint8]
 Pair = tuple[Mapping[str, Any], Picture, Picture]
 

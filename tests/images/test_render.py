@@ -27,7 +27,7 @@ LOOK = json.loads((blender_assets() / "look.json").read_text())
 COUNTING_WORKER = """
 import sys
 from pathlib import Path
-from clevrhope.images import blender_scene, worker
+from clevrhope.images.blender import scene, worker
 
 def counted(name, function):
     def call(*arguments, **named):
@@ -37,7 +37,7 @@ def counted(name, function):
     return call
 
 worker._load = counted("look", worker._load)
-blender_scene._to_blender = counted("mesh", blender_scene._to_blender)
+scene._to_blender = counted("mesh", scene._to_blender)
 sys.exit(worker.main(Path(sys.argv[2])))
 """
 
@@ -156,6 +156,7 @@ def test_camera_and_lamps_stand_where_the_scene_says(small: CyclesRenderer) -> N
     assert (columns.mean() + 0.5, rows.mean() + 0.5) == pytest.approx(where, abs=0.7)
 
 
+@pytest.mark.slow
 def test_pictures_are_the_same_bytes_whatever_the_workers_and_the_order() -> None:
     scenes = list(enumerate(reference_scenes()[:4]))
     with CyclesRenderer(settings=SMALL, workers=1) as renderer:
@@ -186,6 +187,7 @@ def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
     assert made.count("mesh") == n_workers * (1 + len(LOOK["shapes"]) * len(LOOK["materials"]))
 
 
+@pytest.mark.slow
 def test_a_worker_killed_in_the_middle_is_replaced() -> None:
     scenes = [(i, {"objects": [thing(color=c)]}) for i, c in enumerate(["red", "blue", "gray", "green"] * 2)]
     with CyclesRenderer(settings=SMALL, workers=2) as renderer:

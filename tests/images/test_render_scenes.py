@@ -315,6 +315,7 @@ def test_an_account_that_is_none_is_told_with_its_key(account: Any, problem: str
     assert [path.name for path in out.iterdir()] == ["render.json"]
 
 
+@pytest.mark.slow
 def test_killed_and_run_again_equals_uninterrupted(tmp_path: Path) -> None:
     scenes = [{**scene, "image_filename": f"{i}.png"} for i, scene in enumerate(reference_scenes() * 2)]
     path = scene_file(tmp_path / "s.json", scenes)

@@ -65,6 +65,7 @@ def test_scores_are_those_of_transformers() -> None:
     assert torch.equal(scores.argmax(1) - 4, expected.argmax(1))
 
 
+@pytest.mark.slow
 def test_full_size_has_the_published_number_and_goes_forward_and_back() -> None:
     torch.manual_seed(0)
     model = LxmertScratch.build({}, clevr_vocab())

@@ -64,6 +64,7 @@ def test_64_questions_are_learned_by_heart(name: str, rate: float, changes: dict
     assert learn_by_heart(model, batch, rate=rate, most=600) == 1.0
 
 
+@pytest.mark.slow
 def test_question_only_learns_questions_by_heart_and_sees_no_picture() -> None:
     model = tiny("question_only")
     batch = batch_for(model)
@@ -106,6 +107,7 @@ def test_a_model_keeps_the_protocol(name: str) -> None:
         ("question_only", {}),
     ],
 )
+@pytest.mark.slow
 def test_full_size_goes_forward_and_back(name: str, changes: dict[str, object]) -> None:
     torch.manual_seed(0)
     model = find_model(name).build(changes, clevr_vocab())

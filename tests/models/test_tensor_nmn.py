@@ -309,6 +309,7 @@ def test_stages_name_losses_and_parts_that_there_are() -> None:
         model.zero_grad(set_to_none=True)
 
 
+@pytest.mark.slow
 def test_full_size_goes_forward_and_back() -> None:
     torch.manual_seed(0)
     model = TensorNmn.build({}, clevr_vocab())

@@ -134,6 +134,7 @@ def test_a_folder_without_them_says_nothing_of_them(bare: Path) -> None:
     assert (checks["passes"].result, checks["passes"].note) == ("not done", "made without --passes")
 
 
+@pytest.mark.slow
 def test_killed_at_any_point_and_resumed_equals_uninterrupted(tmp_path: Path) -> None:
     settings = tmp_path / "native.toml"
     settings.write_text(

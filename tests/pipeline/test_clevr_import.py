@@ -105,6 +105,7 @@ def test_tests_are_those_of_a_folder_without_clevr(clevr: MadeClevr, tmp_path: P
     assert ours["scenes/train/0000.json"] != plain["scenes/train/0000.json"]
 
 
+@pytest.mark.slow
 def test_grown_and_joined_folders_are_those_made_at_once(
     clevr: MadeClevr, tmp_path: Path, make: Make
 ) -> None:
@@ -353,6 +354,7 @@ def test_pictures_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> No
     }
 
 
+@pytest.mark.slow
 def test_parts_with_pictures_of_clevr_are_joined_into_those_of_one_machine(tmp_path: Path) -> None:
     """A third of train is CLEVR's, the rest is painted; each part copies and paints its own."""
     clevr = make_clevr(tmp_path / "CLEVR_v1.0", 300)

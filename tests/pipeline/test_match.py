@@ -17,6 +17,7 @@ HOPS = ("large_rubber", "cyan_cylinder")
 SIZES = {"train": 18_000, "complex_iid": 9_000, "complex_ood": 1_000}
 
 
+@pytest.mark.slow
 def test_all_splits_have_the_same_numbers_of_objects(tmp_path: Path, make: Make) -> None:
     layout = Layout(tmp_path / "out")
     made = make(layout.root, hops=HOPS, sizes=SIZES, match="objects", render=False)

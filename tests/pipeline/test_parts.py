@@ -38,6 +38,7 @@ def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.mark.parametrize("images", ["png", "h5", "both"])
+@pytest.mark.slow
 def test_parts_joined_are_what_one_machine_writes(images: str, tmp_path: Path) -> None:
     folders = [part(tmp_path / f"part{n}", f"{n}/3", images=images).folder for n in (1, 2, 3)]
     before = [tree(folder) for folder in folders]

@@ -73,6 +73,7 @@ def test_without_blender_the_error_names_the_native_renderer_and_that_one_works(
     }
 
 
+@pytest.mark.slow
 def test_killed_at_any_point_and_resumed_with_other_threads_equals_uninterrupted(tmp_path: Path) -> None:
     settings = tmp_path / "native.toml"
     settings.write_text('[rendering]\nrenderer = "native"\nwidth = 120\nheight = 80\n')

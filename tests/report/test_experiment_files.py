@@ -169,6 +169,7 @@ def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) ->
     }
 
 
+@pytest.mark.slow
 def test_the_packages_experiments_can_be_planned(
     tmp_path: Path, capfd: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

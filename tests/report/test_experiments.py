@@ -369,6 +369,7 @@ def test_a_stop_goes_through_to_the_processes_and_leaves_what_is_done(
     assert not any(each[0] == "build" for each in asked())
 
 
+@pytest.mark.slow
 def test_no_process_goes_on_when_the_experiment_is_killed(
     grid: Path, tmp_path: Path, asked: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

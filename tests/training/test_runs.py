@@ -171,6 +171,7 @@ def test_pretrained_weights_are_needed_once(
     assert not (tmp_path / "another").exists()
 
 
+@pytest.mark.slow
 def test_killed_and_resumed_equals_uninterrupted(dataset: Path, run: Train, tmp_path: Path) -> None:
     usual: dict[str, Any] = {"model": "tiny_models:Slow", "updates": 60}
     run("whole", **usual)

@@ -15,6 +15,8 @@ from short_runs import Train
 
 from clevrhope.training.evaluation import evaluate
 
+pytestmark = pytest.mark.slow
+
 COMMAND = "import sys; from clevrhope.__main__ import run_command; sys.exit(run_command(sys.argv[1:]))"
 
 

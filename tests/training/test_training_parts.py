@@ -234,6 +234,7 @@ def test_requests_that_make_no_sense(tmp_path: Any) -> None:
 
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc's malloc takes these options")
+@pytest.mark.slow
 def test_freed_memory_is_kept() -> None:
     """In a process of its own: what is freed and asked for again comes without a page fault."""
     code = """

@@ -3,7 +3,7 @@
 A frame is the lengths of header and payload (4 and 8 bytes, little endian), the header, the payload. Pixels
 travel as payload, so they are neither quoted nor copied more than once.
 
-A worker that lists devices gets {"list"} and answers {"known", "devices"}, see blender_devices.
+A worker that lists devices gets {"list"} and answers {"known", "devices"}, see preferences.
 
 To a worker: {"task": "picture", "ids" or "passes", "scene"}. From a worker: first {"ready": true, "device",
 "bpy"} or {"ready": false, "problem"}; then for each task {"height", "width", "channels", "memory_bytes"} with

@@ -71,13 +71,11 @@ def test_what_a_worker_said_becomes_a_sentence(problem: str, sentence: str) -> N
 
 
 def test_asking_for_the_libraries_does_not_load_blender() -> None:
-    code = (
-        "import sys; from clevrhope.images import libraries; libraries.main(); sys.exit('bpy' in sys.modules)"
-    )
+    code = "import sys; from clevrhope.runtime import blender; blender.main(); sys.exit('bpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_bpy_is_imported_by_what_runs_in_processes_of_its_own_alone() -> None:
     package = Path(libraries.__file__).parents[1]
     users = {path.name for path in package.rglob("*.py") if "\nimport bpy" in path.read_text()}
-    assert users == {"blender_scene.py", "blend_reader.py"}
+    assert users == {"scene.py", "blend_reader.py"}
