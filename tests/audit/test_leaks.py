@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from clevrhope.audit.leaks.check import check_leaks
-from clevrhope.audit.leaks.report import LeakReport
+from clevrhope.audit.leaks.report import Kind, LeakReport
 from clevrhope.errors import DatasetError
 from clevrhope.splits.hops import Hop
 
@@ -390,78 +390,121 @@ def another_picture(data: Dataset) -> None:
 
 
 @pytest.mark.parametrize(
-    ("spoil", "file", "index", "problem"),
+    ("spoil", "file", "index", "problem", "kind"),
     [
-        (scene_with_pair, "scenes/train", 3, "a picture of train shows"),
-        (iid_scene_with_pair, "scenes/test_iid", 0, "a picture of complex_iid shows"),
-        (program_with_pair, "train_questions.json", 0, "mentions rubber cylinder in its program"),
-        (union_with_pair, "train_questions.json", 2, "mentions rubber cylinder in its program"),
-        (words_with_pair, "train_questions.json", 1, "mentions rubber cylinder in its words"),
-        (words_of_a_union_with_pair, "train_questions.json", 2, "mentions rubber cylinder in its words"),
+        (scene_with_pair, "scenes/train", 3, "a picture of train shows", Kind.PAIR),
+        (iid_scene_with_pair, "scenes/test_iid", 0, "a picture of complex_iid shows", Kind.PAIR),
+        (program_with_pair, "train_questions.json", 0, "mentions rubber cylinder in its program", Kind.PAIR),
+        (union_with_pair, "train_questions.json", 2, "mentions rubber cylinder in its program", Kind.PAIR),
+        (words_with_pair, "train_questions.json", 1, "mentions rubber cylinder in its words", Kind.PAIR),
+        (
+            words_of_a_union_with_pair,
+            "train_questions.json",
+            2,
+            "mentions rubber cylinder in its words",
+            Kind.PAIR,
+        ),
         (
             minimal_iid_question_with_pair,
             "minimal_iid_questions.json",
             0,
             "mentions rubber cylinder in its words",
+            Kind.PAIR,
         ),
-        (minimal_iid_picture_with_pair, "scenes/minimal_material_shape", 0, "a picture of minimal_iid shows"),
-        (ood_scene_without_pair, "scenes/test_ood", 1, "a picture of complex_ood lacks"),
+        (
+            minimal_iid_picture_with_pair,
+            "scenes/minimal_material_shape",
+            0,
+            "a picture of minimal_iid shows",
+            Kind.PAIR,
+        ),
+        (ood_scene_without_pair, "scenes/test_ood", 1, "a picture of complex_ood lacks", Kind.PAIR),
         (
             ood_program_without_pair,
             "complex_ood_questions.json",
             1,
             "does not mention rubber cylinder in its program",
+            Kind.PAIR,
         ),
         (
             ood_words_without_pair,
             "complex_ood_questions.json",
             1,
             "does not mention rubber cylinder in its words",
+            Kind.PAIR,
         ),
         (
             minimal_ood_words_without_pair,
             "minimal_ood_questions.json",
             2,
             "does not mention rubber cylinder in its words",
+            Kind.PAIR,
         ),
-        (a_group_asked_in_other_words, "scenes/minimal_material_shape", 0, "asked different questions"),
-        (two_matches_in_a_group, "scenes/minimal_material_shape", 0, "not one picture in 4 of this place"),
+        (
+            a_group_asked_in_other_words,
+            "scenes/minimal_material_shape",
+            0,
+            "asked different questions",
+            Kind.GROUP,
+        ),
+        (
+            two_matches_in_a_group,
+            "scenes/minimal_material_shape",
+            0,
+            "not one picture in 4 of this place",
+            Kind.GROUP,
+        ),
         (
             a_picture_of_a_group_elsewhere,
             "scenes/minimal_material_shape",
             0,
             "not one picture in 4 of this",
+            Kind.GROUP,
         ),
         (
             a_question_twice_in_minimal_ood,
             "minimal_ood_questions.json",
             None,
             "not exactly 3 answers in 4",
+            Kind.GROUP,
         ),
-        (wrong_answer, "train_questions.json", 2, "its program gives 2"),
+        (wrong_answer, "train_questions.json", 2, "its program gives 2", Kind.PROGRAM),
         (
             program_without_answer,
             "train_questions.json",
             1,
             "its program has no answer (a unique of not one object)",
+            Kind.PROGRAM,
         ),
         (
             unknown_function,
             "train_questions.json",
             1,
             "its program has no answer (not a program of CLEVR's functions)",
+            Kind.PROGRAM,
         ),
-        (shared_scene, "scenes/test_iid", 0, "a picture of complex_iid is also in train"),
-        (shared_name, "scenes/test_ood", 1, "a picture of complex_ood is also in complex_iid"),
-        (shared_bytes, "scenes/test_ood", 1, "a picture of complex_ood is also in complex_iid"),
-        (missing_scene, "scenes/train", 3, "a question's scene is missing"),
-        (missing_picture, "images/train", 3, "no such picture"),
-        (scene_twice, "scenes/train", 0, "scene is there twice"),
-        (another_picture, "train_questions.json", 2, "names another picture than its scene"),
+        (shared_scene, "scenes/test_iid", 0, "a picture of complex_iid is also in train", Kind.SHARED),
+        (shared_name, "scenes/test_ood", 1, "a picture of complex_ood is also in complex_iid", Kind.SHARED),
+        (shared_bytes, "scenes/test_ood", 1, "a picture of complex_ood is also in complex_iid", Kind.SHARED),
+        (missing_scene, "scenes/train", 3, "a question's scene is missing", Kind.DISAGREEMENT),
+        (missing_picture, "images/train", 3, "no such picture", Kind.DISAGREEMENT),
+        (scene_twice, "scenes/train", 0, "scene is there twice", Kind.DISAGREEMENT),
+        (
+            another_picture,
+            "train_questions.json",
+            2,
+            "names another picture than its scene",
+            Kind.DISAGREEMENT,
+        ),
     ],
 )
 def test_a_planted_fault_is_found(
-    spoil: Callable[[Dataset], None], file: str, index: int | None, problem: str, tmp_path: Path
+    spoil: Callable[[Dataset], None],
+    file: str,
+    index: int | None,
+    problem: str,
+    kind: Kind,
+    tmp_path: Path,
 ) -> None:
     data = clean()
     spoil(data)
@@ -472,6 +515,8 @@ def test_a_planted_fault_is_found(
         (v.file.removeprefix(f"hops/{HOP.name}/"), v.index) for v in report.violations if problem in v.problem
     ]
     assert (file, index) in found, [str(v) for v in report.violations]
+    assert {v.kind for v in report.violations if problem in v.problem} == {kind}
+    assert report.counts[kind] >= len(found)
 
 
 @pytest.mark.parametrize(
@@ -538,11 +583,22 @@ def test_all_violations_are_counted_and_the_first_listed(tmp_path: Path) -> None
     data = clean()
     data.questions["train"] = [{**data.questions["train"][0], "answer": "maybe"} for _ in range(300)]
     report = report_on(data, tmp_path)
+    assert report.counts == {Kind.PROGRAM: 300}
     assert report.n_violations == 300
     assert len(report.violations) == 100
     assert str(report.violations[0]) == (
         "hops/rubber_cylinder/train_questions.json[0]: its program gives 1, not the answer: maybe"
     )
+
+
+def test_many_violations_of_one_kind_hide_none_of_another(tmp_path: Path) -> None:
+    data = clean()
+    train = data.questions["train"]
+    train[:] = [{**train[0], "answer": "maybe"} for _ in range(200)]
+    train.append({**train[0], "answer": "1", "question": "How many matte cylinders are there?"})
+    report = report_on(data, tmp_path)
+    assert report.counts == {Kind.PROGRAM: 200, Kind.PAIR: 1}
+    assert [v.index for v in report.violations if v.kind is Kind.PAIR] == [200]
 
 
 def test_without_a_pair_all_else_is_checked(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from clevrhope.audit.leaks.report import Violation
+from clevrhope.audit.fault import Fault
 
 MAX_LISTED = 20
 """Faults that a check lists; it counts them all."""
@@ -25,7 +25,7 @@ class Check:
     n_checked: int
     unit: str
     n_faults: int
-    faults: tuple[Violation, ...]
+    faults: tuple[Fault, ...]
     """The first `MAX_LISTED`."""
     note: str
     """What else was found, or why it was not done."""
@@ -52,7 +52,7 @@ class Tally:
     unit: str
     n_checked: int = 0
     n_faults: int = 0
-    faults: list[Violation] = field(default_factory=list)
+    faults: list[Fault] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     done: bool = True
     is_whole: bool = True
@@ -61,7 +61,7 @@ class Tally:
         """Notes something that is wrong."""
         self.n_faults += 1
         if len(self.faults) < MAX_LISTED:
-            self.faults.append(Violation(file, index, problem, str(value)))
+            self.faults.append(Fault(file, index, problem, str(value)))
 
     def skip(self, why: str) -> None:
         """Notes that the check was not done."""

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from clevrhope.audit.leaks.report import Found
+from clevrhope.audit.leaks.report import Found, Kind
 from clevrhope.dataset.native_reader import QuestionReader, Said
 from clevrhope.dataset.scene_files import MISSING, PoolScenes
 from clevrhope.dataset.split_files import Question, SplitArrays, parse_question, prefix, read_question_rows
@@ -45,7 +45,7 @@ class JsonBesideArrays:
             n_questions += len(rows)
         if len(arrays) != n_questions:
             problem = f"has {n_questions} questions, the HDF5 file another number"
-            self._found.add(self._json_name, None, problem, len(arrays))
+            self._found.add(Kind.DISAGREEMENT, self._json_name, None, problem, len(arrays))
 
     def _say(self, batch: "_Batch", arrays: SplitArrays) -> Said:
         """What a batch of JSON's rows says, in the arrays' widths."""
@@ -62,7 +62,7 @@ class JsonBesideArrays:
         for k, (row, filename) in enumerate(zip(rows, said.filenames, strict=True)):
             if row != MISSING and filename != pool.filenames[row]:
                 problem = f"names another picture than its scene, {pool.filenames[row]}"
-                self._found.add(self._json_name, batch.first + k, problem, filename)
+                self._found.add(Kind.DISAGREEMENT, self._json_name, batch.first + k, problem, filename)
 
     def _check_rows(self, arrays: SplitArrays, batch: "_Batch", said: Said) -> None:
         """Compares a batch of JSON's questions with the arrays' rows."""
@@ -71,14 +71,24 @@ class JsonBesideArrays:
             there = arrays.columns[name][first : first + n]
             for k in np.flatnonzero(there != expected[: len(there)]).tolist():
                 self._found.add(
-                    self._h5_name, first + k, f"{name} is not {expected[k]}, as JSON has it", there[k]
+                    Kind.DISAGREEMENT,
+                    self._h5_name,
+                    first + k,
+                    f"{name} is not {expected[k]}, as JSON has it",
+                    there[k],
                 )
         for name, rows in said.wide.items():
             tokens = arrays.tokens(name, first, n)
             for k in np.flatnonzero((tokens != rows[: len(tokens)]).any(axis=1)).tolist():
                 question = batch.question(k)
                 words = question.text if name == "questions" else " ".join(prefix(question.steps))
-                self._found.add(self._h5_name, first + k, f"{name} does not decode to what JSON has", words)
+                self._found.add(
+                    Kind.DISAGREEMENT,
+                    self._h5_name,
+                    first + k,
+                    f"{name} does not decode to what JSON has",
+                    words,
+                )
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from clevrhope.audit.leaks.report import (
     ONE_SHOWS_IT,
     WITHOUT_PAIR,
     Found,
+    Kind,
     LeakReport,
     SplitCounts,
 )
@@ -181,7 +182,7 @@ class _Check:
                     by_pool.setdefault(each.pool, []).append(used[name])
                 for pool, rows in by_pool.items():
                     self._check_pictures(self.pools[pool], np.unique(np.concatenate(rows)))
-        return LeakReport(self.hop, counts, tuple(self.found.listed), self.found.n)
+        return LeakReport(self.hop, counts, tuple(self.found.listed), dict(self.found.counts))
 
     def _splits_there(self) -> list[str]:
         """Splits that are whole: one file without the other is a violation, unless it was left out."""
@@ -208,16 +209,18 @@ class _Check:
 
     def _missing(self, path: Path, split: str) -> None:
         file = self.layout.relative(path)
-        self.found.add(file, None, "missing, but the split's other file is there", split)
+        self.found.add(Kind.DISAGREEMENT, file, None, "missing, but the split's other file is there", split)
 
     def _scenes_in_use(self, arrays: SplitArrays) -> Rows:
         """Places of the scenes that a split uses; says which of them are missing, or there twice."""
         pool = self.pools[arrays.pool]
         rows = pool.rows(arrays.used)
         for index in arrays.used[rows == MISSING].tolist():
-            self.found.add(f"scenes/{pool.name}", index, "a question's scene is missing", pool.name)
+            self.found.add(
+                Kind.DISAGREEMENT, f"scenes/{pool.name}", index, "a question's scene is missing", pool.name
+            )
         for index in np.intersect1d(pool.twice(), arrays.used).tolist():
-            self.found.add(f"scenes/{pool.name}", index, "scene is there twice", pool.name)
+            self.found.add(Kind.DISAGREEMENT, f"scenes/{pool.name}", index, "scene is there twice", pool.name)
         there: Rows = rows[rows != MISSING]
         return there
 
@@ -238,14 +241,14 @@ class _Check:
             n_implying += int((found.implied & ~found.by_program).sum())
             self._check_mentions(name, file, first, found, questions)
             for k, problem in self.absent.named(name, questions, programs):
-                self.found.add(file, first + k, problem, self._text(questions[k]))
+                self.found.add(Kind.PALETTE, file, first + k, problem, self._text(questions[k]))
             self._check_answers(file, first, found, arrays, rows, questions)
         if has_json:
             h5 = self.layout.relative(self.layout.questions_h5(self.hop.name, name))
             JsonBesideArrays(self.reader, path, self.layout.root, h5, self.found).compare(arrays, pool)
         n_with_pair = self._check_scenes(name, pool, used)
         for index, problem, value in self.absent.shown(name, pool, used):
-            self.found.add(f"scenes/{pool.name}", index, problem, value)
+            self.found.add(Kind.PALETTE, f"scenes/{pool.name}", index, problem, value)
         n_no = int((arrays.columns["answers"] == self.vocab.answers.get("no", -1)).sum())
         groups = GroupCheck(self.hop, self.answers, self._text, self.found)
         if name == "counting":
@@ -256,7 +259,7 @@ class _Check:
             if corners * n_no != (corners - 1) * len(arrays):
                 value = f"{n_no} of {len(arrays)}"
                 problem = f"not exactly {corners - 1} answers in {corners} are no"
-                self.found.add(file, None, problem, value)
+                self.found.add(Kind.GROUP, file, None, problem, value)
         return SplitCounts(
             split=name,
             pool=arrays.pool,
@@ -280,11 +283,11 @@ class _Check:
                 wrong, what = ~mentions, "does not mention"
             for k in np.flatnonzero(wrong).tolist():
                 problem = f"{what} {self.hop.words} in its {where}"
-                self.found.add(file, first + k, problem, self._text(questions[k]))
+                self.found.add(Kind.PAIR, file, first + k, problem, self._text(questions[k]))
         if split in WITHOUT_PAIR and not self.may_imply:
             for k in np.flatnonzero(found.implied & ~found.by_program).tolist():
                 problem = f"asks for a {self.hop.words} by way of likenesses"
-                self.found.add(file, first + k, problem, self._text(questions[k]))
+                self.found.add(Kind.PAIR, file, first + k, problem, self._text(questions[k]))
 
     def _check_answers(
         self, file: str, first: int, found: Findings, arrays: SplitArrays, rows: Rows, questions: Ints
@@ -296,10 +299,12 @@ class _Check:
             answer = int(found.answers[k])
             if answer < 0:
                 problem = f"its program has no answer ({WHY[answer]})"
-                self.found.add(file, first + k, problem, self._text(questions[k]))
+                self.found.add(Kind.PROGRAM, file, first + k, problem, self._text(questions[k]))
             else:
                 problem = f"its program gives {self.answers[answer]}, not the answer"
-                self.found.add(file, first + k, problem, self.answers.get(int(wanted[k]), wanted[k]))
+                self.found.add(
+                    Kind.PROGRAM, file, first + k, problem, self.answers.get(int(wanted[k]), wanted[k])
+                )
 
     def _text(self, row: Ints) -> str:
         """The words of a question's row."""
@@ -317,7 +322,9 @@ class _Check:
         elif split == "complex_ood":
             wrong, what = used[~holds], "lacks"
         for index in pool.indices[wrong].tolist():
-            self.found.add(f"scenes/{pool.name}", index, f"a picture of {split} {what}", self.hop.words)
+            self.found.add(
+                Kind.PAIR, f"scenes/{pool.name}", index, f"a picture of {split} {what}", self.hop.words
+            )
         return int(holds.sum())
 
     # Between splits
@@ -332,7 +339,7 @@ class _Check:
             both = np.isin(twins[:, 0], used[a]) & np.isin(twins[:, 1], used[b])
             for mine, theirs in twins[both].tolist():
                 problem, value = f"a picture of {b} is also in {a}", f"{in_a.name}[{in_a.indices[mine]}]"
-                self.found.add(f"scenes/{in_b.name}", int(in_b.indices[theirs]), problem, value)
+                self.found.add(Kind.SHARED, f"scenes/{in_b.name}", int(in_b.indices[theirs]), problem, value)
 
     def _check_pictures(self, pool: PoolScenes, rows: Rows) -> None:
         """Every scene in use has its picture in each form that the pool has."""
@@ -342,10 +349,14 @@ class _Check:
             for row in rows.tolist():
                 if pool.filenames[row] not in there:
                     place, name = f"images/{pool.name}", pool.filenames[row]
-                    self.found.add(place, int(pool.indices[row]), "no such picture", name)
+                    self.found.add(Kind.DISAGREEMENT, place, int(pool.indices[row]), "no such picture", name)
         if packed.is_file():
             stored = pictures_in(packed)
             for index in np.setdiff1d(pool.indices[rows], stored).tolist():
-                self.found.add(self.layout.relative(packed), index, "no such picture", index)
+                self.found.add(
+                    Kind.DISAGREEMENT, self.layout.relative(packed), index, "no such picture", index
+                )
         if not there and not packed.is_file():
-            self.found.add(f"images/{pool.name}", None, "no pictures of the pool", pool.name)
+            self.found.add(
+                Kind.DISAGREEMENT, f"images/{pool.name}", None, "no pictures of the pool", pool.name
+            )

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from clevrhope.audit.leaks.report import OF_A_SET, Found
+from clevrhope.audit.leaks.report import OF_A_SET, Found, Kind
 from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays
@@ -33,7 +33,7 @@ class GroupCheck:
             if (len(group), shown) != (self._hop.corners, 1):
                 what = f"a {self._hop.words}" if self._hop.pair else self._hop.words
                 problem = f"not one picture in {self._hop.corners} of this place shows {what}"
-                self._found.add(f"scenes/{pool.name}", first, problem, f"{shown} of {len(group)}")
+                self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, f"{shown} of {len(group)}")
             self._check_asked_the_same("place", [sentences[row] for row in group], pool, first)
 
     def check_sets(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
@@ -47,14 +47,14 @@ class GroupCheck:
             counted = sorted(self._answers.get(number, "?") for number in numbers)
             if counted != wanted:
                 problem = f"the pictures of this set have not each of the answers 0 to {OF_A_SET - 1} once"
-                self._found.add(f"scenes/{pool.name}", first, problem, ", ".join(counted))
+                self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, ", ".join(counted))
             self._check_asked_the_same("set", [sentences[row] for row in group], pool, first)
 
     def _check_asked_the_same(self, what: str, asked: Sequence[bytes], pool: PoolScenes, first: int) -> None:
         if len(set(asked)) > 1:
             problem = f"the pictures of this {what} are asked different questions"
             texts = [self._text(np.frombuffer(each, dtype=np.int32)) for each in sorted(set(asked))]
-            self._found.add(f"scenes/{pool.name}", first, problem, "; ".join(texts))
+            self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, "; ".join(texts))
 
 
 def _by_row(arrays: SplitArrays, pool: PoolScenes, column: Ints) -> dict[int, bytes]:

@@ -1,12 +1,15 @@
 """What the check for leaks counted and found in, its report and the datasheet's sentences out."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import Enum
 
+from clevrhope.audit.fault import Fault
 from clevrhope.splits.hops import Hop
 
 MAX_LISTED = 100
-"""Violations that a report lists; it counts them all."""
+"""Violations of a kind that a report lists; it counts them all."""
 
 WITHOUT_PAIR = ("train", "complex_iid", "minimal_iid")
 """Splits in which the pair is in no picture and no question."""
@@ -24,20 +27,28 @@ OF_A_SET = 6
 """Pictures of a counting set."""
 
 
+class Kind(Enum):
+    """What a violation is about; its value is the name of the audit's line."""
+
+    PROGRAM = "programs"
+    """A program that does not give the stored answer."""
+    PAIR = "held-out pair"
+    """A picture or question with the pair where it must not be, or without it where it must be."""
+    PALETTE = "palette"
+    """A picture or question with a combination of values that is not in the palette."""
+    SHARED = "apart"
+    """A picture in two splits."""
+    DISAGREEMENT = "HDF5 and JSON"
+    """Files that are missing, or say different things of the same question."""
+    GROUP = "minimal answers"
+    """A group of pictures whose questions or answers are not those of a group."""
+
+
 @dataclass(frozen=True)
-class Violation:
-    """One thing that is not as it must be."""
+class Violation(Fault):
+    """A fault that the check for leaks found."""
 
-    file: str
-    """Path below the dataset's folder."""
-    index: int | None
-    """The question's place in its file, or the scene's index in its pool; None for a file as a whole."""
-    problem: str
-    value: str
-
-    def __str__(self) -> str:
-        place = self.file if self.index is None else f"{self.file}[{self.index}]"
-        return f"{place}: {self.problem}: {self.value}"
+    kind: Kind
 
 
 @dataclass(frozen=True)
@@ -68,8 +79,14 @@ class LeakReport:
     hop: Hop
     splits: tuple[SplitCounts, ...]
     violations: tuple[Violation, ...]
-    """The first `MAX_LISTED`."""
-    n_violations: int
+    """The first `MAX_LISTED` of each kind, as they were found."""
+    counts: Mapping[Kind, int]
+    """How many there are of each kind; kinds without any are left out."""
+
+    @property
+    def n_violations(self) -> int:
+        """How many there are in all."""
+        return sum(self.counts.values())
 
     @property
     def ok(self) -> bool:
@@ -144,15 +161,15 @@ def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
         )
 
 
-@dataclass
 class Found:
     """Violations, as they are found."""
 
-    listed: list[Violation] = field(default_factory=list)
-    n: int = 0
+    def __init__(self) -> None:
+        self.listed: list[Violation] = []
+        self.counts: Counter[Kind] = Counter()
 
-    def add(self, file: str, index: int | None, problem: str, value: object) -> None:
-        """Counts one, and lists it among the first."""
-        self.n += 1
-        if len(self.listed) < MAX_LISTED:
-            self.listed.append(Violation(file, index, problem, str(value)))
+    def add(self, kind: Kind, file: str, index: int | None, problem: str, value: object) -> None:
+        """Counts one, and lists it among the first of its kind."""
+        self.counts[kind] += 1
+        if self.counts[kind] <= MAX_LISTED:
+            self.listed.append(Violation(file, index, problem, str(value), kind))
