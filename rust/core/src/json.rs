@@ -1,6 +1,6 @@
 //! JSON bytes in, their value out; an object that has a key twice is refused, where serde_json keeps the last.
 
-use crate::error::{json_message, shown};
+use crate::message::{json_message, shown};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 use std::fmt;

@@ -7,6 +7,7 @@ pub mod audit;
 pub mod chunk;
 pub mod error;
 pub mod json;
+pub mod message;
 pub mod png_file;
 pub mod program;
 pub mod question;

@@ -3,7 +3,7 @@
 //! Nothing in the engine knows that there are eight colours: types, values and relations are
 //! numbered here, and everything else works on the numbers.
 
-use crate::error::{listed, shown, suggestion};
+use crate::message::{listed, shown, suggestion};
 use crate::json::read_unique;
 use serde_json::{Map, Value};
 use thiserror::Error;

@@ -1,7 +1,7 @@
 //! numpy arrays and Python values in, the engine's types out, and back: the only place that converts.
 
 use crate::errors::{ProgramError, SplitError, VocabularyError, to_python};
-use clevrhope_core::error::shown;
+use clevrhope_core::message::shown;
 use clevrhope_core::program::question_file::QuestionRecord;
 use clevrhope_core::program::{BatchError, ILL_FORMED, INVALID, IllFormed, Output, Program, Step};
 use clevrhope_core::question::instantiate::Question;

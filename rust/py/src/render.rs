@@ -1,7 +1,7 @@
 //! A look in, a studio that renders placed objects out.
 
 use crate::errors::to_python;
-use clevrhope_core::error::shown;
+use clevrhope_core::message::shown;
 use clevrhope_core::png_file;
 use clevrhope_core::render::fast::{self, Effort, far::Patches};
 use clevrhope_core::render::passes::passes;

@@ -23,7 +23,7 @@ pub use scenes::{FinishedScenes, SceneFileError};
 pub use spoken::{Spoken, SpokenError, SpokenReader};
 pub use words::{Word, WordReader};
 
-use crate::error::shown;
+use crate::message::shown;
 use rayon::prelude::*;
 use thiserror::Error;
 

@@ -3,7 +3,7 @@
 
 use super::AuditError;
 use super::relations::{Towards, misrelated};
-use crate::error::{json_cause, shown};
+use crate::message::{json_cause, shown};
 use crate::scene::{SceneGraph, SceneView};
 use crate::vocab::{MAX_OBJECTS, N_TYPES, RELATION_NAMES, Vocabulary};
 use rayon::prelude::*;

@@ -3,7 +3,7 @@
 //! The audit's own reading of CLEVR's JSON: words are what stands between white space, `?` and `.`, with `;` and
 //! `,` words of their own; a program is its last function, then all of its inputs, in prefix order.
 
-use crate::error::json_cause;
+use crate::message::json_cause;
 use serde::Deserialize;
 use std::collections::HashMap;
 use thiserror::Error;

@@ -7,7 +7,7 @@
 //! anew, so a step that two others share becomes two, and a step that none needs is left out.
 
 use super::{Argument, Fault, Function, MAX_STEPS, Program, Step, Type};
-use crate::error::shown;
+use crate::message::shown;
 use crate::vocab::Vocabulary;
 use std::collections::BTreeMap;
 use thiserror::Error;

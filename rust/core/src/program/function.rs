@@ -10,7 +10,7 @@
 //! attribute value its number within its type. A meaning sees only words of the types it asks for.
 
 use super::execute::{Apply, Facts, Invalid, Once};
-use crate::error::{shown, suggestion};
+use crate::message::{shown, suggestion};
 use crate::vocab::{N_TYPES, TYPE_NAMES};
 use std::fmt;
 use std::sync::LazyLock;

@@ -5,7 +5,7 @@
 //! `value_inputs` are written.
 
 use super::{Argument, Fault, Function, MAX_STEPS, Program, ProgramError, Step};
-use crate::error::{json_cause, listed, shown};
+use crate::message::{json_cause, listed, shown};
 use crate::vocab::{RELATION_NAMES, Vocabulary};
 use serde::Deserialize;
 use serde_json::error::Category;

@@ -1,7 +1,7 @@
 //! Steps in; each step's type out, or a sentence that names the node at fault.
 
 use super::{Argument, Function, MAX_STEPS, Program, Type};
-use crate::error::{listed, shown, suggestion};
+use crate::message::{listed, shown, suggestion};
 use crate::vocab::{N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
 use thiserror::Error;
 

@@ -3,7 +3,7 @@
 //! The format is that of the CLEVR generator (Johnson et al. 2017): a file is a list of templates,
 //! each with `text`, `nodes`, `params` and `constraints`.
 
-use crate::error::{json_message, shown, suggestion};
+use crate::message::{json_message, shown, suggestion};
 use crate::json::read_unique;
 use crate::program::function::{Function, Type};
 use crate::question::plan::{MAX_RELATES, Plan};

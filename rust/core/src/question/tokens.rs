@@ -3,7 +3,7 @@
 //! A row is `<START>`, the words, `<END>`, then `<NULL>` up to its width.
 
 use super::wording::tokenize;
-use crate::error::shown;
+use crate::message::shown;
 use crate::program::encode::{END, NULL, SPECIAL_NAMES, START};
 use rustc_hash::FxHashMap;
 use thiserror::Error;

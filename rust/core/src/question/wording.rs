@@ -4,7 +4,7 @@
 //! dropped where the two objects are told apart anyway.
 
 use super::page::{CHUNK, Page};
-use crate::error::shown;
+use crate::message::shown;
 use crate::question::template::{Param, ParamKind};
 use crate::rng::StreamRng;
 use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
@@ -341,7 +341,7 @@ impl Cut {
                     let end = rest.find('>').ok_or_else(|| format!("\"<\" without \">\" in \"{}\"", shown(text)))?;
                     let name = &rest[..=end];
                     let Some(place) = params.iter().position(|p| p.name == name) else {
-                        let hint = crate::error::suggestion(name, params.iter().map(|p| p.name.as_str()));
+                        let hint = crate::message::suggestion(name, params.iter().map(|p| p.name.as_str()));
                         return Err(format!("unknown parameter \"{}\"{hint} in \"{}\"", shown(name), shown(text)));
                     };
                     flush(&mut literal, &mut pieces);

@@ -6,7 +6,7 @@ use super::shader::{Shader, Surface};
 use super::shape::{Shape, ShapeSpec};
 use super::sheet::{Sheet, SheetSpec};
 use super::vector::{V3, v3};
-use crate::error::{json_cause, json_message, shown};
+use crate::message::{json_cause, json_message, shown};
 use crate::scene::SceneError;
 use crate::scene::camera::Camera;
 use crate::scene::config::MAX_SIDE;

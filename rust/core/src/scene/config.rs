@@ -63,7 +63,7 @@ impl SceneConfig {
     /// Reads constraints from JSON; what is left out has its default. `file` names it in messages.
     pub fn from_json(bytes: &[u8], file: &str) -> Result<Self, SceneError> {
         let config: Self =
-            serde_json::from_slice(bytes).map_err(|e| SceneError::Json(crate::error::json_message(file, &e)))?;
+            serde_json::from_slice(bytes).map_err(|e| SceneError::Json(crate::message::json_message(file, &e)))?;
         config.validate()?;
         Ok(config)
     }

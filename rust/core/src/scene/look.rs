@@ -8,7 +8,7 @@ use super::camera::{Camera, Lens};
 use super::geometry::{Vec3, sub};
 use super::ground::Ground;
 use super::visibility::Solid;
-use crate::error::{json_cause, json_message, listed, shown, suggestion};
+use crate::message::{json_cause, json_message, listed, shown, suggestion};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

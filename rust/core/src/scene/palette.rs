@@ -7,7 +7,7 @@
 //! shapes are equally likely, as the original generator draws them (Johnson et al. 2017, section 4.7).
 
 use super::SceneError;
-use crate::error::shown;
+use crate::message::shown;
 use crate::json::read_unique;
 use crate::rng::StreamRng;
 use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};

@@ -6,7 +6,7 @@ use super::config::SceneConfig;
 use super::look::Look;
 use super::palette::Palette;
 use super::visibility::Solid;
-use crate::error::json_message;
+use crate::message::json_message;
 use crate::vocab::Vocabulary;
 use serde_json::{Value, json};
 

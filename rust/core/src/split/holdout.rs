@@ -6,7 +6,7 @@
 
 use super::absent::Absent;
 use super::select::SplitError;
-use crate::error::shown;
+use crate::message::shown;
 use crate::program::{Function, Program};
 use crate::scene::{Palette, SceneView};
 use crate::vocab::{N_TYPES, Vocabulary};

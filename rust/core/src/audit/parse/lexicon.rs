@@ -2,7 +2,7 @@
 
 use super::template::{RELATION, SHAPE};
 use super::{Names, ParseError};
-use crate::error::{json_cause, shown};
+use crate::message::{json_cause, shown};
 use std::collections::BTreeMap;
 
 /// A way to say a value: its tokens, and the number of the value's function (none: no value).

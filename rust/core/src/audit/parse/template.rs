@@ -5,7 +5,7 @@
 //! keeps what bears on that: the words, which parameters must or must not say something, the order of functions.
 
 use super::{Names, ParseError};
-use crate::error::{json_cause, shown};
+use crate::message::{json_cause, shown};
 use serde::Deserialize;
 
 /// Most parameters of a family.

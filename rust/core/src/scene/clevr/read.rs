@@ -3,7 +3,7 @@
 //! The published file is one line of some 200 MB: it is parsed scene by scene and never whole in memory.
 
 use super::{ClevrScenes, SPLIT, picture_name};
-use crate::error::{json_cause, listed, shown, suggestion};
+use crate::message::{json_cause, listed, shown, suggestion};
 use crate::scene::config::DirectionsFrom;
 use crate::scene::relation::Directions;
 use crate::scene::world::{SIZE, World};

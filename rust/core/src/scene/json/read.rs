@@ -1,6 +1,6 @@
 //! Scene JSON in, scenes or scene graphs out; a fault names its file, scene and place.
 
-use crate::error::{json_cause, json_message, listed, shown, suggestion};
+use crate::message::{json_cause, json_message, listed, shown, suggestion};
 use crate::scene::geometry::Vec3;
 use crate::scene::relation::Directions;
 use crate::scene::{Object, Origin, Scene, SceneError, SceneGraph, Seen, Staging, StreamId, image_filename};

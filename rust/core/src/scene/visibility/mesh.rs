@@ -3,7 +3,7 @@
 //! Slow beside outlines: each triangle is filled by itself, and the nearest one kept in each pixel.
 
 use super::outline::{Body, span};
-use crate::error::shown;
+use crate::message::shown;
 use crate::scene::camera::{Camera, Projected};
 use crate::scene::geometry::{Vec3, ceil_within, cross, dot, sub};
 use crate::scene::ground::{Ground, Plane};

@@ -1,7 +1,7 @@
 //! A shape as the look describes it in, a solid of unit size out, convex if its outline is to be found.
 
 use super::mesh::Mesh;
-use crate::error::shown;
+use crate::message::shown;
 use crate::scene::geometry::{Vec3, cross, dot, normalize, sub};
 use serde::Deserialize;
 use std::collections::BTreeMap;
