@@ -8,13 +8,14 @@
 
 mod assets;
 
+use clevrhope_core::holdout::Holdout;
 use clevrhope_core::question::TemplateSet;
+use clevrhope_core::question::balance::WINDOW;
 use clevrhope_core::question::instantiate::Instantiator;
 use clevrhope_core::question::plan::Plan;
 use clevrhope_core::question::search::{QuestionRule, SearchStats};
 use clevrhope_core::rng::StreamKey;
 use clevrhope_core::scene::{Pool, World};
-use clevrhope_core::split::{Holdout, WINDOW};
 use clevrhope_core::{SceneGraph, Vocabulary};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;

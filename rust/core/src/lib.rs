@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod chunk;
 pub mod error;
+pub mod holdout;
 pub mod json;
 pub mod message;
 pub mod png_file;

@@ -3,8 +3,8 @@
 //! Nothing in the engine knows that there are eight colours: types, values and relations are
 //! numbered here, and everything else works on the numbers.
 
-use crate::message::{listed, shown, suggestion};
 use crate::json::read_unique;
+use crate::message::{listed, shown, suggestion};
 use serde_json::{Map, Value};
 use thiserror::Error;
 

@@ -1,12 +1,13 @@
 //! numpy arrays and Python values in, the engine's types out, and back: the only place that converts.
 
 use crate::errors::{ProgramError, SplitError, VocabularyError, to_python};
+use clevrhope_core::holdout::Holdout;
 use clevrhope_core::message::shown;
 use clevrhope_core::program::question_file::QuestionRecord;
 use clevrhope_core::program::{BatchError, ILL_FORMED, INVALID, IllFormed, Output, Program, Step};
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::{QuestionRule, SearchStats};
-use clevrhope_core::split::{self, DiversityMode, Holdout, MinimalKind, SceneRule};
+use clevrhope_core::split::{self, DiversityMode, MinimalKind, SceneRule};
 use clevrhope_core::vocab::{Answer, Vocabulary};
 use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyValueError};

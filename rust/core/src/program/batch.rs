@@ -5,7 +5,8 @@
 //! the many independent reads of a tile hide each other's wait for memory.
 
 use super::encode::{ProgramVocabulary, TokenError};
-use super::execute::{Apply, Invalid, answer, run};
+use super::execute::{answer, run};
+use super::facts::{Apply, Invalid};
 use super::table::{Instruction, Operation, PackedScene, ProgramTable, SceneTable, Shape};
 use super::{MAX_STEPS, Step};
 use crate::vocab::Vocabulary;

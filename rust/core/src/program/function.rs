@@ -9,7 +9,7 @@
 //! a mask of object numbers, an object its number, an integer itself, a truth value 0 or 1, an
 //! attribute value its number within its type. A meaning sees only words of the types it asks for.
 
-use super::execute::{Apply, Facts, Invalid, Once};
+use super::facts::{Apply, Facts, Invalid, Once};
 use crate::message::{shown, suggestion};
 use crate::vocab::{N_TYPES, TYPE_NAMES};
 use std::fmt;

@@ -6,6 +6,7 @@
 pub mod batch;
 pub mod encode;
 pub mod execute;
+pub(crate) mod facts;
 pub mod function;
 pub mod json;
 pub mod levels;
@@ -18,7 +19,8 @@ mod samples;
 
 pub use batch::{BatchError, ILL_FORMED, INVALID, IllFormed, execute_batch, execute_tokens};
 pub use encode::{EncodeError, ProgramVocabulary, TokenError};
-pub use execute::{Invalid, Output, execute, trace};
+pub use execute::{Output, execute, trace};
+pub use facts::Invalid;
 pub use function::{Argument, Function, Signature, Type};
 pub use json::Node;
 pub use levels::{NodePlan, plan_levels, plan_runs};

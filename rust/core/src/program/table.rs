@@ -4,7 +4,7 @@
 //! and its arguments. A run of filters is one instruction of the shape, whatever its length, so that a
 //! dataset has about as many shapes as question families.
 
-use super::execute::Facts;
+use super::facts::Facts;
 use super::{Argument, Function, Program, Step, Type};
 use crate::scene::SceneView;
 use crate::vocab::{N_TYPES, Vocabulary};

@@ -4,9 +4,10 @@ use super::instantiate::{Instantiator, Question};
 use super::plan::Plan;
 use super::search::QuestionRule;
 use super::template::TemplateSet;
+use crate::holdout::Holdout;
+use crate::question::balance::WINDOW;
 use crate::rng::StreamKey;
 use crate::scene::SceneView;
-use crate::split::{Holdout, WINDOW};
 use crate::vocab::Vocabulary;
 use rayon::prelude::*;
 

@@ -6,6 +6,9 @@
 use super::plan::{AnswerSet, Plan};
 use crate::rng::StreamRng;
 
+/// Scenes in a window, as many as after which the CLEVR generator resets its counters.
+pub const WINDOW: usize = 250;
+
 /// What the median of a family's counts is taken for at least.
 const LEAST_MEDIAN: u32 = 5;
 

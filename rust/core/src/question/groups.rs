@@ -3,7 +3,7 @@
 //! Many keys have the same objects ("red", "red cube", "red metal thing"), and all that a search asks of a
 //! key before it takes it depends on these alone.
 
-use super::options::{Key, MAX_KEYS};
+use super::keys::{Key, MAX_KEYS};
 use crate::vocab::RELATION_NAMES;
 
 /// Where a set may be found by its hash: a power of two, more than there are sets.

@@ -5,15 +5,16 @@
 
 use super::balance::Balance;
 use super::page::Page;
+use super::param::MAX_PARAMS;
 use super::plan::Plan;
 use super::search::{ChosenValues, QuestionRule, SearchStats, Searcher, Task, Verdict, chosen_values};
-use super::template::{MAX_NODES, MAX_PARAMS, NodeKind, Tail, TemplateSet};
-use crate::program::execute::Facts;
+use super::template::{MAX_NODES, NodeKind, Tail, TemplateSet};
+use crate::holdout::Holdout;
+use crate::program::facts::Facts;
 use crate::program::function::{Function, Type};
 use crate::program::{MAX_STEPS, Program, Step};
 use crate::rng::{StreamKey, StreamRng};
 use crate::scene::SceneView;
-use crate::split::Holdout;
 use crate::vocab::{Answer, Vocabulary};
 use std::ops::Range;
 

@@ -6,94 +6,12 @@
 //! searches on the scene.
 
 use super::groups::{Groups, Leftovers};
+use super::keys::{Key, MAX_KEYS};
 use super::template::Tail;
+use crate::holdout::{Combinations, Holdout};
 use crate::rng::StateRng;
 use crate::scene::SceneView;
-use crate::split::Holdout;
-use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
-
-/// Room for the keys of the largest scene, 32 objects with 15 each and the empty one; a power of two.
-pub const MAX_KEYS: usize = 1 << 9;
-
-/// A combination that some object of the scene has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Key {
-    pub combination: u32,
-    /// The objects that have it.
-    pub objects: u32,
-    /// The types that it names, a bit a type.
-    pub types: u8,
-    /// The held-out conjunction's values that it names.
-    pub bits: u8,
-}
-
-/// How combinations are numbered: mixed radix over types, 0 for a type left unset.
-#[derive(Clone, Debug)]
-pub struct Combinations {
-    stride: [u32; N_TYPES],
-    /// By combination.
-    table: Vec<Combination>,
-}
-
-/// What a combination names.
-#[derive(Clone, Copy, Debug)]
-pub struct Combination {
-    /// The value of each type, None where it is unset.
-    pub values: [Option<u8>; N_TYPES],
-    /// The types named, a bit a type.
-    pub types: u8,
-    /// The held-out conjunction's values named.
-    pub bits: u8,
-}
-
-impl Combinations {
-    pub fn new(vocab: &Vocabulary, holdout: Option<&Holdout>) -> Self {
-        let mut stride = [0; N_TYPES];
-        let mut count = 1;
-        let radix: [u32; N_TYPES] = std::array::from_fn(|kind| vocab.n_values(kind) as u32 + 1);
-        for (kind, &radix) in radix.iter().enumerate() {
-            stride[kind] = count;
-            count *= radix;
-        }
-        let named = |combination: u32| {
-            let values: [Option<u8>; N_TYPES] = std::array::from_fn(|kind| {
-                (combination / stride[kind] % radix[kind]).checked_sub(1).map(|value| value as u8)
-            });
-            let (mut types, mut bits) = (0, 0);
-            for (kind, value) in values.iter().enumerate() {
-                if let Some(value) = *value {
-                    types |= 1 << kind;
-                    bits |= holdout.map_or(0, |h| h.bits(kind, value));
-                }
-            }
-            Combination { values, types, bits }
-        };
-        Self { stride, table: (0..count).map(named).collect() }
-    }
-
-    /// Number of combinations, the empty one included.
-    pub fn count(&self) -> u32 {
-        self.table.len() as u32
-    }
-
-    #[inline]
-    pub fn get(&self, combination: u32) -> &Combination {
-        &self.table[combination as usize]
-    }
-
-    /// For each set of types, a bit a type, the combination that names an object's values of them.
-    #[inline]
-    fn of_object(&self, values: [u8; N_TYPES]) -> [u32; 1 << N_TYPES] {
-        let mut all = [0; 1 << N_TYPES];
-        for (kind, value) in values.into_iter().enumerate() {
-            let part = (u32::from(value) + 1) * self.stride[kind];
-            for types in 0..1 << kind {
-                all[1 << kind | types] = all[types] + part;
-            }
-        }
-        all
-    }
-}
+use crate::vocab::{RELATION_NAMES, Vocabulary};
 
 impl Leftovers {
     /// Whether some relation leaves some objects of a key.
@@ -157,7 +75,7 @@ pub struct SceneOptions {
 
 impl SceneOptions {
     pub fn new(vocab: &Vocabulary, holdout: Option<&Holdout>) -> Self {
-        let combinations = Combinations::new(vocab, holdout);
+        let combinations = Combinations::new(vocab, |kind, value| holdout.map_or(0, |h| h.bits(kind, value)));
         let seen = vec![(0, 0); combinations.count() as usize];
         let drawn = vec![0; combinations.count() as usize];
         let no_key = Key { combination: 0, objects: 0, types: 0, bits: 0 };

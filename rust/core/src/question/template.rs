@@ -3,10 +3,10 @@
 //! The format is that of the CLEVR generator (Johnson et al. 2017): a file is a list of templates,
 //! each with `text`, `nodes`, `params` and `constraints`.
 
-use crate::message::{json_message, shown, suggestion};
 use crate::json::read_unique;
+use crate::message::{json_message, shown, suggestion};
 use crate::program::function::{Function, Type};
-use crate::question::plan::{MAX_RELATES, Plan};
+use crate::question::param::{MAX_PARAMS, Param, ParamKind};
 use crate::question::wording::{Lexicon, Phrasing};
 use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
 use serde::Deserialize;
@@ -15,8 +15,8 @@ use thiserror::Error;
 
 /// Most nodes in a template; the search keeps its state in arrays of this size.
 pub const MAX_NODES: usize = 16;
-/// Most parameters in a template (a three-hop chain has 19).
-pub const MAX_PARAMS: usize = 40;
+/// Most raw `relate` nodes in a template: each needs an evaluation of its own for degeneracy.
+pub const MAX_RELATES: usize = 4;
 
 #[derive(Debug, Error)]
 pub enum TemplateError {
@@ -26,19 +26,6 @@ pub enum TemplateError {
     Invalid { place: String, problem: String },
     #[error("{0}: no templates in it")]
     Empty(String),
-}
-
-/// What a parameter stands for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ParamKind {
-    Attribute(u8),
-    Relation,
-}
-
-#[derive(Clone, Debug)]
-pub struct Param {
-    pub name: String,
-    pub kind: ParamKind,
 }
 
 /// What a macro does with the set that its filters leave.
@@ -202,11 +189,6 @@ impl TemplateSet {
     /// A hash of the files: two sets with the same one give the same questions.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
-    }
-
-    /// The families made ready for search, by number.
-    pub fn plans(&self, vocab: &Vocabulary) -> Vec<Plan> {
-        self.families.iter().map(|family| Plan::new(family, vocab)).collect()
     }
 
     /// Every token that a question of these templates can hold, sorted.

@@ -5,7 +5,7 @@
 
 use super::page::{CHUNK, Page};
 use crate::message::shown;
-use crate::question::template::{Param, ParamKind};
+use crate::question::param::{Param, ParamKind};
 use crate::rng::StreamRng;
 use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
 use std::collections::BTreeMap;
@@ -216,7 +216,7 @@ impl Phrasing {
         page: &mut Page,
     ) -> String {
         page.clear();
-        let mut words: [Option<&Word>; crate::question::template::MAX_PARAMS] = [None; _];
+        let mut words: [Option<&Word>; crate::question::param::MAX_PARAMS] = [None; _];
         let cut = match &self.apart {
             Some(apart) if self.tells_two_objects_apart(values) => apart,
             _ => &self.cut,

@@ -7,8 +7,8 @@
 //! shapes are equally likely, as the original generator draws them (Johnson et al. 2017, section 4.7).
 
 use super::SceneError;
-use crate::message::shown;
 use crate::json::read_unique;
+use crate::message::shown;
 use crate::rng::StreamRng;
 use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
 use serde_json::{Value, json};

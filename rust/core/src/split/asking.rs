@@ -6,7 +6,8 @@
 use super::select::SplitError;
 use crate::program::{Function, Program, Step};
 use crate::question::page::Page;
-use crate::question::template::{Family, NodeKind, ParamKind, Tail, TemplateSet};
+use crate::question::param::ParamKind;
+use crate::question::template::{Family, NodeKind, Tail, TemplateSet};
 use crate::rng::StreamRng;
 use crate::vocab::N_TYPES;
 

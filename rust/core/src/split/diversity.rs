@@ -5,8 +5,8 @@
 //! one partner, and these partners together: the four corners of a grid of two values by two, of which minimal
 //! sets are made. So the least is 4.
 
-use super::holdout::Holdout;
 use super::select::SplitError;
+use crate::holdout::Holdout;
 use crate::rng::StreamKey;
 use crate::scene::Palette;
 use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};

@@ -14,8 +14,8 @@
 
 use super::asking::Ask;
 use super::diversity::check_seen;
-use super::holdout::Holdout;
 use super::select::SplitError;
+use crate::holdout::Holdout;
 use crate::program::Program;
 use crate::question::instantiate::Question;
 use crate::question::template::{Family, TemplateSet};

@@ -3,9 +3,10 @@
 //! A window is 250 consecutive scenes of the pool that satisfy the rule's scene predicate. Windows know
 //! nothing of each other, so they are made in parallel, and a longer split only extends a shorter one.
 
-use super::holdout::Holdout;
 use super::matching::{BLOCK, EmptyBlocks, by_number, thin};
 use super::scan::{CHUNK, PoolScan};
+use crate::holdout::Holdout;
+use crate::question::balance::WINDOW;
 use crate::question::instantiate::{Instantiator, Question, Stopwatch};
 use crate::question::plan::Plan;
 use crate::question::search::{QuestionRule, SearchStats};
@@ -19,8 +20,6 @@ use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Scenes in a window, as many as after which the CLEVR generator resets its counters.
-pub const WINDOW: usize = 250;
 /// Scenes looked at for one window before a split is given up as starved.
 const MOST_SCANNED_FOR_A_WINDOW: u64 = 500_000;
 /// Scenes looked at in a row of which none was eligible before a split is given up.
@@ -33,7 +32,7 @@ pub enum SplitError {
     #[error(transparent)]
     Scene(#[from] SceneError),
     #[error(transparent)]
-    Holdout(#[from] super::HoldoutError),
+    Holdout(#[from] crate::holdout::HoldoutError),
     #[error(
         "split {split}: only {found} of the {scanned} scenes of pool {pool} looked at {predicate}; a window needs {window}"
     )]
@@ -50,8 +49,6 @@ pub enum SplitError {
     NoFamilies { split: String, holdout: String },
     #[error("{pair}: {problem}")]
     Diversity { pair: String, problem: String },
-    #[error("palette {palette}: {problem}")]
-    Absent { palette: String, problem: String },
     #[error("split {split}: {problem}")]
     Minimal { split: String, problem: String },
 }

@@ -5,9 +5,9 @@ use crate::engine::{Engine, answers};
 use crate::plain::{Choice, Found, Plain, Wanted};
 use crate::world::{Templates, TestScene, clevr, rng};
 use clevrhope_core::Vocabulary;
+use clevrhope_core::holdout::Holdout;
 use clevrhope_core::question::plan::Plan;
 use clevrhope_core::question::search::QuestionRule;
-use clevrhope_core::split::Holdout;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
 

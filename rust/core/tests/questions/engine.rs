@@ -3,11 +3,11 @@
 use crate::plain::Found;
 use crate::world::TestScene;
 use clevrhope_core::Vocabulary;
+use clevrhope_core::holdout::Holdout;
 use clevrhope_core::question::plan::{AnswerSet, Plan};
 use clevrhope_core::question::search::{QuestionRule, Searcher, Task, Verdict, chosen_values};
 use clevrhope_core::question::template::NodeKind;
 use clevrhope_core::rng::StreamRng;
-use clevrhope_core::split::Holdout;
 
 /// More options than any search here looks at: a search that ends on it would be a failure.
 const MAX_OPTIONS: u64 = 10_000_000;

@@ -2,9 +2,10 @@
 
 use crate::world::{Templates, project_world};
 use clevrhope_core::Vocabulary;
+use clevrhope_core::holdout::Holdout;
 use clevrhope_core::program::execute;
 use clevrhope_core::question::instantiate::Question;
-use clevrhope_core::split::{DiversityMode, Holdout, MinimalKind, MinimalPool, seen_palette};
+use clevrhope_core::split::{DiversityMode, MinimalKind, MinimalPool, seen_palette};
 use clevrhope_core::vocab::Answer;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -4,13 +4,13 @@ use crate::chi_square::p_value;
 use crate::mention::{Words, program_mentions};
 use crate::world::{Templates, own_folder, project_world};
 use clevrhope_core::Vocabulary;
+use clevrhope_core::holdout::Holdout;
 use clevrhope_core::program::execute;
+use clevrhope_core::question::balance::WINDOW;
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::scene::{Palette, Pool, World};
-use clevrhope_core::split::{
-    DiversityMode, Holdout, PoolScan, SceneRule, SplitRule, SplitStream, WINDOW, seen_palette,
-};
+use clevrhope_core::split::{DiversityMode, PoolScan, SceneRule, SplitRule, SplitStream, seen_palette};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock};
 

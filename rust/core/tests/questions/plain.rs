@@ -6,9 +6,9 @@
 //! `Function`, the words for writing a program down.
 
 use crate::world::{RawConstraint, RawTemplate, TestScene};
+use clevrhope_core::holdout::Holdout;
 use clevrhope_core::program::{Function, Program, Step};
 use clevrhope_core::rng::StreamRng;
-use clevrhope_core::split::Holdout;
 use clevrhope_core::vocab::RELATION_NAMES;
 use clevrhope_core::{Vocabulary, question::search::QuestionRule};
 use std::cell::RefCell;

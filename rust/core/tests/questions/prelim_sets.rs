@@ -1,11 +1,12 @@
 //! The preliminary sets ask for one value, of groups and sets in which nothing else changes, for every value.
 
 use crate::world::{Templates, clevr, project_world};
+use clevrhope_core::holdout::Holdout;
 use clevrhope_core::program::execute;
 use clevrhope_core::question::TemplateSet;
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::scene::{Asset, Pool, Scene, SceneConfig, World};
-use clevrhope_core::split::{CountingPool, Holdout, MinimalKind, MinimalPool};
+use clevrhope_core::split::{CountingPool, MinimalKind, MinimalPool};
 use clevrhope_core::vocab::{Answer, N_TYPES, Vocabulary};
 use proptest::prelude::*;
 use serde_json::Value;

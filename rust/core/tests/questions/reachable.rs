@@ -4,11 +4,11 @@ use crate::engine::{Engine, answers};
 use crate::plain::{Choice, Found, Listed, Plain};
 use crate::world::{Templates, TestScene, rng, tiny};
 use clevrhope_core::Vocabulary;
+use clevrhope_core::holdout::Holdout;
 use clevrhope_core::question::plan::Plan;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::question::template::{NodeKind, Tail};
 use clevrhope_core::scene::Palette;
-use clevrhope_core::split::Holdout;
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -2,13 +2,15 @@
 
 use crate::mention::{Words, program_mentions};
 use crate::world::{Templates, own_folder, project_world};
+use clevrhope_core::holdout::Holdout;
 use clevrhope_core::program::execute;
 use clevrhope_core::program::function::Type;
+use clevrhope_core::question::balance::WINDOW;
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::scene::world::Asset;
 use clevrhope_core::scene::{Pool, SceneConfig, World};
-use clevrhope_core::split::{Holdout, PoolScan, SceneRule, SplitRule, SplitStream, WINDOW};
+use clevrhope_core::split::{PoolScan, SceneRule, SplitRule, SplitStream};
 use clevrhope_core::vocab::Answer;
 use clevrhope_core::{SceneGraph, Vocabulary};
 use rayon::ThreadPoolBuilder;

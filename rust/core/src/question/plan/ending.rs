@@ -3,8 +3,8 @@
 //! Worked out backwards, all outcomes at once: from the answers wanted, through each function that leads
 //! there, to the outputs that it may be given.
 
-use super::{AnswerSet, PlanNode};
-use crate::program::execute::Facts;
+use super::node::{AnswerSet, PlanNode};
+use crate::program::facts::Facts;
 use crate::program::function::Function;
 use crate::question::template::NodeKind;
 use crate::vocab::Vocabulary;

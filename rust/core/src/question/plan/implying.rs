@@ -1,9 +1,9 @@
 //! A family and a held-out conjunction in; whether a question could imply it without a mention, out.
 
 use super::Plan;
+use crate::holdout::Holdout;
 use crate::program::Function;
 use crate::question::template::{MAX_NODES, NodeKind};
-use crate::split::Holdout;
 
 /// What could be known of a node's objects, as bits of the conjunction: more than is known in any one question.
 #[derive(Clone, Copy, Default)]
@@ -17,7 +17,7 @@ struct Could {
 impl Plan {
     /// Whether some likeness could carry one of the conjunction's values from where it is said to another thing.
     ///
-    /// Where none does, a question that implies the conjunction mentions it (`split::implied`).
+    /// Where none does, a question that implies the conjunction mentions it (`holdout::implied`).
     pub fn can_imply(&self, holdout: &Holdout) -> bool {
         let mut could = [Could::default(); MAX_NODES];
         for (i, node) in self.nodes.iter().enumerate() {

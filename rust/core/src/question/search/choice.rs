@@ -3,13 +3,14 @@
 //! Options are counted and numbered before any is left out for being unwanted: how many trivial
 //! relations and absent combinations are offered must not depend on what is looked for.
 
-use super::super::options::{Combinations, Key, is_option};
+use super::super::keys::Key;
+use super::super::options::is_option;
 use super::super::template::{NodeKind, Tail};
 use super::{Living, Searcher, Task};
-use crate::program::execute::Facts;
+use crate::holdout::Named;
+use crate::holdout::{Absent, Combinations, Description, Holdout, Known};
+use crate::program::facts::Facts;
 use crate::rng::{StateRng, StreamRng};
-use crate::split::absent::Named;
-use crate::split::{Absent, Description, Holdout, Known};
 use crate::vocab::{N_TYPES, RELATION_NAMES};
 
 /// What was chosen at a node.

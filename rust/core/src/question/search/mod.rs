@@ -26,12 +26,13 @@ pub use task::{QuestionRule, SearchStats, Task, Verdict};
 
 use super::memo::Memo;
 use super::options::SceneOptions;
-use super::plan::{MAX_RELATES, Plan, PlanNode};
+use super::plan::{Plan, PlanNode};
+use super::template::MAX_RELATES;
 use super::template::{MAX_NODES, NodeKind};
+use crate::holdout::Named;
+use crate::holdout::{Description, Holdout, Known};
 use crate::program::function::Type;
 use crate::rng::StreamRng;
-use crate::split::absent::Named;
-use crate::split::{Description, Holdout, Known};
 use crate::vocab::Vocabulary;
 
 /// Slots of options drawn at random before options are listed.
@@ -71,7 +72,7 @@ pub struct Searcher {
     /// What is known of a node's objects, likenesses included; kept up only where nothing may be implied.
     known: [Known; MAX_NODES],
     choices: [Choice; MAX_NODES],
-    params: [Option<Option<u8>>; super::template::MAX_PARAMS],
+    params: [Option<Option<u8>>; super::param::MAX_PARAMS],
     levels: Vec<Level>,
     attempt_seed: u64,
     max_options: u64,
@@ -105,7 +106,7 @@ impl Searcher {
             named: [0; MAX_NODES],
             known: [Known::ANYTHING; MAX_NODES],
             choices: [Choice::default(); MAX_NODES],
-            params: [None; super::template::MAX_PARAMS],
+            params: [None; super::param::MAX_PARAMS],
             levels: (0..MAX_NODES).map(|_| Level::default()).collect(),
             attempt_seed: 0,
             max_options: 0,
@@ -117,7 +118,7 @@ impl Searcher {
         self.attempt_seed = rng.word();
         self.max_options = task.max_options;
         self.memo.clear();
-        self.params = [None; super::template::MAX_PARAMS];
+        self.params = [None; super::param::MAX_PARAMS];
         self.stats = SearchStats { attempts: 1, ..SearchStats::default() };
         let rows = (1u32 << (1 + task.plan.relates.len())) - 1;
         let verdict = self.enter(&mut Run { task, rng }, State { at: 0, rows, mentioned: false });

@@ -2,11 +2,11 @@
 
 use super::choice::{Choice, bits_of};
 use super::{Searcher, Task};
+use crate::holdout::Named;
+use crate::holdout::{Absent, Description, Holdout, Known};
 use crate::program::function::{Function, Type};
 use crate::question::plan::PlanNode;
 use crate::question::template::NodeKind;
-use crate::split::absent::Named;
-use crate::split::{Absent, Description, Holdout, Known};
 
 impl Searcher {
     pub(super) fn describe(&self, node: &PlanNode) -> Description {

@@ -1,8 +1,8 @@
 //! What a search is asked, how it ended, and the work that it took.
 
+use crate::holdout::{Absent, Holdout};
 use crate::question::plan::{AnswerSet, Plan};
 use crate::scene::SceneView;
-use crate::split::{Absent, Holdout};
 use crate::vocab::Vocabulary;
 
 /// What a question must say of the held-out conjunction.
@@ -11,7 +11,7 @@ pub enum QuestionRule {
     Any,
     /// Does not mention it.
     Without,
-    /// Does not imply it either, by way of likenesses (`split::implied`).
+    /// Does not imply it either, by way of likenesses (`holdout::implied`).
     Unimplied,
     /// Mentions it.
     With,

@@ -5,23 +5,12 @@
 //! to have. A question mentions the conjunction when one alternative of one node holds all of it.
 
 use super::absent::Absent;
-use super::select::SplitError;
+use super::error::HoldoutError;
 use crate::message::shown;
 use crate::program::{Function, Program};
 use crate::scene::{Palette, SceneView};
 use crate::vocab::{N_TYPES, Vocabulary};
 use std::sync::Arc;
-use thiserror::Error;
-
-#[derive(Debug, Error)]
-pub enum HoldoutError {
-    #[error("a held-out combination needs two or more values, got {0}")]
-    TooFew(usize),
-    #[error("\"{a}\" and \"{b}\" are both values of {kind}: no object can have both")]
-    SameType { a: String, b: String, kind: &'static str },
-    #[error(transparent)]
-    Vocab(#[from] crate::vocab::VocabError),
-}
 
 /// A conjunction of values of different attribute types that is held out, "rubber" and "cylinder".
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -76,7 +65,7 @@ impl Holdout {
     ///
     /// # Errors
     /// `Absent` for a palette of other than two types.
-    pub fn within(self, vocab: &Vocabulary, palette: &Palette) -> Result<Self, SplitError> {
+    pub fn within(self, vocab: &Vocabulary, palette: &Palette) -> Result<Self, HoldoutError> {
         Ok(Self { absent: Some(Arc::new(Absent::new(vocab, palette)?)), ..self })
     }
 

@@ -9,9 +9,9 @@
 //! alternatives has, and not on which has which: a filter adds its value to each of them. An intersection joins
 //! each with each. So a set of values is all that has to be carried along, as long as nothing absent was named.
 
-use super::select::SplitError;
+use super::combinations::Combinations;
+use super::error::HoldoutError;
 use crate::program::{Function, Program};
-use crate::question::options::Combinations;
 use crate::scene::Palette;
 use crate::vocab::{N_TYPES, Vocabulary};
 
@@ -35,8 +35,8 @@ pub struct Absent {
 impl Absent {
     /// # Errors
     /// `Absent` for a palette of other than two types, or with more values than there are bits.
-    pub fn new(vocab: &Vocabulary, palette: &Palette) -> Result<Self, SplitError> {
-        let fault = |problem: String| SplitError::Absent { palette: palette.name().to_owned(), problem };
+    pub fn new(vocab: &Vocabulary, palette: &Palette) -> Result<Self, HoldoutError> {
+        let fault = |problem: String| HoldoutError::Palette { palette: palette.name().to_owned(), problem };
         let &[first, second] = palette.kinds() else {
             return Err(fault(format!("limits {} types, but a pair is of two", palette.kinds().len())));
         };
@@ -62,7 +62,7 @@ impl Absent {
         };
         let alone = (0..n_first + n_second).filter(meets_none).fold(0, |set, value| set | 1 << value);
         let mut absent = Self { kinds: [first, second], n_first, never_with, alone, named: Vec::new() };
-        let combinations = Combinations::new(vocab, None);
+        let combinations = Combinations::new(vocab, |_, _| 0);
         let named = |number: u32| {
             let values = combinations.get(number).values;
             (0..N_TYPES).fold(0, |set, kind| set | values[kind].map_or(0, |value| absent.value(kind, value)))

@@ -11,7 +11,7 @@
 //! All that has to be carried along is what is said of a step's own objects, and of the things that share their
 //! value of each type: what is said later of the one is said of the others, in that type.
 
-use super::holdout::{Description, Holdout};
+use super::pair::{Description, Holdout};
 use crate::program::{Function, Program};
 use crate::vocab::N_TYPES;
 
