@@ -7,6 +7,7 @@
 mod average;
 pub mod bodies;
 pub mod far;
+pub mod gather;
 pub mod ground;
 pub mod near;
 pub mod numbers;
@@ -18,8 +19,9 @@ mod view;
 use super::stage::Stage;
 use bodies::Bodies;
 use far::Patches;
+use gather::NearEffort;
 use ground::GroundEffort;
-use near::{Near, NearEffort};
+use near::Near;
 use picture::PictureEffort;
 use pixel::PixelEffort;
 use shade::Room;
@@ -82,6 +84,6 @@ pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
         blur_glossy: stage.blur_glossy,
     };
     let lens = stage.camera.lens;
-    room.near = Near::new(&room, effort.near.for_side(lens.width_px.max(lens.height_px) as usize));
+    room.near = effort.near.for_side(lens.width_px.max(lens.height_px) as usize).map(&room);
     picture::picture(&room, &stage.camera, effort.picture)
 }

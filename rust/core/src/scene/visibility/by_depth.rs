@@ -1,8 +1,10 @@
 //! Bodies of which some are no convex solids and a camera in, the picture of the nearest in each pixel out.
 
-use super::mesh::Layer;
+use super::body::Body;
+use super::layer::Layer;
 use super::order::Depth;
-use super::outline::{Body, Outline, Tracer};
+use super::outline::Tracer;
+use super::rows::Outline;
 use super::{Sight, Solid};
 use crate::scene::camera::Camera;
 use crate::scene::ground::Ground;
@@ -34,7 +36,7 @@ impl ByDepth {
                 }
             };
             if let Solid::Mesh(mesh) = body.solid {
-                let layer: Layer = mesh.layer(body, camera, ground);
+                let layer = Layer::of(mesh, body, camera, ground);
                 layer.pixels().for_each(|(column, row, depth)| show(column, row, depth));
                 continue;
             }

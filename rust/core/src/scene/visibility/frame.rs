@@ -1,6 +1,6 @@
 //! A body and a camera in, maps from the body's own coordinates to the picture and to the ground out.
 
-use super::outline::Body;
+use super::body::Body;
 use crate::scene::camera::Camera;
 use crate::scene::geometry::{Vec3, dot, sub};
 use crate::scene::ground::Plane;

@@ -1,28 +1,14 @@
-//! A mesh of any form and a camera in, the pixels whose centres it covers and how deep it is there out.
-//!
-//! Slow beside outlines: each triangle is filled by itself, and the nearest one kept in each pixel.
+//! A mesh of any form.
 
-use super::outline::{Body, span};
 use crate::message::shown;
-use crate::scene::camera::{Camera, Projected};
-use crate::scene::geometry::{Vec3, ceil_within, cross, dot, sub};
-use crate::scene::ground::{Ground, Plane};
+use crate::scene::geometry::Vec3;
 
 /// Triangles of a solid that may have hollows and holes, of unit size about the origin.
 #[derive(Clone, Debug)]
 pub struct Mesh {
-    triangles: Vec<[Vec3; 3]>,
+    pub(super) triangles: Vec<[Vec3; 3]>,
     /// Greatest distance from the axis.
     pub reach: f64,
-}
-
-/// The pixels of a body, as a window of the picture.
-#[derive(Clone, Debug, Default)]
-pub struct Layer {
-    first: [u16; 2],
-    width: usize,
-    /// Depth in each pixel of the window, row by row; infinite where the body is not.
-    depths: Vec<f64>,
 }
 
 impl Mesh {
@@ -44,97 +30,4 @@ impl Mesh {
         let reach = vertices.iter().map(|v| (v[0] * v[0] + v[1] * v[1]).sqrt()).fold(0.0, f64::max);
         Ok(Self { triangles, reach })
     }
-
-    /// What the ground leaves of a body of this mesh. One that reaches behind the camera has no pixels.
-    pub fn layer(&self, body: &Body<'_>, camera: &Camera, ground: &Ground) -> Layer {
-        let offset = sub(body.position, camera.location);
-        if dot(offset, camera.forward) - 2.0 * body.radius <= camera.lens.near {
-            return Layer::default();
-        }
-        let mut planes = Vec::new();
-        ground.planes(body.position[0], body.position[1], body.reach(), &mut planes);
-        let [cos, sin] = body.turn;
-        let placed = |[x, y, z]: Vec3| -> Vec3 {
-            let turned = [cos * x - sin * y, sin * x + cos * y, z];
-            std::array::from_fn(|i| body.position[i] + body.radius * turned[i])
-        };
-        let triangles: Vec<[Vec3; 3]> = self.triangles.iter().map(|triangle| triangle.map(placed)).collect();
-        let seen: Vec<[Projected; 3]> =
-            triangles.iter().map(|triangle| triangle.map(|point| camera.project(point))).collect();
-        let mut layer = Layer::around(&seen, camera);
-        for (triangle, corners) in triangles.iter().zip(&seen) {
-            layer.fill(triangle, corners, camera, &planes);
-        }
-        layer
-    }
-}
-
-impl Layer {
-    /// An empty window that holds some triangles.
-    fn around(seen: &[[Projected; 3]], camera: &Camera) -> Self {
-        let mut low = [f64::INFINITY; 2];
-        let mut high = [f64::NEG_INFINITY; 2];
-        for corner in seen.iter().flatten() {
-            low = [low[0].min(corner.u_px), low[1].min(corner.v_px)];
-            high = [high[0].max(corner.u_px), high[1].max(corner.v_px)];
-        }
-        let (lens, first) = (&camera.lens, |x: f64, most: u32| ceil_within(x - 0.5, most));
-        let begin = [first(low[0], lens.width_px), first(low[1], lens.height_px)];
-        let end = [first(high[0], lens.width_px), first(high[1], lens.height_px)];
-        let (width, height) = ((end[0] - begin[0]) as usize, (end[1] - begin[1]) as usize);
-        Self { first: begin.map(|x| x as u16), width, depths: vec![f64::INFINITY; width * height] }
-    }
-
-    /// Takes over the pixels in which a triangle is nearer than what was there, and above the ground.
-    fn fill(&mut self, triangle: &[Vec3; 3], corners: &[Projected; 3], camera: &Camera, ground: &[Plane]) {
-        let [a, b, c] = *triangle;
-        let normal = cross(sub(b, a), sub(c, a));
-        let above = dot(normal, sub(a, camera.location));
-        let depths = corners.map(|corner| corner.depth);
-        let (least, most) =
-            (depths.iter().copied().fold(f64::INFINITY, f64::min), depths.iter().copied().fold(0.0, f64::max));
-        let rows = corners.map(|corner| corner.v_px);
-        let height = camera.lens.height_px;
-        let first = ceil_within(rows.iter().copied().fold(f64::INFINITY, f64::min) - 0.5, height);
-        let end = ceil_within(rows.iter().copied().fold(0.0, f64::max) - 0.5, height);
-        for row in first..end {
-            let v_px = f64::from(row) + 0.5;
-            let (mut left, mut right) = (f64::INFINITY, f64::NEG_INFINITY);
-            for (i, j) in [(0, 1), (1, 2), (2, 0)] {
-                if let Some(u) = crossing(&corners[i], &corners[j], v_px) {
-                    left = left.min(u);
-                    right = right.max(u);
-                }
-            }
-            let [begin, end] = span(left, right, camera.lens.width_px);
-            for column in begin..end {
-                let ray = camera.ray(f64::from(column) + 0.5, v_px);
-                // Of a triangle that is seen from its edge the plane tells nothing.
-                let depth = (above / dot(normal, ray)).clamp(least, most);
-                let depth = if depth.is_finite() { depth } else { least };
-                let point: Vec3 = std::array::from_fn(|i| camera.location[i] + depth * ray[i]);
-                if ground.iter().all(|plane| point[2] > plane.at(point[0], point[1])) {
-                    let place =
-                        (row as usize - usize::from(self.first[1])) * self.width + usize::from(column - self.first[0]);
-                    self.depths[place] = self.depths[place].min(depth);
-                }
-            }
-        }
-    }
-
-    /// Column, row and depth of each pixel.
-    pub fn pixels(&self) -> impl Iterator<Item = (u16, u16, f64)> + '_ {
-        let there = self.depths.iter().enumerate().filter(|(_, depth)| depth.is_finite());
-        there.map(|(place, &depth)| {
-            (self.first[0] + (place % self.width) as u16, self.first[1] + (place / self.width) as u16, depth)
-        })
-    }
-}
-
-/// Where an edge crosses the middle of a row, if it does. The same for either direction of the edge, so that
-/// triangles beside each other leave no pixel out.
-fn crossing(a: &Projected, b: &Projected, v_px: f64) -> Option<f64> {
-    let (top, bottom) = if (a.v_px, a.u_px) <= (b.v_px, b.u_px) { (a, b) } else { (b, a) };
-    (top.v_px <= v_px && v_px < bottom.v_px)
-        .then(|| top.u_px + (v_px - top.v_px) * (bottom.u_px - top.u_px) / (bottom.v_px - top.v_px))
 }

@@ -3,24 +3,28 @@
 //! Bodies are convex, so each covers one span of a row, and one hides another by taking its span
 //! away. No picture is filled in unless somebody asks for the ids, or a body is a mesh with hollows.
 
+mod body;
 mod by_depth;
 mod frame;
+mod layer;
 mod mesh;
 mod order;
 mod outline;
 mod polyhedron;
 mod revolved;
+mod rows;
 mod solid;
 mod sphere;
 
-pub use outline::Body;
+pub use body::Body;
 pub use solid::{ShapeSpec, Solid};
 
 use super::camera::Camera;
 use super::ground::Ground;
 use by_depth::{ByDepth, has_hollows};
 use order::{Depth, Order, order};
-use outline::{Outline, Span, Tracer};
+use outline::Tracer;
+use rows::{Outline, Span};
 
 /// What is seen of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -4,7 +4,7 @@
 //! camera's side is in front in every pixel that both cover. Footprints that touch (the corners
 //! of two cubes can) leave it to the depth in each pixel.
 
-use super::outline::Body;
+use super::body::Body;
 use super::solid::{Revolved, Solid};
 use crate::scene::geometry::{Vec3, dot, sub};
 

@@ -1,7 +1,7 @@
 //! A convex polyhedron and a camera in, the edges of its outline out.
 
 use super::frame::Frame;
-use super::outline::Rows;
+use super::rows::Rows;
 use super::solid::Polyhedron;
 use crate::scene::geometry::dot;
 

@@ -1,7 +1,7 @@
 //! A solid of revolution and a camera in, the edges of its outline out.
 
 use super::frame::{Frame, between};
-use super::outline::Rows;
+use super::rows::Rows;
 use super::solid::{Revolved, Ring};
 use crate::scene::geometry::Vec3;
 

@@ -1,6 +1,6 @@
 //! A sphere and a camera in, its span in each row of pixels out.
 
-use super::outline::{Outline, span};
+use super::rows::{Outline, span};
 use crate::scene::camera::Camera;
 use crate::scene::geometry::{Vec3, ceil_within, dot};
 use crate::scene::ground::Plane;
