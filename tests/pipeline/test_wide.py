@@ -38,6 +38,14 @@ def test_three_values_are_held_out_together(folder: Path) -> None:
     assert "exactly 87.5% of the answers are no" in sheet
 
 
+def test_the_contact_sheet_shows_places_of_eight(folder: Path) -> None:
+    page = (folder / "index.html").read_text()
+    assert "It is in one of 8." in page
+    assert "one of four" not in page
+    section = page.partition("<h3>minimal_ood ")[2].partition("</div>")[0]
+    assert section.count("<article>") == 16, "two places"
+
+
 def test_two_of_the_three_may_meet(folder: Path) -> None:
     scenes = json.loads((folder / "scenes" / "train" / "0000.json").read_text())["scenes"]
     with h5py.File(folder / "hops" / WIDE.name / "train.h5") as file:

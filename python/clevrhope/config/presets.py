@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from clevrhope.errors import ConfigError
 from clevrhope.images.settings import (
@@ -15,6 +15,7 @@ from clevrhope.images.settings import (
     RenderSettings,
 )
 from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import PAIR_SPLITS, PLAIN_SPLITS, VALUE_SPLITS, splits_of_dataset
 
 WINDOW = 250
 """Eligible scenes over which the questions of a split are balanced."""
@@ -37,51 +38,6 @@ CLEVR_SHARE = 0.21
 
 TRAIN_PREFIXES = (25_000, 200_000)
 """The paper's smaller train sets are the first so many questions of the largest."""
-
-PAIR_SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
-"""Splits of a held-out pair."""
-
-PLAIN_SPLITS = ("train", "val", "test")
-"""Splits of `none`, the dataset that holds nothing out."""
-
-PRELIM_SPLITS = ("existence", "counting")
-"""Splits of a value that is asked for alone."""
-
-PICTURES_OF_A_SET: Mapping[str, int] = {"existence": 2, "counting": 6}
-"""Split of a value alone -> pictures, and so questions, of a group or a set: the next so many of its pool."""
-
-
-@dataclass(frozen=True)
-class StreamSplit:
-    """A split that is the first questions on the scenes of a pool that satisfy a predicate."""
-
-    pool: str
-    predicate: Literal["any", "without", "with"]
-    """On scenes and questions: without the pair, with it, or any."""
-    questions_per_scene: int
-
-
-PAIR_STREAMS: Mapping[str, StreamSplit] = {
-    "train": StreamSplit("train", "without", 9),
-    "complex_iid": StreamSplit("test_iid", "without", 9),
-    "complex_ood": StreamSplit("test_ood", "with", 1),
-}
-"""The streamed splits of a held-out pair; its minimal splits are grids instead."""
-
-PLAIN_STREAMS: Mapping[str, StreamSplit] = {
-    "train": StreamSplit("train", "any", 9),
-    "val": StreamSplit("val", "any", 9),
-    "test": StreamSplit("test_iid", "any", 9),
-}
-"""The splits of `none`, on the pools that the pairs use."""
-
-
-SECOND_STREAMS: Mapping[str, StreamSplit] = {
-    "val_b": PLAIN_STREAMS["val"],
-    "test_b": PLAIN_STREAMS["test"],
-}
-"""Splits of `none` on the pools of a second palette, as large as those of the first: CoGenT's condition B."""
-
 
 ZERO_IS_ALL = ("minimal_copies", "minimal_places", "prelim_existence")
 """Sizes of sets that have an end, of which 0 means the whole."""
@@ -201,7 +157,7 @@ PRESETS: Mapping[str, Config] = {
 def splits_of(hop: Hop) -> tuple[str, ...]:
     """The splits of a pair, of `none`, or of a value that is asked for alone."""
     if hop.value is not None:
-        return PRELIM_SPLITS
+        return VALUE_SPLITS
     return PLAIN_SPLITS if hop.pair is None else PAIR_SPLITS
 
 
@@ -211,7 +167,7 @@ def check_splits(names: Sequence[str]) -> tuple[str, ...]:
     Raises:
         ConfigError: no such split.
     """
-    known = tuple(dict.fromkeys((*PAIR_SPLITS, *PLAIN_SPLITS, *PRELIM_SPLITS)))
+    known = splits_of_dataset("pair", "plain", "value")
     for name in names:
         if name not in known:
             raise ConfigError(

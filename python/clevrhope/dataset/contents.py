@@ -7,13 +7,11 @@ manifest lists 400,000 files.
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-from clevrhope.config.presets import PAIR_SPLITS, PLAIN_SPLITS, PRELIM_SPLITS, SECOND_STREAMS
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_shard
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import MARK
-
-_ORDER = tuple(dict.fromkeys((*PAIR_SPLITS, *PLAIN_SPLITS, *SECOND_STREAMS, *PRELIM_SPLITS)))
 
 
 def hops_in(layout: Layout) -> tuple[str, ...]:
@@ -50,7 +48,7 @@ def check_whole(layout: Layout) -> None:
 def splits_in(layout: Layout, hop: str) -> tuple[str, ...]:
     """The finished splits of a HOP: the paper's in its order, then others by name."""
     names = {path.stem for path in layout.hop(hop).glob("[!.]*.h5")}
-    return (*(name for name in _ORDER if name in names), *sorted(names.difference(_ORDER)))
+    return (*(name for name in SPLITS if name in names), *sorted(names.difference(SPLITS)))
 
 
 def find_hop(layout: Layout, name: str) -> str:

@@ -3,30 +3,13 @@
 Every value is escaped, pictures are inside the page, and there is no script in it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
 
 from clevrhope.describe.markdown import listed, number
-
-SPLIT_WORDS: Mapping[str, str] = {
-    "train": "The pair is in no picture and in no question.",
-    "complex_iid": "In distribution: the pair is in no picture and in no question.",
-    "complex_ood": "Out of distribution: the pair is in every picture and in every question.",
-    "minimal_iid": "One object, one question about two values; never the held-out two.",
-    "minimal_ood": "One object; the question is whether it is the held-out pair. It is in one of four.",
-    "val": "For tuning.",
-    "test": "Nothing held out.",
-    "val_b": "The second palette: for looking at, not for tuning.",
-    "test_b": "Nothing held out; the second palette.",
-    "existence": "One object; the question is whether it has the value. Of two in a row the first has.",
-    "counting": "Five objects at the same places; one more has the value from picture to picture.",
-}
-"""What a reader should look for in a split."""
-
-ASKS_FOR_PAIR = ("complex_ood", "minimal_ood")
-"""Splits whose questions all mention the pair; elsewhere its words may be near each other by chance."""
+from clevrhope.splits.kinds import SPLITS
 
 
 @dataclass(frozen=True)
@@ -179,16 +162,16 @@ def _hop(hop: HopCards) -> str:
 
 
 def _split(hop: HopCards, split: SplitCards) -> str:
-    kind = "minimal" if split.split.startswith("minimal") else "complex"
-    words = SPLIT_WORDS.get(split.split, "")
-    if split.split == "train" and not hop.pair_words:
-        words = "Nothing held out."
-    asks = split.split in ASKS_FOR_PAIR
+    kind = SPLITS[split.split]
+    words = kind.caption_of(len(hop.pair_words))
+    layout = "minimal" if kind.drawn == "places" else "complex"
+    # Elsewhere the pair's words may be near each other by chance.
+    asks = kind.asked == "always" and bool(hop.pair_words)
     cards = "\n".join(_card(card, hop if asks else None) for card in split.cards)
     return (
         f"<h3>{escape(split.split)} <span>{number(split.n_questions)} questions, {number(split.n_pictures)} "
         f"pictures</span></h3><p>{escape(words)}</p>"
-        f'<div class="cards {kind}">\n{cards}\n</div>'
+        f'<div class="cards {layout}">\n{cards}\n</div>'
     )
 
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.config.presets import PICTURES_OF_A_SET
 from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.identity import identity
@@ -22,6 +21,7 @@ from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
 from clevrhope.describe.measure import SceneCounts
 from clevrhope.describe.scene_counts import read_scene_counts
 from clevrhope.errors import DatasetError
+from clevrhope.splits.kinds import SPLITS
 
 BREAKDOWNS = ("family", "answer", "objects")
 """What the questions can be grouped by."""
@@ -52,7 +52,7 @@ class TestSet:
         The pictures of a preliminary set differ in one value and its answers are all there are, so that a
         model that does not look is right about exactly one of them: the set is what varies, not its pictures.
         """
-        return PICTURES_OF_A_SET.get(self.split, 1)
+        return max(1, SPLITS[self.split].group)
 
     __test__ = False  # pytest would take a class of this name for a group of tests
 

@@ -16,12 +16,10 @@ from clevrhope.metrics.rows import Target
 from clevrhope.metrics.tallies import Answered, Rates, Tallies, tally
 from clevrhope.metrics.write import read_origin
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.splits.kinds import SPLITS
 
 GAPS: Mapping[str, tuple[str, str]] = {
-    "complex": ("complex_ood", "complex_iid"),
-    "minimal": ("minimal_ood", "minimal_iid"),
-    "val": ("val_b", "val"),
-    "test": ("test_b", "test"),
+    row.gap: (row.name, row.baseline) for row in SPLITS.values() if row.gap
 }
 """Gap -> the split that counts for it, and the one that counts against it.
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from clevrhope.config.presets import PRELIM_SPLITS
 from clevrhope.metrics.results import Accuracy, Condition, Gap, Part, Scored, Scores
 from clevrhope.splits.hops import PRELIM
+from clevrhope.splits.kinds import VALUE_SPLITS
 
 _NAME_WIDTH = 24
 _GAP_WORD = "gap"
@@ -26,7 +26,7 @@ def scores_lines(scores: Scores) -> Iterator[str]:
         yield from _condition(condition)
         for by, parts in condition.breakdowns.items():
             yield from _breakdown(by, parts)
-    alone = [each for each in scores.conditions if set(each.mean.splits) <= set(PRELIM_SPLITS)]
+    alone = [each for each in scores.conditions if set(each.mean.splits) <= set(VALUE_SPLITS)]
     if len(alone) > 1:
         yield ""
         yield from _values_alone(alone)
@@ -57,10 +57,10 @@ def _condition(condition: Condition) -> Iterator[str]:
 def _values_alone(conditions: Sequence[Condition]) -> Iterator[str]:
     """All values that are asked for alone beside each other, a line each."""
     width = 2 + (22 if any(_has_intervals(each.mean) for each in conditions) else 14)
-    yield _row("each value alone", list(PRELIM_SPLITS), width)
+    yield _row("each value alone", list(VALUE_SPLITS), width)
     for each in conditions:
         size = "" if each.train_size is None else f" {each.train_size:,}"
-        cells = _cells(each.mean, PRELIM_SPLITS, _value_and_interval)
+        cells = _cells(each.mean, VALUE_SPLITS, _value_and_interval)
         yield _row(f"  {each.hop.removeprefix(f'{PRELIM}_')}{size}", cells, width)
 
 

@@ -29,6 +29,7 @@ from clevrhope.pipeline.request import Resolved
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import SPLITS
 from clevrhope.version import software_version
 
 PICTURES_SHOWN = 6
@@ -37,8 +38,6 @@ PICTURES_SHOWN_OF_MANY = 2
 """Pictures a split on the contact sheet, when there are more pairs than `MANY`."""
 MANY = 3
 PLACES_SHOWN = 2
-PICTURES_OF_A_PLACE = 4
-PICTURES_OF_A_COUNTING_SET = 6
 
 
 def write_vocabulary(resolved: Resolved) -> dict[str, FileRecord]:
@@ -273,7 +272,7 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
 
 
 def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
-    """The first pictures of a split in the order in which it asks; of a minimal one, whole places of four."""
+    """The first pictures of a split in the order in which it asks; of a minimal one, whole places."""
     layout = resolved.layout
     spoken = Spoken(read_vocab(layout.vocab))
     families = engine.families(resolved.engine.templates)
@@ -288,11 +287,13 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
             f"{families[family][0]}, family {family}",
         )
         by_picture.setdefault(picture, []).append(asked)
-    if split.startswith("minimal"):
-        places = list(dict.fromkeys(index // PICTURES_OF_A_PLACE for index in by_picture))[:PLACES_SHOWN]
-        shown = [index for index in by_picture if index // PICTURES_OF_A_PLACE in places]
+    kind = SPLITS[split]
+    group = kind.group_of(len(hop.asked))
+    if kind.drawn == "places":
+        places = list(dict.fromkeys(index // group for index in by_picture))[:PLACES_SHOWN]
+        shown = [index for index in by_picture if index // group in places]
     else:
-        shown = list(by_picture)[: max(n_shown, _least_shown(split))]
+        shown = list(by_picture)[: max(n_shown, group)]
     pictures = dict(_shown_pictures(layout, pool, shown))
     colours = engine.colours(resolved.config)
     scenes = {
@@ -310,10 +311,6 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         )
         for index, scene in ((index, scenes[index]) for index in shown)
     ]
-
-
-def _least_shown(split: str) -> int:
-    return PICTURES_OF_A_COUNTING_SET if split == "counting" else 0
 
 
 def _shown_pictures(layout: Layout, pool: str, indices: Sequence[int]) -> Iterator[tuple[int, str]]:

@@ -20,7 +20,7 @@ from clevrhope._core import (
     World,
     sample_scenes,
 )
-from clevrhope.config.presets import WINDOW, Config, StreamSplit
+from clevrhope.config.presets import WINDOW, Config
 from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
 from clevrhope.dataset.vocab import Vocab, make_vocab
 from clevrhope.errors import ConfigError, TemplateError
@@ -31,6 +31,7 @@ from clevrhope.runtime.forms import NUMBER, TEXT, Fields, ListOf, MapOf, check_f
 from clevrhope.runtime.json_text import read_object
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import SPLITS, Stream
 from clevrhope.splits.palettes import Palette, pool_name, split_name
 
 __all__ = ["CountingPool", "MinimalPool", "Templates", "World"]
@@ -93,7 +94,7 @@ class Engine:
         self._answers = np.asarray([answers[answer] for answer in world.answers], dtype=np.int32)
 
     def stream(
-        self, split: str, stream: StreamSplit, pair: Pair | None, n: int, *, rows: bool
+        self, split: str, stream: Stream, pair: Pair | None, n: int, *, rows: bool
     ) -> Iterator[Questions]:
         """The first n questions of a streamed split; the last picture in part.
 
@@ -109,7 +110,7 @@ class Engine:
             yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
 
-    def eligible_scenes(self, split: str, stream: StreamSplit, pair: Pair | None, n: int) -> Ints:
+    def eligible_scenes(self, split: str, stream: Stream, pair: Pair | None, n: int) -> Ints:
         """The first n scenes of a pool that a streamed split may ask about, found without asking.
 
         Raises:
@@ -122,7 +123,7 @@ class Engine:
     ) -> Iterator[Questions]:
         """The questions of a minimal split, or of a value's existence, on some places, place by place."""
         done = 0
-        kind: Literal["iid", "ood"] = "iid" if split == "minimal_iid" else "ood"
+        kind: Literal["iid", "ood"] = "iid" if SPLITS[split].asked == "never" else "ood"
         for begin in range(0, len(places), PLACES_A_BATCH):
             some = np.asarray(places[begin : begin + PLACES_A_BATCH], dtype=np.uint64)
             batch = pool.questions(self.templates, seed=self.seed, kind=kind, places=some)
@@ -155,7 +156,7 @@ class Engine:
 
     def prelim_pool(self, hop: Hop, split: str) -> MinimalPool | CountingPool:
         """The pool of a preliminary split."""
-        return self.counting_pool(hop) if split == "counting" else self.existence_pool(hop)
+        return self.counting_pool(hop) if SPLITS[split].drawn == "sets" else self.existence_pool(hop)
 
     def minimal_pool(self, hop: Hop) -> MinimalPool:
         """The pool of one-object pictures of a pair's types, of what is seen where there is a palette."""
@@ -197,14 +198,14 @@ class Engine:
         """Pool -> scenes that streamed splits have looked at so far."""
         return {pool: scan.scanned for pool, scan in self._scans.items()}
 
-    def _opened(self, split: str, stream: StreamSplit, pair: Pair | None) -> SplitStream:
+    def _opened(self, split: str, stream: Stream, pair: Pair | None) -> SplitStream:
         return SplitStream(
             self._scan(stream.pool),
             self.templates,
             split=split,
             pair=None if pair is None else list(pair),
-            scenes=stream.predicate,
-            questions="unimplied" if self._implied and stream.predicate == "without" else stream.predicate,
+            scenes=stream.rule,
+            questions="unimplied" if self._implied and stream.rule == "without" else stream.rule,
             questions_per_scene=stream.questions_per_scene,
             match_objects=self._match_objects,
         )
@@ -290,6 +291,6 @@ def colours(config: Config) -> Mapping[str, Sequence[float]]:
     return named
 
 
-def _n_windows(n: int, stream: StreamSplit) -> int:
+def _n_windows(n: int, stream: Stream) -> int:
     """Windows that give n questions if each scene gives all of its own; no more than a batch's."""
     return max(1, min(WINDOWS_A_BATCH, -(-n // (WINDOW * stream.questions_per_scene))))

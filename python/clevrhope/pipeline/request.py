@@ -8,10 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.config.presets import (
-    PAIR_STREAMS,
-    PLAIN_STREAMS,
     PRESETS,
-    SECOND_STREAMS,
     WINDOW,
     ZERO_IS_ALL,
     Config,
@@ -31,6 +28,7 @@ from clevrhope.pipeline.prelim import n_sets
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.reading import os_reason
 from clevrhope.splits.hops import Hop, parse_hop, prelim_hops
+from clevrhope.splits.kinds import SECOND_SPLITS, SPLITS, SplitKind, splits_of_dataset
 from clevrhope.splits.palettes import pool_name
 from clevrhope.version import DATASET_VERSION
 
@@ -82,9 +80,14 @@ class Job:
     """What the request asks for; less than the goal where the folder has more already."""
 
     @property
+    def kind(self) -> SplitKind:
+        """What kind of split it is."""
+        return SPLITS[self.split]
+
+    @property
     def minimal(self) -> bool:
         """A split of one-object grids, counted in places."""
-        return self.split.startswith("minimal")
+        return self.kind.drawn == "places"
 
     @property
     def prelim(self) -> bool:
@@ -94,7 +97,7 @@ class Job:
     @property
     def unit(self) -> str:
         """What the goal counts."""
-        return "places" if self.minimal else "sets" if self.prelim else "questions"
+        return self.kind.unit
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ class Resolved:
         wanted = self.config.sizes.prelim_existence
         values: dict[int, list[str]] = {}
         for job in self.jobs:
-            if job.split == "existence" and 0 < job.asked < wanted:
+            if job.kind.drawn == "groups" and 0 < job.asked < wanted:
                 values.setdefault(job.asked, []).append(job.hop.words)
         return tuple(
             f"existence of {', '.join(names)}: complete at {n:,} groups, fewer than the {wanted:,} asked for"
@@ -268,10 +271,10 @@ def _hops(request: Request, world: World) -> tuple[Hop, ...]:
 
 
 def _splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[str, ...]:
-    known = (*splits_of(hop), *(SECOND_STREAMS if second else ()))
+    known = (*splits_of(hop), *(SECOND_SPLITS if second else ()))
     if wanted is None:
         return known
-    own = tuple(name for name in SECOND_STREAMS if second and name in wanted)
+    own = tuple(name for name in SECOND_SPLITS if second and name in wanted)
     first = check_splits([name for name in wanted if name not in own]) if len(own) < len(wanted) else ()
     return (*(name for name in first if name in known), *own)
 
@@ -308,7 +311,6 @@ def _bound(
     seed = request.seed if request.seed is not None else existing.seed if existing else None
     if seed is None:
         raise ConfigError(f"{request.out}: a new dataset needs a seed")
-    streams = {**PAIR_STREAMS, **PLAIN_STREAMS}
     wanted = Manifest(
         version=DATASET_VERSION,
         seed=seed,
@@ -321,7 +323,11 @@ def _bound(
         templates={"fingerprint": templates.fingerprint, "files": template_files(templates)},
         questions={
             "window": WINDOW,
-            "a_picture": {split: stream.questions_per_scene for split, stream in streams.items()},
+            "a_picture": {
+                name: SPLITS[name].questions_per_scene
+                for name in splits_of_dataset("pair", "plain")
+                if SPLITS[name].drawn == "stream"
+            },
             **({} if request.config.match == "none" else {"match": request.config.match}),
             **(
                 {}
@@ -388,25 +394,24 @@ class _Files:
 
 
 def _job(hop: Hop, split: str, config: Config, files: _Files, engine: Engine, second: str) -> Job:
-    sizes = config.sizes
+    sizes, kind = config.sizes, SPLITS[split]
     there: Mapping[str, Any] = files.manifest.splits.get(hop.name, {}).get(split, {})
     if hop.value is not None:
         pool = engine.prelim_pool(hop, split).name
         goal = sizes.prelim_counting
-        if split == "existence":
+        if kind.drawn == "groups":
             goal = n_sets(engine.existence_pool(hop), sizes.prelim_existence)
         else:
             engine.check_sets(hop, goal)
         had = int(there.get("sets", 0))
-    elif hop.pair is not None and split.startswith("minimal"):
+    elif kind.drawn == "places":
         minimal = engine.minimal_pool(hop)
         pool = minimal.name
         goal = n_places(minimal, copies=sizes.minimal_copies, limit=sizes.minimal_places)
         had = int(there.get("places", 0))
     else:
-        streams = PAIR_STREAMS if hop.pair else {**PLAIN_STREAMS, **SECOND_STREAMS}
-        pool = pool_name(streams[split].pool, second if split in SECOND_STREAMS else hop.pools)
-        goal = getattr(sizes, split.removesuffix("_b"))
+        pool = pool_name(kind.pool, second if split in SECOND_SPLITS else hop.pools)
+        goal = getattr(sizes, kind.size)
         if there and there["pool"] != pool:
             raise ConfigError(
                 f"{files.layout.hop(hop.name)}: {split} is of pool {there['pool']}, not of {pool}; "

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.config.presets import PICTURES_OF_A_SET
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.request import Job, Resolved
@@ -87,7 +86,7 @@ def described(shard: Shard, resolved: Resolved) -> Mapping[str, Any]:
 
 def _questions(job: Job) -> int:
     if job.prelim:
-        return PICTURES_OF_A_SET[job.split] * job.goal
+        return job.kind.group * job.goal
     return job.goal if not job.minimal else 4 * job.goal
 
 

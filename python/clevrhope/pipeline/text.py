@@ -7,14 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.config.presets import (
-    PAIR_STREAMS,
-    PLAIN_STREAMS,
-    SECOND_STREAMS,
-    TRAIN_PREFIXES,
-    StreamSplit,
-    splits_of,
-)
+from clevrhope.config.presets import TRAIN_PREFIXES, splits_of
 from clevrhope.dataset.clevr_json import question_info, read_scene_indices, rows_file, scene_info
 from clevrhope.dataset.layout import SCENES_A_SHARD
 from clevrhope.dataset.manifest import Manifest
@@ -27,6 +20,7 @@ from clevrhope.pipeline.prelim import first_groups
 from clevrhope.pipeline.request import Job, Resolved
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
+from clevrhope.splits.kinds import SECOND_SPLITS, Stream
 
 
 def write_split(
@@ -35,7 +29,7 @@ def write_split(
     """Writes a split's file, or its two, with its questions; gives the manifest with them in it."""
     layout = resolved.layout
     h5, rows = layout.questions_h5(job.hop.name, job.split), layout.questions_json(job.hop.name, job.split)
-    prefixes = [n for n in TRAIN_PREFIXES if n < job.goal] if job.split == "train" else []
+    prefixes = [n for n in TRAIN_PREFIXES if n < job.goal] if job.kind.role == "train" else []
     n_questions = 0
     pictures: list[Ints] = []
     with ExitStack() as stack:
@@ -110,23 +104,25 @@ def asked(jobs: Sequence[Job], resolved: Resolved) -> Generator[tuple[Job, Itera
 def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions]:
     """All questions of a split, batch by batch."""
     engine, pair = resolved.engine, job.hop.pair
-    if job.split == "counting":
-        return engine.counting(job.split, engine.counting_pool(job.hop), job.goal, rows=job.question_json)
-    if job.split == "existence":
-        existence = engine.existence_pool(job.hop)
-        groups = first_groups(existence, job.goal, seed=resolved.seed)
-        return engine.minimal(job.split, existence, groups, rows=job.question_json)
-    if pair is None or not job.minimal:
-        return engine.stream(job.split, stream_of(job), pair, job.goal, rows=job.question_json)
-    pool = engine.minimal_pool(job.hop)
-    places = first_places(pool, job.goal, seed=resolved.seed)
-    return engine.minimal(job.split, pool, places, rows=job.question_json)
+    match job.kind.drawn:
+        case "sets":
+            pool = engine.counting_pool(job.hop)
+            return engine.counting(job.split, pool, job.goal, rows=job.question_json)
+        case "groups":
+            existence = engine.existence_pool(job.hop)
+            groups = first_groups(existence, job.goal, seed=resolved.seed)
+            return engine.minimal(job.split, existence, groups, rows=job.question_json)
+        case "places":
+            minimal = engine.minimal_pool(job.hop)
+            places = first_places(minimal, job.goal, seed=resolved.seed)
+            return engine.minimal(job.split, minimal, places, rows=job.question_json)
+        case "stream":
+            return engine.stream(job.split, stream_of(job), pair, job.goal, rows=job.question_json)
 
 
-def stream_of(job: Job) -> StreamSplit:
-    """Pool, predicates and questions a picture of a streamed split."""
-    streams = {**PLAIN_STREAMS, **SECOND_STREAMS} if job.hop.pair is None else PAIR_STREAMS
-    return replace(streams[job.split], pool=job.pool)
+def stream_of(job: Job) -> Stream:
+    """Pool, rule and questions a scene of a streamed split."""
+    return job.kind.stream(job.pool, held_out=job.hop.pair is not None)
 
 
 def in_order(splits: Mapping[str, Mapping[str, Any]], resolved: Resolved) -> dict[str, dict[str, Any]]:
@@ -134,7 +130,7 @@ def in_order(splits: Mapping[str, Mapping[str, Any]], resolved: Resolved) -> dic
     return {
         name: {
             split: splits[name][split]
-            for split in (*splits_of(resolved.hop(name)), *SECOND_STREAMS)
+            for split in (*splits_of(resolved.hop(name)), *SECOND_SPLITS)
             if split in splits[name]
         }
         for name in sorted(splits)

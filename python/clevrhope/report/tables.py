@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from clevrhope.config.presets import PAIR_SPLITS
 from clevrhope.metrics.collapsed import Mean, beats_question_only, mean_of, sound_of
 from clevrhope.metrics.matched import MatchedGap
 from clevrhope.metrics.paper import ResultRow, paper_results, size_name
 from clevrhope.report.page import Cell, Table
 from clevrhope.report.paper_values import paper_gap
 from clevrhope.report.results import KINDS, Result
+from clevrhope.splits import kinds
 
-SPLITS = tuple(split for split in PAIR_SPLITS if split != "train")
+SPLITS = tuple(name for name in kinds.PAIR_SPLITS if kinds.SPLITS[name].role == "test")
 """Test sets of a held-out pair."""
 
 _NO_NUMBER = Cell()

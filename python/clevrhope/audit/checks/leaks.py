@@ -5,9 +5,10 @@ from collections import Counter
 from clevrhope.audit.checks.question_rows import check_question_rows
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks.check import LeakCheck
-from clevrhope.audit.leaks.report import ONE_SHOWS_IT, Kind, LeakReport
+from clevrhope.audit.leaks.report import Kind, LeakReport
 from clevrhope.audit.report import Tally
 from clevrhope.runtime.progress import Advance
+from clevrhope.splits.kinds import SPLITS
 
 
 def check_pairs(folder: AuditFolder, check: LeakCheck, advance: Advance) -> list[Tally]:
@@ -63,7 +64,7 @@ def check_pairs(folder: AuditFolder, check: LeakCheck, advance: Advance) -> list
         lines[Kind.PAIR].skip("nothing is held out in this folder")
     if not any(hop.palette for hop in folder.hops):
         lines[Kind.PALETTE].skip("all combinations of values occur in this folder")
-    if not any(split.name in (*ONE_SHOWS_IT, "counting") for split in folder.splits):
+    if not any(_has_groups(split.name) for split in folder.splits):
         lines[Kind.GROUP].skip("neither minimal_ood nor a value that is asked for alone is in this folder")
     return list(lines.values())
 
@@ -75,7 +76,7 @@ def _add(lines: dict[Kind, Tally], report: LeakReport) -> None:
     for each in report.splits:
         lines[Kind.PALETTE].n_checked += each.n_pictures if report.hop.palette else 0
         lines[Kind.PAIR].n_checked += each.n_questions if report.hop.asked else 0
-        lines[Kind.GROUP].n_checked += each.n_pictures if each.split in (*ONE_SHOWS_IT, "counting") else 0
+        lines[Kind.GROUP].n_checked += each.n_pictures if _has_groups(each.split) else 0
     listed: Counter[Kind] = Counter()
     for violation in report.violations:
         listed[violation.kind] += 1
@@ -83,3 +84,9 @@ def _add(lines: dict[Kind, Tally], report: LeakReport) -> None:
         tally.fault(violation.file, violation.index, violation.problem, violation.value)
     for kind, n in report.counts.items():
         lines[kind].n_faults += n - listed[kind]
+
+
+def _has_groups(split: str) -> bool:
+    """Whether the pictures of a split come in groups whose answers follow from each other."""
+    kind = SPLITS[split]
+    return kind.shown == "in one" or kind.drawn == "sets"

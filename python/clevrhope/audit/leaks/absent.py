@@ -19,9 +19,7 @@ from clevrhope.dataset.split_files import Vocab
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.hops import Hop
-
-HAVE_PAIR = ("complex_ood", "minimal_ood")
-"""Splits that show the pair and ask for it."""
+from clevrhope.splits.kinds import SPLITS
 
 Combination = tuple[str, ...]
 """A value of each of a palette's types."""
@@ -66,7 +64,7 @@ class AbsentCheck:
         """Rows (N, Q) and (N, P) that ask for what was not seen, and where."""
         if not self._readers:
             return
-        found = self._readers[split in HAVE_PAIR].read(questions, programs)
+        found = self._readers[SPLITS[split].asked == "always"].read(questions, programs)
         for wrong, where in zip(found, ("program", "words"), strict=True):
             for k in np.flatnonzero(wrong).tolist():
                 yield k, f"asks for what was not seen in its {where}"
@@ -77,7 +75,7 @@ class AbsentCheck:
             return
         types, seen = self._palette(self._hop.name if self._hop.pair else pool.name.partition("-")[2])
         allowed = set(seen)
-        if split in HAVE_PAIR:
+        if SPLITS[split].asked == "always":
             allowed.add(self._check_pair(types, seen))
         for values in product(*(self._values[kind] for kind in types)):
             if values in allowed:

@@ -15,10 +15,6 @@ from clevrhope.audit.checks.json_beside_arrays import JsonBesideArrays
 from clevrhope.audit.leaks.absent import AbsentCheck
 from clevrhope.audit.leaks.groups import GroupCheck
 from clevrhope.audit.leaks.report import (
-    ASKS_FOR_PAIR,
-    MAY_SHARE,
-    ONE_SHOWS_IT,
-    WITHOUT_PAIR,
     Found,
     Kind,
     LeakReport,
@@ -33,20 +29,8 @@ from clevrhope.dataset.split_files import SplitArrays, Value, Vocab, read_vocab
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import SPLITS
 
-_ORDER = (
-    "train",
-    "val",
-    "test",
-    "val_b",
-    "test_b",
-    "complex_iid",
-    "complex_ood",
-    "minimal_iid",
-    "minimal_ood",
-    "existence",
-    "counting",
-)
 _ROWS_AT_ONCE = 65_536
 """Rows of arrays looked at in one go."""
 
@@ -197,7 +181,7 @@ class _Check:
                 arrays.discard(name)
         for name in sorted(questions - arrays):
             self._missing(self.layout.questions_h5(self.hop.name, name), name)
-        return [name for name in _ORDER if name in arrays]
+        return [name for name in SPLITS if name in arrays]
 
     def _is_listed(self, path: Path) -> bool:
         """Whether the manifest lists a file; without a manifest all are."""
@@ -251,9 +235,10 @@ class _Check:
             self.found.add(Kind.PALETTE, f"scenes/{pool.name}", index, problem, value)
         n_no = int((arrays.columns["answers"] == self.vocab.answers.get("no", -1)).sum())
         groups = GroupCheck(self.hop, self.answers, self._text, self.found)
-        if name == "counting":
+        kind = SPLITS[name]
+        if kind.drawn == "sets":
             groups.check_sets(arrays, pool, used)
-        if name in ONE_SHOWS_IT:
+        if kind.shown == "in one":
             groups.check_places(arrays, pool, used)
             corners = self.hop.corners
             if corners * n_no != (corners - 1) * len(arrays):
@@ -279,12 +264,12 @@ class _Check:
             return
         for mentions, where in ((found.by_program, "program"), (found.by_words, "words")):
             wrong, what = mentions, "mentions"
-            if split in ASKS_FOR_PAIR:
+            if SPLITS[split].asked == "always":
                 wrong, what = ~mentions, "does not mention"
             for k in np.flatnonzero(wrong).tolist():
                 problem = f"{what} {self.hop.words} in its {where}"
                 self.found.add(Kind.PAIR, file, first + k, problem, self._text(questions[k]))
-        if split in WITHOUT_PAIR and not self.may_imply:
+        if SPLITS[split].asked == "never" and not self.may_imply:
             for k in np.flatnonzero(found.implied & ~found.by_program).tolist():
                 problem = f"asks for a {self.hop.words} by way of likenesses"
                 self.found.add(Kind.PAIR, file, first + k, problem, self._text(questions[k]))
@@ -317,9 +302,9 @@ class _Check:
             return 0
         holds = pool.holding(self.pair)[used]
         wrong, what = np.zeros(0, np.int64), ""
-        if split in WITHOUT_PAIR:
+        if SPLITS[split].shown == "never":
             wrong, what = used[holds], "shows"
-        elif split == "complex_ood":
+        elif SPLITS[split].shown == "always":
             wrong, what = used[~holds], "lacks"
         for index in pool.indices[wrong].tolist():
             self.found.add(
@@ -332,7 +317,7 @@ class _Check:
     def _check_shared(self, splits: Mapping[str, SplitArrays], used: Mapping[str, Rows]) -> None:
         """No picture is in two splits, under whatever name."""
         for a, b in combinations(splits, 2):
-            if {a, b} <= MAY_SHARE:
+            if SPLITS[a].drawn == SPLITS[b].drawn == "places":
                 continue
             in_a, in_b = self.pools[splits[a].pool], self.pools[splits[b].pool]
             twins = np.asarray(self.pools.twins(in_a.name, in_b.name), dtype=np.int64).reshape(-1, 2)

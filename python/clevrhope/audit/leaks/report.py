@@ -7,21 +7,10 @@ from enum import Enum
 
 from clevrhope.audit.fault import Fault
 from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import SPLITS
 
 MAX_LISTED = 100
 """Violations of a kind that a report lists; it counts them all."""
-
-WITHOUT_PAIR = ("train", "complex_iid", "minimal_iid")
-"""Splits in which the pair is in no picture and no question."""
-
-ASKS_FOR_PAIR = ("complex_ood", "minimal_ood", "existence", "counting")
-"""Splits in which every question mentions the pair, or the value that is asked for alone."""
-
-ONE_SHOWS_IT = ("minimal_ood", "existence")
-"""Splits in which one picture of each place shows what is asked for."""
-
-MAY_SHARE = frozenset({"minimal_iid", "minimal_ood"})
-"""The only splits that may have pictures in common: test sets of one object, on one pool."""
 
 OF_A_SET = 6
 """Pictures of a counting set."""
@@ -125,17 +114,18 @@ def _sentence(counts: SplitCounts, hop: Hop) -> str:
     about = f"{counts.split}: {counts.n_questions:,} questions on {counts.n_pictures:,} pictures"
     if not hop.asked:
         return f"{about}."
-    if counts.split == "counting":
+    kind = SPLITS[counts.split]
+    if kind.drawn == "sets":
         return (
             f"{about}, in sets of {OF_A_SET}, whose pictures are asked the same and have from 0 to "
             f'{OF_A_SET - 1} objects with the value "{hop.words}", each once; every question asks for it, in '
             "its program and its words."
         )
-    if counts.split in WITHOUT_PAIR:
+    if kind.asked == "never":
         return (
             f"{about}; no {hop.noun} in any picture, nor in any question, be it in its program or its words."
         )
-    if counts.split in ONE_SHOWS_IT:
+    if kind.shown == "in one":
         what = f"a {hop.noun}" if hop.pair else f'the value "{hop.words}"'
         return (
             f"{about}; exactly one in {hop.corners} shows {what}, every question asks for it, in its "
@@ -147,7 +137,7 @@ def _sentence(counts: SplitCounts, hop: Hop) -> str:
 def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:
     """How many questions ask for the pair without saying so; none may where likenesses count."""
     counted = [
-        f"{each.n_implying:,} of {each.split}" for each in splits if each.split in ("train", "complex_iid")
+        f"{each.n_implying:,} of {each.split}" for each in splits if SPLITS[each.split].rule == "without"
     ]
     if hop.pair and counted and not splits[0].may_imply:
         yield (

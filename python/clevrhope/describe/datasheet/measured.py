@@ -1,7 +1,7 @@
 """What was measured of a sub-dataset in, the sections of its datasheet that are tables of numbers out."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from clevrhope.describe.distributions import (
     asked_for,
@@ -14,25 +14,18 @@ from clevrhope.describe.markdown import code, decimal, escape, listed, number, p
 from clevrhope.describe.measure import SplitStats, mean
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import Palette, split_name
 
 ENOUGH_TO_TELL = 20
 """Questions from which a family's one answer is no chance."""
 
 
-_WHERE_THE_PAIR_IS: Mapping[str, tuple[str, str]] = {
-    "train": ("never", "never"),
-    "complex_iid": ("never", "never"),
-    "complex_ood": ("always", "always"),
-    "minimal_iid": ("never", "never"),
-    "minimal_ood": ("one in {}", "always"),
-}
-
-
 def _pair_columns(hop: Hop, split: str) -> tuple[str, ...]:
     if hop.pair is None:
         return ()
-    return tuple(where.format(hop.corners) for where in _WHERE_THE_PAIR_IS[split])
+    kind = SPLITS[split]
+    return tuple(f"one in {hop.corners}" if each == "in one" else each for each in (kind.shown, kind.asked))
 
 
 def composition(data: SubDataset) -> str:
@@ -59,9 +52,7 @@ def seen(data: SubDataset) -> str:
     palette = data.palette
     if palette is None or len(palette.types) != 2 or not data.splits:
         return ""
-    trained_on = next(
-        (each for each in data.splits if each.split not in ("complex_ood", "minimal_ood")), None
-    )
+    trained_on = next((each for each in data.splits if SPLITS[each.split].asked != "always"), None)
     if trained_on is None:
         return ""
     text = (
@@ -112,7 +103,7 @@ def _why_they_differ(data: SubDataset) -> str:
 
 def compared(data: SubDataset) -> str:
     """The sets of whole scenes beside each other: in- and out-of-distribution, or train and its tests."""
-    columns = [each for each in data.splits if not each.split.startswith("minimal")]
+    columns = [each for each in data.splits if SPLITS[each.split].drawn != "places"]
     if not columns:
         return ""
     if data.hop.pair is None:
@@ -251,7 +242,7 @@ def _families_with_one_answer(data: SubDataset) -> Iterator[str]:
     """A sentence on families whose questions all have one answer: balance then lets few of them pass."""
     found: dict[int, Counter[str]] = {}
     for split in data.splits:
-        if not split.split.startswith("minimal"):
+        if SPLITS[split.split].drawn != "places":
             for family, answers in split.answers_of_families.items():
                 found.setdefault(family, Counter()).update(answers)
     named = [

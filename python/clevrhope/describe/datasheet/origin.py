@@ -3,9 +3,9 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from clevrhope.config.presets import PRELIM_SPLITS
 from clevrhope.describe.markdown import code, escape, listed, number, table
 from clevrhope.images.settings import made_by
+from clevrhope.splits.kinds import SPLITS
 
 PAPER = (
     "Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "
@@ -108,7 +108,7 @@ def made_with(made: Provenance) -> str:
 
 def _asked(splits: Collection[str]) -> str:
     """How questions are found, of the kinds of splits that the folder has."""
-    of_groups = sorted(name for name in splits if name.startswith("minimal") or name in PRELIM_SPLITS)
+    of_groups = sorted(name for name in splits if SPLITS[name].drawn != "stream")
     streamed = len(splits) > len(of_groups)
     parts = []
     if streamed:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from clevrhope.config.presets import PRELIM_SPLITS
 from clevrhope.describe.measure import SplitStats
 from clevrhope.describe.stats.compare import DISTRIBUTIONS, Column, Sheet, by_file, families
 from clevrhope.describe.stats.sources import CLEVR
@@ -27,23 +26,12 @@ from clevrhope.describe.stats.tables import (
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.progress import Advance
+from clevrhope.splits.kinds import SPLITS, VALUE_SPLITS
 
 if TYPE_CHECKING:
     from clevrhope.describe.stats.charts import Series
 
-_COLOURS: Mapping[str, tuple[str, str]] = {
-    "train": ("#009E73", "s"),
-    "complex_iid": ("#0072B2", "o"),
-    "complex_ood": ("#D55E00", "D"),
-    "minimal_iid": ("#56B4E9", "o"),
-    "minimal_ood": ("#E69F00", "D"),
-    "val": ("#CC79A7", "v"),
-    "test": ("#0072B2", "o"),
-    "val_b": ("#F0E442", "^"),
-    "test_b": ("#D55E00", "D"),
-    "existence": ("#56B4E9", "o"),
-    "counting": ("#CC79A7", "v"),
-}
+_COLOURS: Mapping[str, tuple[str, str]] = {row.name: (row.color, row.marker) for row in SPLITS.values()}
 """Split -> colour and marker. In- and out-of-distribution are blue and orange wherever they are."""
 
 _CLEVR: Mapping[str, tuple[str, str]] = {"train": ("#777777", "s"), "val": ("#111111", "^")}
@@ -82,7 +70,7 @@ def check_outside(plots: Path, dataset: Path) -> None:
 
 def kinds_of(sheet: Sheet) -> list[str]:
     """The kinds of plots that say something of a group."""
-    alone = all(each.measured.stats.split in PRELIM_SPLITS for each in sheet.columns)
+    alone = all(each.measured.stats.split in VALUE_SPLITS for each in sheet.columns)
     return [kind for kind in PLOTS if not alone or kind in _OF_VALUES_ALONE]
 
 
@@ -303,7 +291,7 @@ def _baselines(sheet: Sheet) -> bytes:
 def _distances(sheet: Sheet) -> bytes | None:
     from clevrhope.describe.stats.charts import Row, dots, figure, legend, png
 
-    shown = [each for each in sheet.comparisons if not each.a.startswith("minimal")]
+    shown = [each for each in sheet.comparisons if SPLITS[each.a].drawn != "places"]
     if not shown:
         return None
     by_label = {each.label: each for each in sheet.columns}

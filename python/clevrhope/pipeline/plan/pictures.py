@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.config.presets import PICTURES_OF_A_SET
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.pipeline.annotations import missing_passes
 from clevrhope.pipeline.engine import TRAIN, MinimalPool
@@ -22,6 +21,7 @@ from clevrhope.pipeline.pictures import missing_pictures
 from clevrhope.pipeline.plan.result import SplitPlan
 from clevrhope.pipeline.request import Job, Resolved
 from clevrhope.pipeline.text import questions_of, scenes_in_use, stream_of
+from clevrhope.splits.kinds import SPLITS
 
 SCENES_LOOKED_AT = 2_000
 """The first of a pool, for shares."""
@@ -45,7 +45,7 @@ def _asked_about(job: Job, resolved: Resolved) -> Ints:
 def split_plan(job: Job, resolved: Resolved, used: Mapping[Job, Ints] | None) -> SplitPlan:
     """Questions and pictures of a split; `used` is what was counted, if it was."""
     if job.prelim:
-        questions = pictures = PICTURES_OF_A_SET[job.split] * job.goal
+        questions = pictures = job.kind.group * job.goal
     else:
         questions, pictures = _minimal_counts(job, resolved) if job.minimal else (job.goal, _n_pictures(job))
     if used is not None:
@@ -66,7 +66,7 @@ def of_each_hop(
         minimal = [job for job in jobs if job.minimal]
         counted = [split for split in splits if split.hop == hop.name]
         if len(minimal) == 2:
-            counted = [split for split in counted if split.split not in ("minimal_iid", "minimal_ood")]
+            counted = [split for split in counted if SPLITS[split.split].drawn != "places"]
         pictures[hop.name] = sum(split.pictures for split in counted)
         if len(minimal) == 2:
             pictures[hop.name] += max(
@@ -92,7 +92,7 @@ def _minimal_counts(job: Job, resolved: Resolved) -> tuple[int, int]:
     corners = job.hop.corners
     pool, places = _places(job, resolved)
     held = sum(map(pool.has_pair, places))
-    if job.split == "minimal_ood":
+    if job.kind.shown == "in one":
         return corners * held, corners * held
     unseen = sum(map(pool.has_unseen, places))
     free = len(places) - unseen
@@ -141,7 +141,7 @@ def estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
                     place * minimal.corners + corner
                     for place in places
                     for corner in range(_n_shown(minimal, place))
-                    if job.split == "minimal_iid" or minimal.has_pair(place)
+                    if job.kind.shown == "never" or minimal.has_pair(place)
                 )
             pictures[pool] = len(corners)
             continue
@@ -209,7 +209,7 @@ def _eligible(scene: Mapping[str, Any], job: Job) -> bool:
     if job.hop.pair is None:
         return True
     held = any(all(each[kind] == value for kind, value in job.hop.pair) for each in scene["objects"])
-    return held == (stream_of(job).predicate == "with")
+    return held == (stream_of(job).rule == "with")
 
 
 def by_pool_of(used: Mapping[Job, Ints]) -> dict[str, Ints]:

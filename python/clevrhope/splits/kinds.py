@@ -1,0 +1,258 @@
+"""The kinds of split, a row each: what is in one, how it is drawn, and what pages say of it.
+
+All that is asked of a split is asked here, so that a new kind is a new row. A row speaks of "the pair"; where
+a value is asked for alone, it means that value.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+Rule = Literal["any", "without", "with"]
+"""On the scenes and questions of a stream: any, without the held-out pair, with it."""
+
+Occurs = Literal["anywhere", "never", "always", "in one"]
+"""Where the pair occurs: in one picture of each group, for instance."""
+
+Dataset = Literal["pair", "plain", "second", "value"]
+"""What a split is part of: a held-out pair, `none`, `none` with a second palette, a value asked for alone."""
+
+
+@dataclass(frozen=True)
+class Stream:
+    """The first questions on the scenes of a pool that satisfy a rule, as the engine takes it."""
+
+    pool: str
+    rule: Rule
+    """On scenes and questions."""
+    questions_per_scene: int
+
+
+@dataclass(frozen=True)
+class SplitKind:
+    """One kind of split.
+
+    Attributes:
+        name: of its files.
+        of: the datasets that have it.
+        role: whether models are trained, tuned or tested on it.
+        drawn: "stream" for the first questions on the scenes of a pool; "places" for grids of one object at a
+            place; "groups" and "sets" for pictures that differ in one value.
+        pool: of a stream; the pools of others follow from the pair.
+        rule: on a stream's scenes and questions where something is held out.
+        questions_per_scene: of a stream.
+        group: pictures of a group or set; 1 where pictures stand alone; 0 where the pair decides, as 2 to the
+            power of its values.
+        size: the field of `Sizes` that says how many questions, places, groups or sets there are.
+        shown: where pictures show the pair.
+        asked: where questions ask for it.
+        baseline: the split that its accuracy is held against; "" for none.
+        gap: the name of the difference; "" for none.
+        caption: what a reader should look for in it; {group} is the size of a group.
+        color: in plots.
+        marker: in plots, as matplotlib names it.
+    """
+
+    name: str
+    of: tuple[Dataset, ...]
+    drawn: Literal["stream", "places", "groups", "sets"]
+    size: str
+    caption: str
+    color: str
+    marker: str
+    role: Literal["train", "tune", "test"] = "test"
+    pool: str = ""
+    rule: Rule = "any"
+    questions_per_scene: int = 0
+    group: int = 1
+    shown: Occurs = "anywhere"
+    asked: Occurs = "anywhere"
+    baseline: str = ""
+    gap: str = ""
+
+    @property
+    def unit(self) -> str:
+        """What its size counts."""
+        return {"stream": "questions", "places": "places"}.get(self.drawn, "sets")
+
+    def stream(self, pool: str, *, held_out: bool) -> Stream:
+        """Its stream on a pool, where a pair is held out or nothing is."""
+        return Stream(pool, self.rule if held_out else "any", self.questions_per_scene)
+
+    def group_of(self, n_values: int) -> int:
+        """Pictures of a group, for a pair of so many values."""
+        return self.group or 2**n_values
+
+    def caption_of(self, n_values: int) -> str:
+        """The caption for a pair of so many values; 0 where nothing is held out."""
+        if not n_values and "plain" in self.of and "pair" in self.of:
+            return "Nothing held out."
+        return self.caption.format(group=self.group_of(n_values))
+
+
+_ROWS = (
+    SplitKind(
+        "train",
+        ("pair", "plain"),
+        "stream",
+        "train",
+        "The pair is in no picture and in no question.",
+        "#009E73",
+        "s",
+        role="train",
+        pool="train",
+        rule="without",
+        questions_per_scene=9,
+        shown="never",
+        asked="never",
+    ),
+    SplitKind(
+        "complex_iid",
+        ("pair",),
+        "stream",
+        "complex_iid",
+        "In distribution: the pair is in no picture and in no question.",
+        "#0072B2",
+        "o",
+        pool="test_iid",
+        rule="without",
+        questions_per_scene=9,
+        shown="never",
+        asked="never",
+    ),
+    SplitKind(
+        "complex_ood",
+        ("pair",),
+        "stream",
+        "complex_ood",
+        "Out of distribution: the pair is in every picture and in every question.",
+        "#D55E00",
+        "D",
+        pool="test_ood",
+        rule="with",
+        questions_per_scene=1,
+        shown="always",
+        asked="always",
+        baseline="complex_iid",
+        gap="complex",
+    ),
+    SplitKind(
+        "minimal_iid",
+        ("pair",),
+        "places",
+        "minimal_copies",
+        "One object, one question about values of the pair's types; never the held-out ones.",
+        "#56B4E9",
+        "o",
+        group=0,
+        shown="never",
+        asked="never",
+    ),
+    SplitKind(
+        "minimal_ood",
+        ("pair",),
+        "places",
+        "minimal_copies",
+        "One object; the question is whether it is the held-out pair. It is in one of {group}.",
+        "#E69F00",
+        "D",
+        group=0,
+        shown="in one",
+        asked="always",
+        baseline="minimal_iid",
+        gap="minimal",
+    ),
+    SplitKind(
+        "val",
+        ("plain",),
+        "stream",
+        "val",
+        "For tuning.",
+        "#CC79A7",
+        "v",
+        role="tune",
+        pool="val",
+        questions_per_scene=9,
+    ),
+    SplitKind(
+        "test",
+        ("plain",),
+        "stream",
+        "test",
+        "Nothing held out.",
+        "#0072B2",
+        "o",
+        pool="test_iid",
+        questions_per_scene=9,
+    ),
+    SplitKind(
+        "val_b",
+        ("second",),
+        "stream",
+        "val",
+        "The second palette: for looking at, not for tuning.",
+        "#F0E442",
+        "^",
+        pool="val",
+        questions_per_scene=9,
+        baseline="val",
+        gap="val",
+    ),
+    SplitKind(
+        "test_b",
+        ("second",),
+        "stream",
+        "test",
+        "Nothing held out; the second palette.",
+        "#D55E00",
+        "D",
+        pool="test_iid",
+        questions_per_scene=9,
+        baseline="test",
+        gap="test",
+    ),
+    SplitKind(
+        "existence",
+        ("value",),
+        "groups",
+        "prelim_existence",
+        "One object; the question is whether it has the value. Of two in a row the first has.",
+        "#56B4E9",
+        "o",
+        group=2,
+        shown="in one",
+        asked="always",
+    ),
+    SplitKind(
+        "counting",
+        ("value",),
+        "sets",
+        "prelim_counting",
+        "Five objects at the same places; one more has the value from picture to picture.",
+        "#CC79A7",
+        "v",
+        group=6,
+        asked="always",
+    ),
+)
+
+SPLITS: Mapping[str, SplitKind] = {row.name: row for row in _ROWS}
+"""The kinds by name, in the order in which lists of splits are given."""
+
+
+def splits_of_dataset(*datasets: Dataset) -> tuple[str, ...]:
+    """The names of the splits that some kinds of dataset have, in their order."""
+    return tuple(row.name for row in _ROWS if set(row.of) & set(datasets))
+
+
+PAIR_SPLITS = splits_of_dataset("pair")
+"""Splits of a held-out pair."""
+
+PLAIN_SPLITS = splits_of_dataset("plain")
+"""Splits of `none`, the dataset that holds nothing out."""
+
+SECOND_SPLITS = splits_of_dataset("second")
+"""Splits of `none` on the pools of a second palette, as large as those of the first: CoGenT's condition B."""
+
+VALUE_SPLITS = splits_of_dataset("value")
+"""Splits of a value that is asked for alone."""
