@@ -321,7 +321,7 @@ def test_workers_do_not_outlive_a_parent_that_was_killed(
 def test_what_a_run_and_its_workers_leave_behind_is_removed(tmp_path: Path) -> None:
     """Both are killed at once; the next worker that starts on the machine removes their folders."""
     program = (
-        "import sys, time; from pathlib import Path; from clevrhope.images import worker_folder as w;"
+        "import sys, time; from pathlib import Path; from clevrhope.images.blender import worker_folder as w;"
         "w.MEMORY_FOLDER = Path(sys.argv[1]); folder = w.WorkerFolder();"
         "print(folder.path, flush=True); time.sleep(600)"
     )

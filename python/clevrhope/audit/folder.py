@@ -24,6 +24,7 @@ from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.scenes import World, read_world
 from clevrhope.splits.hops import Hop, parse_hop
+from clevrhope.splits.kinds import SPLITS
 
 AttributeTypes = Sequence[tuple[str, Sequence[str]]]
 
@@ -42,7 +43,7 @@ class SplitPlace:
     @property
     def is_minimal(self) -> bool:
         """Whether its pictures come in groups at one place."""
-        return self.name.startswith("minimal")
+        return SPLITS[self.name].drawn == "places"
 
     @property
     def is_prelim(self) -> bool:
@@ -109,7 +110,7 @@ class AuditFolder:
                 # As the checks tell them apart.
                 wanted = [
                     name
-                    for name, is_so in (("places", split.startswith("minimal")), ("sets", hop.value))
+                    for name, is_so in (("places", SPLITS[split].drawn == "places"), ("sets", hop.value))
                     if is_so
                 ]
                 form = Fields(dict.fromkeys(wanted, COUNT))

@@ -38,6 +38,7 @@ from clevrhope.runtime.forms import (
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.splits.hops import NAME_ORDER
+from clevrhope.splits.kinds import SPLITS
 
 MAX_MANIFEST_BYTES = 1 << 28
 """Of a manifest; the one of all pairs at the paper's size lists a million files and has half as many."""
@@ -266,10 +267,11 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
 _CONSTRAINTS = ("min_objects", "max_objects", "height", "width", "min_pixels")
 _PART = Fields({"number": COUNT, "of": COUNT}, {"asked": Fields({}, {"splits": MapOf(COUNT)})})
 _ATTRIBUTE = Kind(" or ".join(NAME_ORDER), lambda value: value in NAME_ORDER)
+_SPLIT = Kind("the name of a split", lambda value: value in SPLITS)
 _SPLITS = MapOf(
     MapOf(
         Fields({"pool": NAME, "questions": COUNT, "pictures": COUNT}, {"places": COUNT, "sets": COUNT}),
-        keys=NAME,
+        keys=_SPLIT,
     ),
     keys=NAME,
 )

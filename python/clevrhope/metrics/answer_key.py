@@ -80,7 +80,7 @@ class AnswerKey:
         }
         """Each answer's number, and that of `NO_ANSWER`, which is right for no question."""
         self.splits: Mapping[str, tuple[str, ...]] = {
-            hop: tuple(split for split in splits if split != "train")
+            hop: tuple(split for split in splits if SPLITS[split].role != "train")
             for hop, splits in self._manifest.splits.items()
         }
         """HOP -> its splits, train apart."""

@@ -26,6 +26,7 @@ from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.forms import ANY, COUNT, TEXT, Fields, Kind, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import numbered_lines, open_text, reading
+from clevrhope.splits.kinds import SPLITS
 
 _ID = Kind("a string or a number", lambda value: isinstance(value, str | int))
 _REQUEST = Fields(
@@ -74,9 +75,11 @@ def write_requests(
         DatasetError: no folder of a dataset, or its pictures are not made.
     """
     layout = Layout(Path(folder))
-    if "train" in splits:
+    if any(SPLITS[name].role == "train" for name in splits if name in SPLITS):
         raise ConfigError("--split: train is no test set; name another, or leave --split out for all")
-    chosen = [each for each in choose(layout, hops or None, splits or None) if each[1] != "train"]
+    chosen = [
+        each for each in choose(layout, hops or None, splits or None) if SPLITS[each[1]].role != "train"
+    ]
     n = write_predictions(out, _requests(layout, out, chosen, limit), marked_by="answers")
     if not n:
         raise DatasetError(f"{layout.root}: no test set there to ask about")

@@ -24,6 +24,8 @@ from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.models.names import build_model, find_model
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.splits.hops import NONE
+from clevrhope.splits.kinds import SPLITS
 from clevrhope.training import recipes
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
@@ -34,9 +36,6 @@ from clevrhope.training.prediction_files import kept_lines, made_by_digest, writ
 from clevrhope.training.renumbered import Renumbered
 from clevrhope.training.run import described_features
 from clevrhope.training.run_folder import RunFolder
-
-TRAINED_OR_TUNED_ON = ("train", "val")
-"""Splits that are no test sets of a pair; of `none`, val is one that `score` asks for."""
 
 
 @dataclass(frozen=True)
@@ -238,8 +237,9 @@ def chosen_splits(there: Sequence[str], hop: str, wanted: Sequence[str] | None) 
     Raises:
         ConfigError: one that there is not, or that was learned from.
     """
-    left_out = ("train",) if hop == "none" else TRAINED_OR_TUNED_ON
-    known = tuple(split for split in there if split not in left_out)
+    # Of `none`, val is one that `score` asks for.
+    left_out = ("train",) if hop == NONE else ("train", "tune")
+    known = tuple(split for split in there if SPLITS[split].role not in left_out)
     for name in wanted or ():
         if name not in known:
             raise ConfigError(

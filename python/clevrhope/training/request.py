@@ -9,6 +9,7 @@ from typing import Any, Literal
 from clevrhope.config.presets import suggestion
 from clevrhope.dataset.clevr_folder import clevr_splits, questions_file, scenes_file
 from clevrhope.errors import ConfigError, shown
+from clevrhope.splits.kinds import SPLITS
 
 Precision = Literal["float32", "tf32", "bf16"]
 """tf32: weights and activations of float32, matrix products of 19 bits, on GPUs that have them."""
@@ -16,10 +17,10 @@ Precision = Literal["float32", "tf32", "bf16"]
 SIDE_BY_SIDE = "CLEVRHOPE_RUNS_SIDE_BY_SIDE"
 """Environment variable: how many runs an experiment lets share a device, for features that are held on it."""
 
-TEST_SETS = ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood", "test", "val_b", "test_b")
+TEST_SETS = tuple(row.name for row in SPLITS.values() if row.role == "test" and "value" not in row.of)
 """What is reported; nothing may be chosen by any of them."""
 
-TUNE_SET = "val"
+(TUNE_SET,) = (row.name for row in SPLITS.values() if row.role == "tune")
 """The split of `none`, or of CLEVR, that weights can be chosen by."""
 
 _SIZE = re.compile(r"([1-9]\d{0,14})(k?)", re.ASCII)

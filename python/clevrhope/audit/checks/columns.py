@@ -15,6 +15,7 @@ from clevrhope.audit.report import Tally
 from clevrhope.dataset.native_reader import UNTOLD, Ints, QuestionReader, vocabulary_of
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays
+from clevrhope.splits.kinds import SPLITS
 
 _LENGTHS = {"questions": "question_lengths", "programs": "program_lengths"}
 """Rows of tokens -> how many of them a row has, <START> and <END> among them."""
@@ -60,7 +61,7 @@ class ColumnCheck:
 
     def _prefixes(self, split: SplitPlace, arrays: SplitArrays) -> None:
         """A train set names the smaller ones that it begins with, and no other split any."""
-        wanted = [n for n in PREFIXES if n < len(arrays)] if split.name == "train" else []
+        wanted = [n for n in PREFIXES if n < len(arrays)] if SPLITS[split.name].role == "train" else []
         there = np.asarray(arrays.attributes.get("prefixes", [])).tolist()
         if there != wanted:
             named = ", ".join(map(str, wanted)) or "nothing"

@@ -17,6 +17,7 @@ from clevrhope.audit.report import Tally
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import SPLITS
 
 GROUPS_OF_A_PAIR = 960
 """Places whose grid has the pair, or as near below as whole copies come, in sets of the paper's size."""
@@ -116,11 +117,11 @@ def _minimal(tally: Tally, folder: AuditFolder, split: SplitPlace, n_questions: 
 def _prelim(tally: Tally, folder: AuditFolder, split: SplitPlace, n_questions: int, n_sets: int) -> None:
     """Two questions a group of existence, of which there are so many at most, and six a set of counting."""
     tally.n_checked += 1
-    of_each = 2 if split.name == "existence" else 6
+    of_each = SPLITS[split.name].group
     if n_questions != of_each * n_sets:
         problem = f"not {of_each * n_sets} questions, as {n_sets} sets have"
         tally.fault(split.file, None, problem, n_questions)
-    if split.name == "existence":
+    if SPLITS[split.name].drawn == "groups":
         n_values = {kind: len(values) for kind, values in folder.attribute_types}
         ((kind, _),) = split.hop.asked
         others = prod(n for each, n in n_values.items() if each != kind)
@@ -143,7 +144,7 @@ def minimal_grids(hop: Hop, values: Mapping[str, object]) -> tuple[int, int, int
 def minimal_questions(split: SplitPlace, grids: int, with_pair: int) -> int:
     """Questions on one copy of each grid."""
     corners = split.hop.corners
-    if split.name == "minimal_ood":
+    if SPLITS[split.name].shown == "in one":
         return with_pair * corners
     return with_pair * (corners - 1) ** 2 + (grids - with_pair) * corners**2
 
@@ -164,7 +165,7 @@ def _grids_seen(
         n_seen = len(corners & seen)
         if n_seen >= len(corners) - 1:
             n_grids += 1
-            if split.name == "minimal_ood":
+            if SPLITS[split.name].shown == "in one":
                 n_questions += len(corners) if pair in corners else 0
             else:
                 n_questions += n_seen**2

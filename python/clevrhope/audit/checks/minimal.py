@@ -12,6 +12,7 @@ from clevrhope.audit.checks.grouped import TYPES, GroupedPictures, Picture, Valu
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Tally
 from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import SPLITS
 
 
 class MinimalSets:
@@ -86,7 +87,7 @@ class MinimalSets:
                 if index in place_of:
                     groups[place_of[index][0], words[k].tobytes()].append((k, index, answer))
             n = len(arrays)
-        ood = split.name == "minimal_ood"
+        ood = SPLITS[split.name].shown == "in one"
         for (place, _), asked in groups.items():
             hidden = self._hidden(split, places[place]) if split.hop.palette else place in with_pair
             self._check_group(split, asked, place_of, pair, corners_of[place], hidden, yes)
@@ -114,7 +115,7 @@ class MinimalSets:
         yes: int,
     ) -> None:
         """A sentence of a place: asked of each picture that it may be asked of, once, and true of one."""
-        ood = split.name == "minimal_ood"
+        ood = SPLITS[split.name].shown == "in one"
         shown = [index for _, index, _ in asked]
         wanted = split.hop.corners - (not ood and hidden)
         problem = ""

@@ -13,8 +13,9 @@ from itertools import pairwise
 from clevrhope.audit.checks.grouped import TYPES, GroupedPictures, Picture
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Tally
+from clevrhope.splits.kinds import SPLITS
 
-N_OBJECTS: Mapping[str, int] = {"existence": 1, "counting": 5}
+N_OBJECTS: Mapping[str, int] = {"groups": 1, "sets": 5}
 
 
 @dataclass(frozen=True)
@@ -38,14 +39,16 @@ class PrelimSets:
             "of two; counting has 0 to 5 objects with the value, one by one, at the same five positions",
             "pictures",
         )
-        n_objects = {split.pool: N_OBJECTS[split.name] for split in folder.splits if split.is_prelim}
+        n_objects = {
+            split.pool: N_OBJECTS[SPLITS[split.name].drawn] for split in folder.splits if split.is_prelim
+        }
         self.pictures = GroupedPictures(n_objects, self._tally)
         """Takes the scenes, before `check`."""
 
     def check(self) -> Tally:
         """The line; reads the preliminary splits."""
         for pool, n_objects in self.pictures.n_objects.items():
-            if n_objects == N_OBJECTS["counting"]:
+            if n_objects == N_OBJECTS["sets"]:
                 self._check_positions(pool)
         for split in self._folder.splits:
             if split.is_prelim:
@@ -93,9 +96,9 @@ def _problem(split: SplitPlace, group: Sequence[_Asked]) -> tuple[str, str]:
     )
     if len({each.words for each in group}) != 1:
         return "pictures of one group are asked different questions", there
-    if split.name == "existence" and (shown, answers) != ([1, 0], ["yes", "no"]):
+    if SPLITS[split.name].drawn == "groups" and (shown, answers) != ([1, 0], ["yes", "no"]):
         return f"not two pictures, of which the first has {value} and the other has not", there
-    if split.name == "counting" and (shown, answers) != ([*range(6)], [str(n) for n in range(6)]):
+    if SPLITS[split.name].drawn == "sets" and (shown, answers) != ([*range(6)], [str(n) for n in range(6)]):
         return f"not six pictures with 0, 1, ... 5 objects that have {value}, and these answers", there
     for before, after in pairwise(looks):
         changed = [

@@ -14,11 +14,7 @@ from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.scene_files import Pools, PoolScenes
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.progress import Advance
-
-TRAINED_ON = ("train", "val")
-"""Splits that models learn or are tuned on; all others are tests."""
-
-COMPLEX = ("complex_iid", "complex_ood")
+from clevrhope.splits.kinds import SPLITS, SplitKind
 
 NEAR = 1e-4
 """Places and directions that differ by less are the same: files have some six decimals."""
@@ -117,26 +113,27 @@ def _twins(folder: AuditFolder, pools: Pools) -> Tally:
 
 def _apart(folder: AuditFolder, tally: Tally) -> None:
     """Which splits use which pictures, over all pairs: roles that exclude each other share none."""
+    kinds: dict[str, SplitKind] = {}
     used: dict[tuple[str, str], np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
     for split in folder.splits:
         with folder.open(split) as arrays:
-            key = (_role(split.name), arrays.pool)
+            kind = SPLITS[split.name]
+            name = "minimal sets" if kind.drawn == "places" else kind.name
+            kinds[name] = kind
+            key = (name, arrays.pool)
             mine = np.asarray(arrays.used, np.int64)
             used[key] = np.union1d(used[key], mine) if key in used else mine
     tally.n_checked = sum(map(len, used.values()))
     for (a, pool_a), (b, pool_b) in combinations(used, 2):
-        if pool_a == pool_b and _excluded(a, b):
+        if pool_a == pool_b and _excluded(kinds[a], kinds[b]):
             both = np.intersect1d(used[a, pool_a], used[b, pool_b])
             for index in both.tolist():
                 tally.fault(f"scenes/{pool_a}", index, f"used by {a} and by {b}", f"{pool_a}[{index}]")
 
 
-def _role(split: str) -> str:
-    return "minimal sets" if split.startswith("minimal") else split
-
-
-def _excluded(a: str, b: str) -> bool:
-    return (a in TRAINED_ON) != (b in TRAINED_ON) or (a, b) in (COMPLEX, COMPLEX[::-1])
+def _excluded(a: SplitKind, b: SplitKind) -> bool:
+    """Whether they may have no picture in common: one of them is a test, or one of them has the pair."""
+    return (a.role == "test") != (b.role == "test") or {a.rule, b.rule} == {"with", "without"}
 
 
 def n_grouped_scenes(folder: AuditFolder) -> int:
