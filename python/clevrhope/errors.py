@@ -99,7 +99,8 @@ def _repr(value: object) -> str:
         return f"a number of {value.bit_length()} bits"  # Python refuses to write more than 4,300 digits
     try:
         if isinstance(value, bool | dict | list | tuple | None):
-            return json.dumps(value, ensure_ascii=False, default=str)
+            text = json.dumps(value, ensure_ascii=False, default=str)
+            return text if text.isprintable() else json.dumps(value, default=str)
         return str(value)
     except (RecursionError, TypeError, ValueError):
         return f"a {type(value).__name__}"

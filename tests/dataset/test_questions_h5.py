@@ -8,7 +8,13 @@ import h5py
 import numpy as np
 import pytest
 
-from clevrhope.dataset.questions_h5 import QuestionArrays, QuestionWriter, read_questions, read_scenes_in_use
+from clevrhope.dataset.questions_h5 import (
+    QuestionArrays,
+    QuestionWriter,
+    check_columns,
+    read_questions,
+    read_scenes_in_use,
+)
 from clevrhope.errors import DatasetError
 
 
@@ -95,3 +101,9 @@ def test_a_broken_file_gets_a_sentence(tmp_path: Path) -> None:
         read_questions(tmp_path / "a.h5")
     with h5py.File(tmp_path / "b.h5", "w"), pytest.raises(DatasetError, match=r"b\.h5: not a question file"):
         read_scenes_in_use(tmp_path / "b.h5")
+
+
+@pytest.mark.parametrize("name", ["question_lengths", "program_lengths"])
+def test_a_length_that_leaves_no_room_for_the_marks_is_told(name: str, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=rf"a\.h5: {name}\[1\] is 1; expected 2 to 65535"):
+        check_columns(tmp_path / "a.h5", {name: np.array([2, 1], dtype=np.int32)})

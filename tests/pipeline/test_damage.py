@@ -82,6 +82,62 @@ def test_an_archive_that_a_killed_run_wrote_last_is_no_damage(folder: Path, kept
     assert tree(folder) == tree(kept)
 
 
+def test_an_edited_seed_is_told_without_images_too(make: Make, tmp_path: Path) -> None:
+    make(tmp_path, render=False)
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"seed": 5', '"seed": 6'))
+    with pytest.raises(DatasetError, match="seed is 6, but"):
+        make(tmp_path, seed=None, hops=("red_cube",), render=False)
+
+
+def test_an_archive_that_a_stopped_run_left_unlisted_is_listed_by_one_without_images(
+    folder: Path, kept: Path, make: Make
+) -> None:
+    manifest = folder / "manifest.json"
+    raw = json.loads(manifest.read_text())
+    del raw["files"]["images/train.h5"]
+    manifest.write_text(json.dumps({**raw, "complete": False}))
+    make(folder, render=False, images="both", question_json=True)
+    assert tree(folder)["manifest.json"] == tree(kept)["manifest.json"]
+
+
+def test_a_run_without_images_is_not_held_up_by_damaged_ones(folder: Path, make: Make) -> None:
+    flip(folder / "images" / "train.h5")
+    make(folder, hops=("red_cube",), render=False)
+
+
+def test_an_image_of_another_size_than_listed_is_told(folder: Path, make: Make) -> None:
+    image = next((folder / "images" / "train").glob("*.png"))
+    image.write_bytes(b"")
+    with pytest.raises(DatasetError, match=r"png: not the file that manifest\.json lists"):
+        make(folder, **KINDS)
+
+
+def test_an_image_that_is_made_again_is_recorded_anew(make: Make, tmp_path: Path) -> None:
+    make(tmp_path, images="png")
+    manifest = tmp_path / "manifest.json"
+    image = next((tmp_path / "images" / "train").glob("*.png"))
+    name = image.relative_to(tmp_path).as_posix()
+    raw = json.loads(manifest.read_text())
+    raw["files"][name]["sha256"] = "0" * 64  # as if another machine's renderer had made it
+    manifest.write_text(json.dumps(raw))
+    image.unlink()
+    make(tmp_path, images="png")
+    listed = json.loads(manifest.read_text())["files"][name]["sha256"]
+    assert listed == tree(tmp_path)[name]
+
+
+def test_an_unreadable_file_is_one_sentence(
+    folder: Path, make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: object) -> None:
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("clevrhope.runtime.atomic.hashlib.file_digest", broken)
+    with pytest.raises(DatasetError, match=r"cannot be read \(input/output error\)"):
+        make(folder, **KINDS)
+
+
 def test_an_image_that_is_none_is_told(folder: Path, make: Make) -> None:
     (image := next((folder / "images" / "train").glob("*.png"))).write_text("mine")
     manifest = folder / "manifest.json"
@@ -115,6 +171,10 @@ def test_a_link_for_images_may_be_there_before_the_first_build(make: Make, tmp_p
     (tmp_path / "data" / "images").symlink_to(tmp_path / "scratch")
     make(tmp_path / "data")
     assert any((tmp_path / "scratch").rglob("*.png"))
+    (tmp_path / "dangling").mkdir()
+    (tmp_path / "dangling" / "images").symlink_to(tmp_path / "nowhere")
+    with pytest.raises(DatasetError, match="not empty"):
+        make(tmp_path / "dangling")
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "images").symlink_to(tmp_path / "scratch")
     with pytest.raises(DatasetError, match="not empty"):

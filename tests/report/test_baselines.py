@@ -139,6 +139,7 @@ def test_a_file_of_another_kind_is_not_replaced(make: Make, tmp_path: Path, capf
     assert run_command([*ask, str(requests)]) == 0
     replies.write_text("".join(f'{{"id": "{row["id"]}", "reply": "no"}}\n' for row in lines(requests)))
     notes.write_text("mine")
+    (own := tmp_path / "own.jsonl").write_text('{"question": "my own", "answer": "yes"}\n')
     assert run_command([*answers, str(predictions)]) == 0
     for command, out in (
         (ask, replies),
@@ -152,6 +153,7 @@ def test_a_file_of_another_kind_is_not_replaced(make: Make, tmp_path: Path, capf
         (answers, requests),
         (answers, replies),
         (answers, notes),
+        (baseline, own),
     ):
         capfd.readouterr()
         before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

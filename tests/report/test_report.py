@@ -59,7 +59,7 @@ def row_of(text: str, *first: str) -> list[str]:
 def test_a_users_file_is_not_replaced(name: str, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).write_text("mine")
-    with pytest.raises(DatasetError, match=f"{name}: not written by clevrhope, or edited since"):
+    with pytest.raises(DatasetError, match=f"{name}: not known to be written by clevrhope, or edited since"):
         report([runs], tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == [name]
     assert (tmp_path / "out" / name).read_text() == "mine"

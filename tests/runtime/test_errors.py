@@ -44,3 +44,8 @@ def test_a_long_value_in_a_message_is_cut() -> None:
     assert shown(words).endswith(' ..."')
     path = "/".join(["folder"] * 100)
     assert str(ConfigError(f"{path}: no such file")) == f"{path}: no such file"
+
+
+@pytest.mark.parametrize("value", [{"a": "\x9b31m"}, ["\u202e"], "\x1b[31m"])
+def test_no_character_reaches_the_terminal_that_it_would_take_for_its_own(value: object) -> None:
+    assert shown(value).isprintable()

@@ -8,7 +8,7 @@ import pytest
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.own_files import WRITTEN, check_own, write_own
 
-MINE = "not written by clevrhope, or edited since; move it elsewhere"
+MINE = "not known to be written by clevrhope, or edited since; move it elsewhere"
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -71,12 +71,20 @@ def test_a_write_that_was_killed_is_done_again(tmp_path: Path, monkeypatch: pyte
     assert content(tmp_path) == {"a": b"3", "b": b"3"}
 
 
-@pytest.mark.parametrize("broken", ["[]", '{"a": 1}', '{"a": ["x"]}', "{", "[" * 10_000])
+@pytest.mark.parametrize("broken", ["[]", '{"a": 1}', '{"a": "x"}', '{"a": ["x"]}', "{", "[" * 10_000])
 def test_a_broken_list_is_told(broken: str, tmp_path: Path) -> None:
     (tmp_path / WRITTEN).write_text(broken)
     with pytest.raises(DatasetError, match=WRITTEN):
         write_own(tmp_path, {"a": b"1"})
     assert not (tmp_path / "a").exists()
+
+
+def test_a_list_of_an_earlier_version_is_read(tmp_path: Path) -> None:
+    write_own(tmp_path, {"a": b"1"})
+    listed = json.loads((tmp_path / WRITTEN).read_text())
+    (tmp_path / WRITTEN).write_text(json.dumps({name: digests[0] for name, digests in listed.items()}))
+    write_own(tmp_path, {"a": b"2"})
+    assert (tmp_path / "a").read_bytes() == b"2"
 
 
 def test_the_list_names_what_is_there(tmp_path: Path) -> None:

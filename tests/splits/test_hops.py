@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from clevrhope.errors import ConfigError
+from clevrhope.scenes import read_world
 from clevrhope.splits.hops import NONE, Hop, paper_hops, parse_hop
 
 CLEVR = [
@@ -91,3 +92,11 @@ def test_a_pair_without_a_shape_is_a_thing_after_an_article() -> None:
     """For "no rubber cylinder in any picture", and not "no large rubber in any picture"."""
     nouns = [parse_hop(name, CLEVR).noun for name in ("rubber_cylinder", "large_rubber", "cyan_cylinder")]
     assert nouns == ["rubber cylinder", "large rubber thing", "cyan cylinder"]
+
+
+def test_a_palette_may_have_the_name_of_a_value() -> None:
+    types = read_world().attribute_types
+    hop = parse_hop("cyan_cylinder-metal", types)
+    assert (hop.name, hop.palette) == ("cyan_cylinder-metal", "metal")
+    with pytest.raises(ConfigError, match='did you mean "rubber_cylinder"'):
+        parse_hop("rubber-cylinder", types)

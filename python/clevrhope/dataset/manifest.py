@@ -139,6 +139,10 @@ def read_manifest(path: Path) -> Manifest | None:
             f"{path}: format {found}, but this version of clevrhope reads and writes format {FORMAT}"
         )
     check_form(raw, MANIFEST, path)
+    for hop, splits in raw["splits"].items():
+        for split in splits:
+            if split not in SPLITS:
+                raise DatasetError(f"{path}: splits.{hop}.{split} is no split; known: {', '.join(SPLITS)}")
     part_of(raw.get("shard"), path)
     return Manifest(
         version=raw["version"],
@@ -267,11 +271,10 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
 _CONSTRAINTS = ("min_objects", "max_objects", "height", "width", "min_pixels")
 _PART = Fields({"number": COUNT, "of": COUNT}, {"asked": Fields({}, {"splits": MapOf(COUNT)})})
 _ATTRIBUTE = Kind(" or ".join(NAME_ORDER), lambda value: value in NAME_ORDER)
-_SPLIT = Kind("the name of a split", lambda value: value in SPLITS)
 _SPLITS = MapOf(
     MapOf(
         Fields({"pool": NAME, "questions": COUNT, "pictures": COUNT}, {"places": COUNT, "sets": COUNT}),
-        keys=_SPLIT,
+        keys=NAME,
     ),
     keys=NAME,
 )

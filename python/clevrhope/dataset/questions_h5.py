@@ -252,6 +252,9 @@ _LIMITS = {
 }
 """What the numbers of a column are below; all are 0 or more."""
 
+MARKS = ("<START>", "<END>")
+"""Tokens that every row has, and that its length counts."""
+
 
 def check_columns(path: Path, columns: Mapping[str, npt.NDArray[np.integer[Any]]]) -> None:
     """Passes for columns whose numbers can be what they stand for.
@@ -260,18 +263,21 @@ def check_columns(path: Path, columns: Mapping[str, npt.NDArray[np.integer[Any]]
         DatasetError: one cannot; names it.
     """
     for name, column in columns.items():
-        check_numbers(path, name, column, _LIMITS[name])
+        least = len(MARKS) if name.endswith("lengths") else 0
+        check_numbers(path, name, column, _LIMITS[name], least=least)
 
 
-def check_numbers(path: Path, name: str, numbers: npt.NDArray[np.integer[Any]], limit: int) -> None:
-    """Passes for numbers from 0 to below `limit`.
+def check_numbers(
+    path: Path, name: str, numbers: npt.NDArray[np.integer[Any]], limit: int, *, least: int = 0
+) -> None:
+    """Passes for numbers from `least` to below `limit`.
 
     Raises:
         DatasetError: one is not; names the first.
     """
-    if numbers.size and (numbers.min() < 0 or numbers.max() >= limit):
-        place = np.argwhere((numbers < 0) | (numbers >= limit))[0]
+    if numbers.size and (numbers.min() < least or numbers.max() >= limit):
+        place = np.argwhere((numbers < least) | (numbers >= limit))[0]
         raise DatasetError(
-            f"{path}: {name}[{', '.join(map(str, place))}] is {numbers[tuple(place)]}; expected 0 to "
+            f"{path}: {name}[{', '.join(map(str, place))}] is {numbers[tuple(place)]}; expected {least} to "
             f"{limit - 1}; {QUESTIONS.remedy}"
         )

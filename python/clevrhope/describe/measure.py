@@ -231,7 +231,8 @@ class QuestionTally:
             self._answer_types[answer_type(tokens[token])] += n
         is_mark = np.array([not _WORD.fullmatch(word) for word in words])
         n_marks = is_mark[rows.questions].sum(axis=1)
-        self._words.update(_counted(rows.question_lengths - 2 - n_marks))  # <START> and <END> apart
+        # <START> and <END> apart. A damaged row can have more marks than its length says.
+        self._words.update(_counted(np.maximum(rows.question_lengths - 2 - n_marks, 0)))
         self._functions.update(_counted(rows.program_lengths - 2))
         relations = sorted({relation for name in tokens if (relation := relation_of(name))})
         flags = np.array(

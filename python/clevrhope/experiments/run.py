@@ -14,6 +14,7 @@ from clevrhope.experiments.ray_engine import run_on_ray
 from clevrhope.experiments.settings import places_below, write_settings
 from clevrhope.runtime.cores import available_cores
 from clevrhope.runtime.lock import locked
+from clevrhope.runtime.own_files import check_own
 from clevrhope.runtime.progress import Progress, Silent
 
 
@@ -76,6 +77,9 @@ def run_experiment(
             tell(str(failure))
         return failure is None
 
+    from clevrhope.report.write import PAGES
+
+    check_own(plan.report, PAGES)
     with locked(plan.experiment.out):
         ready = set()
         with progress.stage("Datasets", total=len(plan.datasets), unit="folders") as advance:

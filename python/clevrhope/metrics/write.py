@@ -61,8 +61,10 @@ def _check_replaceable(path: Path, marked_by: str, inputs: Iterable[Path]) -> No
     row: Any = None
     with suppress(DatasetError), reading(path, "JSON lines"), open_text(path) as file:
         first = file.readline(MAX_LINE)
-        row = parse_json(first, path) if first else {marked_by: None}
-    if not isinstance(row, dict) or marked_by not in row:
+        if not first:
+            return
+        row = parse_json(first, path)
+    if not isinstance(row, dict) or not {"hop", "split", "question_index", marked_by} <= row.keys():
         raise DatasetError(f"{path}: there already, and not written by this command; choose another --out")
 
 

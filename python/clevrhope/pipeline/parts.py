@@ -72,7 +72,7 @@ def build_part(
     if request.seed is None:
         raise ConfigError("--shard: needs --seed, the same on all machines")
     _check_is_part(request.out, shard)
-    resolved = resolve(request)
+    resolved = resolve(request, checksums=True)
     mine = replace(resolved, jobs=shard.jobs(resolved.jobs))
     with ExitStack() as stack:
         try_each_split(mine)

@@ -1,6 +1,6 @@
 """Scenes in use in; PNG files and HDF5 files of their pictures out."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -107,11 +107,12 @@ def store_pictures(each: PoolPictures, resolved: Resolved, manifest: Manifest, a
     png_folder, store, h5 = layout.pictures(pool), layout.picture_store(pool), layout.pictures_h5(pool)
     files: dict[str, FileRecord] = {}
     if resolved.config.png:
-        _png_from_elsewhere(each.used, png_folder, store, h5, layout, pool)
+        new = {*each.missing.tolist(), *_png_from_elsewhere(each.used, png_folder, store, h5, layout, pool)}
         for index in each.used.tolist():
             path = layout.picture(pool, index)
             name = layout.relative(path)
-            files[name] = manifest.files.get(name) or _new_png(path)
+            listed = None if index in new else manifest.files.get(name)
+            files[name] = listed or _new_png(path)
             advance(1)
     if resolved.config.h5:
         sources = {
@@ -154,20 +155,37 @@ def archived(path: Path, aggregate: Callable[[], bool], layout: Layout, manifest
     return record(path) if changed or listed is None else listed
 
 
-def check_archives(layout: Layout, manifest: Manifest) -> None:
-    """Passes when the HDF5 files of images and annotations are those that the manifest lists.
+def check_images(layout: Layout, manifest: Manifest) -> None:
+    """Passes when files of images and annotations are those that the manifest lists.
+
+    Of an HDF5 file all of it is compared; of PNG files, of which there can be 400,000, the sizes.
 
     Raises:
-        DatasetError: one is damaged, or was changed. Its images cost hours, so the user decides.
+        DatasetError: one is damaged, or was changed. Images cost hours, so the user decides.
     """
     for name, listed in manifest.files.items():
+        if not name.startswith(("images/", "passes/")):
+            continue
         path = layout.root / name
-        is_archive = name.endswith(".h5") and name.startswith(("images/", "passes/"))
-        if is_archive and path.exists() and record(path) != listed:
+        try:
+            differs = path.stat().st_size != listed.bytes
+        except OSError:
+            continue  # it is made again
+        if differs or (name.endswith(".h5") and record(path) != listed):
             raise DatasetError(
                 f"{path}: not the file that {layout.manifest.name} lists: damaged, or changed since; "
                 "put a whole copy there, or remove it and run the command again"
             )
+
+
+def unlisted_archives(pools: Iterable[str], layout: Layout, manifest: Manifest) -> Mapping[str, FileRecord]:
+    """The records of archives whose run was stopped before the manifest listed them again."""
+    paths = (path for pool in pools for path in (layout.pictures_h5(pool), layout.passes_h5(pool)))
+    return {
+        name: record(path)
+        for path in paths
+        if (name := layout.relative(path)) not in manifest.files and path.is_file()
+    }
 
 
 def _new_png(path: Path) -> FileRecord:
@@ -198,8 +216,10 @@ def _png_indices(folder: Path, pool: str) -> Ints:
     return np.asarray(sorted(images_of(folder, pool)), dtype=np.int32)
 
 
-def _png_from_elsewhere(used: Ints, folder: Path, store: Path, h5: Path, layout: Layout, pool: str) -> None:
-    """Makes the PNG files whose pixels are in HDF5 or in the store only."""
+def _png_from_elsewhere(
+    used: Ints, folder: Path, store: Path, h5: Path, layout: Layout, pool: str
+) -> list[int]:
+    """Makes the PNG files whose pixels are in HDF5 or in the store only; gives their scenes' indices."""
     missing = np.setdiff1d(used, _png_indices(folder, pool))
     stored = np.intersect1d(missing, _png_indices(store, pool))
     for index in stored.tolist():
@@ -209,3 +229,4 @@ def _png_from_elsewhere(used: Ints, folder: Path, store: Path, h5: Path, layout:
     if len(packed):
         for index, pixels in read_pictures(h5, packed.tolist()):
             write_whole(layout.picture(pool, index), encode_png(pixels))
+    return [int(index) for index in missing]

@@ -26,7 +26,7 @@ from clevrhope.pipeline.limits import Limits, folder_palettes, limited_hops, sec
 from clevrhope.pipeline.minimal import n_places
 from clevrhope.pipeline.prelim import n_sets
 from clevrhope.runtime.atomic import record
-from clevrhope.runtime.reading import os_reason
+from clevrhope.runtime.reading import os_reason, reading
 from clevrhope.splits.hops import Hop, parse_hop, prelim_hops
 from clevrhope.splits.kinds import SECOND_SPLITS, SPLITS, SplitKind, splits_of_dataset
 from clevrhope.splits.palettes import pool_name
@@ -290,14 +290,16 @@ def _check_empty(root: Path) -> None:
             f"{root}: no folder for a dataset ({os_reason(error)}); choose another --out"
         ) from error
     # A link to another disk may be put there beforehand, for what takes the most space.
-    strays = [
-        path for path in there if path.name not in FOLDERS or not path.is_symlink() or any(path.iterdir())
-    ]
+    strays = [path for path in there if not (path.name in FOLDERS and _is_link_to_an_empty_folder(path))]
     if strays:
         raise DatasetError(
             f"{root}: not empty ({strays[0].name}) and no dataset of clevrhope (no manifest.json); "
             "choose another --out"
         )
+
+
+def _is_link_to_an_empty_folder(path: Path) -> bool:
+    return path.is_symlink() and path.is_dir() and not any(path.iterdir())
 
 
 def _bound(
@@ -354,9 +356,9 @@ def _check_seed(manifest: Manifest, layout: Layout) -> None:
     Raises:
         DatasetError: they were drawn with another.
     """
-    for pool in manifest.pools:
+    for pool in sorted({entry["pool"] for splits in manifest.splits.values() for entry in splits.values()}):
         for path in layout.scene_files(pool)[:1]:
-            with path.open("rb") as file:
+            with reading(path, "a scene file"), path.open("rb") as file:
                 drawn = _STREAM.search(file.read(1 << 16))
             if drawn is not None and int(drawn[1]) != manifest.seed:
                 raise DatasetError(

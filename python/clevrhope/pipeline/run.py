@@ -27,11 +27,12 @@ from clevrhope.pipeline.annotations import (
 from clevrhope.pipeline.documents import n_published, write_account, write_vocabulary
 from clevrhope.pipeline.pictures import (
     PoolPictures,
-    check_archives,
+    check_images,
     missing_pictures,
     picture_store,
     render_missing,
     store_pictures,
+    unlisted_archives,
 )
 from clevrhope.pipeline.prefetch import side_by_side
 from clevrhope.pipeline.request import Job, Request, Resolved, resolve, resolved_config
@@ -104,7 +105,8 @@ def build(
         resolved.engine.palettes.update(again.engine.palettes)
         resolved = replace(again, engine=resolved.engine)
         sweep(resolved.layout.folders())
-        check_archives(resolved.layout, resolved.manifest)
+        if request.render:
+            check_images(resolved.layout, resolved.manifest)
         manifest = begun(resolved)
         manifest = write_text(resolved, manifest, progress)
         used = scenes_in_use(manifest, resolved)
@@ -115,6 +117,8 @@ def build(
         if renderer is not None:
             manifest = _pictures(resolved, manifest, work, renderer, progress)
             manifest = _annotations(resolved, manifest, annotations, renderer, progress)
+        else:
+            manifest = manifest.with_files(unlisted_archives(used, resolved.layout, manifest))
         check = LeakCheck(resolved.layout.root, words=engine.synonyms(resolved.config))
         manifest = _checked(check, resolved, manifest, progress)
         files = write_account(resolved, manifest, used, check.pools, progress)

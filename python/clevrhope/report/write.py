@@ -23,7 +23,8 @@ from clevrhope.runtime.progress import Progress, Silent
 _WHERE_THERE_ARE_ANY = ("unanswered", "note")
 """Columns of results.csv that are left out where no row has something in them."""
 
-_PAGES = ("results.csv", "report.md", "report.html")
+PAGES = ("results.csv", "report.md", "report.html")
+"""Files of a report, figures apart."""
 
 _COLUMNS = ("model", "metric", "split", "hop", "diversity", "train_size", "run", "checkpoint", "mean_percent")
 
@@ -80,7 +81,7 @@ def report(
         DatasetError: no place or no permission, or a user's own file is in the way.
     """
     progress = progress or Silent()
-    check_own(out, _PAGES)
+    check_own(out, PAGES)
     sources, skipped = find_sources(runs, model=model, dataset=dataset)
     if ways:
         sources = [each for each in sources if not each.way or each.way in ways]
@@ -93,7 +94,7 @@ def report(
     paths = [out / FIGURES / f"{each.name}.png" for each in figures]
     files = {path.relative_to(out).as_posix(): drawn.png for path, drawn in zip(paths, figures, strict=True)}
     pages = (_csv(results), markdown(page).encode(), html(page).encode())
-    write_own(out, {**files, **dict(zip(_PAGES, pages, strict=True))})
+    write_own(out, {**files, **dict(zip(PAGES, pages, strict=True))})
     return Report(
         html=out / "report.html",
         markdown=out / "report.md",

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from clevrhope.errors import DatasetError
+from clevrhope.runtime.reading import reading
 
 OWN_PREFIX = ".clevrhope-"
 """Begins the names of temporary files and folders."""
@@ -75,7 +76,7 @@ def record(path: Path) -> FileRecord:
     """Size and SHA-256 of a file."""
     if not path.is_file():
         raise DatasetError(f"{path}: no such file, or not one that can be read")
-    with path.open("rb") as file:
+    with reading(path, "a file"), path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return FileRecord(bytes=file.tell(), sha256=digest)
 

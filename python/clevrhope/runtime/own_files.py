@@ -15,8 +15,6 @@ from clevrhope.runtime.paths import below
 WRITTEN = f"{OWN_PREFIX}written"
 """In such a folder: the SHA-256 of what this program wrote there, by name, as a list: two while it writes."""
 
-_FORM = MapOf(ListOf(SHA256))
-
 
 def check_own(folder: Path, names: Iterable[str]) -> None:
     """Passes when each of these files is not there, or is what this program wrote.
@@ -62,7 +60,9 @@ def _check(path: Path, digests: Iterable[str]) -> None:
     if not os.path.lexists(path):
         return
     if record(path).sha256 not in digests:
-        raise DatasetError(f"{path}: not written by clevrhope, or edited since; move it elsewhere")
+        raise DatasetError(
+            f"{path}: not known to be written by clevrhope, or edited since; move it elsewhere"
+        )
 
 
 def _read_written(folder: Path) -> dict[str, list[str]]:
@@ -70,8 +70,10 @@ def _read_written(folder: Path) -> dict[str, list[str]]:
     if not os.path.lexists(path):
         return {}
     found = read_object(path, "a list of what clevrhope wrote")
-    check_form(found, _FORM, path)
-    return found
+    # Versions before this one wrote a digest where there is a list now.
+    digests = {name: [each] if isinstance(each, str) else each for name, each in found.items()}
+    check_form(digests, MapOf(ListOf(SHA256)), path)
+    return digests
 
 
 def _write_written(folder: Path, written: Mapping[str, Iterable[str]]) -> None:

@@ -143,8 +143,14 @@ def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -
     """
     base, mark, palette = name.partition(MARK)
     type_of = {value: kind for kind, values in attribute_types for value in values}
-    if mark and is_palette_name(palette) and palette not in type_of and not any(_cuts(name, type_of)):
-        hop = parse_hop(base, attribute_types)
+    if mark and is_palette_name(palette) and not any(_cuts(name, type_of)):
+        try:
+            hop = parse_hop(base, attribute_types)
+        except ConfigError as error:
+            if palette not in type_of:
+                raise
+            # Two values with a hyphen between them, more likely than a palette of such a name.
+            raise ConfigError(f'HOP "{name}": {_complaint(name, type_of, attribute_types)}') from error
         if hop.value is not None:
             raise ConfigError(f'HOP "{name}": {base} asks for a value alone, which no palette limits')
         return hop.limited(palette)

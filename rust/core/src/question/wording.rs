@@ -152,16 +152,17 @@ struct Cut {
 /// The first part in square brackets that would be joined to a word, kept or left out: "colo[u]r".
 fn optional_within_a_word(text: &str) -> Option<&str> {
     let joins = |c: char| !(c.is_whitespace() || c.is_ascii() && is_mark(c as u8));
+    let is_letter = |c: &char| !matches!(c, '[' | ']');
     let mut opened = Vec::new();
     for (place, c) in text.char_indices() {
         match c {
             '[' => opened.push(place),
             ']' => {
                 let start = opened.pop()?;
-                let before = text[..start].chars().next_back().is_some_and(joins);
+                let before = text[..start].chars().rev().find(is_letter).is_some_and(joins);
                 let first = text[start + 1..].chars().next().is_some_and(joins);
                 let last = text[..place].chars().next_back().is_some_and(joins);
-                let after = text[place + 1..].chars().next().is_some_and(joins);
+                let after = text[place + 1..].chars().find(is_letter).is_some_and(joins);
                 if before && first || last && after || before && after {
                     return Some(&text[start..=place]);
                 }
@@ -517,7 +518,13 @@ mod tests {
             let error = Phrasing::new(text, &two_object_params()).unwrap_err();
             assert!(error.starts_with("an optional part within a word, \"["), "{error}");
         }
-        for text in ["[Is it] so?", "Is it[ also] so[, too]?", "Is it so[;] too?", "Is it [so]?"] {
+        for text in [
+            "[Is it] so?",
+            "Is it[ also] so[, too]?",
+            "Is it so[;] too?",
+            "How many[ all][ visible] are there?",
+            "Is it [so]?",
+        ] {
             Phrasing::new(text, &two_object_params()).unwrap();
         }
     }
