@@ -198,7 +198,9 @@ def read_question_blocks(path: Path, *, n_rows: int) -> Iterator[QuestionArrays]
         arrays = {each.name: file[each.name] for each in fields(QuestionArrays)}
         for begin in range(0, len(arrays["answers"]), n_rows):
             end = min(begin + n_rows, len(arrays["answers"]))
-            yield QuestionArrays(**{name: _rows(each, begin, end) for name, each in arrays.items()})
+            block = {name: _rows(each, begin, end) for name, each in arrays.items()}
+            check_columns(path, {name: block[name] for name in _LIMITS if name in block})
+            yield QuestionArrays(**block)
 
 
 def _rows(dataset: h5py.Dataset, begin: int, end: int) -> npt.NDArray[Any]:

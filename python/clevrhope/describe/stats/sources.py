@@ -172,7 +172,7 @@ class DatasetSource:
         for rows in read_question_blocks(path, n_rows=_ROWS_A_BLOCK):
             try:
                 tally.add_arrays(rows, vocab)
-            except IndexError as error:
+            except (IndexError, ValueError) as error:  # above what there is, or below 0
                 raise DatasetError(f"{path}: numbers that {layout.vocab} lacks ({error})") from error
         scenes = self._scenes_of(pool)
         try:
