@@ -1,4 +1,4 @@
-"""A user's own files in the folders that are written to: they stay, and what is in the way is told first."""
+"""A user's own files stay where they are; one that is in the way is an error before anything is written."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""A plan in; what no step of it could do is told before the first, by the code that steps begin with.
+"""Checks a whole plan before its first step, with the code that the steps themselves begin with.
 
 What only the machine or a folder can tell, such as a full disk, is left to the steps.
 """

@@ -1,4 +1,4 @@
-//! JSON bytes in, their value out; an object that has a key twice is refused, where serde_json keeps the last.
+//! Reads JSON and refuses an object with a duplicate key, of which serde_json would keep the last.
 
 use crate::message::{json_message, shown};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};

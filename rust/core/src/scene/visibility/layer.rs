@@ -1,4 +1,4 @@
-//! A mesh of any form and a camera in, the pixels whose centres it covers and how deep it is there out.
+//! The pixels whose centres a mesh of any form covers, and its depth in each of them.
 //!
 //! Slow beside outlines: each triangle is filled by itself, and the nearest one kept in each pixel.
 
