@@ -88,7 +88,7 @@ class NativeStudio:
         """
 
     def render(self, placement: bytes, *, width: int, height: int, quality: str) -> npt.NDArray[np.uint8]:
-        """The picture of a placement (JSON), (height, width, 3) uint8 sRGB.
+        """The image of a placement (JSON), (height, width, 3) uint8 sRGB.
 
         Args:
             placement: `{"camera", "lights", "things"}` as images/placement.py has them.
@@ -102,7 +102,7 @@ class NativeStudio:
         """
 
     def path_trace(self, placement: bytes, *, width: int, height: int, samples: int) -> npt.NDArray[np.uint8]:
-        """The picture of a placement by plain path tracing: slow, and what `render` is held against.
+        """The image of a placement by plain path tracing: slow, and what `render` is held against.
 
         Args:
             placement: as `render` has it.
@@ -119,7 +119,7 @@ class NativeStudio:
     ) -> tuple[
         npt.NDArray[np.uint8], npt.NDArray[np.float32], npt.NDArray[np.float32], npt.NDArray[np.uint32]
     ]:
-        """What each pixel of a placement's picture shows at its centre: mask, depth, normal, pixels alone.
+        """What each pixel of a placement's image shows at its centre: mask, depth, normal, pixels alone.
 
         The mask, (height, width), has the number of the pixel's thing, from 0 on, or 255. The depth,
         (height, width), is along the camera's axis in Blender units, the ground's too, and 0 for nothing. The
@@ -527,13 +527,13 @@ class SplitStream:
 
 @final
 class MinimalPool:
-    """The pool of one-object pictures of a pair's attribute types, and the questions on it.
+    """The pool of one-object images of a pair's attribute types, and the questions on it.
 
     Scene `place * corners + corner`; place `(grid * n_combinations + combination) * copies + copy`.
     """
 
     def __new__(cls, world: World, *, pair: _Pair) -> MinimalPool:
-        """The pool of the types of a pair, and which of its pictures show the pair; of a single value, too.
+        """The pool of the types of a pair, and which of its images show the pair; of a single value, too.
 
         Raises:
             SplitError: not values of different types, or a type with one value.
@@ -560,7 +560,7 @@ class MinimalPool:
 
     @property
     def corners(self) -> int:
-        """Pictures of a place: 4 for a pair, 2 for a single value."""
+        """Images of a place: 4 for a pair, 2 for a single value."""
 
     def has_pair(self, place: int) -> bool:
         """Whether a place's grid holds the held-out values."""
@@ -585,9 +585,9 @@ class MinimalPool:
 
 @final
 class CountingPool:
-    """The pool of sets of six pictures in which 0, 1, ... 5 of five objects have a value of a type.
+    """The pool of sets of six images in which 0, 1, ... 5 of five objects have a value of a type.
 
-    Scene `(set * values of the type + value) * pictures + objects with the value`.
+    Scene `(set * values of the type + value) * images + objects with the value`.
     """
 
     def __new__(cls, world: World, *, value: tuple[str, str]) -> CountingPool:
@@ -602,15 +602,15 @@ class CountingPool:
         """`counting_<type>`, the name under which `sample_scenes` gives its scenes."""
 
     @property
-    def pictures(self) -> int:
-        """Pictures of a set: 6."""
+    def images(self) -> int:
+        """Images of a set: 6."""
 
     @property
     def positions(self) -> list[tuple[float, float]]:
-        """X and y of the five objects, in Blender units, the same in every picture."""
+        """X and y of the five objects, in Blender units, the same in every image."""
 
     def questions(self, templates: Templates, *, seed: int, first: int, n: int) -> QuestionBatch:
-        """The questions of n sets from set `first` on: each set's pictures in order, asked the same.
+        """The questions of n sets from set `first` on: each set's images in order, asked the same.
 
         Raises:
             SplitError: no template asks for a count alone, or more sets than a pool has room for.
@@ -679,7 +679,7 @@ class AuditReader:
         """What rows of a question file, JSON objects, say in numbers; -1 for what has none. Uses all cores.
 
         Words (N, question_width) cut or padded with 0, and how many (N,); the same of programs; answers,
-        image indices and families (N,); names of pictures.
+        image indices and families (N,); names of images.
 
         Raises:
             ValueError: a row that is no question; says which.
@@ -823,7 +823,7 @@ class TextReader:
 
         Flags (N,): 1 no template says this; 2 the words do not mean the program; 4 they mean it in another
         family; 8 what they mean has another answer; 16 they mean several programs; 32 these have different
-        answers on this picture. And (N,) numbers, equal for rows of equal words. `scene_idxs` (N,) are places
+        answers on this image. And (N,) numbers, equal for rows of equal words. `scene_idxs` (N,) are places
         among `scenes`, -1 for a scene that is not there: its row is read without answers. Uses all cores.
 
         Raises:
@@ -833,7 +833,7 @@ class TextReader:
 def find_windows(
     families: npt.NDArray[np.int32],
     answers: npt.NDArray[np.int32],
-    pictures: npt.NDArray[np.int32],
+    images: npt.NDArray[np.int32],
     answers_by_family: Sequence[Sequence[int]],
     *,
     window: int,

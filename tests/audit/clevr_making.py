@@ -1,4 +1,4 @@
-"""A folder laid out like CLEVR_v1.0 out, its train scenes sampled and its pictures painted here."""
+"""A folder laid out like CLEVR_v1.0 out, its train scenes sampled and its images painted here."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -21,30 +21,30 @@ NOT_PUBLISHED_OF_OBJECTS = ("visible_pixels", "visible_fraction", "bbox")
 
 @dataclass(frozen=True)
 class MadeClevr:
-    """A CLEVR folder, and what its pictures show."""
+    """A CLEVR folder, and what its images show."""
 
     root: Path
     sampled: dict[str, Row]
-    """Name of a picture -> its scene with camera and lights."""
+    """Name of an image -> its scene with camera and lights."""
 
     @property
     def scenes(self) -> Path:
         return self.root / "scenes" / "CLEVR_train_scenes.json"
 
-    def picture(self, name: str) -> Path:
+    def image(self, name: str) -> Path:
         return self.root / "images" / "train" / name
 
     def pixels(self, name: str) -> Pixels:
-        """What the picture is painted with."""
+        """What the image is painted with."""
         return PaintedRenderer().pixels(self.sampled[name])
 
     def paint(self, names: Iterable[str]) -> None:
-        """Writes pictures as CLEVR's are: with an opacity that is full."""
+        """Writes images as CLEVR's are: with an opacity that is full."""
         for name in names:
             pixels = self.pixels(name)
             opaque = np.full((*pixels.shape[:2], 1), 255, np.uint8)
-            self.picture(name).parent.mkdir(parents=True, exist_ok=True)
-            Image.fromarray(np.concatenate([pixels, opaque], axis=2), "RGBA").save(self.picture(name))
+            self.image(name).parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(np.concatenate([pixels, opaque], axis=2), "RGBA").save(self.image(name))
 
     def change(self, change: Callable[[list[Row]], None]) -> None:
         """Changes the scenes in the file."""
@@ -54,7 +54,7 @@ class MadeClevr:
 
 
 def make_clevr(root: Path, n: int, *, seed: int = 1, split: str = "train") -> MadeClevr:
-    """A folder with n scenes of a split, in CLEVR's published form, and no pictures yet."""
+    """A folder with n scenes of a split, in CLEVR's published form, and no images yet."""
     world = read_world(constraints={"directions": "clevr"})
     rows: list[Row] = json.loads(
         sample_scenes(n, seed=seed, pool=f"published_{split}", world=world).to_json()

@@ -18,7 +18,7 @@ def two_pairs(out: Path, *, question_json: bool) -> Path:
 
 @pytest.fixture(scope="session")
 def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two pairs on shared pools, without pictures."""
+    """Two pairs on shared pools, without images."""
     return two_pairs(tmp_path_factory.mktemp("audit") / "clean", question_json=True)
 
 

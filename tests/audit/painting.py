@@ -1,4 +1,4 @@
-"""Scenes in, pictures as the audit expects them out, without Blender: each object's pixels in its colour."""
+"""Scenes in, images as the audit expects them out, without Blender: each object's pixels in its colour."""
 
 import json
 from collections.abc import Hashable, Iterable, Iterator

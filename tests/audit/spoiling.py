@@ -28,7 +28,7 @@ def failed(report: Report) -> dict[str, Check]:
 
 
 def build_small(out: Path, *, match: str) -> None:
-    """One pair's train set of the small preset, without pictures."""
+    """One pair's train set of the small preset, without images."""
     config = replace(PRESETS["small"], match=match)
     build(Request(out=out, hops=("rubber_cylinder",), splits=("train",), config=config, seed=3, render=False))
 

@@ -74,7 +74,7 @@ def test_a_scene_of_clevrs_train_may_be_there(spoilt: Spoilt, tmp_path: Path, te
     assert found["scenes of CLEVR"].result == "passed"
 
 
-def test_a_question_about_a_val_picture_is_named(spoilt: Spoilt, tmp_path: Path, test_data: Path) -> None:
+def test_a_question_about_a_val_image_is_named(spoilt: Spoilt, tmp_path: Path, test_data: Path) -> None:
     def change(rows: list[Row]) -> None:
         rows[4]["image_filename"] = "CLEVR_val_000003.png"
 

@@ -88,12 +88,12 @@ def copied_scene_in_another_order(data: Spoilt) -> None:
     data.scenes("train", change)
 
 
-def train_picture_in_a_test(data: Spoilt) -> None:
-    """complex_iid's first questions are asked of a train picture: the file says that its pool is train."""
-    picture = data.column("train", "image_idxs")[0]
+def train_image_in_a_test(data: Spoilt) -> None:
+    """complex_iid's first questions are asked of a train image: the file says that its pool is train."""
+    image = data.column("train", "image_idxs")[0]
     with h5py.File(data.h5("complex_iid"), "r+") as file:
         file.attrs["pool"] = "train"
-        file["image_idxs"][:] = picture
+        file["image_idxs"][:] = image
 
     def change(raw: Row) -> None:
         raw["splits"]["rubber_cylinder"]["complex_iid"] |= {"pool": "train", "pictures": 1}
@@ -102,12 +102,12 @@ def train_picture_in_a_test(data: Spoilt) -> None:
     data.sign()
 
 
-def picture_in_both_complex_sets(data: Spoilt) -> None:
-    """complex_ood asks about a picture of complex_iid: the file says that its pool is test_iid."""
-    picture = data.column("complex_iid", "image_idxs")[0]
+def image_in_both_complex_sets(data: Spoilt) -> None:
+    """complex_ood asks about an image of complex_iid: the file says that its pool is test_iid."""
+    image = data.column("complex_iid", "image_idxs")[0]
     with h5py.File(data.h5("complex_ood"), "r+") as file:
         file.attrs["pool"] = "test_iid"
-        file["image_idxs"][:] = picture
+        file["image_idxs"][:] = image
 
     def change(raw: Row) -> None:
         raw["splits"]["rubber_cylinder"]["complex_ood"] |= {"pool": "test_iid", "pictures": 1}
@@ -154,7 +154,7 @@ def moved_camera(data: Spoilt) -> None:
 
 
 def far_camera(data: Spoilt) -> None:
-    """Along its own line of view, so that directions and most of the picture stay."""
+    """Along its own line of view, so that directions and most of the image stay."""
 
     def change(row: Row) -> None:
         row["camera"]["location"] = [2 * each for each in row["camera"]["location"]]
@@ -214,7 +214,7 @@ def moved_object(data: Spoilt) -> None:
 
 
 def match_that_was_not_made(data: Spoilt) -> None:
-    """train has more pictures with three objects than any other number, and the manifest denies it."""
+    """train has more images with three objects than any other number, and the manifest denies it."""
     data.manifest(lambda raw: raw["questions"].update(match="objects"))
 
 
@@ -289,7 +289,7 @@ def same_question_twice(data: Spoilt) -> None:
     data.arrays("train", change)
 
 
-def picture_comes_again(data: Spoilt) -> None:
+def image_comes_again(data: Spoilt) -> None:
     def change(each: dict[str, Any]) -> None:
         for name, values in each.items():
             if name != "orig_idxs":
@@ -314,7 +314,7 @@ def one_answer_for_all(data: Spoilt) -> None:
 # The held-out pair
 
 
-def pair_in_a_train_picture(data: Spoilt) -> None:
+def pair_in_a_train_image(data: Spoilt) -> None:
     used = set(data.column("train", "image_idxs").tolist())
 
     def change(rows: list[Row]) -> None:
@@ -347,7 +347,7 @@ def pair_in_words(data: Spoilt) -> None:
     data.arrays("train", change)
 
 
-def no_pair_in_an_ood_picture(data: Spoilt) -> None:
+def no_pair_in_an_ood_image(data: Spoilt) -> None:
     used = set(data.column("complex_ood", "image_idxs").tolist())
 
     def change(rows: list[Row]) -> None:
@@ -367,7 +367,7 @@ def another_answer_in_json(data: Spoilt) -> None:
     data.questions("train", change)
 
 
-def another_picture_name(data: Spoilt) -> None:
+def another_image_name(data: Spoilt) -> None:
     def change(rows: list[Row]) -> None:
         rows[0]["image_filename"] = "HOPE_train_999999.png"
 
@@ -424,8 +424,8 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (copied_scene_in_another_order, "twin scenes", "scenes/train"),
     (one_relation_more, "relationships", "scenes/train"),
     (moved_object, "relationships", "scenes/train"),
-    (train_picture_in_a_test, "train and test", "scenes/train"),
-    (picture_in_both_complex_sets, "train and test", "scenes/test_iid"),
+    (train_image_in_a_test, "train and test", "scenes/train"),
+    (image_in_both_complex_sets, "train and test", "scenes/test_iid"),
     (two_objects, "numbers of objects", "scenes/train"),
     (eleven_objects, "numbers of objects", "scenes/train"),
     (moved_camera, "relationships", "scenes/train"),
@@ -444,15 +444,15 @@ FAULTS: list[tuple[Plant, str, str]] = [
     (another_family, "text", TRAIN),
     (another_answer, "text", TRAIN),
     (same_question_twice, "duplicates", TRAIN),
-    (picture_comes_again, "duplicates", TRAIN),
+    (image_comes_again, "duplicates", TRAIN),
     (one_answer_for_all, "balance", TRAIN),
     (another_answer, "programs", "hops/rubber_cylinder/train_questions.json"),
-    (pair_in_a_train_picture, "held-out pair", "scenes/train"),
+    (pair_in_a_train_image, "held-out pair", "scenes/train"),
     (pair_in_a_program, "held-out pair", "hops/rubber_cylinder/train_questions.json"),
     (pair_in_words, "held-out pair", "hops/rubber_cylinder/train_questions.json"),
-    (no_pair_in_an_ood_picture, "held-out pair", "scenes/test_ood"),
+    (no_pair_in_an_ood_image, "held-out pair", "scenes/test_ood"),
     (another_answer_in_json, "HDF5 and JSON", TRAIN),
-    (another_picture_name, "HDF5 and JSON", "hops/rubber_cylinder/train_questions.json"),
+    (another_image_name, "HDF5 and JSON", "hops/rubber_cylinder/train_questions.json"),
     (in_json("split", "val"), "HDF5 and JSON", "hops/rubber_cylinder/train_questions.json"),
     (in_json("question_index", 6), "HDF5 and JSON", "hops/rubber_cylinder/train_questions.json"),
     (

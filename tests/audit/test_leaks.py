@@ -70,7 +70,7 @@ class Dataset:
     spoil_arrays: Callable[[str, dict[str, Any]], None] = lambda split, arrays: None
     same_bytes: bool = False
     strictness: str = "description"
-    pictures_left_out: tuple[str, ...] = ()
+    images_left_out: tuple[str, ...] = ()
 
     def ask(self, split: str, index: int, question: str, answer: str, program: list[Row]) -> None:
         self.questions.setdefault(split, []).append(
@@ -91,7 +91,7 @@ class Dataset:
             write_json(root / "scenes" / pool / "0000.json", {"info": {}, "scenes": rows})
             (root / "images" / pool).mkdir(parents=True)
             names = [
-                row["image_filename"] for row in rows if row["image_filename"] not in self.pictures_left_out
+                row["image_filename"] for row in rows if row["image_filename"] not in self.images_left_out
             ]
             for name in names:
                 (root / "images" / pool / name).write_bytes(b"")
@@ -159,7 +159,7 @@ LEFT_OF_CYLINDER = chain(CYLINDER, "unique", "relate left", RUBBER, "count")
 
 
 def clean() -> Dataset:
-    """A folder in order: every split, pictures with several questions, a program with a branch."""
+    """A folder in order: every split, images with several questions, a program with a branch."""
     data = Dataset()
     data.scenes["train"] = [
         scene("train", 0, "small red rubber cube", "large gray metal cylinder", "small cyan rubber sphere"),
@@ -213,7 +213,7 @@ def clean() -> Dataset:
 
 def report_on(data: Dataset, root: Path) -> LeakReport:
     data.write(root)
-    return check_leaks(root, HOP, pictures=True)
+    return check_leaks(root, HOP, images=True)
 
 
 def test_a_clean_folder_passes(tmp_path: Path) -> None:
@@ -221,7 +221,7 @@ def test_a_clean_folder_passes(tmp_path: Path) -> None:
     assert report.violations == ()
     assert report.ok
     counts = {
-        each.split: (each.n_questions, each.n_pictures, each.n_pictures_with_pair) for each in report.splits
+        each.split: (each.n_questions, each.n_images, each.n_images_with_pair) for each in report.splits
     }
     assert counts == {
         "train": (3, 2, 0),
@@ -307,7 +307,7 @@ def minimal_iid_question_with_pair(data: Dataset) -> None:
     data.questions["minimal_iid"][0]["question"] = "Is there any matte cylinder?"
 
 
-def minimal_iid_picture_with_pair(data: Dataset) -> None:
+def minimal_iid_image_with_pair(data: Dataset) -> None:
     row = data.questions["minimal_iid"][0]
     row["image_index"], row["image_filename"] = 0, "HOPE_minimal_material_shape_000000.png"
 
@@ -334,7 +334,7 @@ def two_matches_in_a_group(data: Dataset) -> None:
     data.questions["minimal_iid"] = data.questions["minimal_iid"][1:]
 
 
-def a_picture_of_a_group_elsewhere(data: Dataset) -> None:
+def a_image_of_a_group_elsewhere(data: Dataset) -> None:
     data.scenes["minimal_material_shape"][3]["objects"][0]["rotation"] = 46.0
 
 
@@ -377,23 +377,23 @@ def missing_scene(data: Dataset) -> None:
     del data.scenes["train"][1]
 
 
-def missing_picture(data: Dataset) -> None:
-    data.pictures_left_out = ("HOPE_train_000003.png",)
+def missing_image(data: Dataset) -> None:
+    data.images_left_out = ("HOPE_train_000003.png",)
 
 
 def scene_twice(data: Dataset) -> None:
     data.scenes["train"].append(data.scenes["train"][0])
 
 
-def another_picture(data: Dataset) -> None:
+def another_image(data: Dataset) -> None:
     data.questions["train"][2]["image_filename"] = "HOPE_train_000000.png"
 
 
 @pytest.mark.parametrize(
     ("spoil", "file", "index", "problem", "kind"),
     [
-        (scene_with_pair, "scenes/train", 3, "a picture of train shows", Kind.PAIR),
-        (iid_scene_with_pair, "scenes/test_iid", 0, "a picture of complex_iid shows", Kind.PAIR),
+        (scene_with_pair, "scenes/train", 3, "an image of train shows", Kind.PAIR),
+        (iid_scene_with_pair, "scenes/test_iid", 0, "an image of complex_iid shows", Kind.PAIR),
         (program_with_pair, "train_questions.json", 0, "mentions rubber cylinder in its program", Kind.PAIR),
         (union_with_pair, "train_questions.json", 2, "mentions rubber cylinder in its program", Kind.PAIR),
         (words_with_pair, "train_questions.json", 1, "mentions rubber cylinder in its words", Kind.PAIR),
@@ -412,13 +412,13 @@ def another_picture(data: Dataset) -> None:
             Kind.PAIR,
         ),
         (
-            minimal_iid_picture_with_pair,
+            minimal_iid_image_with_pair,
             "scenes/minimal_material_shape",
             0,
-            "a picture of minimal_iid shows",
+            "an image of minimal_iid shows",
             Kind.PAIR,
         ),
-        (ood_scene_without_pair, "scenes/test_ood", 1, "a picture of complex_ood lacks", Kind.PAIR),
+        (ood_scene_without_pair, "scenes/test_ood", 1, "an image of complex_ood lacks", Kind.PAIR),
         (
             ood_program_without_pair,
             "complex_ood_questions.json",
@@ -451,14 +451,14 @@ def another_picture(data: Dataset) -> None:
             two_matches_in_a_group,
             "scenes/minimal_material_shape",
             0,
-            "not one picture in 4 of this place",
+            "not one image in 4 of this place",
             Kind.GROUP,
         ),
         (
-            a_picture_of_a_group_elsewhere,
+            a_image_of_a_group_elsewhere,
             "scenes/minimal_material_shape",
             0,
-            "not one picture in 4 of this",
+            "not one image in 4 of this",
             Kind.GROUP,
         ),
         (
@@ -483,17 +483,17 @@ def another_picture(data: Dataset) -> None:
             "its program has no answer (not a program of CLEVR's functions)",
             Kind.PROGRAM,
         ),
-        (shared_scene, "scenes/test_iid", 0, "a picture of complex_iid is also in train", Kind.SHARED),
-        (shared_name, "scenes/test_ood", 1, "a picture of complex_ood is also in complex_iid", Kind.SHARED),
-        (shared_bytes, "scenes/test_ood", 1, "a picture of complex_ood is also in complex_iid", Kind.SHARED),
+        (shared_scene, "scenes/test_iid", 0, "an image of complex_iid is also in train", Kind.SHARED),
+        (shared_name, "scenes/test_ood", 1, "an image of complex_ood is also in complex_iid", Kind.SHARED),
+        (shared_bytes, "scenes/test_ood", 1, "an image of complex_ood is also in complex_iid", Kind.SHARED),
         (missing_scene, "scenes/train", 3, "a question's scene is missing", Kind.DISAGREEMENT),
-        (missing_picture, "images/train", 3, "no such picture", Kind.DISAGREEMENT),
+        (missing_image, "images/train", 3, "no such image", Kind.DISAGREEMENT),
         (scene_twice, "scenes/train", 0, "scene is there twice", Kind.DISAGREEMENT),
         (
-            another_picture,
+            another_image,
             "train_questions.json",
             2,
-            "names another picture than its scene",
+            "names another image than its scene",
             Kind.DISAGREEMENT,
         ),
     ],
@@ -550,7 +550,7 @@ def test_arrays_that_say_something_else_are_found(
     told = [v for v in report.violations if v.file == "hops/rubber_cylinder/train.h5"]
     assert [v.index for v in told] == [row]
     assert told[0].problem.startswith(column)
-    # Of another picture, program or answer, the answer does not come out either.
+    # Of another image, program or answer, the answer does not come out either.
     others = [v for v in report.violations if v not in told]
     assert {v.index for v in others} <= {row}
     assert all(v.problem.startswith("its program") for v in others)
@@ -650,4 +650,4 @@ def test_files_with_a_row_a_line_say_the_same(tmp_path: Path) -> None:
         key = "scenes" if "scenes" in content else "questions"
         rows = ",\n".join(json.dumps(row) for row in content[key])
         path.write_text(f'{{"info": {{}}, "{key}": [\n{rows}\n]}}\n')
-    assert check_leaks(tmp_path, HOP, pictures=True) == expected
+    assert check_leaks(tmp_path, HOP, images=True) == expected

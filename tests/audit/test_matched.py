@@ -7,7 +7,7 @@ from clevrhope.audit.checks.matched import SCENES_A_BLOCK, WITHOUT_QUESTIONS, un
 
 LEAST, MOST = 3, 10
 A_NUMBER = 20
-"""Pictures of each number of objects in a block."""
+"""Images of each number of objects in a block."""
 
 
 def block(number: int, *, of_three: int = A_NUMBER) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -30,7 +30,7 @@ def test_even_blocks_pass_and_none_at_all() -> None:
 def test_a_block_before_the_last_may_lack_only_scenes_without_questions() -> None:
     assert found(block(0, of_three=A_NUMBER - WITHOUT_QUESTIONS), block(1)) == []
     ((problem, shown),) = found(block(0), block(3, of_three=A_NUMBER - WITHOUT_QUESTIONS - 1), block(5))
-    assert problem == "pictures of scenes 6000 to 7999 have some numbers of objects more often than others"
+    assert problem == "images of scenes 6000 to 7999 have some numbers of objects more often than others"
     assert shown == "3 to 10 objects: 16, 20, 20, 20, 20, 20, 20, 20"
     assert len(found(block(0, of_three=0), block(1, of_three=2 * A_NUMBER), block(2))) == 2
 

@@ -64,7 +64,7 @@ def other_material(scene: Row) -> None:
 
 
 def other_distractor(scene: Row) -> None:
-    """One that is not cyan takes another colour for one picture."""
+    """One that is not cyan takes another colour for one image."""
     first = next(each for each in scene["objects"] if each["color"] != "cyan")
     first["color"] = "red" if first["color"] != "red" else "blue"
 
@@ -74,12 +74,12 @@ def other_camera(scene: Row) -> None:
 
 
 def one_more(scene: Row) -> None:
-    """A picture with two cyan objects has three."""
+    """An image with two cyan objects has three."""
     next(each for each in scene["objects"] if each["color"] != "cyan")["color"] = "cyan"
 
 
 def no_longer(scene: Row) -> None:
-    """The picture of a group that shows the value does not."""
+    """The image of a group that shows the value does not."""
     (only,) = scene["objects"]
     only["color"] = "red"
 

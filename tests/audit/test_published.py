@@ -24,7 +24,7 @@ from clevrhope.pipeline import Request, build
 
 @pytest.fixture(scope="module")
 def clevr(tmp_path_factory: pytest.TempPathFactory) -> MadeClevr:
-    """A folder with train scenes, val scenes, and the pictures that the dataset asks for."""
+    """A folder with train scenes, val scenes, and the images that the dataset asks for."""
     root = tmp_path_factory.mktemp("published") / "CLEVR_v1.0"
     make_clevr(root, 30, seed=2, split="val")
     return make_clevr(root, 300)
@@ -32,7 +32,7 @@ def clevr(tmp_path_factory: pytest.TempPathFactory) -> MadeClevr:
 
 @pytest.fixture(scope="module")
 def mixed(clevr: MadeClevr, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A dataset with pictures, about half of its train ones CLEVR's."""
+    """A dataset with images, about half of its train ones CLEVR's."""
     out = tmp_path_factory.mktemp("published") / "mixed"
     config = PRESETS["demo"]
     sizes = replace(config.sizes, train=90, complex_iid=18, complex_ood=4, minimal_places=1)
@@ -58,11 +58,9 @@ def test_a_dataset_with_scenes_of_clevr_passes(mixed: Path, clevr: MadeClevr) ->
     assert n > 2
     found = checks(mixed)
     assert [each.name for each in found.values() if each.result == "failed"] == []
-    assert {found[name].result for name in ("scenes from CLEVR", "pictures", "objects in pictures")} == {
-        "passed"
-    }
+    assert {found[name].result for name in ("scenes from CLEVR", "images", "objects in images")} == {"passed"}
     assert found["scenes from CLEVR"].n_checked == n
-    assert found["objects in pictures"].n_checked > 2 * found["pictures"].n_checked
+    assert found["objects in images"].n_checked > 2 * found["images"].n_checked
     assert "copies of CLEVR" not in found
     beside = checks(mixed, clevr.root)
     assert beside["copies of CLEVR"].result == "passed"
@@ -101,7 +99,7 @@ def seen_elsewhere(rows: list[Row]) -> None:
         (moved, "no camera of CLEVR sees its objects where it says"),
         (seen_elsewhere, "no camera of CLEVR sees its objects where it says"),
         (twice, "the same scene of CLEVR as scene"),
-        (of_val, "not a picture of CLEVR's train split"),
+        (of_val, "not an image of CLEVR's train split"),
     ],
 )
 def test_an_altered_scene_is_named_from_the_files_alone(
@@ -182,7 +180,7 @@ def test_scenes_of_clevr_are_found_where_neither_they_nor_the_manifest_say_so(da
     assert len(scenes) == n > 2
     assert {each.problem[:15] for each in scenes} == {"neither sampled"}
     assert sheet.file == "hops/rubber_cylinder/DATASHEET.md"
-    assert sheet.problem == "the manifest says that no picture is CLEVR's, but the datasheet says"
+    assert sheet.problem == "the manifest says that no image is CLEVR's, but the datasheet says"
 
 
 def test_a_scene_of_clevrs_form_is_found_in_a_dataset_of_our_own(clean: Path, tmp_path: Path) -> None:
@@ -195,7 +193,7 @@ def test_a_scene_of_clevrs_form_is_found_in_a_dataset_of_our_own(clean: Path, tm
 def test_a_datasheet_that_counts_wrong_is_named(data: Spoilt) -> None:
     sheet = data.path("hops/rubber_cylinder/DATASHEET.md")
     text = sheet.read_text()
-    place = text.index(" of the 10 pictures of `train` are CLEVR's own.")
+    place = text.index(" of the 10 images of `train` are CLEVR's own.")
     sheet.write_text(text[: place - 1] + "9" + text[place:])
     data.sign()
     (fault,) = checks(data.root)["scenes from CLEVR"].faults
@@ -226,7 +224,7 @@ def test_beside_clevr_another_number_of_scenes_is_found(data: Spoilt, clevr: Mad
     assert "is not 300" in fault.problem
 
 
-def test_in_a_picture_of_clevr_another_colour_is_noted_and_no_fault(data: Spoilt) -> None:
+def test_in_an_image_of_clevr_another_colour_is_noted_and_no_fault(data: Spoilt) -> None:
     """The thresholds were set on this project's renders."""
     rows = json.loads(data.path("scenes/train/0000.json").read_text())["scenes"]
 
@@ -245,13 +243,13 @@ def test_in_a_picture_of_clevr_another_colour_is_noted_and_no_fault(data: Spoilt
     )
     repaint(first(rows))
     data.sign()
-    found = checks(data.root)["objects in pictures"]
+    found = checks(data.root)["objects in images"]
     assert found.result == "passed"
     n, n_all = (int(word) for word in found.note.split() if word.isdigit())
     assert 0 < n <= n_all
     repaint(next(row for row in rows if "source" not in row))
     data.sign()
-    assert checks(data.root)["objects in pictures"].result == "failed"
+    assert checks(data.root)["objects in images"].result == "failed"
 
 
 def recoloured(rows: list[Row]) -> None:
@@ -276,7 +274,7 @@ def test_beside_clevr_an_altered_scene_is_named(
     assert problem in fault.problem
 
 
-def test_beside_clevr_an_altered_picture_is_named(data: Spoilt, clevr: MadeClevr) -> None:
+def test_beside_clevr_an_altered_image_is_named(data: Spoilt, clevr: MadeClevr) -> None:
     rows = json.loads(data.path("scenes/train/0000.json").read_text())["scenes"]
     path = data.path(f"images/train/{first(rows)['image_filename']}")
     pixels = np.asarray(Image.open(path)).copy()
@@ -284,7 +282,7 @@ def test_beside_clevr_an_altered_picture_is_named(data: Spoilt, clevr: MadeClevr
     Image.fromarray(pixels).save(path)
     data.sign()
     (fault,) = checks(data.root, clevr.root)["copies of CLEVR"].faults
-    assert (fault.file, fault.problem) == ("images/train", "not the pixels of CLEVR's picture")
+    assert (fault.file, fault.problem) == ("images/train", "not the pixels of CLEVR's image")
 
 
 def test_a_val_scene_under_a_train_name_is_found_beside_clevr(tmp_path: Path, clevr: MadeClevr) -> None:
@@ -392,7 +390,7 @@ def test_a_published_scene_of_no_form_is_a_fault_that_names_it(
     faults = [(name, fault) for name, each in checks(data.root).items() for fault in each.faults]
     problem = "no scene of CLEVR's form"
     named = {name for name, fault in faults if (fault.index, fault.problem) == (index, problem)}
-    assert named == {"scenes from CLEVR", "pictures"}
+    assert named == {"scenes from CLEVR", "images"}
 
 
 def test_a_scene_with_what_is_no_json_is_a_file_that_cannot_be_read(data: Spoilt) -> None:

@@ -8,7 +8,7 @@ import pytest
 from clevrhope.__main__ import run_command
 from clevrhope.bench import engine as bench
 
-LITTLE = bench.Work(windows=1, scenes=20, pairs=5_000, pictures=0, repetitions=1)
+LITTLE = bench.Work(windows=1, scenes=20, pairs=5_000, images=0, repetitions=1)
 PROMISED = {
     "questions_per_second",
     "ood_questions_per_second",
@@ -40,7 +40,7 @@ def test_the_table_says_what_was_not_measured(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(bench, "QUICK", LITTLE)
-    assert run_command(["bench", "--no-pictures"]) == 0
+    assert run_command(["bench", "--no-images"]) == 0
     assert capsys.readouterr().out.count("not measured") == 4
 
 

@@ -1,4 +1,4 @@
-"""`clevrhope bench render` with few pictures: what it says, not how fast this machine is."""
+"""`clevrhope bench render` with few images: what it says, not how fast this machine is."""
 
 import json
 import os
@@ -13,13 +13,13 @@ from clevrhope.bench import render as bench_render
 from clevrhope.bench.render_images import difference
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import reference_picture, ssim
+from clevrhope.images.quality import reference_image, ssim
 
 NUMBERS = {"psnr_db_mean", "psnr_db_min", "ssim_mean", "seconds_per_picture", "pictures", "qualities"}
 
 
 class _InBlendersPlace(NativeRenderer):
-    """Pictures without Blender, where only what is said of them matters."""
+    """Images without Blender, where only what is said of them matters."""
 
     devices = frozenset({"CPU"})
     worker_pids = (os.getpid(),)
@@ -37,7 +37,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("_quick")
 def test_json_has_both_renderers_and_each_quality(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sheet, curve = tmp_path / "sheet.png", tmp_path / "curve.png"
-    arguments = ["bench", "render", "--pictures", "1", "--json", "--sheet", str(sheet), "--curve", str(curve)]
+    arguments = ["bench", "render", "--images", "1", "--json", "--sheet", str(sheet), "--curve", str(curve)]
     assert run_command(arguments) == 0
     found = json.loads(capsys.readouterr().out)
     for renderer in ("cycles", "native"):
@@ -63,7 +63,7 @@ def test_json_has_both_renderers_and_each_quality(tmp_path: Path, capsys: pytest
 def test_without_blender_the_native_renderer_is_measured_alone(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run_command(["bench", "render", "--pictures", "1", "--no-cycles", "--json"]) == 0
+    assert run_command(["bench", "render", "--images", "1", "--no-cycles", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["cycles"] is None
     assert found["ratio"] is None
@@ -76,17 +76,17 @@ def test_bench_alone_keeps_its_options(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "four"])
-def test_a_number_of_pictures_that_is_none_is_told(number: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_command(["bench", "render", f"--pictures={number}"]) == 2
-    assert f'--pictures: "{number}" should be a whole number from 1' in capsys.readouterr().err
+def test_a_number_of_images_that_is_none_is_told(number: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["bench", "render", f"--images={number}"]) == 2
+    assert f'--images: "{number}" should be a whole number from 1' in capsys.readouterr().err
 
 
 def test_ssim_is_one_for_the_same_and_falls_with_noise() -> None:
-    picture = read_png(reference_picture(0))
-    noise = np.random.default_rng(1).integers(-20, 21, picture.shape)
-    noisy = np.clip(picture.astype(int) + noise, 0, 255).astype(np.uint8)
-    assert ssim(picture, picture) == pytest.approx(1.0)
-    assert 0.1 < ssim(picture, noisy) < 0.8
+    image = read_png(reference_image(0))
+    noise = np.random.default_rng(1).integers(-20, 21, image.shape)
+    noisy = np.clip(image.astype(int) + noise, 0, 255).astype(np.uint8)
+    assert ssim(image, image) == pytest.approx(1.0)
+    assert 0.1 < ssim(image, noisy) < 0.8
 
 
 def test_differences_are_enlarged_and_black_where_there_are_none() -> None:

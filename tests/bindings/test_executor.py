@@ -150,7 +150,7 @@ def test_rows_that_have_no_answer_are_marked(scene: dict[str, Any]) -> None:
         _core.execute_tokens(tokens, rows, scenes, where)
 
 
-def test_a_picture_without_a_scene_is_named(test_data: Path) -> None:
+def test_an_image_without_a_scene_is_named(test_data: Path) -> None:
     with pytest.raises(SceneError, match=r"image_idxs\[0\] is 7000"):
         execute_batch(
             np.zeros((1, 9), dtype=np.int32), _file(test_data, "val", "scenes"), image_idxs=np.array([7000])

@@ -217,7 +217,7 @@ def test_audit_readers_refuse_what_does_not_fit(vocabulary: _core.Vocabulary) ->
     assert _core.find_windows(ints(0), one, one, [], window=0, unseen=0)[1] is None
 
 
-def test_chunks_pictures_and_placements_of_odd_sizes_are_refused() -> None:
+def test_chunks_images_and_placements_of_odd_sizes_are_refused() -> None:
     rows = ints(4, 8, kind=np.uint8)
     for item_size, chunk_rows, level in (
         (0, 2, 4),

@@ -11,7 +11,7 @@ import pytest
 from clevrhope import __main__ as cli
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
-from clevrhope.pipeline.pictures import PoolPictures
+from clevrhope.pipeline.images import PoolImages
 from clevrhope.splits.hops import paper_hops
 
 QUICK = ["--hop", "rubber_cylinder", "--no-render"]
@@ -74,15 +74,15 @@ def test_the_summary_tells_what_is_kept_and_lists_the_pairs_asked_for(
     assert "rubber_cylinder train: 162 questions are there and stay, more than the 9 asked for" in out
     assert out.count("DATASHEET.md") == 1
     assert "hops/rubber_cylinder/DATASHEET.md" in out
-    assert "no pictures yet" in out
+    assert "no images yet" in out
 
 
 def test_a_plan_renders_nothing_where_nothing_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "clevrhope.pipeline.plan.pictures.missing_pictures",
-        lambda used, layout: [PoolPictures(pool, indices, indices[:0]) for pool, indices in used.items()],
+        "clevrhope.pipeline.plan.images.missing_images",
+        lambda used, layout: [PoolImages(pool, indices, indices[:0]) for pool, indices in used.items()],
     )
     monkeypatch.setattr("clevrhope.pipeline.plan.rates.open_renderer", None)
     run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
@@ -148,7 +148,7 @@ def test_a_plan_that_drew_its_seed_says_how_a_build_gets_the_same(
         assert "was drawn" not in run(capsys, "plan", *QUICK, *given)[0], "the folder's, or the one given"
 
 
-def test_a_plan_counts_the_pictures_that_pairs_share(
+def test_a_plan_counts_the_images_that_pairs_share(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     both = ["--hop", "cyan_cylinder,large_rubber", "--no-render", "--out", tmp_path / "a"]
@@ -169,13 +169,13 @@ def test_a_plan_counts_the_pictures_that_pairs_share(
     assert plan["scenes"] == shared
     assert plan["pairs_a_picture"] == pytest.approx(sum(map(len, used.values())) / shared, abs=1e-3)
     words, _ = run(capsys, "plan", *both, "--seed", 3)
-    assert "pairs use a picture" in words
+    assert "pairs use an image" in words
 
 
 def test_a_plan_of_the_paper_agrees_with_its_numbers(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """All 29 pairs: the facts simulate 266,000 train pictures, 57,000, 58,000, and 20,928 of one object."""
+    """All 29 pairs: the facts simulate 266,000 train images, 57,000, 58,000, and 20,928 of one object."""
     pairs = [word for hop in paper_hops() for word in ("--hop", hop.name)]
     out, _ = run(
         capsys, "plan", *pairs, "--preset", "paper", "--no-render", "--seed", 1, "--json", "--out", tmp_path

@@ -103,10 +103,10 @@ def test_elsewhere_a_long_stage_says_now_and_then_what_is_left(monkeypatch: pyte
     monkeypatch.setattr(display, "SECONDS_BETWEEN_LINES", 0.0)
     shown = io.StringIO()
     with TerminalProgress(Console(file=shown, width=40)).stage(
-        "Rendering", total=3, unit="pictures"
+        "Rendering", total=3, unit="images"
     ) as advance:
         advance(1)
         advance(2)
     lines = shown.getvalue().splitlines()
-    assert re.fullmatch(r"Rendering: 1 of 3 pictures, .* s, [\d,.]+ pictures/s, .* left", lines[0])
-    assert lines[-1].startswith("Rendering: 3 pictures, ")
+    assert re.fullmatch(r"Rendering: 1 of 3 images, .* s, [\d,.]+ images/s, .* left", lines[0])
+    assert lines[-1].startswith("Rendering: 3 images, ")

@@ -24,7 +24,7 @@ MANIFEST = Manifest(
 
 
 def of(manifest: Manifest = MANIFEST, vocab: Vocab = VOCAB, **more: Any) -> dict[str, Any]:
-    return identity(manifest, vocab, **{"hop": "none-A", "pictures": True, **more})
+    return identity(manifest, vocab, **{"hop": "none-A", "images": True, **more})
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_another_vocabulary_changes_it() -> None:
 
 
 def test_what_grows_does_not() -> None:
-    """Sizes, other pairs, and test sets on another palette's pictures (val_b and test_b)."""
+    """Sizes, other pairs, and test sets on another palette's images (val_b and test_b)."""
     splits = {
         **MANIFEST.splits,
         "none-A": {"train": {"pool": "train-A", "questions": 99}, "test_b": {"pool": "test_iid-B"}},
@@ -60,7 +60,7 @@ def test_what_grows_does_not() -> None:
     assert of(other, hop="gray_cube") == of(hop="gray_cube")
 
 
-def test_pictures_do_not_count_for_who_does_not_look_at_them() -> None:
+def test_images_do_not_count_for_who_does_not_look_at_them() -> None:
     bare = replace(MANIFEST, rendering=None)
-    assert of(bare, pictures=False) == of(pictures=False)
+    assert of(bare, images=False) == of(images=False)
     assert of(bare) != of()

@@ -52,9 +52,9 @@ def scenes(folder: Path, pool: str) -> dict[int, dict[str, Any]]:
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_items_are_the_questions_of_the_file_with_their_pictures(folder: Path, split: str) -> None:
+def test_items_are_the_questions_of_the_file_with_their_images(folder: Path, split: str) -> None:
     data = load(folder, HOP, split, text=True)
-    wanted, pictures = questions(folder, split), scenes(folder, data.pool)
+    wanted, images = questions(folder, split), scenes(folder, data.pool)
     assert len(data) == len(wanted)
     assert (data.hop, data.split) == (HOP, split)
     functions = data.vocab.programs()
@@ -69,7 +69,7 @@ def test_items_are_the_questions_of_the_file_with_their_pictures(folder: Path, s
         assert item["program_text"].split() == spoken
         assert item["image"].dtype == np.uint8
         assert item["image"].flags.writeable
-        np.testing.assert_array_equal(item["image"], pixels_of(pictures[question["image_index"]]))
+        np.testing.assert_array_equal(item["image"], pixels_of(images[question["image_index"]]))
 
 
 def test_it_is_a_sequence(folder: Path) -> None:
@@ -83,7 +83,7 @@ def test_it_is_a_sequence(folder: Path) -> None:
 
 
 def test_the_first_questions_and_a_transform(folder: Path) -> None:
-    short = load(folder, HOP, "train", limit=50, transform=lambda picture: picture.mean())
+    short = load(folder, HOP, "train", limit=50, transform=lambda image: image.mean())
     assert len(short) == 50
     whole = load(folder, HOP, "train")
     for one, other in zip(short, whole, strict=False):
@@ -91,11 +91,11 @@ def test_the_first_questions_and_a_transform(folder: Path) -> None:
         assert one["image"] == other["image"].mean()
 
 
-def test_a_folder_without_pictures_gives_none(bare: Path) -> None:
-    data = load(bare, HOP, "train", transform=lambda _: pytest.fail("there is no picture"))
+def test_a_folder_without_images_gives_none(bare: Path) -> None:
+    data = load(bare, HOP, "train", transform=lambda _: pytest.fail("there is no image"))
     assert not data.rendered
     assert data[3]["image"] is None
-    assert "without pictures" in repr(data)
+    assert "without images" in repr(data)
 
 
 _given: Any = None
@@ -162,11 +162,11 @@ def test_files_that_are_not_whole(folder: Path, tmp_path: Path) -> None:
         load(copy, HOP, "train")
 
 
-def test_some_pictures_missing(tmp_path: Path) -> None:
+def test_some_images_missing(tmp_path: Path) -> None:
     copy = made(tmp_path / "copy", images="png")
     gone = sorted((copy / "images" / "train").iterdir())[4]
     gone.unlink()
-    with pytest.raises(DatasetError, match=rf"1 of 18 pictures are missing, first {gone.name}"):
+    with pytest.raises(DatasetError, match=rf"1 of 18 images are missing, first {gone.name}"):
         load(copy, HOP, "train")
     assert load(copy, HOP, "train", limit=36)[35]["image"] is not None
     assert "image" not in load(copy, HOP, "train", images=False)[0]

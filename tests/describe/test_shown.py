@@ -17,10 +17,10 @@ from clevrhope.describe.datasheet.origin import Provenance, made_with
 from clevrhope.describe.datasheet.pair import sub_datasheet
 from clevrhope.describe.measure import (
     SplitStats,
+    images_shared,
     mean,
     measure_split,
     percentile,
-    pictures_shared,
     total_variation,
 )
 from clevrhope.describe.scene_counts import read_scene_counts
@@ -89,7 +89,7 @@ def stats(tmp_path: Path) -> SplitStats:
 
 
 def test_a_split_is_counted(stats: SplitStats) -> None:
-    assert (stats.n_questions, stats.n_pictures) == (4, 2)
+    assert (stats.n_questions, stats.n_images) == (4, 2)
     assert stats.answers == {"yes": 3, "no": 1}
     assert stats.majority == ("yes", 0.75)
     assert stats.families == {0: 1, 1: 3}
@@ -118,7 +118,7 @@ def test_summaries_of_histograms() -> None:
     assert total_variation({1: 1}, {1: 7}) == 0
     assert total_variation({1: 1}, {2: 7}) == 1
     assert total_variation({1: 1, 2: 1}, {1: 1}) == 0.5
-    assert pictures_shared([np.asarray([1, 2]), np.asarray([2, 3]), np.asarray([2])]) == (3, 1)
+    assert images_shared([np.asarray([1, 2]), np.asarray([2, 3]), np.asarray([2])]) == (3, 1)
 
 
 def test_a_vocabulary_has_special_tokens_first_and_comes_back(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
             splits=[stats],
             families={0: Family("zero_hop.json", 0), 1: Family("one_hop.json", 3)},
             families_never=[1],
-            shared_pictures={"train": (2, 1)},
+            shared_images={"train": (2, 1)},
             checked=["4 questions; no <leak>"],
             made_with=provenance(),
         )
@@ -178,7 +178,7 @@ def test_a_datasheet_says_what_is_not_balanced_and_that_nothing_is_clevrs() -> N
     assert "at a share of 0.21" in with_train
     alone = made_with(replace(provenance(), clevr=clevr, splits=("existence", "counting")))
     assert "windows of" not in alone
-    assert "In `counting` and `existence` the pictures of a group decide" in alone
+    assert "In `counting` and `existence` the images of a group decide" in alone
     assert "nothing in it is CLEVR's" in alone
     assert "nothing was taken from elsewhere" in alone
     assert "share of" not in alone
@@ -324,7 +324,7 @@ def test_the_heading_says_what_is_there_and_each_part_links_to_its_datasheet(
     assert {f"hops/{hop.name}/DATASHEET.md" for hop in hops} <= set(seen.addresses)
 
 
-def test_pictures_of_clevr_are_marked_and_counted() -> None:
+def test_images_of_clevr_are_marked_and_counted() -> None:
     sheet = contact_sheet(Sheet(7, 4, 2, 0, [NONE, PAIR], n_published=1_234))
     assert "1,234 of the scenes are CLEVR&#x27;s own, by Johnson et al. (CC BY 4.0)" in sheet
     assert sheet.count('<b title="CLEVR_train_000034.png">CLEVR&#x27;s own</b>') == 1

@@ -96,7 +96,7 @@ def clevr_folder(root: Path, split: str = "val", *, one_line: bool = True) -> Pa
 @pytest.mark.parametrize("one_line", [True, False])
 def test_numbers_by_hand(tmp_path: Path, one_line: bool) -> None:
     stats = measure_clevr_split(clevr_folder(tmp_path, one_line=one_line), "val")
-    assert (stats.n_questions, stats.n_pictures, stats.n_objects) == (4, 2, 3)
+    assert (stats.n_questions, stats.n_images, stats.n_objects) == (4, 2, 3)
     assert list(stats.answers.items()) == [("yes", 2), ("no", 1), ("red", 1)]
     assert stats.families == {72: 1, 85: 3}
     assert stats.answer_types == {"color": 1, "yes/no": 3}
@@ -110,8 +110,8 @@ def test_numbers_by_hand(tmp_path: Path, one_line: bool) -> None:
     assert stats.values == {"red": 3, "metal": 1, "rubber": 2, "cube": 3, "large": 1, "small": 2}
     rubber_cube = (("material", "rubber"), ("shape", "cube"))
     red_small = (("color", "red"), ("size", "small"))
-    assert (stats.pairs[rubber_cube], stats.pictures_with[rubber_cube]) == (2, 2)
-    assert (stats.pairs[red_small], stats.pictures_with[red_small]) == (2, 1)
+    assert (stats.pairs[rubber_cube], stats.images_with[rubber_cube]) == (2, 2)
+    assert (stats.pairs[red_small], stats.images_with[red_small]) == (2, 1)
     assert (("material", "metal"), ("size", "large")) not in stats.pairs
     assert stats.questions_a_picture == {2: 2}
     assert stats.majority == ("yes", 0.5)
@@ -180,7 +180,7 @@ def test_what_functions_ask_for_and_name() -> None:
     ]
 
 
-def test_a_picture_without_a_scene_is_an_error(tmp_path: Path) -> None:
+def test_an_image_without_a_scene_is_an_error(tmp_path: Path) -> None:
     root = clevr_folder(tmp_path)
     path = root / "scenes" / "CLEVR_val_scenes.json"
     path.write_text(json.dumps({"scenes": SCENES[:2]}))
@@ -223,7 +223,7 @@ def test_the_pair_is_where_the_splits_say(demo: Path) -> None:
     pair = (("material", "rubber"), ("shape", "cylinder"))
     for split, share in {"train": 0, "complex_iid": 0, "complex_ood": 1, "minimal_ood": 0.25}.items():
         stats = source.measure("rubber_cylinder", split).stats
-        assert stats.pictures_with.get(pair, 0) == share * stats.n_pictures
+        assert stats.images_with.get(pair, 0) == share * stats.n_images
 
 
 def test_scenes_without_all_attributes_are_an_error(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Small datasets to export, made once: pictures as PNG, as HDF5, and none; and what their files say."""
+"""Small datasets to export, made once: images as PNG, as HDF5, and none; and what their files say."""
 
 import shutil
 from pathlib import Path
@@ -28,13 +28,13 @@ def png_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def h5_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with HDF5 pictures."""
+    """The same with HDF5 images."""
     return made(tmp_path_factory.mktemp("h5") / "data", images="h5", hops=(HOP, "none"), passes=("mask",))
 
 
 @pytest.fixture(scope="session")
 def bare_dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same without pictures."""
+    """The same without images."""
     return made(tmp_path_factory.mktemp("bare") / "data", render=False, hops=(HOP, "none"))
 
 
@@ -51,7 +51,7 @@ def truth(png_dataset: Path) -> Truth:
 
 @pytest.fixture(params=["png", "h5"])
 def dataset(request: pytest.FixtureRequest) -> Path:
-    """A dataset with pictures, whichever way they are stored."""
+    """A dataset with images, whichever way they are stored."""
     found: Path = request.getfixturevalue(f"{request.param}_dataset")
     return found
 

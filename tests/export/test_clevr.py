@@ -12,7 +12,7 @@ from clevrhope.export import export
 from clevrhope.programs import answer_text
 
 
-def test_questions_scenes_and_pictures_belong_together_by_number(
+def test_questions_scenes_and_images_belong_together_by_number(
     dataset: Path, truth: Truth, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
@@ -21,7 +21,7 @@ def test_questions_scenes_and_pictures_belong_together_by_number(
         questions = json.loads((out / "questions" / f"CLEVR_{split}_questions.json").read_text())["questions"]
         scenes = json.loads((out / "scenes" / f"CLEVR_{split}_scenes.json").read_text())["scenes"]
         assert [scene["image_index"] for scene in scenes] == list(range(len(scenes)))
-        # Feature extraction sorts the pictures by the number in their names and takes it for the row.
+        # Feature extraction sorts the images by the number in their names and takes it for the row.
         names = sorted((out / "images" / split).iterdir(), key=lambda path: int(path.stem.rpartition("_")[2]))
         assert [path.name for path in names] == [scene["image_filename"] for scene in scenes]
         wanted = truth.questions(split)
@@ -36,8 +36,8 @@ def test_questions_scenes_and_pictures_belong_together_by_number(
             assert prefix(question["program"]) == prefix(original["program"])
             assert answer_text(execute(question["program"], Scene(scenes[number]))) == question["answer"]
             assert scenes[number]["stream"]["index"] == original["image_index"]
-            with Image.open(names[number]) as picture:
-                np.testing.assert_array_equal(picture, truth.pixels(original["image_filename"]))
+            with Image.open(names[number]) as image:
+                np.testing.assert_array_equal(image, truth.pixels(original["image_filename"]))
 
 
 def test_rows_have_the_published_keys(png_dataset: Path, test_data: Path, tmp_path: Path) -> None:
@@ -50,8 +50,8 @@ def test_rows_have_the_published_keys(png_dataset: Path, test_data: Path, tmp_pa
             assert type(ours[key]) is type(published[key]), key
 
 
-def test_without_pictures_there_is_no_folder_of_them(bare_dataset: Path, tmp_path: Path) -> None:
-    assert not export(bare_dataset, tmp_path / "out", format="clevr", hops=[HOP]).pictures
+def test_without_images_there_is_no_folder_of_them(bare_dataset: Path, tmp_path: Path) -> None:
+    assert not export(bare_dataset, tmp_path / "out", format="clevr", hops=[HOP]).images
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "questions",
         "scenes",

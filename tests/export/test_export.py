@@ -19,7 +19,7 @@ from clevrhope.export import FORMATS, export
 from clevrhope.export.formats import Format
 
 all_formats = pytest.mark.parametrize("name", FORMATS)
-#: Of pictures alone is coco.
+#: Of images alone is coco.
 text_formats = pytest.mark.parametrize("name", [name for name in FORMATS if name != "coco"])
 
 
@@ -28,7 +28,7 @@ def leftovers(folder: Path) -> list[str]:
 
 
 @all_formats
-def test_png_and_hdf5_pictures_give_the_same_bytes(
+def test_png_and_hdf5_images_give_the_same_bytes(
     png_dataset: Path, h5_dataset: Path, tmp_path: Path, name: str
 ) -> None:
     for folder in (png_dataset, h5_dataset):
@@ -42,25 +42,25 @@ def test_png_and_hdf5_pictures_give_the_same_bytes(
 def test_a_prefix_of_train_is_its_first_questions(
     png_dataset: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """100 questions end in the middle of the twelfth picture."""
+    """100 questions end in the middle of the twelfth image."""
     made = export(
         png_dataset, tmp_path / "out", format=name, hops=[HOP], splits=["train"], train_questions=100
     )
-    assert (made.n_questions, made.n_pictures, made.n_copies) == (100, 12, 12)
+    assert (made.n_questions, made.n_images, made.n_copies) == (100, 12, 12)
 
 
-def test_pictures_are_counted_as_build_counts_them(
+def test_images_are_counted_as_build_counts_them(
     png_dataset: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pools = json.loads((png_dataset / "manifest.json").read_text())["pools"]
     built = sum(pool["pictures"] for pool in pools.values())
     made = export(png_dataset, tmp_path / "out", format="parquet")
-    assert made.n_pictures == built
+    assert made.n_images == built
     assert made.n_copies == sum(entry["pictures"] for entry in splits_of(png_dataset)) > built
     capsys.readouterr()
     arguments = ["export", str(png_dataset), "--format", "parquet", "--out", str(tmp_path / "again")]
     assert run_command(arguments) == 0
-    said = f"{built:,} pictures ({made.n_copies:,} copies, one for each split that uses it)"
+    said = f"{built:,} images ({made.n_copies:,} copies, one for each split that uses it)"
     assert said in capsys.readouterr().out
 
 
@@ -71,7 +71,7 @@ def splits_of(root: Path) -> list[dict[str, Any]]:
 
 @text_formats
 def test_text_only_by_choice(png_dataset: Path, bare_dataset: Path, tmp_path: Path, name: str) -> None:
-    export(png_dataset, tmp_path / "chosen", format=name, hops=[HOP], pictures=False)
+    export(png_dataset, tmp_path / "chosen", format=name, hops=[HOP], images=False)
     export(bare_dataset, tmp_path / "bare", format=name, hops=[HOP])
     assert tree(tmp_path / "chosen") == tree(tmp_path / "bare")
 
@@ -81,7 +81,7 @@ def test_the_command_line(
 ) -> None:
     asked = ["--format", "clevr", "--hop", HOP, "--splits", "train,complex_ood"]
     assert run_command(["export", str(png_dataset), *asked, "--out", str(tmp_path / "out")]) == 0
-    assert re.search(r"out: 174 questions, 30 pictures, \d", capsys.readouterr().out)
+    assert re.search(r"out: 174 questions, 30 images, \d", capsys.readouterr().out)
     assert leftovers(tmp_path / "out" / "images") == ["complex_ood", "train"]
     asked += ["--json", "--quiet"]
     assert run_command(["export", str(bare_dataset), *asked, "--out", str(tmp_path / "text")]) == 0
@@ -187,30 +187,30 @@ def test_tokens_that_are_broken_in_the_file(copy: Path, tmp_path: Path, name: st
 
 
 @all_formats
-def test_a_picture_that_is_missing_and_one_that_is_cut_off(copy: Path, tmp_path: Path, name: str) -> None:
+def test_an_image_that_is_missing_and_one_that_is_cut_off(copy: Path, tmp_path: Path, name: str) -> None:
     name_of_it = Truth(copy).questions("complex_iid")[9]["image_filename"]
-    picture = copy / "images" / "test_iid" / name_of_it
-    cut(picture)
-    with pytest.raises(DatasetError, match=rf"{picture.name}: not a whole PNG file"):
+    image = copy / "images" / "test_iid" / name_of_it
+    cut(image)
+    with pytest.raises(DatasetError, match=rf"{image.name}: not a whole PNG file"):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
-    picture.unlink()
-    with pytest.raises(DatasetError, match=rf"1 of \d+ pictures are missing, first {picture.name}"):
+    image.unlink()
+    with pytest.raises(DatasetError, match=rf"1 of \d+ images are missing, first {image.name}"):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     for path in (copy / "images" / "test_iid").iterdir():
         path.unlink()
-    with pytest.raises(DatasetError, match=r"test_iid: no pictures, though manifest\.json lists them"):
+    with pytest.raises(DatasetError, match=r"test_iid: no images, though manifest\.json lists them"):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     assert leftovers(tmp_path) == ["copy"]
 
 
 @all_formats
-def test_a_picture_file_that_is_cut_off(h5_dataset: Path, tmp_path: Path, name: str) -> None:
+def test_an_image_file_that_is_cut_off(h5_dataset: Path, tmp_path: Path, name: str) -> None:
     import shutil
 
     copy = tmp_path / "copy"
     shutil.copytree(h5_dataset, copy)
     cut(copy / "images" / "train.h5")
-    with pytest.raises(DatasetError, match=r"train\.h5: damaged, or not an HDF5 file of pictures"):
+    with pytest.raises(DatasetError, match=r"train\.h5: damaged, or not an HDF5 file of images"):
         export(copy, tmp_path / "out", format=name, hops=[HOP])
     assert leftovers(tmp_path) == ["copy"]
 

@@ -15,7 +15,7 @@ from clevrhope.export import export
 
 
 class Loader:
-    """One split: all of the questions in memory as int64, pictures by row when they are asked for."""
+    """One split: all of the questions in memory as int64, images by row when they are asked for."""
 
     def __init__(self, folder: Path, split: str, *, families: list[int] | None = None) -> None:
         vocab = json.loads((folder / "vocab.json").read_text())
@@ -41,7 +41,7 @@ class Loader:
         return tokens[1:end]
 
 
-def test_tokens_answers_and_pictures_are_those_of_the_questions(
+def test_tokens_answers_and_images_are_those_of_the_questions(
     dataset: Path, truth: Truth, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
@@ -58,8 +58,8 @@ def test_tokens_answers_and_pictures_are_those_of_the_questions(
                 functions = loader.decoded(loader.programs[k], loader.functions)
                 assert functions == prefix(question["program"])
                 assert loader.names[int(loader.answers[k])] == question["answer"]
-                picture = np.asarray(file["images"][loader.image_idxs[k]], dtype=np.float32)
-                np.testing.assert_array_equal(picture, truth.pixels(question["image_filename"]))
+                image = np.asarray(file["images"][loader.image_idxs[k]], dtype=np.float32)
+                np.testing.assert_array_equal(image, truth.pixels(question["image_filename"]))
 
 
 def test_families_can_be_chosen(png_dataset: Path, truth: Truth, tmp_path: Path) -> None:
@@ -70,7 +70,7 @@ def test_families_can_be_chosen(png_dataset: Path, truth: Truth, tmp_path: Path)
     assert chosen == [k for k, each in enumerate(wanted) if each["question_family_index"] == family]
 
 
-def test_without_pictures_there_are_only_questions(bare_dataset: Path, tmp_path: Path) -> None:
+def test_without_images_there_are_only_questions(bare_dataset: Path, tmp_path: Path) -> None:
     export(bare_dataset, tmp_path / "out", format="iep", hops=[HOP])
     assert not list((tmp_path / "out").glob("*_images.h5"))
     assert len(Loader(tmp_path / "out", "train").answers) == 162

@@ -22,20 +22,18 @@ def samples(folder: Path, split: str) -> list[dict[str, object]]:
     return list(wds.WebDataset(str(folder / shards), shardshuffle=False).decode("rgb8"))
 
 
-def test_each_picture_comes_once_with_all_of_its_questions(
-    dataset: Path, truth: Truth, tmp_path: Path
-) -> None:
+def test_each_image_comes_once_with_all_of_its_questions(dataset: Path, truth: Truth, tmp_path: Path) -> None:
     export(dataset, tmp_path / "out", format="webdataset")
     listed = json.loads((tmp_path / "out" / "shards.json").read_text())[HOP]
     for split in SPLITS:
         wanted = truth.questions(split)
-        by_picture: dict[str, list[dict[str, object]]] = {}
+        by_image: dict[str, list[dict[str, object]]] = {}
         for question in wanted:
-            by_picture.setdefault(question["image_filename"], []).append(question)
+            by_image.setdefault(question["image_filename"], []).append(question)
         read = samples(tmp_path / "out", split)
-        assert [f"{sample['__key__']}.png" for sample in read] == list(by_picture)
+        assert [f"{sample['__key__']}.png" for sample in read] == list(by_image)
         assert (listed[split]["samples"], listed[split]["questions"]) == (len(read), len(wanted))
-        for sample, (name, questions) in zip(read, by_picture.items(), strict=True):
+        for sample, (name, questions) in zip(read, by_image.items(), strict=True):
             np.testing.assert_array_equal(sample["png"], truth.pixels(name))
             said = sample["json"]["questions"]  # type: ignore[index]
             assert sample["json"]["image_index"] == questions[0]["image_index"]  # type: ignore[index]
@@ -50,9 +48,9 @@ def test_questions_one_by_one_as_the_docs_say(png_dataset: Path, truth: Truth, t
     shards = str(tmp_path / "out" / HOP / "train-000000.tar")
 
     def one_by_one(source):  # type: ignore[no-untyped-def]
-        for picture, about in source:
+        for image, about in source:
             for each in about["questions"]:
-                yield picture, each["question"], each["answer"]
+                yield image, each["question"], each["answer"]
 
     rows = list(
         wds.WebDataset(shards, shardshuffle=False).decode("pil").to_tuple("png", "json").compose(one_by_one)
@@ -65,7 +63,7 @@ def test_questions_one_by_one_as_the_docs_say(png_dataset: Path, truth: Truth, t
 def test_many_shards_are_one_split_in_order(
     png_dataset: Path, truth: Truth, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(webdataset, "PICTURES_A_SHARD", 7)
+    monkeypatch.setattr(webdataset, "IMAGES_A_SHARD", 7)
     export(png_dataset, tmp_path / "out", format="webdataset", hops=[HOP])
     assert len(list((tmp_path / "out" / HOP).glob("train-*.tar"))) == 3
     read = samples(tmp_path / "out", "train")
@@ -73,7 +71,7 @@ def test_many_shards_are_one_split_in_order(
     assert numbers == list(range(len(truth.questions("train"))))
 
 
-def test_without_pictures_a_sample_is_its_questions(bare_dataset: Path, tmp_path: Path) -> None:
+def test_without_images_a_sample_is_its_questions(bare_dataset: Path, tmp_path: Path) -> None:
     export(bare_dataset, tmp_path / "out", format="webdataset", hops=[HOP])
     read = samples(tmp_path / "out", "complex_ood")
     assert len(read) == 12

@@ -1,4 +1,4 @@
-"""What a dataset says, read from its JSON files and from the scenes that its pictures were made of."""
+"""What a dataset says, read from its JSON files and from the scenes that its images were made of."""
 
 import json
 from pathlib import Path
@@ -12,7 +12,7 @@ SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 
 
 class Truth:
-    """What a dataset says, read from its JSON files and from the scenes that its pictures were made of."""
+    """What a dataset says, read from its JSON files and from the scenes that its images were made of."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -27,7 +27,7 @@ class Truth:
         return {row["image_index"]: row for row in rows}
 
     def pixels(self, image_filename: str) -> np.ndarray:
-        """What the renderer gave for a picture, by its name, such as HOPE_train_000007.png."""
+        """What the renderer gave for an image, by its name, such as HOPE_train_000007.png."""
         pool, _, index = Path(image_filename).stem.removeprefix("HOPE_").rpartition("_")
         return pixels_of(self.scenes(pool)[int(index)])
 

@@ -1,4 +1,4 @@
-"""A demo with pictures that need no renderer, to make features of."""
+"""A demo with images that need no renderer, to make features of."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from clevrhope.pipeline import build
 
 
 def build_demo(out: Path, **changes: Any) -> Path:
-    """A demo of rubber_cylinder, with 48 x 32 pictures."""
+    """A demo of rubber_cylinder, with 48 x 32 images."""
     build(
         asked(out, **changes),
         make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),

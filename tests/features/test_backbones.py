@@ -52,16 +52,16 @@ def test_maps_are_torchvisions(folder: Path, net: torch.nn.Module, weights: Path
     pool = open_store(folder, kind="resnet101").pool("test_ood")
     assert pool.arrays["maps"].shape == (len(pool.indices), 1024, 2, 3)
     assert pool.arrays["maps"].dtype == np.float16
-    picture = clevrhope.load(folder, HOP, "complex_ood")[0]
+    image = clevrhope.load(folder, HOP, "complex_ood")[0]
     from torchvision.models.feature_extraction import create_feature_extractor
     from torchvision.transforms import functional
 
     tensor = functional.normalize(
-        functional.to_tensor(picture["image"].copy()), [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+        functional.to_tensor(image["image"].copy()), [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
     )
     with torch.no_grad():
         expected = create_feature_extractor(net, ["layer3"])(tensor[None])["layer3"][0]
-    row = pool.rows(np.asarray([picture["image_index"]]))[0]
+    row = pool.rows(np.asarray([image["image_index"]]))[0]
     torch.testing.assert_close(
         torch.from_numpy(pool.arrays["maps"][row]).float(), expected, rtol=2e-3, atol=2e-3
     )
@@ -92,11 +92,11 @@ def test_the_papers_size_is_the_default(folder: Path) -> None:
         attributes={},
         raster=(480, 320),
         most_objects=10,
-        picture_size=(48, 32),
+        image_size=(48, 32),
     )
     extractor = make_extractor("resnet101", asked)
-    picture = clevrhope.load(folder, HOP, "train")[0]["image"]
-    assert extractor.rows([Sample(0, picture, None)])["maps"].shape == (1, 1024, 14, 14)
+    image = clevrhope.load(folder, HOP, "train")[0]["image"]
+    assert extractor.rows([Sample(0, image, None)])["maps"].shape == (1, 1024, 14, 14)
     assert extractor.note == "random weights, not the paper's"
     assert extractor.suffix == "-random"
 
@@ -138,7 +138,7 @@ def test_batches_are_halved_until_they_fit() -> None:
     def never(first: int, stop: int) -> torch.Tensor:
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    with pytest.raises(ConfigError, match="not enough memory for one picture"):
+    with pytest.raises(ConfigError, match="not enough memory for one image"):
         batches(never, 2)
 
     def broken(first: int, stop: int) -> torch.Tensor:

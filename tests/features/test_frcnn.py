@@ -157,8 +157,8 @@ def test_boxes_and_vectors(folder: Path) -> None:
 @pytest.mark.slow
 def test_vectors_are_those_of_proposals_and_boxes_the_best_classes(folder: Path) -> None:
     net = read_frcnn(folder, SMALL)
-    picture = torch.from_numpy(samples(1)[0].picture).permute(2, 0, 1)[None]
-    ready = prepared(picture, net.config)
+    image = torch.from_numpy(samples(1)[0].image).permute(2, 0, 1)[None]
+    ready = prepared(image, net.config)
     with torch.no_grad():
         mapped = net.map(ready)
         height, width = ready.shape[2:]
@@ -209,9 +209,9 @@ def test_the_config_decides_pooling_and_boxes(folder: Path, tmp_path: Path) -> N
     )
     other = read_config(path, FrcnnConfig())
     assert (other.padded, other.agnostic, other.sides) == (True, True, (64, 128, 256, 512))
-    picture = torch.zeros(1, 3, 65, 65)
+    image = torch.zeros(1, 3, 65, 65)
     sides = [
-        Frcnn(FrcnnConfig(blocks=(1, 1, 1, 1), padded=padded)).body.maxpool(picture).shape[2]
+        Frcnn(FrcnnConfig(blocks=(1, 1, 1, 1), padded=padded)).body.maxpool(image).shape[2]
         for padded in (1, 0)
     ]
     assert sides == [33, 32]

@@ -36,7 +36,7 @@ def folder(pristine: Path, tmp_path: Path) -> Path:
 
 
 class Stops:
-    """A display whose owner presses Ctrl-C after so many pictures."""
+    """A display whose owner presses Ctrl-C after so many images."""
 
     def __init__(self, after: int) -> None:
         self._left = after
@@ -55,7 +55,7 @@ def arrays(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in sorted(folder.rglob("*.npy"))}
 
 
-def test_pixels_are_the_pictures(folder: Path) -> None:
+def test_pixels_are_the_images(folder: Path) -> None:
     made = make_features(folder, kind="pixels", size="picture")
     assert made.folder == folder / "features/pixels-48x32"
     assert made.note is None
@@ -92,9 +92,9 @@ def test_the_default_size_is_what_models_take(folder: Path, capsys: pytest.Captu
 def test_another_size_is_pillows_bicubic(folder: Path) -> None:
     make_features(folder, kind="pixels", size=(20, 10), pools=["train"])
     pool = open_store(folder, kind="pixels", name="pixels-20x10").pool("train")
-    picture = clevrhope.load(folder, HOP, "train")[0]
-    resized = Image.fromarray(picture["image"]).resize((20, 10), Image.Resampling.BICUBIC)
-    row = pool.rows(np.asarray([picture["image_index"]]))[0]
+    image = clevrhope.load(folder, HOP, "train")[0]
+    resized = Image.fromarray(image["image"]).resize((20, 10), Image.Resampling.BICUBIC)
+    row = pool.rows(np.asarray([image["image_index"]]))[0]
     np.testing.assert_array_equal(pool.arrays["pixels"][row], np.asarray(resized).transpose(2, 0, 1))
 
 
@@ -140,11 +140,11 @@ def test_stopped_anywhere_and_begun_again_equals_uninterrupted(
     assert not list(stopped.rglob(".*"))
 
 
-def test_a_dataset_that_grew_has_only_its_new_pictures_made(folder: Path, make: Make, tmp_path: Path) -> None:
+def test_a_dataset_that_grew_has_only_its_new_images_made(folder: Path, make: Make, tmp_path: Path) -> None:
     first = make_features(folder, kind="pixels", size="picture")
     make(folder, images="h5", sizes={"train": 200})
     with pytest.raises(
-        DatasetError, match="made before the pool's pictures or scenes changed; run clevrhope features"
+        DatasetError, match="made before the pool's images or scenes changed; run clevrhope features"
     ):
         open_store(folder, kind="pixels").pool("train")
     second = make_features(folder, kind="pixels", size="picture")
@@ -153,14 +153,14 @@ def test_a_dataset_that_grew_has_only_its_new_pictures_made(folder: Path, make: 
     assert arrays(second.folder) == arrays(at_once.folder)
 
 
-def test_pictures_that_changed_are_made_again(folder: Path) -> None:
-    """As if the dataset had been made again with other pictures under the same name."""
+def test_images_that_changed_are_made_again(folder: Path) -> None:
+    """As if the dataset had been made again with other images under the same name."""
     made = make_features(folder, kind="pixels", size="picture", pools=["train"])
     sums = made.folder / "train/sums.npy"
     known = np.load(sums)
     known[3] += 1
     np.save(sums, known)
-    (made.folder / "train/pool.json").write_text('{"source": "of other pictures"}')
+    (made.folder / "train/pool.json").write_text('{"source": "of other images"}')
     assert make_features(folder, kind="pixels", size="picture", pools=["train"]).n_made == 1
 
 
@@ -215,7 +215,7 @@ def test_the_command_in_an_error_makes_what_is_missing(
 def test_the_audit_passes_a_dataset_with_features(folder: Path) -> None:
     make_features(folder, kind="attributes")
     (files,) = (check for check in audit(folder).checks if check.name == "files")
-    assert not files.n_faults, "made pictures fail other checks"
+    assert not files.n_faults, "made images fail other checks"
 
 
 @pytest.mark.parametrize(
@@ -245,7 +245,7 @@ def test_the_command_tells_what_it_made(folder: Path, capsys: pytest.CaptureFixt
     assert "no dataset of clevrhope" in capsys.readouterr().err
 
 
-def test_a_dataset_without_pictures(tmp_path: Path) -> None:
+def test_a_dataset_without_images(tmp_path: Path) -> None:
     folder = tmp_path / "text"
     build(request(folder, render=False))
     assert make_features(folder, kind="attributes").n_made > 0

@@ -182,8 +182,8 @@ def test_a_mesh_is_rendered_and_annotated(properties: Write, tmp_path: Path) -> 
     with h5py.File(passes_file(out, scenes)) as file:
         mask, normal = file["mask"][0], file["normal"][0].astype(np.float32)
         alone = file["alone_px"][0]
-    picture = read_png(out / "000000.png").astype(float)
-    red = picture[mask == 0].mean(axis=0)
+    image = read_png(out / "000000.png").astype(float)
+    red = image[mask == 0].mean(axis=0)
     assert red[0] > 1.5 * red[1]
     # A pyramid has two sides that are seen from here, and both lean.
     sides = np.unique(normal[mask == 0].round(2), axis=0)
@@ -224,10 +224,10 @@ def test_colours_reach_a_group_of_nodes_and_not_a_material(properties: Write, tm
         {"shape": "cube", "material": "blank", "3d_coords": [-1.0, 1.0, 0.7]},
     )
     render_scene_file(scenes, tmp_path / "out", rendering=SMALL, properties=named, passes=("mask",))
-    picture = read_png(tmp_path / "out" / "000000.png").astype(float)
+    image = read_png(tmp_path / "out" / "000000.png").astype(float)
     with h5py.File(passes_file(tmp_path / "out", scenes)) as file:
         mask = file["mask"][0]
-    green, white = (np.median(picture[mask == number], axis=0) for number in (0, 1))
+    green, white = (np.median(image[mask == number], axis=0) for number in (0, 1))
     assert green[1] > green[0] + 60
     assert white.min() > 240
 

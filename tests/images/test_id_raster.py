@@ -1,6 +1,6 @@
 """The engine's count of visible pixels against what Blender shows: two programs, one camera, the same shapes.
 
-A raster that covers other pixels than the picture would call objects visible that are hidden, or the reverse.
+A raster that covers other pixels than the image would call objects visible that are hidden, or the reverse.
 """
 
 import json
@@ -45,7 +45,7 @@ def outline_px(mask: npt.NDArray[np.bool_]) -> int:
     return int(np.sum(padded[1:] != padded[:-1]) + np.sum(padded[:, 1:] != padded[:, :-1]))
 
 
-def test_masks_of_objects_are_those_of_the_picture(masks: list[Masks]) -> None:
+def test_masks_of_objects_are_those_of_the_image(masks: list[Masks]) -> None:
     assert len(masks) > 60
     for engine, cycles in masks:
         if cycles.sum() >= SLIVER_PX:

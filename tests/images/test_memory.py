@@ -1,4 +1,4 @@
-"""A worker that has made a thousand pictures holds no more than one that has made fifty."""
+"""A worker that has made a thousand images holds no more than one that has made fifty."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,8 +11,8 @@ from clevrhope.images.quality import reference_scenes
 
 pytestmark = pytest.mark.slow
 
-PICTURES = 1000
-#: What allocators keep back and forth; a leak of a picture's pixels alone would come to 38 MB and more.
+IMAGES = 1000
+#: What allocators keep back and forth; a leak of an image's pixels alone would come to 38 MB and more.
 SLACK_BYTES = 30 << 20
 
 
@@ -20,12 +20,12 @@ def resident(pid: int) -> int:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
 
 
-def test_memory_stays_flat_over_a_thousand_pictures() -> None:
+def test_memory_stays_flat_over_a_thousand_images() -> None:
     settings = RenderSettings(width=120, height=80, samples=1, device="cpu")
     scenes = reference_scenes()
 
     def source() -> Iterator[tuple[int, Any]]:
-        for i in range(PICTURES):
+        for i in range(IMAGES):
             yield i, scenes[i % len(scenes)]
 
     with CyclesRenderer(settings=settings, workers=2) as renderer:

@@ -1,4 +1,4 @@
-"""Pictures of the native renderer against those of Cycles; scenes that it cannot show."""
+"""Images of the native renderer against those of Cycles; scenes that it cannot show."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from clevrhope.errors import ConfigError, SceneError
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
-from clevrhope.images.quality import psnr, reference_folder, reference_picture, reference_scenes
+from clevrhope.images.quality import psnr, reference_folder, reference_image, reference_scenes
 from clevrhope.images.settings import NATIVE_REVISION
 from clevrhope.look.read import Look, read_look
 
@@ -22,8 +22,8 @@ def test_more_effort_comes_closer():
     scene = reference_scenes()[3]
     found = []
     for quality in ("draft", "standard", "high"):
-        [(_, picture)] = NativeRenderer(quality=quality).render([(0, scene)])
-        found.append(psnr(picture, read_png(reference_picture(3))))
+        [(_, image)] = NativeRenderer(quality=quality).render([(0, scene)])
+        found.append(psnr(image, read_png(reference_image(3))))
     assert found[0] + 1.0 < found[1] < found[2] - 1.0
 
 
@@ -33,10 +33,10 @@ import json, sys
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.quality import reference_scenes
-[(_, picture)] = NativeRenderer(width=96, height=64).render([(0, reference_scenes()[6])])
-sys.stdout.buffer.write(picture.tobytes())
+[(_, image)] = NativeRenderer(width=96, height=64).render([(0, reference_scenes()[6])])
+sys.stdout.buffer.write(image.tobytes())
 """
-    pictures = [
+    images = [
         subprocess.run(
             [sys.executable, "-c", program],
             env={"RAYON_NUM_THREADS": str(threads), "PYTHONPATH": ":".join(sys.path)},
@@ -45,19 +45,19 @@ sys.stdout.buffer.write(picture.tobytes())
         ).stdout
         for threads in (1, 3)
     ]
-    assert len(pictures[0]) == 96 * 64 * 3
-    assert pictures[0] == pictures[1]
+    assert len(images[0]) == 96 * 64 * 3
+    assert images[0] == images[1]
 
 
-def test_pictures_are_those_of_their_revision():
-    """Where they are meant to be others, `NATIVE_REVISION` goes up, and the picture is drawn anew.
+def test_images_are_those_of_their_revision():
+    """Where they are meant to be others, `NATIVE_REVISION` goes up, and the image is drawn anew.
 
     Machines may differ in the last bit of a sine, and so in a few pixels.
     """
     drawn = [
-        picture
+        image
         for quality in ("draft", "standard", "high")
-        for _, picture in NativeRenderer(width=120, height=80, quality=quality).render(
+        for _, image in NativeRenderer(width=120, height=80, quality=quality).render(
             [(0, reference_scenes()[2])]
         )
     ]
@@ -67,10 +67,10 @@ def test_pictures_are_those_of_their_revision():
 
 def test_a_scene_without_objects_is_ground_alone():
     scene = {**deepcopy(dict(reference_scenes()[0])), "objects": []}
-    [(_, picture)] = NativeRenderer(width=48, height=32).render([(0, scene)])
-    assert 60 < picture.mean() < 200
+    [(_, image)] = NativeRenderer(width=48, height=32).render([(0, scene)])
+    assert 60 < image.mean() < 200
     # Grey, and no edges: neighbours differ by a few steps of 255.
-    assert np.abs(np.diff(picture.astype(int), axis=1)).max() <= 8
+    assert np.abs(np.diff(image.astype(int), axis=1)).max() <= 8
 
 
 def test_what_has_no_formula_is_named():
@@ -101,11 +101,11 @@ def test_sizes_and_qualities_that_are_none(choice, words):
 
 
 def test_png_files_hold_their_pixels_and_always_the_same_bytes(tmp_path):
-    pixels = read_png(reference_picture(5))
-    for picture in (pixels, pixels[::-1, 3:40], np.zeros((1, 1, 3), np.uint8)):
-        (tmp_path / "a.png").write_bytes(encode_png(picture))
-        assert np.array_equal(read_png(tmp_path / "a.png"), picture)
-        assert encode_png(picture.copy()) == (tmp_path / "a.png").read_bytes()
+    pixels = read_png(reference_image(5))
+    for image in (pixels, pixels[::-1, 3:40], np.zeros((1, 1, 3), np.uint8)):
+        (tmp_path / "a.png").write_bytes(encode_png(image))
+        assert np.array_equal(read_png(tmp_path / "a.png"), image)
+        assert encode_png(image.copy()) == (tmp_path / "a.png").read_bytes()
     for none in (np.zeros((4, 4, 4), np.uint8), np.zeros((0, 4, 3), np.uint8)):
         with pytest.raises(ValueError, match=r"shape|width|height|size"):
             encode_png(none)

@@ -1,4 +1,4 @@
-"""Each lobe of a material under each light by itself, on one sphere: native pictures beside Cycles'.
+"""Each lobe of a material under each light by itself, on one sphere: native images beside Cycles'.
 
 Whole scenes hide what cancels out. Here a look has one light, and one lobe instead of its material.
 """
@@ -20,7 +20,7 @@ from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.placement import place
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import psnr, reference_picture, reference_scenes
+from clevrhope.images.quality import psnr, reference_image, reference_scenes
 from clevrhope.images.settings import RenderSettings
 from clevrhope.look.read import Look, read_look
 
@@ -81,8 +81,8 @@ def look_of(lobe: str, light: str) -> Look:
 
 def by_cycles(look: Look) -> npt.NDArray[np.uint8]:
     with CyclesRenderer(look=look, settings=CYCLES, workers=1) as renderer:
-        ((_, picture),) = renderer.render([(0, SCENE)])
-    return picture
+        ((_, image),) = renderer.render([(0, SCENE)])
+    return image
 
 
 def traced(
@@ -95,8 +95,8 @@ def traced(
 
 def natively(look: Look) -> npt.NDArray[np.uint8]:
     with NativeRenderer(look=look, width=WIDTH, height=HEIGHT, quality="high") as renderer:
-        ((_, picture),) = renderer.render([(0, SCENE)])
-    return picture
+        ((_, image),) = renderer.render([(0, SCENE)])
+    return image
 
 
 @pytest.mark.parametrize(("lobe", "light"), PAIRS)
@@ -112,15 +112,15 @@ def test_a_lobe_under_a_light_is_that_of_cycles(lobe: str, light: str) -> None:
     for mask, of_paths, of_fast in ((passes.mask == 255, 0.01, 0.01), (passes.mask == 0, 0.02, 0.08)):
         assert mask.sum() > 200
         wanted = linear(cycles)[mask].mean(axis=0)
-        for picture, share in ((paths, of_paths), (fast, of_fast)):
-            found = linear(picture)[mask].mean(axis=0)
+        for image, share in ((paths, of_paths), (fast, of_fast)):
+            found = linear(image)[mask].mean(axis=0)
             assert np.all(np.abs(found - wanted) <= np.maximum(share * wanted, 0.0025)), (found, wanted)
 
 
-def test_plain_paths_make_the_pictures_of_cycles() -> None:
+def test_plain_paths_make_the_images_of_cycles() -> None:
     """With 64 samples; 256, which take half a minute, come nearer still (docs/rendering.md)."""
     look, scene = read_look(), reference_scenes()[0]
-    picture = traced(look, scene, 480, 320, samples=64)
-    cycles = read_png(reference_picture(0))
-    assert psnr(picture, cycles) >= 45.0
-    assert abs(picture.mean() - cycles.mean()) < 0.3
+    image = traced(look, scene, 480, 320, samples=64)
+    cycles = read_png(reference_image(0))
+    assert psnr(image, cycles) >= 45.0
+    assert abs(image.mean() - cycles.mean()) < 0.3

@@ -1,4 +1,4 @@
-"""How near native pictures come to Cycles' of 512 samples: noise, structure, colours of objects."""
+"""How near native images come to Cycles' of 512 samples: noise, structure, colours of objects."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from colours import linear
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import psnr, reference_folder, reference_picture, reference_scenes, ssim
+from clevrhope.images.quality import psnr, reference_folder, reference_image, reference_scenes, ssim
 from clevrhope.scenes import read_world
 
 pytestmark = pytest.mark.slow
 
-Picture = npt.NDArray[np.uint8]
-Pair = tuple[Mapping[str, Any], Picture, Picture]
+ImageArray = npt.NDArray[np.uint8]
+Pair = tuple[Mapping[str, Any], ImageArray, ImageArray]
 
 #: Scenes that no number of the renderer was chosen by.
 HELD_BACK = reference_folder().parent / "look_held_back"
 
 
 def pairs(quality: str, folder: Path | None = None) -> Iterator[Pair]:
-    """Each reference scene, and its pictures by the native renderer and by Cycles."""
-    scenes = [s for s in reference_scenes(folder) if reference_picture(s["image_index"], folder).exists()]
+    """Each reference scene, and its images by the native renderer and by Cycles."""
+    scenes = [s for s in reference_scenes(folder) if reference_image(s["image_index"], folder).exists()]
     with NativeRenderer(quality=quality) as renderer:
-        for number, picture in renderer.render(enumerate(scenes)):
+        for number, image in renderer.render(enumerate(scenes)):
             scene = scenes[number]
-            yield scene, picture, read_png(reference_picture(scene["image_index"], folder))
+            yield scene, image, read_png(reference_image(scene["image_index"], folder))
 
 
 @pytest.fixture(scope="module", params=[None, HELD_BACK], ids=["tuned on", "held back"])
@@ -48,8 +48,8 @@ def test_one_scene_held_back_is_the_worst_case() -> None:
     assert [(each["size"], each["material"]) for each in objects] == [("large", "metal")] * 10
 
 
-def test_standard_pictures_come_close_to_cycles(standard: list[Pair]) -> None:
-    distances = [psnr(picture, cycles) for _, picture, cycles in standard]
+def test_standard_images_come_close_to_cycles(standard: list[Pair]) -> None:
+    distances = [psnr(image, cycles) for _, image, cycles in standard]
     assert len(distances) == 16
     assert np.mean(distances) >= 42.0
     assert min(distances) >= 38.0
@@ -69,7 +69,7 @@ def test_standard_pictures_come_close_to_cycles(standard: list[Pair]) -> None:
 def test_efforts_keep_their_distance(
     quality: str, folder: Path | None, mean_db: float, least_db: float
 ) -> None:
-    distances = [psnr(picture, cycles) for _, picture, cycles in pairs(quality, folder)]
+    distances = [psnr(image, cycles) for _, image, cycles in pairs(quality, folder)]
     assert len(distances) == 16
     assert np.mean(distances) >= mean_db
     assert min(distances) >= least_db
@@ -77,7 +77,7 @@ def test_efforts_keep_their_distance(
 
 def test_structure_is_that_of_cycles(standard: list[Pair]) -> None:
     pytest.importorskip("skimage", reason="scikit-image is not installed")
-    found = [ssim(picture, cycles) for _, picture, cycles in standard]
+    found = [ssim(image, cycles) for _, image, cycles in standard]
     assert np.mean(found) >= 0.98
     assert min(found) >= 0.97
 
@@ -85,8 +85,8 @@ def test_structure_is_that_of_cycles(standard: list[Pair]) -> None:
 def test_each_object_has_its_mean_colour(standard: list[Pair]) -> None:
     n = 0
     rasters = masks([scene for scene, _, _ in standard])
-    for (scene, picture, cycles), ids in zip(standard, rasters, strict=True):
-        here, there = linear(picture), linear(cycles)
+    for (scene, image, cycles), ids in zip(standard, rasters, strict=True):
+        here, there = linear(image), linear(cycles)
         for number in range(1, len(scene["objects"]) + 1):
             mask = ids == number
             own, wanted = here[mask].mean(axis=0), there[mask].mean(axis=0)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from clevrhope.audit.checks.pictures import without_outlines
+from clevrhope.audit.checks.images import without_outlines
 from clevrhope.errors import ConfigError, SceneError
 from clevrhope.images import CyclesRenderer, NativeRenderer, RenderSettings
 from clevrhope.images.blender.apart import groups_apart
@@ -155,7 +155,7 @@ def test_alone_is_what_a_scene_of_that_object_shows(kind: str, blender: CyclesRe
         assert passes.visible_px.tolist() == [together.alone_px[number]]
 
 
-def test_pictures_and_ids_are_the_same_before_and_after_passes(blender: CyclesRenderer) -> None:
+def test_images_and_ids_are_the_same_before_and_after_passes(blender: CyclesRenderer) -> None:
     # Objects that hide each other are shown alone for a moment, and lamps put out.
     scenes = [(number, reference_scenes()[number]) for number in (1, 5)]
     before = dict(blender.render(scenes))

@@ -31,7 +31,7 @@ def renderer(
     timeout_s: float = 60.0,
     allowance_s: float | None = None,
     samples: int = 1,
-    pictures: int = 1000,
+    images: int = 1000,
     memory_limit_bytes: int | None = None,
 ) -> CyclesRenderer:
     return CyclesRenderer(
@@ -39,7 +39,7 @@ def renderer(
         workers=workers,
         timeout_s=timeout_s,
         allowance_s=allowance_s,
-        pictures_per_worker=pictures,
+        images_per_worker=images,
         memory_limit_bytes=memory_limit_bytes,
         command=FAKE_WORKER,
     )
@@ -177,13 +177,13 @@ def test_workers_that_all_fail_end_the_run(monkeypatch: pytest.MonkeyPatch) -> N
         list(made.render(tasks))
 
 
-def test_a_workers_first_picture_may_take_longer() -> None:
+def test_a_workers_first_image_may_take_longer() -> None:
     tasks = scenes(4)
     for i in (0, 2):
         tasks[i] = (i, {"do": "slow", "seconds": 1.5, "value": i})
     with renderer(workers=1, timeout_s=0.5, allowance_s=60.0) as made:
         before = {i: made.worker_pids for i, _ in made.render(tasks)}
-    # The third was its worker's third picture, was hung then, and became the first one of another worker.
+    # The third was its worker's third image, was hung then, and became the first one of another worker.
     assert sorted(before) == [0, 1, 2, 3]
     assert before[0] == before[1] != before[2]
 
@@ -191,9 +191,9 @@ def test_a_workers_first_picture_may_take_longer() -> None:
 def test_scenes_that_all_end_their_workers_end_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clevrhope.images.blender.pool.FAILURES_IN_A_ROW", 3)
     tasks: list[tuple[int, dict[str, object]]] = [(i, {"do": "die"}) for i in range(100)]
-    with renderer() as made, pytest.raises(RenderError, match="3 scenes in a row gave no picture: 3 workers"):
+    with renderer() as made, pytest.raises(RenderError, match="3 scenes in a row gave no image: 3 workers"):
         list(made.render(tasks))
-    # A picture in between, and it is the scenes.
+    # An image in between, and it is the scenes.
     tasks = [(i, {"do": "die"} if i % 2 else {"do": "ok", "value": 0}) for i in range(8)]
     with renderer(workers=1) as made:
         found, failure = outcome(made, tasks)
@@ -233,8 +233,8 @@ def test_a_scene_that_a_worker_refuses_is_not_tried_again() -> None:
     assert failure.reasons == {0: "objects[0].color: unknown name"}
 
 
-def test_workers_are_replaced_after_some_pictures_and_when_they_grow() -> None:
-    with renderer(workers=1, pictures=3) as made:
+def test_workers_are_replaced_after_some_images_and_when_they_grow() -> None:
+    with renderer(workers=1, images=3) as made:
         pids = [made.worker_pids for _ in made.render(scenes(9))]
     assert len({pid for each in pids for pid in each}) >= 2
 

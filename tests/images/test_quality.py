@@ -1,11 +1,11 @@
-"""The measure of pictures, and default pictures against those of 512 samples that come with the checkout."""
+"""The measure of images, and default images against those of 512 samples that come with the checkout."""
 
 import numpy as np
 import pytest
 
 from clevrhope.images import RenderSettings, measure_quality, psnr
 from clevrhope.images.png import read_png
-from clevrhope.images.quality import reference_picture, reference_scenes
+from clevrhope.images.quality import reference_image, reference_scenes
 
 
 def test_psnr_is_that_of_the_definition() -> None:
@@ -17,18 +17,18 @@ def test_psnr_is_that_of_the_definition() -> None:
         psnr(black, grey[:1])
 
 
-def test_reference_scenes_cover_the_world_and_have_their_pictures() -> None:
+def test_reference_scenes_cover_the_world_and_have_their_images() -> None:
     scenes = reference_scenes()
     assert sorted(len(scene["objects"]) for scene in scenes) == sorted([3, 4, 5, 6, 7, 8, 9, 10] * 2)
     kinds = {(o["shape"], o["material"], o["size"]) for scene in scenes for o in scene["objects"]}
     assert len(kinds) == 12
-    there = [path for i in range(len(scenes)) if (path := reference_picture(i)).exists()]
+    there = [path for i in range(len(scenes)) if (path := reference_image(i)).exists()]
     assert len(there) == 16
     assert all(read_png(path).shape == (320, 480, 3) for path in there)
 
 
 @pytest.mark.slow
-def test_a_default_picture_comes_within_43_db_of_512_samples() -> None:
+def test_a_default_image_comes_within_43_db_of_512_samples() -> None:
     quality = measure_quality(2, settings=RenderSettings(device="cpu"))
     assert quality.psnr_db >= 43.0
     assert quality.seconds_per_picture > 0.0

@@ -1,4 +1,4 @@
-"""Pictures by a Ray cluster: as the local ones, also when actors are killed; and what it cannot, in words."""
+"""Images by a Ray cluster: as the local ones, also when actors are killed; and what it cannot, in words."""
 
 import json
 import os
@@ -183,7 +183,7 @@ def test_a_cluster_that_is_full_is_told(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 class Unlucky(RayRenderer):
-    """Loses an actor after some of its pictures."""
+    """Loses an actor after some of its images."""
 
     killed = 0
 
@@ -233,7 +233,7 @@ def test_the_command_line_by_ray_writes_what_it_writes_by_itself(
 
 
 @pytest.mark.usefixtures("cluster")
-def test_two_actors_make_the_pictures_and_annotations_of_none() -> None:
+def test_two_actors_make_the_images_and_annotations_of_none() -> None:
     scenes = list(enumerate(reference_scenes()[:6]))
     with RayRenderer(TINY, workers=2) as renderer:
         by_ray = dict(renderer.render(scenes))

@@ -1,4 +1,4 @@
-"""Small pictures out of Blender, and the facts that they have to show."""
+"""Small images out of Blender, and the facts that they have to show."""
 
 import json
 import os
@@ -117,11 +117,11 @@ def test_the_side_away_from_the_lamp_is_darker() -> None:
     scene = {"objects": [thing()], "lights": {"key": (5.0 * right + [0.0, 0.0, 2.0]).tolist()}}
     dark = Look(look, read_look().properties)
     with CyclesRenderer(settings=SMALL, look=dark, workers=1) as renderer:
-        ((_, picture),) = renderer.render([(0, scene)])
+        ((_, image),) = renderer.render([(0, scene)])
     brightness = []
     for side in (right, -right):
         u, v = project(centre + 0.5 * side, camera, 120, 80)
-        brightness.append(int(picture[int(v), int(u)].astype(int).sum()))
+        brightness.append(int(image[int(v), int(u)].astype(int).sum()))
     assert brightness[0] > 2 * brightness[1]
 
 
@@ -157,13 +157,13 @@ def test_camera_and_lamps_stand_where_the_scene_says(small: CyclesRenderer) -> N
 
 
 @pytest.mark.slow
-def test_pictures_are_the_same_bytes_whatever_the_workers_and_the_order() -> None:
+def test_images_are_the_same_bytes_whatever_the_workers_and_the_order() -> None:
     scenes = list(enumerate(reference_scenes()[:4]))
     with CyclesRenderer(settings=SMALL, workers=1) as renderer:
         first = dict(renderer.render(scenes))
     with CyclesRenderer(settings=SMALL, workers=2) as renderer:
         again = dict(renderer.render(reversed(scenes)))
-        # Ids in between change settings; the next picture must not show it.
+        # Ids in between change settings; the next image must not show it.
         ids = dict(renderer.object_ids(scenes))
         once_more = dict(renderer.render(scenes))
     for key, _ in scenes:
@@ -172,15 +172,15 @@ def test_pictures_are_the_same_bytes_whatever_the_workers_and_the_order() -> Non
 
 
 def test_a_worker_loads_the_look_once(tmp_path: Path) -> None:
-    """However many pictures it renders: neither the scene nor a mesh is made again."""
+    """However many images it renders: neither the scene nor a mesh is made again."""
     log = tmp_path / "log"
     scenes = list(enumerate(reference_scenes()[:6]))
     command = (sys.executable, "-P", "-c", COUNTING_WORKER, str(log))
     with CyclesRenderer(settings=SMALL, workers=2, command=command) as renderer:
-        n_pictures = len(dict(renderer.render(scenes)))
-        n_pictures += len(dict(renderer.render(scenes)))
+        n_images = len(dict(renderer.render(scenes)))
+        n_images += len(dict(renderer.render(scenes)))
         n_workers = len(renderer.worker_pids)
-    assert n_pictures == 12
+    assert n_images == 12
     made = log.read_text().split()
     assert made.count("look") == n_workers == 2
     # Of the ground, and of each shape in each material.

@@ -1,4 +1,4 @@
-"""`clevrhope render`: any CLEVR scene file into pictures, resumed; what is wrong with it in a sentence."""
+"""`clevrhope render`: any CLEVR scene file into images, resumed; what is wrong with it in a sentence."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def render(scenes: Path, out: Path, rendering: NativeSettings = TINY) -> Rendere
     return render_scene_file(scenes, out, rendering=rendering)
 
 
-def test_pictures_are_those_of_the_renderer_under_the_scenes_names(tmp_path: Path) -> None:
+def test_images_are_those_of_the_renderer_under_the_scenes_names(tmp_path: Path) -> None:
     scenes = [dict(scene) for scene in reference_scenes()[:3]]
     scenes[1]["image_filename"] = "second.png"
     scenes[0].pop("image_filename", None)
@@ -102,8 +102,8 @@ def test_all_published_scenes_are_in_the_world(test_data: Path) -> None:
         ([0.0, 0.0, -0.2], "with its centre in the ground"),
         ([-11.15, 6.87, 0.7], "with its centre in the ground"),
         ([7.45, -6.3, 8.0], "behind the camera"),
-        ([-6.0, -9.0, 0.7], "out of the picture"),
-        ([0.0, 0.0, 1e308], "behind the camera|out of the picture"),
+        ([-6.0, -9.0, 0.7], "out of the image"),
+        ([0.0, 0.0, 1e308], "behind the camera|out of the image"),
     ],
 )
 def test_an_object_outside_the_world_is_named(place_of_it: list[float], how: str, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_broken_files_are_told_with_their_line(tmp_path: Path) -> None:
         render(tmp_path / "none.json", tmp_path / "out")
 
 
-def test_a_folder_keeps_to_one_kind_of_picture_and_to_its_scenes(tmp_path: Path) -> None:
+def test_a_folder_keeps_to_one_kind_of_image_and_to_its_scenes(tmp_path: Path) -> None:
     first = scene_file(tmp_path / "a.json")
     render(first, tmp_path / "out")
     with pytest.raises(
@@ -248,7 +248,7 @@ def test_a_folder_keeps_to_one_kind_of_picture_and_to_its_scenes(tmp_path: Path)
     second = scene_file(tmp_path / "b.json", [{**reference_scenes()[4], "image_filename": "other.png"}])
     assert render(second, tmp_path / "out").n_rendered == 1
     stray = scene_file(tmp_path / "c.json", [{**reference_scenes()[5], "image_filename": "other.png"}])
-    with pytest.raises(DatasetError, match=r"other\.png: a picture of b\.json, not of .*c\.json"):
+    with pytest.raises(DatasetError, match=r"other\.png: an image of b\.json, not of .*c\.json"):
         render(stray, tmp_path / "out")
     (tmp_path / "out" / "000000.png").write_bytes(b"nobody's")
     scenes = [{k: v for k, v in reference_scenes()[5].items() if k != "image_filename"}]
@@ -259,7 +259,7 @@ def test_a_folder_keeps_to_one_kind_of_picture_and_to_its_scenes(tmp_path: Path)
         render(first, tmp_path / "out")
 
 
-def test_pictures_of_another_revision_are_not_added_to(tmp_path: Path) -> None:
+def test_images_of_another_revision_are_not_added_to(tmp_path: Path) -> None:
     scenes = scene_file(tmp_path / "a.json")
     render(scenes, tmp_path / "out")
     account = tmp_path / "out" / "render.json"
@@ -270,19 +270,19 @@ def test_pictures_of_another_revision_are_not_added_to(tmp_path: Path) -> None:
         render(scenes, tmp_path / "out")
 
 
-def test_a_files_names_are_its_own_before_its_pictures_are_there(tmp_path: Path) -> None:
+def test_a_files_names_are_its_own_before_its_images_are_there(tmp_path: Path) -> None:
     first = scene_file(tmp_path / "a.json", [{**reference_scenes()[0], "image_filename": "000000.png"}])
     render(first, tmp_path / "out")
-    picture = tmp_path / "out" / "000000.png"
-    whole = picture.read_bytes()
-    # As a run leaves it that is killed before its first picture.
-    picture.unlink()
+    image = tmp_path / "out" / "000000.png"
+    whole = image.read_bytes()
+    # As a run leaves it that is killed before its first image.
+    image.unlink()
     second = scene_file(tmp_path / "b.json", [{**reference_scenes()[1], "image_filename": "000000.png"}])
-    with pytest.raises(DatasetError, match=r"000000\.png: a picture of a\.json, not of .*b\.json; choose"):
+    with pytest.raises(DatasetError, match=r"000000\.png: an image of a\.json, not of .*b\.json; choose"):
         render(second, tmp_path / "out")
-    assert not picture.exists()
+    assert not image.exists()
     assert render(first, tmp_path / "out").n_rendered == 1
-    assert picture.read_bytes() == whole
+    assert image.read_bytes() == whole
 
 
 WHOLE = {**rendering_as_json(TINY), "look": "0"}
@@ -321,9 +321,9 @@ def test_killed_and_run_again_equals_uninterrupted(tmp_path: Path) -> None:
     path = scene_file(tmp_path / "s.json", scenes)
     arguments = ["render", str(path), "--renderer", "native", "--quality", "draft", "--quiet"]
     program = [sys.executable, "-c", "from clevrhope.__main__ import main; main()", *arguments]
-    for n_pictures in (1, 9, 20):
+    for n_images in (1, 9, 20):
         running = subprocess.Popen([*program, "--out", str(tmp_path / "killed")], env=os.environ)
-        while running.poll() is None and len(list((tmp_path / "killed").glob("*.png"))) < n_pictures:
+        while running.poll() is None and len(list((tmp_path / "killed").glob("*.png"))) < n_images:
             time.sleep(0.01)
         running.send_signal(signal.SIGKILL)
         assert running.wait() == -signal.SIGKILL

@@ -36,7 +36,7 @@ FILES = ["zero_hop.json", "one_hop.json"]
 """Family f is number f % 10 of FILES[f // 10]."""
 
 Asked = Sequence[tuple[int, int, str]]
-"""Picture, family and answer of each question."""
+"""Image, family and answer of each question."""
 
 CONSTRAINTS = {"min_objects": 3, "max_objects": 10, "width": 480, "height": 320, "min_pixels": 100}
 
@@ -50,7 +50,7 @@ def make_folder(
     objects: Mapping[str, Mapping[int, int]] | None = None,
     question_files: bool = True,
 ) -> Path:
-    """Writes a dataset's folder without pictures; `objects` are those of each scene, by pool."""
+    """Writes a dataset's folder without images; `objects` are those of each scene, by pool."""
     layout = Layout(root)
     vocab = make_vocab(["are"], ["scene"], ANSWERS)
     layout.root.mkdir(parents=True)
@@ -112,7 +112,7 @@ def _write_arrays(layout: Layout, hop: str, split: str, asked: Asked, numbers: M
                 programs=tokens,
                 program_lengths=lengths,
                 answers=np.asarray([numbers[answer] for _, _, answer in asked], dtype=np.int32),
-                image_idxs=np.asarray([picture for picture, _, _ in asked], dtype=np.int32),
+                image_idxs=np.asarray([image for image, _, _ in asked], dtype=np.int32),
                 question_families=np.asarray([family for _, family, _ in asked], dtype=np.int32),
                 relation_needed=np.full((n, 3), -1, dtype=np.int8),
             )
@@ -126,15 +126,15 @@ def _write_rows(layout: Layout, hop: str, split: str, asked: Asked) -> None:
                 json.dumps(
                     {
                         "question_index": k,
-                        "image_index": picture,
-                        "image_filename": f"{picture}.png",
+                        "image_index": image,
+                        "image_filename": f"{image}.png",
                         "answer": answer,
                         "question_family_index": family,
                         "template_filename": FILES[family // 10],
                         "template_index": family % 10,
                     }
                 ).encode()
-                for k, (picture, family, answer) in enumerate(asked)
+                for k, (image, family, answer) in enumerate(asked)
             ]
         )
 

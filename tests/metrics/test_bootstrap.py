@@ -19,7 +19,7 @@ def drawn_rates(right: Floats, answered: Floats, *, n_samples: int, seed: int = 
 
 
 def test_every_draw_has_its_probability() -> None:
-    """Four pictures have 256 equally likely draws; each value comes as often as it should.
+    """Four images have 256 equally likely draws; each value comes as often as it should.
 
     A share p of 40,000 samples is off by less than five of its standard errors.
     """
@@ -35,7 +35,7 @@ def test_every_draw_has_its_probability() -> None:
         assert np.mean(drawn == value) == pytest.approx(p, abs=5 * sqrt(p * (1 - p) / n))
 
 
-def test_a_question_a_picture_gives_the_binomial_interval() -> None:
+def test_a_question_an_image_gives_the_binomial_interval() -> None:
     """With 300 of 400 right, a draw has binomial (400, 3/4) right ones: its exact quantiles are known.
 
     The quantile at 2.5% of n samples lies between the exact ones at 2.5% -+ 5 sqrt(.025 x .975 / n).
@@ -56,7 +56,7 @@ def test_a_question_a_picture_gives_the_binomial_interval() -> None:
 
 
 def test_questions_that_fall_together_widen_the_interval() -> None:
-    """Nine questions of a picture that are all right or all wrong count as one: three times as wide.
+    """Nine questions of an image that are all right or all wrong count as one: three times as wide.
 
     Drawn apart they would give the interval of 1,800 questions. A bound from 10,000 samples has a standard
     error of 0.7% of the width, so the ratio one of 1.4%; and it moves in steps of 1/200, 4% of the width.
@@ -69,8 +69,8 @@ def test_questions_that_fall_together_widen_the_interval() -> None:
     assert (together.high - together.low) / (apart.high - apart.low) == pytest.approx(3, rel=0.15)
 
 
-def test_questions_that_balance_within_a_picture_leave_no_doubt() -> None:
-    """Where each picture has one right and one wrong, every draw has half; questions apart would vary."""
+def test_questions_that_balance_within_an_image_leave_no_doubt() -> None:
+    """Where each image has one right and one wrong, every draw has half; questions apart would vary."""
     assert interval(drawn_rates(np.ones(50), np.full(50, 2.0), n_samples=200)) == Interval(0.5, 0.5)
     apart = interval(drawn_rates(np.repeat([1.0, 0.0], 50), np.ones(100), n_samples=200))
     assert apart is not None
@@ -78,23 +78,23 @@ def test_questions_that_balance_within_a_picture_leave_no_doubt() -> None:
 
 
 @given(
-    n_pictures=st.integers(1, 90),
+    n_images=st.integers(1, 90),
     n_columns=st.sampled_from([1, 3, 256, 300]),
     n_samples=st.integers(0, 70),
     seed=st.integers(0, 2**40),
 )
 def test_the_product_in_pieces_is_the_sum_over_drawn_rows(
-    n_pictures: int, n_columns: int, n_samples: int, seed: int
+    n_images: int, n_columns: int, n_samples: int, seed: int
 ) -> None:
-    """The last column is 1 for each picture, so in each sample its sum is the number of pictures."""
+    """The last column is 1 for each image, so in each sample its sum is the number of images."""
     generator = np.random.default_rng(seed)
-    sums = generator.integers(0, 9, size=(n_pictures, n_columns)).astype(np.float64)
+    sums = generator.integers(0, 9, size=(n_images, n_columns)).astype(np.float64)
     sums[:, -1] = 1
     drawn = resample(sums, n_samples=n_samples, seed=[seed])
     assert drawn.shape == (n_samples, n_columns)
-    assert (drawn[:, -1] == n_pictures).all()
+    assert (drawn[:, -1] == n_images).all()
     # Columns that tell the rows apart give the draw away, and with it all other columns.
-    times = resample(np.eye(n_pictures), n_samples=n_samples, seed=[seed])
+    times = resample(np.eye(n_images), n_samples=n_samples, seed=[seed])
     assert np.array_equal(times @ sums, drawn)
 
 

@@ -202,9 +202,9 @@ def test_a_second_palettes_splits_give_the_gap_from_one_to_the_other(tmp_path: P
     assert accuracy.split()[-1] == "-50.0"
 
 
-def test_questions_about_one_picture_are_drawn_together(tmp_path: Path) -> None:
-    """Each picture has one right answer of two, so every draw has half."""
-    asked = [(picture, 2, answer) for picture in range(20) for answer in ("yes", "no")]
+def test_questions_about_one_image_are_drawn_together(tmp_path: Path) -> None:
+    """Each image has one right answer of two, so every draw has half."""
+    asked = [(image, 2, answer) for image in range(20) for answer in ("yes", "no")]
     folder = make_folder(tmp_path / "data", {"none": {"test": asked}})
     always_no = [{**row, "answer": "no"} for row in right_answers({"none": {"test": asked}})]
     given = write_lines(tmp_path / "p.jsonl", always_no)
@@ -215,8 +215,8 @@ def test_questions_about_one_picture_are_drawn_together(tmp_path: Path) -> None:
 
 
 def test_splits_on_one_pool_share_the_draws(tmp_path: Path) -> None:
-    """A model that errs on the same pictures in both minimal sets has the same gap in every draw: none."""
-    asked = [(picture, 2, "no") for picture in range(30)]
+    """A model that errs on the same images in both minimal sets has the same gap in every draw: none."""
+    asked = [(image, 2, "no") for image in range(30)]
     questions = {
         HOP: {"minimal_iid": asked, "minimal_ood": asked, "complex_iid": asked, "complex_ood": asked}
     }

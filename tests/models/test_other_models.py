@@ -65,7 +65,7 @@ def test_64_questions_are_learned_by_heart(name: str, rate: float, changes: dict
 
 
 @pytest.mark.slow
-def test_question_only_learns_questions_by_heart_and_sees_no_picture() -> None:
+def test_question_only_learns_questions_by_heart_and_sees_no_image() -> None:
     model = tiny("question_only")
     batch = batch_for(model)
     texts: dict[tuple[int, ...], int] = {}

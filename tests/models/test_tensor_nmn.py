@@ -54,7 +54,7 @@ def test_a_stem_may_begin_with_fewer_channels() -> None:
     assert widths(24) == [24, 32, 32, 32]
 
 
-def test_pictures_are_shifted_in_training_alone() -> None:
+def test_images_are_shifted_in_training_alone() -> None:
     pixels = torch.arange(2 * 3 * 8 * 12).view(2, 3, 8, 12).remainder(251).to(torch.uint8)
     torch.manual_seed(0)
     found = set()
@@ -333,7 +333,7 @@ def test_full_size_goes_forward_and_back() -> None:
         ({"form": "fast"}, 'tensor_nmn: form is "fast"; expected "auto" or "module"'),
         (
             {"features": "pixels", "picture_width": 20},
-            "tensor_nmn: pictures of 20 x 224 pixels are too small for 4 halvings; set fewer with halvings",
+            "tensor_nmn: images of 20 x 224 pixels are too small for 4 halvings; set fewer with halvings",
         ),
     ],
 )
@@ -343,7 +343,7 @@ def test_a_wrong_setting_gets_one_sentence(config: dict[str, object], message: s
     assert str(error.value).startswith(message)
 
 
-def test_pictures_of_another_size_get_one_sentence() -> None:
+def test_images_of_another_size_get_one_sentence() -> None:
     batch = small_batch(2, 2, height=16)
-    with pytest.raises(ConfigError, match="the pictures are 48 x 16 pixels, the model was made for 48 x 32"):
+    with pytest.raises(ConfigError, match="the images are 48 x 16 pixels, the model was made for 48 x 32"):
         small().loss(batch)

@@ -33,7 +33,7 @@ def request(out: Path, **changes: Any) -> Request:
 
 @pytest.fixture
 def make() -> Make:
-    """Builds in this process, with pictures that need no Blender."""
+    """Builds in this process, with images that need no Blender."""
 
     def run(out: Path, **changes: Any) -> Summary:
         return build(
@@ -45,7 +45,7 @@ def make() -> Make:
 
 
 def command(*arguments: str | Path, delay_s: float = 0.0) -> subprocess.Popen[str]:
-    """Starts the command line with pictures that need no Blender."""
+    """Starts the command line with images that need no Blender."""
     environment = {**os.environ, "FAKE_RENDERER_DELAY_S": str(delay_s)}
     return subprocess.Popen(
         [sys.executable, str(SCRIPT), *map(str, arguments)],

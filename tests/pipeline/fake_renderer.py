@@ -1,6 +1,6 @@
-"""Scenes in, pictures out without Blender, as far as the pipeline can tell. As a script: the command line.
+"""Scenes in, images out without Blender, as far as the pipeline can tell. As a script: the command line.
 
-`python fake_renderer.py build --hop ...` is `clevrhope build --hop ...` with these pictures. The environment
+`python fake_renderer.py build --hop ...` is `clevrhope build --hop ...` with these images. The environment
 variable FAKE_RENDERER_DELAY_S makes each take so long, so that a test can interrupt it.
 """
 
@@ -19,12 +19,12 @@ from clevrhope.images.settings import RenderSettings
 
 K = TypeVar("K", bound=Hashable)
 
-#: A tenth of a picture's sides, so that tests are quick.
+#: A tenth of an image's sides, so that tests are quick.
 HEIGHT, WIDTH = 32, 48
 
 
 class FakeRenderer:
-    """Colours a picture by its scene; with more workers pictures come in another order."""
+    """Colours an image by its scene; with more workers images come in another order."""
 
     def __init__(
         self,

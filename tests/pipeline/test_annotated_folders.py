@@ -24,7 +24,7 @@ from clevrhope.images.annotate import annotator_of
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import Request, Summary, build, build_part, merge, parse_shard
 
-#: A quarter of a picture's sides: objects of some hundred pixels, in milliseconds.
+#: A quarter of an image's sides: objects of some hundred pixels, in milliseconds.
 TINY = NativeSettings(width=120, height=80, quality="draft")
 SIZES = {"train": 45, "complex_iid": 18, "complex_ood": 2, "minimal_places": 1}
 ALL = ("mask", "depth", "normal")
@@ -84,11 +84,11 @@ def test_arrays_are_as_the_documentation_says(whole: Path) -> None:
         scenes = scenes_of(whole, pool)
         with (
             h5py.File(whole / "passes" / f"{pool}.h5") as file,
-            h5py.File(whole / "images" / f"{pool}.h5") as pictures,
+            h5py.File(whole / "images" / f"{pool}.h5") as images,
         ):
-            assert file["indices"][:].tolist() == pictures["indices"][:].tolist() == sorted(scenes)
+            assert file["indices"][:].tolist() == images["indices"][:].tolist() == sorted(scenes)
             assert file.attrs["pool"] == pool
-            size = (pictures["images"].shape[0], 80, 120)
+            size = (images["images"].shape[0], 80, 120)
             for kind, dtype, more in (("mask", "u1", ()), ("depth", "f4", ()), ("normal", "f2", (3,))):
                 array = file[kind]
                 assert (array.shape, array.dtype) == ((*size, *more), np.dtype(dtype))
@@ -109,7 +109,7 @@ def test_arrays_are_as_the_documentation_says(whole: Path) -> None:
                     x, y, width, height = file["boxes"][index, number]
                     assert (x, y) == (columns.min(), rows.min())
                     assert (x + width, y + height) == (columns.max() + 1, rows.max() + 1)
-                    # The scene counts pixels in a picture of four times the sides.
+                    # The scene counts pixels in an image of four times the sides.
                     sides = np.asarray([x, y, x + width, y + height])
                     assert np.abs(sides - np.asarray(each["bbox"]) / 4).max() < 1.01
                     visible = file["visible_px"][index, number]
@@ -121,7 +121,7 @@ def test_arrays_are_as_the_documentation_says(whole: Path) -> None:
 
 def test_datasheet_and_manifest_name_them(whole: Path) -> None:
     sheet = (whole / "DATASHEET.md").read_text()
-    assert "- passes/&lt;pool&gt;.h5: of each pixel of a picture" in sheet
+    assert "- passes/&lt;pool&gt;.h5: of each pixel of an image" in sheet
     assert "| masks, depths and normals |" in sheet
     assert "`mask`, `depth` and `normal`" in sheet
 
@@ -222,7 +222,7 @@ def test_merge_takes_the_passes_from_the_parts(tmp_path: Path) -> None:
         assert "normal" not in file
 
 
-def test_loaded_beside_the_pictures(whole: Path) -> None:
+def test_loaded_beside_the_images(whole: Path) -> None:
     split = clevrhope.load(whole, "rubber_cylinder", "train", passes=("mask", "normal"))
     item = split[3]
     scene = scenes_of(whole, "train")[item["image_index"]]
@@ -253,12 +253,12 @@ def test_what_cannot_be_asked_for_is_said(tmp_path: Path, capsys: pytest.Capture
     assert run_command([*few, "--passes", "masks"]) != 0
     assert 'unknown pass "masks" (did you mean "mask"?)' in capsys.readouterr().err
     assert run_command([*few, "--passes", "mask", "--no-render"]) != 0
-    assert "made with the pictures; leave --no-render out" in capsys.readouterr().err
+    assert "made with the images; leave --no-render out" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
     with pytest.raises(ConfigError, match="CLEVR's scenes do not say where their camera stood"):
         make(tmp_path / "x", clevr=tmp_path)
-    with pytest.raises(ConfigError, match="this renderer makes pictures alone"):
-        annotator_of(_PicturesAlone())
+    with pytest.raises(ConfigError, match="this renderer makes images alone"):
+        annotator_of(_ImagesAlone())
 
 
 def test_text_alone_can_still_be_added(spoilt: Path) -> None:
@@ -280,10 +280,10 @@ def test_plan_counts_their_bytes_and_time(tmp_path: Path, capsys: pytest.Capture
     assert every["seconds_per_passes"] > 0
     assert without["bytes"] < mask["bytes"] < without["bytes"] + 20_000 < every["bytes"]
     assert run_command([*plan[:-1], "--passes", "depth"]) == 0
-    assert "1 pictures to annotate: depth (" in capsys.readouterr().out
+    assert "1 images to annotate: depth (" in capsys.readouterr().out
 
 
-class _PicturesAlone:
+class _ImagesAlone:
     """A renderer without annotations."""
 
     def render(self, scenes: Any) -> Any:
@@ -312,12 +312,12 @@ def problems(folder: Path) -> list[str]:
 def test_the_audit_passes_what_was_built(whole: Path) -> None:
     checks = {check.name: check for check in audit(whole).checks}
     assert all(check.result != "failed" for check in checks.values())
-    n_pictures = sum(len(list(path.glob("*.png"))) for path in (whole / "images").iterdir())
-    assert checks["passes"].n_checked == n_pictures
+    n_images = sum(len(list(path.glob("*.png"))) for path in (whole / "images").iterdir())
+    assert checks["passes"].n_checked == n_images
 
 
 def exchanged(kind: str) -> Callable[[h5py.File], None]:
-    """The arrays of two pictures, each in the other's place."""
+    """The arrays of two images, each in the other's place."""
 
     def change(file: h5py.File) -> None:
         first, second = file["indices"][:2]
@@ -383,7 +383,7 @@ def test_the_audit_finds_what_is_missing(spoilt: Path) -> None:
         file["indices"] = rows[1:]
 
     of_pool(spoilt, change)
-    assert problems(spoilt) == ["no annotations of the picture"]
+    assert problems(spoilt) == ["no annotations of the image"]
 
 
 @pytest.mark.parametrize("said", [["mask"], []])

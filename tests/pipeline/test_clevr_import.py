@@ -1,4 +1,4 @@
-"""--clevr: CLEVR's train scenes and pictures in the train pool, the same share of every beginning of it."""
+"""--clevr: CLEVR's train scenes and images in the train pool, the same share of every beginning of it."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from PIL import Image
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.clevr_json import read_rows
-from clevrhope.dataset.images_h5 import read_pictures
+from clevrhope.dataset.images_h5 import read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, SceneError
@@ -57,7 +57,7 @@ def test_train_scenes_come_from_clevr_at_its_share_and_no_others(
     )
     _, used = read_scenes_in_use(layout.questions_h5("none", "train"))
     of_none = {row["image_index"] for row in ours} & set(used.tolist())
-    for n in (100, 300, 1_000):  # `none` uses nearly every scene, so its pictures are a beginning of the pool
+    for n in (100, 300, 1_000):  # `none` uses nearly every scene, so its images are a beginning of the pool
         assert abs(sum(index < n for index in of_none) - SHARE * n) < 0.02 * n + 2
     for row in ours:
         for key in ("objects", "relationships", "directions"):
@@ -88,7 +88,7 @@ def test_train_scenes_come_from_clevr_at_its_share_and_no_others(
     assert set(shown) <= {row["source"] for row in ours}
     mine = len(set(without.tolist()) & {row["image_index"] for row in ours})
     sheet = layout.hop_datasheet("cyan_cylinder").read_text()
-    assert f"{mine} of the {len(without):,} pictures of `train` are CLEVR's own." in sheet
+    assert f"{mine} of the {len(without):,} images of `train` are CLEVR's own." in sheet
     assert "CC BY 4.0" in sheet
     assert "Johnson, Hariharan" in sheet
     assert "nothing else was taken from elsewhere" in layout.datasheet.read_text()
@@ -275,7 +275,7 @@ def test_the_plan_says_what_comes_from_clevr(clevr: MadeClevr, tmp_path: Path, m
     large = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 54_000})))
     assert not large.exact
     assert large.to_copy == pytest.approx(SHARE * 6_000, rel=0.1)
-    assert large.to_copy + large.to_render == sum(large.pictures.values())
+    assert large.to_copy + large.to_render == sum(large.images.values())
     assert f"scenes of {clevr.root}, whose train scenes are 0.3 of pool train" in "\n".join(plan_lines(large))
     longer = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 180_000})))
     assert longer.to_copy == pytest.approx(3_000, rel=0.1)
@@ -293,10 +293,10 @@ def test_scenes_of_clevr_that_are_used_up_are_followed_by_our_own(tmp_path: Path
     assert len(rows) > 15
 
 
-def test_pictures_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> None:
+def test_images_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> None:
     clevr = make_clevr(tmp_path / "CLEVR_v1.0", 300)
     out, layout = tmp_path / "out", Layout(tmp_path / "out")
-    # The tests' renderer makes small pictures, CLEVR's are large: only train is made, all of it CLEVR's.
+    # The tests' renderer makes small images, CLEVR's are large: only train is made, all of it CLEVR's.
     choices = asked(clevr, clevr_share=1.0, hops=("none",), splits=("train",))
     make(out, **choices)
     rows = [row for row in train_scenes(out) if "source" in row]
@@ -312,27 +312,27 @@ def test_pictures_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> No
 
     clevr.paint(names[3:])
     refused(
-        rf"3 pictures that are asked about are missing: {names[0]} "
+        rf"3 images that are asked about are missing: {names[0]} "
         rf"\(scene {rows[0]['image_index']} of train\), {names[1]} .*, {names[2]} [^,]*; with --no-render"
     )
     assert not list(out.glob("images/*/*"))
     clevr.paint(names)
-    Image.new("RGB", (240, 160)).save(clevr.picture(names[5]))
+    Image.new("RGB", (240, 160)).save(clevr.image(names[5]))
     refused(rf"{names[5]}: 240 x 160 pixels, for scene {rows[5]['image_index']}; the dataset has 480 x 320")
-    Image.new("L", (480, 320)).save(clevr.picture(names[5]))
+    Image.new("L", (480, 320)).save(clevr.image(names[5]))
     refused(rf"{names[5]}: of mode L, for scene .*; expected RGB or RGBA")
-    clevr.picture(names[5]).write_bytes(b"PNG")
+    clevr.image(names[5]).write_bytes(b"PNG")
     refused(rf"{names[5]}: not a whole PNG file")
     clevr.paint([names[5]])
     made = make(out, **{**choices, "render": True})
     assert made.n_rendered == 0
     assert made.n_copied >= 1, "those that were copied before a faulty one stay"
-    packed = dict(read_pictures(layout.pictures_h5("train"), [row["image_index"] for row in rows]))
+    packed = dict(read_images(layout.images_h5("train"), [row["image_index"] for row in rows]))
     for row in rows:
         pixels = clevr.pixels(row["source"])
-        assert np.array_equal(read_png(layout.picture("train", row["image_index"])), pixels)
+        assert np.array_equal(read_png(layout.image("train", row["image_index"])), pixels)
         assert np.array_equal(packed[row["image_index"]], pixels)
-    with Image.open(layout.picture("train", rows[0]["image_index"])) as image:
+    with Image.open(layout.image("train", rows[0]["image_index"])) as image:
         assert image.mode == "RGB"
     assert {
         name: hash_ for name, hash_ in text.items() if name.startswith(("scenes", "hops/none/train"))
@@ -340,7 +340,7 @@ def test_pictures_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> No
     alone = Layout(tmp_path / "h5")
     assert make(alone.root, **{**choices, "render": True, "images": "h5"}).n_copied == len(rows)
     assert not list(alone.root.rglob("*.png"))
-    for index, pixels in read_pictures(alone.pictures_h5("train"), packed):
+    for index, pixels in read_images(alone.images_h5("train"), packed):
         assert np.array_equal(packed[index], pixels)
     shutil.rmtree(clevr.root / "images")
     again = stamps(out)
@@ -355,7 +355,7 @@ def test_pictures_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> No
 
 
 @pytest.mark.slow
-def test_parts_with_pictures_of_clevr_are_joined_into_those_of_one_machine(tmp_path: Path) -> None:
+def test_parts_with_images_of_clevr_are_joined_into_those_of_one_machine(tmp_path: Path) -> None:
     """A third of train is CLEVR's, the rest is painted; each part copies and paints its own."""
     clevr = make_clevr(tmp_path / "CLEVR_v1.0", 300)
     clevr.paint(clevr.sampled)
@@ -376,16 +376,16 @@ def test_parts_with_pictures_of_clevr_are_joined_into_those_of_one_machine(tmp_p
         there = {int(path.stem.rpartition("_")[2]) for path in part.glob("images/train/*.png")}
         assert there == set(rows)
         copied.append({index for index in there if "source" in rows[index]})
-    assert all(copied), "some of CLEVR's pictures in each part"
+    assert all(copied), "some of CLEVR's images in each part"
     assert not copied[0] & copied[1] | copied[0] & copied[2] | copied[1] & copied[2]
     made = merge(parts, request(tmp_path / "joined", **choices), make_renderer=painted)
-    assert made.n_copied + made.n_rendered <= 3, "nearly all pictures were in the parts"
+    assert made.n_copied + made.n_rendered <= 3, "nearly all images were in the parts"
     assert made.n_published == whole.n_copied
     assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
     for row in train_scenes(tmp_path / "joined"):
         if "source" in row:
-            picture = read_png(Layout(tmp_path / "joined").picture("train", row["image_index"]))
-            assert np.array_equal(picture, clevr.pixels(row["source"]))
+            image = read_png(Layout(tmp_path / "joined").image("train", row["image_index"]))
+            assert np.array_equal(image, clevr.pixels(row["source"]))
 
 
 def test_real_train_scenes_go_in_and_real_val_scenes_do_not(

@@ -1,4 +1,4 @@
-"""More pairs, larger sizes, other kinds of pictures: what is finished stays, what is smaller is a prefix."""
+"""More pairs, larger sizes, other kinds of images: what is finished stays, what is smaller is a prefix."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from building import Make, stamps, tree
 from PIL import Image
 
 from clevrhope.dataset.clevr_json import read_row_lines
-from clevrhope.dataset.images_h5 import pictures_in, read_pictures
+from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import read_questions
 from clevrhope.errors import DatasetError
@@ -24,7 +24,7 @@ def described(name: str) -> bool:
     return name.endswith(("manifest.json", "DATASHEET.md", "index.html"))
 
 
-def test_another_pair_leaves_the_first_ones_files_and_pictures_untouched(tmp_path: Path, make: Make) -> None:
+def test_another_pair_leaves_the_first_ones_files_and_images_untouched(tmp_path: Path, make: Make) -> None:
     make(tmp_path / "out", images="png")
     before = stamps(tmp_path / "out")
     second = make(tmp_path / "out", hops=("cyan_cylinder",), images="png")
@@ -33,7 +33,7 @@ def test_another_pair_leaves_the_first_ones_files_and_pictures_untouched(tmp_pat
         if name.startswith(("hops/", "images/", "vocab")) and not described(name):
             assert after[name] == stamp, name
     both = make(tmp_path / "both", hops=("rubber_cylinder", "cyan_cylinder"), images="png")
-    assert second.n_rendered < both.n_rendered, "no picture was shared"
+    assert second.n_rendered < both.n_rendered, "no image was shared"
     assert tree(tmp_path / "out") == tree(tmp_path / "both")
 
 
@@ -42,7 +42,7 @@ def test_larger_sizes_have_the_smaller_ones_as_a_prefix(tmp_path: Path, make: Ma
     make(layout.root)
     small = {split: read_questions(layout.questions_h5("rubber_cylinder", split)) for split in SPLITS}
     rows = {split: list(read_row_lines(layout.questions_json("rubber_cylinder", split))) for split in SPLITS}
-    pictures = {name: stamp for name, stamp in stamps(layout.root).items() if name.endswith(".png")}
+    images = {name: stamp for name, stamp in stamps(layout.root).items() if name.endswith(".png")}
     make(layout.root, sizes=LARGER)
     for split in SPLITS:
         large = read_questions(layout.questions_h5("rubber_cylinder", split))
@@ -53,7 +53,7 @@ def test_larger_sizes_have_the_smaller_ones_as_a_prefix(tmp_path: Path, make: Ma
         path = layout.questions_json("rubber_cylinder", split)
         assert list(read_row_lines(path))[:n] == rows[split]
     after = stamps(layout.root)
-    assert all(after[name] == stamp for name, stamp in pictures.items())
+    assert all(after[name] == stamp for name, stamp in images.items())
     make(tmp_path / "at_once", sizes=LARGER)
     assert tree(layout.root) == tree(tmp_path / "at_once")
 
@@ -76,7 +76,7 @@ def test_splits_come_one_by_one(tmp_path: Path, make: Make) -> None:
 
 
 @pytest.mark.parametrize(("first", "then"), [("png", "h5"), ("h5", "png"), ("png", "both"), ("h5", "both")])
-def test_kinds_of_pictures_can_be_added_without_rendering_again(
+def test_kinds_of_images_can_be_added_without_rendering_again(
     tmp_path: Path, make: Make, first: str, then: str
 ) -> None:
     make(tmp_path / "out", images=first)
@@ -88,7 +88,7 @@ def test_kinds_of_pictures_can_be_added_without_rendering_again(
     assert tree(tmp_path / "out") == tree(tmp_path / "both")
 
 
-def test_pictures_can_come_after_the_text(tmp_path: Path, make: Make) -> None:
+def test_images_can_come_after_the_text(tmp_path: Path, make: Make) -> None:
     make(tmp_path / "out", render=False)
     assert not (tmp_path / "out" / "images").exists()
     make(tmp_path / "out")
@@ -100,9 +100,9 @@ def test_rows_of_hdf5_are_the_png_files(tmp_path: Path, make: Make) -> None:
     layout = Layout(tmp_path / "out")
     make(layout.root)
     rows = read_questions(layout.questions_h5("rubber_cylinder", "complex_ood")).image_idxs
-    assert set(rows) == set(pictures_in(layout.pictures_h5("test_ood")).tolist())
-    for index, pixels in read_pictures(layout.pictures_h5("test_ood"), rows.tolist()):
-        np.testing.assert_array_equal(pixels, np.asarray(Image.open(layout.picture("test_ood", index))))
+    assert set(rows) == set(images_in(layout.images_h5("test_ood")).tolist())
+    for index, pixels in read_images(layout.images_h5("test_ood"), rows.tolist()):
+        np.testing.assert_array_equal(pixels, np.asarray(Image.open(layout.image("test_ood", index))))
 
 
 def test_other_settings_are_an_error_that_says_what_differs(tmp_path: Path, make: Make) -> None:
@@ -174,7 +174,7 @@ def test_smaller_train_sets_are_named_in_the_files(tmp_path: Path, make: Make) -
     make(layout.root, sizes={"train": 25_007}, render=False)
     with h5py.File(layout.questions_h5("rubber_cylinder", "train")) as file:
         assert file.attrs["prefixes"].tolist() == [25_000]
-        # A picture's questions stay together but at the cut: 25,000 is 2,777 times 9, and 7 more.
+        # An image's questions stay together but at the cut: 25,000 is 2,777 times 9, and 7 more.
         assert len(np.unique(file["image_idxs"][:25_000])) >= 2_778
     with layout.questions_json("rubber_cylinder", "train").open() as rows:
         assert json.loads(rows.readline().rstrip() + "]}")["info"]["prefixes"] == [25_000]

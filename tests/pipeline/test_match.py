@@ -1,4 +1,4 @@
-"""--match objects: every split of every pair has the same numbers of objects a picture."""
+"""--match objects: every split of every pair has the same numbers of objects an image."""
 
 import json
 from collections import Counter
@@ -53,8 +53,8 @@ def test_the_plan_says_how_many_scenes_more_it_takes(tmp_path: Path) -> None:
     n_scenes = 400_000 / 9
     assert plain.scanned["train"] == pytest.approx(n_scenes / (sum(free) / 8), rel=0.15)
     assert matched.scanned["train"] == pytest.approx(n_scenes / min(free), rel=0.4)
-    assert plain.pictures["train"] < matched.scanned["train"]
-    assert n_scenes < matched.pictures["train"] < 2 * n_scenes
+    assert plain.images["train"] < matched.scanned["train"]
+    assert n_scenes < matched.images["train"] < 2 * n_scenes
     assert "thinned to equal numbers of objects" in "\n".join(plan_lines(matched))
 
 
@@ -63,4 +63,4 @@ def test_what_is_planned_is_what_is_made(tmp_path: Path, make: Make) -> None:
     plan = make_plan(request(tmp_path / "out", **asked))
     made = make(tmp_path / "out", **asked)
     assert plan.exact
-    assert sum(plan.pictures.values()) == made.n_pictures
+    assert sum(plan.images.values()) == made.n_images

@@ -7,7 +7,7 @@ from clevrhope.pipeline.engine import MinimalPool, World, open_world
 from clevrhope.pipeline.minimal import first_places, n_places
 from clevrhope.splits.hops import Hop, paper_hops
 
-PAPER = {  # diversity: minimal_ood questions, minimal_iid pictures, minimal_iid questions
+PAPER = {  # diversity: minimal_ood questions, minimal_iid images, minimal_iid questions
     4: (3_840, 2_880, 8_640),
     6: (2_560, 3_200, 10_880),
     16: (840, 3_150, 11_970),

@@ -68,7 +68,7 @@ def questions(folder: Path, hop: str, split: str) -> list[dict[str, Any]]:
 
 
 def shown(folder: Path, hop: str, split: str, types: Sequence[str]) -> set[Combination]:
-    """The combinations of the types in the pictures that a split asks about."""
+    """The combinations of the types in the images that a split asks about."""
     used = {row["image_index"] for row in questions(folder, hop, split)}
     pool = manifest(folder)["splits"][hop][split]["pool"]
     scenes = [
@@ -108,7 +108,7 @@ def asked(program: list[dict[str, Any]], types: Sequence[str]) -> set[Combinatio
 
 
 @pytest.mark.parametrize("hop", HOPS)
-def test_pictures_and_questions_keep_to_what_is_seen(folder: Path, hop: str) -> None:
+def test_images_and_questions_keep_to_what_is_seen(folder: Path, hop: str) -> None:
     palette = manifest(folder)["palettes"][hop]
     types, held_out = palette["types"], tuple(palette["held_out"])
     (row,) = palette["rows"]
@@ -342,7 +342,7 @@ def test_cogents_conditions_are_a_build_of_their_own(tmp_path: Path) -> None:
     content["scenes"][0]["objects"][0] |= {"color": "gray", "shape": "cube"}
     path.write_text(json.dumps(content))
     problems = {(each.problem, each.value) for each in check(out, "none-CoGenT_A")}
-    assert ("a picture of test_b shows what was not to be seen", "gray cube") in problems
+    assert ("an image of test_b shows what was not to be seen", "gray cube") in problems
 
 
 def test_a_pair_can_be_held_out_of_a_palette_file(tmp_path: Path, make: Make) -> None:

@@ -22,14 +22,14 @@ pytestmark = pytest.mark.skipif(
 )
 
 MOST_MEMORY_KIB = 4 << 20
-# By diversity, questions of minimal_iid, those of minimal_ood, and pictures of minimal_iid.
+# By diversity, questions of minimal_iid, those of minimal_ood, and images of minimal_iid.
 MINIMAL = {
     4: (8_640, 3_840, 2_880),
     6: (10_880, 2_560, 3_200),
     16: (11_970, 840, 3_150),
     24: (9_968, 448, 2_576),
 }
-# Questions and least and most pictures: the paper gives 62k, 13k and 15k.
+# Questions and least and most images: the paper gives 62k, 13k and 15k.
 STREAMED = {
     "train": (560_000, 62_223, 62_300),
     "complex_iid": (120_000, 13_334, 13_360),
@@ -70,18 +70,18 @@ def paper(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_pair_has_the_papers_sizes(paper: Path) -> None:
     assert len(paper_hops()) == 29
     for hop in paper_hops():
-        iid, ood, iid_pictures = MINIMAL[hop.diversity]
+        iid, ood, iid_images = MINIMAL[hop.diversity]
         wanted = {
             **STREAMED,
-            "minimal_iid": (iid, iid_pictures, iid_pictures),
+            "minimal_iid": (iid, iid_images, iid_images),
             "minimal_ood": (ood, ood, ood),
         }
         for split, (questions, least, most) in wanted.items():
             with h5py.File(paper / "hops" / hop.name / f"{split}.h5") as file:
-                pictures = file["image_idxs"][:]
+                images = file["image_idxs"][:]
                 answers = file["answers"][:]
-                assert len(pictures) == len(answers) == questions, (hop.name, split)
-                assert least <= len(set(pictures.tolist())) <= most, (hop.name, split)
+                assert len(images) == len(answers) == questions, (hop.name, split)
+                assert least <= len(set(images.tolist())) <= most, (hop.name, split)
                 if split == "train":
                     assert file.attrs["prefixes"].tolist() == [25_000, 200_000]
                 if split == "minimal_ood":
@@ -89,8 +89,8 @@ def test_every_pair_has_the_papers_sizes(paper: Path) -> None:
                     assert 4 * int((answers == no).sum()) == 3 * questions
 
 
-def test_pictures_are_shared_as_simulated(paper: Path) -> None:
-    """The simulation gave 266,000, 57,000 and 58,000 pictures, and 20,928 of one object."""
+def test_images_are_shared_as_simulated(paper: Path) -> None:
+    """The simulation gave 266,000, 57,000 and 58,000 images, and 20,928 of one object."""
     pools = {path.parent.name: 0 for path in paper.glob("scenes/*/*.json")}
     for pool in pools:
         pools[pool] = sum(
@@ -112,7 +112,7 @@ def test_the_audit_finds_nothing_wrong(paper: Path) -> None:
     not_done = {check["name"] for check in report["checks"] if check["result"] == "not done"}
     # What such a folder does not have.
     without = {"preliminary sets", "palette", "scenes from CLEVR", "HDF5 and JSON", "passes"}
-    assert not_done <= without | {"pictures", "objects in pictures"}
+    assert not_done <= without | {"images", "objects in images"}
     n_questions = sum(each for each, _, _ in STREAMED.values()) * 29 + sum(
         sum(MINIMAL[hop.diversity][:2]) for hop in paper_hops()
     )

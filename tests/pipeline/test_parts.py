@@ -33,7 +33,7 @@ def renderer(settings: Any, workers: Any) -> FakeRenderer:
 def parts(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("parts")
     made = [part(folder / str(number), f"{number}/3") for number in (1, 2, 3)]
-    assert all(each.n_splits > 0 and each.n_pictures > 50 for each in made)
+    assert all(each.n_splits > 0 and each.n_images > 50 for each in made)
     return [each.folder for each in made]
 
 
@@ -46,10 +46,10 @@ def test_parts_joined_are_what_one_machine_writes(images: str, tmp_path: Path) -
     build(request(tmp_path / "whole", hops=HOPS, sizes=SIZES, images=images), make_renderer=renderer)
     assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
     assert [tree(folder) for folder in folders] == before, "a part was changed"
-    assert made.n_rendered <= 3, "nearly all pictures were in the parts"
+    assert made.n_rendered <= 3, "nearly all images were in the parts"
 
 
-def test_parts_render_what_will_be_used_and_each_picture_once(parts: list[Path], tmp_path: Path) -> None:
+def test_parts_render_what_will_be_used_and_each_image_once(parts: list[Path], tmp_path: Path) -> None:
     names = [{path.name for path in each.glob("images/*/*.png")} for each in parts]
     assert not names[0] & names[1] | names[0] & names[2] | names[1] & names[2]
     joined(parts, tmp_path / "joined")

@@ -44,9 +44,9 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def failed(folder: Path) -> set[str]:
-    """Checks of the audit that fail, those of pictures apart: the renderer for tests paints none."""
+    """Checks of the audit that fail, those of images apart: the renderer for tests paints none."""
     found = {each.name for each in audit(folder).checks if each.result == "failed"}
-    return found - {"pictures", "objects in pictures"}
+    return found - {"images", "objects in images"}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def world() -> World:
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """All values, at the size of the preset small, without pictures."""
+    """All values, at the size of the preset small, without images."""
     out = tmp_path_factory.mktemp("prelim") / "all"
     asked = request(out, hops=(), prelim=("all",), render=False)
     build(replace(asked, config=PRESETS["small"]))
@@ -143,15 +143,15 @@ def test_more_sets_and_values_keep_what_is_there(tmp_path: Path, make: Make) -> 
     make(out, hops=(), prelim=("cyan",), sizes=SMALL)
     layout = Layout(out)
     before = {split: rows(layout.questions_json("prelim_cyan", split)) for split in ("existence", "counting")}
-    pictures = {name: stamp for name, stamp in stamps(out).items() if name.endswith(".png")}
-    assert len(pictures) == 2 * 4 + 6 * 3
+    images = {name: stamp for name, stamp in stamps(out).items() if name.endswith(".png")}
+    assert len(images) == 2 * 4 + 6 * 3
     larger = {"prelim_existence": 9, "prelim_counting": 5}
     make(out, hops=("rubber_cylinder",), prelim=VALUES, sizes=larger)
     for split, there in before.items():
         after = rows(layout.questions_json("prelim_cyan", split))
         assert len(after) > len(there)
         assert after[: len(there)] == there
-    assert pictures.items() <= stamps(out).items()
+    assert images.items() <= stamps(out).items()
     assert failed(out) == set()
     make(tmp_path / "at_once", hops=("rubber_cylinder",), prelim=VALUES, sizes=larger)
     assert tree(out) == tree(tmp_path / "at_once")
@@ -168,12 +168,12 @@ def test_parts_joined_are_what_one_machine_writes(tmp_path: Path) -> None:
     rendered = 0
     for n, out in enumerate(parts, 1):
         part = build_part(request(out, **asked), parse_shard(f"{n}/3"), make_renderer=renderer)
-        rendered += part.n_pictures
+        rendered += part.n_images
     joined = merge(parts, request(tmp_path / "joined", **asked), make_renderer=renderer)
     whole = build(request(tmp_path / "whole", **asked), make_renderer=renderer)
     assert tree(tmp_path / "joined") == tree(tmp_path / "whole")
     assert rendered + joined.n_rendered >= whole.n_rendered
-    assert joined.n_rendered <= 3, "nearly all pictures were in the parts"
+    assert joined.n_rendered <= 3, "nearly all images were in the parts"
 
 
 def test_a_plan_counts_what_a_build_makes(tmp_path: Path) -> None:
@@ -182,7 +182,7 @@ def test_a_plan_counts_what_a_build_makes(tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
     summary = build(asked)
     assert planned["questions"] == summary.n_questions == 15 * (2 * 4 + 6 * 3)
-    assert planned["scenes"] == summary.n_pictures
+    assert planned["scenes"] == summary.n_images
     assert planned["exact"]
     told = {(each["hop"], each["split"]): each["questions"] for each in planned["splits"]}
     assert told["prelim_cyan", "counting"] == 18
@@ -225,7 +225,7 @@ def test_they_are_loaded_scored_and_exported_like_any_split(tmp_path: Path, make
         accuracies = {split: each.percent for split, each in condition.mean.splits.items()}
         assert accuracies == {"existence": pytest.approx(50), "counting": pytest.approx(100 / 6)}
         for each in condition.mean.splits.values():
-            # One answer to all is right about one picture of each set: drawing sets leaves nothing to chance.
+            # One answer to all is right about one image of each set: drawing sets leaves nothing to chance.
             assert each.interval is not None
             assert each.interval.low == each.interval.high == each.percent
     assert {each.n_pictures for each in scores.conditions[0].mean.splits.values()} == {8, 18}
@@ -241,7 +241,7 @@ def test_they_are_loaded_scored_and_exported_like_any_split(tmp_path: Path, make
 
 
 def test_without_json_and_with_equal_numbers_of_objects_elsewhere(tmp_path: Path, make: Make) -> None:
-    """Neither option concerns sets whose pictures have one object or five."""
+    """Neither option concerns sets whose images have one object or five."""
     plain, other = tmp_path / "plain", tmp_path / "other"
     make(plain, hops=(), prelim=("small",), sizes=SMALL)
     make(other, hops=(), prelim=("small",), sizes=SMALL, question_json=False, match="objects")

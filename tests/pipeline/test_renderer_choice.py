@@ -1,4 +1,4 @@
-"""Folders with pictures of the native renderer: bound to it, resumed, grown, joined and audited."""
+"""Folders with images of the native renderer: bound to it, resumed, grown, joined and audited."""
 
 import json
 import os
@@ -21,7 +21,7 @@ from clevrhope.errors import DatasetError
 from clevrhope.images.settings import NATIVE_REVISION, NativeSettings, RenderSettings
 from clevrhope.pipeline import Request, Summary, build, build_part, merge, parse_shard
 
-#: A fifth of a picture's sides: whoever looks at what is in them takes whole ones.
+#: A fifth of an image's sides: whoever looks at what is in them takes whole ones.
 TINY = NativeSettings(width=96, height=64, quality="draft")
 SIZES = {"train": 54, "complex_iid": 27, "complex_ood": 4, "minimal_places": 2}
 
@@ -61,7 +61,7 @@ def test_without_blender_the_error_names_the_native_renderer_and_that_one_works(
     native = command("build", *few, "--renderer", "native", "--quality", "draft", "--out", tmp_path / "made")
     said, errors = native.communicate()
     assert native.returncode == 0, errors
-    assert "pictures rendered" in said
+    assert "images rendered" in said
     manifest = read_manifest(tmp_path / "made" / "manifest.json")
     assert manifest is not None
     assert manifest.rendering == {
@@ -83,13 +83,13 @@ def test_killed_at_any_point_and_resumed_with_other_threads_equals_uninterrupted
     assert whole.returncode == 0, errors
 
     chance = random.Random(31)
-    pictures = tmp_path / "killed" / "images"
+    images = tmp_path / "killed" / "images"
     n_killed = 0
     while n_killed < 5:
         threads = chance.randint(1, 4)
         running = command(*build_it, "--workers", str(threads), "--out", tmp_path / "killed", threads=threads)
-        wanted = len(list(pictures.rglob("*.png"))) + chance.randint(0, 9)
-        while running.poll() is None and len(list(pictures.rglob("*.png"))) < wanted:
+        wanted = len(list(images.rglob("*.png"))) + chance.randint(0, 9)
+        while running.poll() is None and len(list(images.rglob("*.png"))) < wanted:
             pass
         if running.poll() is None:
             running.kill()
@@ -104,7 +104,7 @@ def test_killed_at_any_point_and_resumed_with_other_threads_equals_uninterrupted
     assert tree(tmp_path / "killed") == tree(tmp_path / "whole")
 
 
-def test_pictures_under_way_at_once_do_not_show(tmp_path: Path) -> None:
+def test_images_under_way_at_once_do_not_show(tmp_path: Path) -> None:
     make(tmp_path / "one", workers=1)
     make(tmp_path / "three", workers=3)
     assert tree(tmp_path / "one") == tree(tmp_path / "three")
@@ -127,7 +127,7 @@ def test_pictures_under_way_at_once_do_not_show(tmp_path: Path) -> None:
     ],
     ids=["native", "blender", "quality"],
 )
-def test_a_folder_is_bound_to_what_made_its_pictures(
+def test_a_folder_is_bound_to_what_made_its_images(
     there: Any, wanted: Any, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clevrhope.images.choice.CyclesRenderer", _painted)
@@ -145,7 +145,7 @@ def test_a_folder_is_bound_to_what_made_its_pictures(
     ("there", "which"),
     [(NATIVE_REVISION + 1, f"revision {NATIVE_REVISION + 1}"), (None, "an unknown revision")],
 )
-def test_pictures_of_another_revision_are_not_added_to(there: int | None, which: str, tmp_path: Path) -> None:
+def test_images_of_another_revision_are_not_added_to(there: int | None, which: str, tmp_path: Path) -> None:
     make(tmp_path)
     path = tmp_path / "manifest.json"
     manifest = read_manifest(path)
@@ -154,13 +154,13 @@ def test_pictures_of_another_revision_are_not_added_to(there: int | None, which:
     said = {name: value for name, value in manifest.rendering.items() if name != "revision"}
     write_manifest(path, replace(manifest, rendering=said if there is None else {**said, "revision": there}))
     with pytest.raises(
-        DatasetError, match=f"pictures are of {which} of the native renderer, and this clevrhope"
+        DatasetError, match=f"images are of {which} of the native renderer, and this clevrhope"
     ):
         make(tmp_path, sizes={**SIZES, "train": 63})
     assert make(tmp_path, render=False).n_rendered == 0
 
 
-def test_a_folder_without_pictures_can_still_choose(tmp_path: Path) -> None:
+def test_a_folder_without_images_can_still_choose(tmp_path: Path) -> None:
     make(tmp_path / "late", RenderSettings(), render=False)
     make(tmp_path / "late", TINY)
     make(tmp_path / "whole", TINY)
@@ -230,7 +230,7 @@ def test_merge_takes_the_renderer_from_the_parts(tmp_path: Path, capsys: pytest.
     assert "made with --renderer native --quality standard, not with --renderer" in capsys.readouterr().err
 
 
-def test_pages_say_what_rendered_the_pictures_and_the_audit_finds_their_objects(tmp_path: Path) -> None:
+def test_pages_say_what_rendered_the_images_and_the_audit_finds_their_objects(tmp_path: Path) -> None:
     out = tmp_path / "whole"
     rendering = resolve_config(renderer="native", quality="draft").rendering
     assert isinstance(rendering, NativeSettings)
@@ -241,19 +241,19 @@ def test_pages_say_what_rendered_the_pictures_and_the_audit_finds_their_objects(
     for sheet in sheets:
         text = sheet.read_text()
         assert "from the scenes by clevrhope's native renderer (quality draft)" in text
-        assert "Blender, which renders pictures" not in text
+        assert "Blender, which renders images" not in text
     checks = {check.name: check for check in audit(out).checks}
     assert all(check.n_faults == 0 for check in checks.values())
-    assert checks["objects in pictures"].n_checked >= 15
+    assert checks["objects in images"].n_checked >= 15
 
-    # A picture of another scene in the place of one: the same renderer, so colours alone tell.
+    # An image of another scene in the place of one: the same renderer, so colours alone tell.
     first, second = sorted(path for path in (out / "images" / "train").glob("*.png"))[:2]
     first.write_bytes(second.read_bytes())
     checks = {check.name: check for check in audit(out).checks}
-    assert checks["objects in pictures"].n_faults > 0
+    assert checks["objects in images"].n_faults > 0
 
 
-def test_the_audit_finds_objects_in_pictures_of_another_size(tmp_path: Path) -> None:
+def test_the_audit_finds_objects_in_images_of_another_size(tmp_path: Path) -> None:
     rendering = NativeSettings(width=300, height=200, quality="draft")
     make(
         tmp_path / "a",
@@ -262,11 +262,11 @@ def test_the_audit_finds_objects_in_pictures_of_another_size(tmp_path: Path) -> 
     )
     checks = {check.name: check for check in audit(tmp_path / "a").checks}
     assert all(check.n_faults == 0 for check in checks.values())
-    assert checks["objects in pictures"].n_checked >= 10
+    assert checks["objects in images"].n_checked >= 10
     first, second = sorted(path for path in (tmp_path / "a" / "images" / "train").glob("*.png"))[:2]
     first.write_bytes(second.read_bytes())
     checks = {check.name: check for check in audit(tmp_path / "a").checks}
-    assert checks["objects in pictures"].n_faults > 0
+    assert checks["objects in images"].n_faults > 0
 
 
 def test_plan_measures_with_the_renderer_that_was_chosen(
@@ -281,8 +281,8 @@ def test_plan_measures_with_the_renderer_that_was_chosen(
     assert planned["seconds"] > planned["seconds_per_picture"]
     assert run_command(arguments) == 0
     said = capsys.readouterr().out
-    assert "a picture with --renderer native --quality draft, measured now" in said
-    assert "the 402,000 pictures of all 29 pairs at the paper's size take" in said
+    assert "an image with --renderer native --quality draft, measured now" in said
+    assert "the 402,000 images of all 29 pairs at the paper's size take" in said
     assert not (tmp_path / "none").exists()
 
 

@@ -62,9 +62,9 @@ def test_killed_at_any_point_and_resumed_equals_uninterrupted(
 @pytest.mark.slow
 def test_interrupted_says_how_to_go_on_and_does(tmp_path: Path, make: Make) -> None:
     running = command(*BUILD, "--out", tmp_path / "stopped", delay_s=0.1)
-    pictures = tmp_path / "stopped" / "images" / "train"
+    images = tmp_path / "stopped" / "images" / "train"
     deadline = time.monotonic() + 60
-    while not (pictures.is_dir() and any(pictures.iterdir())):
+    while not (images.is_dir() and any(images.iterdir())):
         assert time.monotonic() < deadline
         time.sleep(0.02)
     began = time.monotonic()
@@ -91,7 +91,7 @@ def test_a_failing_renderer_leaves_what_is_finished(tmp_path: Path, make: Make) 
 
 
 class SetsAside(FakeRenderer):
-    """Gives no picture of the first scene of each pool, as Blender does that died over it three times."""
+    """Gives no image of the first scene of each pool, as Blender does that died over it three times."""
 
     def render(self, scenes: Iterable[tuple[Any, Scene]]) -> Iterator[tuple[Any, Pixels]]:
         (first, _), *others = scenes
@@ -99,7 +99,7 @@ class SetsAside(FakeRenderer):
         raise ScenesFailedError({first: "3 workers in turn ended over it, the last one because it died"})
 
 
-def test_a_scene_that_gave_no_picture_is_told_at_the_end_and_tried_again(
+def test_a_scene_that_gave_no_image_is_told_at_the_end_and_tried_again(
     tmp_path: Path, make: Make, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("clevrhope.images.choice.CyclesRenderer", SetsAside)

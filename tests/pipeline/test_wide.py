@@ -21,16 +21,16 @@ def folder(tmp_path: Path, make: Make) -> Path:
 
 
 def test_three_values_are_held_out_together(folder: Path) -> None:
-    report = check_leaks(folder, WIDE, pictures=True)
+    report = check_leaks(folder, WIDE, images=True)
     assert report.violations == ()
     counts = {each.split: each for each in report.splits}
     ood = counts["minimal_ood"]
-    assert (8 * ood.n_pictures_with_pair, 8 * (ood.n_questions - ood.n_no)) == (
-        ood.n_pictures,
+    assert (8 * ood.n_images_with_pair, 8 * (ood.n_questions - ood.n_no)) == (
+        ood.n_images,
         ood.n_questions,
     )
     assert ood.n_questions % 8 == 0
-    assert counts["complex_ood"].n_pictures_with_pair == counts["complex_ood"].n_pictures == 12
+    assert counts["complex_ood"].n_images_with_pair == counts["complex_ood"].n_images == 12
     assert counts["train"].n_mentioning == 0
     sheet = (folder / "hops" / WIDE.name / "DATASHEET.md").read_text()
     assert "`metal` (material), `red` (color) and `cube` (shape)" in sheet
@@ -67,4 +67,4 @@ def test_a_planted_object_is_found(folder: Path) -> None:
     content["scenes"][0]["objects"][0] = {**first, "material": "metal", "color": "red", "shape": "cube"}
     path.write_text(json.dumps(content))
     problems = {each.problem for each in check_leaks(folder, WIDE).violations}
-    assert "a picture of train shows" in problems
+    assert "an image of train shows" in problems

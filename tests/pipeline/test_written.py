@@ -20,7 +20,7 @@ SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
 
 @pytest.fixture(scope="module")
 def layout(tmp_path_factory: pytest.TempPathFactory) -> Layout:
-    """A demo of rubber_cylinder without pictures."""
+    """A demo of rubber_cylinder without images."""
     out = tmp_path_factory.mktemp("written") / "out"
     arguments = ["build", "--hop", "rubber_cylinder", "--seed", "11", "--no-render", "--quiet"]
     assert run_command([*arguments, "--out", str(out)]) == 0
@@ -98,7 +98,7 @@ def test_answers_are_what_the_executor_says(layout: Layout, split: str) -> None:
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_the_pair_is_where_it_belongs(layout: Layout, split: str) -> None:
-    """The obvious part of the check for leaks, once more: who has it in the picture."""
+    """The obvious part of the check for leaks, once more: who has it in the image."""
 
     def has_pair(scene: dict[str, Any]) -> bool:
         return any((each["material"], each["shape"]) == ("rubber", "cylinder") for each in scene["objects"])
@@ -109,7 +109,7 @@ def test_the_pair_is_where_it_belongs(layout: Layout, split: str) -> None:
     assert np.mean([has_pair(by_index[index]) for index in used]) == shares[split]
 
 
-def test_pictures_of_a_split_have_as_many_questions_as_they_should(layout: Layout) -> None:
+def test_images_of_a_split_have_as_many_questions_as_they_should(layout: Layout) -> None:
     for split, n in (("train", 9), ("complex_iid", 9), ("complex_ood", 1), ("minimal_ood", 1)):
         _, counts = np.unique([row["image_index"] for row in questions(layout, split)], return_counts=True)
         assert counts.max() == n
@@ -167,8 +167,8 @@ def test_each_part_of_a_datasheet_for_datasets_is_answered_from_the_files(layout
             f"| `{name}` | `{split['pool']}` | {split['questions']:,} | {split['pictures']:,} |"
             for name, split in manifest["splits"]["rubber_cylinder"].items()
         ],
-        "What is shared?": ["picture"],
-        "How was it validated?": ["no picture"],
+        "What is shared?": ["image"],
+        "How was it validated?": ["no image"],
         "What is it for, and what not?": ["Do not train on"],  # uses
         "How was it made?": [  # collection and preprocessing
             f"| seed | {manifest['seed']} |",

@@ -58,9 +58,9 @@ def trained(recipe: Recipe = PRETRAINED, *, features: str = "frcnn", **settings:
 
 
 def identity_of(dataset: Path, hop: str) -> dict[str, Any]:
-    """What a run without pictures says of a dataset."""
+    """What a run without images says of a dataset."""
     layout = Layout(dataset)
-    return identity(dataset_manifest(layout), read_vocab(layout.vocab), hop=hop, pictures=False)
+    return identity(dataset_manifest(layout), read_vocab(layout.vocab), hop=hop, images=False)
 
 
 def write_predictions(

@@ -10,7 +10,7 @@ from building import Make, make
 
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.clevr_json import read_row_lines
-from clevrhope.dataset.images_h5 import read_pictures
+from clevrhope.dataset.images_h5 import read_images
 from clevrhope.dataset.questions_h5 import read_columns
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
@@ -172,7 +172,7 @@ def test_images_of_another_dataset_under_the_same_names_are_not_taken(make: Make
         assert run_command(["ask", str(tmp_path / f"data{seed}"), "--limit", "3", "--out", str(out)]) == 0
         path = Path(lines(out)[0]["image"])
         pool, _, index = path.stem.removeprefix("HOPE_").rpartition("_")
-        ((_, pixels),) = read_pictures(tmp_path / f"data{seed}" / "images" / f"{pool}.h5", [int(index)])
+        ((_, pixels),) = read_images(tmp_path / f"data{seed}" / "images" / f"{pool}.h5", [int(index)])
         assert np.array_equal(read_png(path), pixels)
 
 
@@ -206,7 +206,7 @@ def test_the_command_to_score_a_baseline_is_whole(make: Make, tmp_path: Path, ca
     assert run_command([*told, "--bootstrap", "0"]) == 0
 
 
-def test_without_pictures_there_is_nothing_to_ask_about(make: Make, tmp_path: Path, capfd: Any) -> None:
+def test_without_images_there_is_nothing_to_ask_about(make: Make, tmp_path: Path, capfd: Any) -> None:
     make(tmp_path / "data", render=False)
     assert run_command(["ask", str(tmp_path / "data"), "--out", str(tmp_path / "r.jsonl")]) == 1
     assert "run its build again without --no-render" in capfd.readouterr().err

@@ -189,7 +189,7 @@ def test_a_run_on_what_is_no_longer_in_its_datasets_folder_is_left_out(
     said = {**identity_of(dataset, HOP), **change}
     left = write_run(tmp_path / "runs", dataset, **plain, seed=2, trained={**trained(), "dataset": said})
     results, skipped = measure(find_sources([tmp_path / "runs"])[0])
-    if "rendering" in change:  # the folder has no pictures, and its questions are the same
+    if "rendering" in change:  # the folder has no images, and its questions are the same
         assert [each.run for each in results] == ["1", "2"]
         return
     assert [each.run for each in results] == ["1"]

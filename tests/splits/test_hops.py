@@ -89,7 +89,7 @@ def test_other_names_get_a_sentence(name: str, message: str) -> None:
 
 
 def test_a_pair_without_a_shape_is_a_thing_after_an_article() -> None:
-    """For "no rubber cylinder in any picture", and not "no large rubber in any picture"."""
+    """For "no rubber cylinder in any image", and not "no large rubber in any image"."""
     nouns = [parse_hop(name, CLEVR).noun for name in ("rubber_cylinder", "large_rubber", "cyan_cylinder")]
     assert nouns == ["rubber cylinder", "large rubber thing", "cyan cylinder"]
 

@@ -1,4 +1,4 @@
-"""What tests of training share: a demo with pictures that need no renderer, its pixels, short runs on it."""
+"""What tests of training share: a demo with images that need no renderer, its pixels, short runs on it."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -22,7 +22,7 @@ Train = Callable[..., TrainSummary]
 
 
 def build_demo(out: Path, **changes: Any) -> Path:
-    """A demo of rubber_cylinder, with 48 x 32 pictures."""
+    """A demo of rubber_cylinder, with 48 x 32 images."""
     build(
         asked(out, **changes),
         make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),

@@ -23,7 +23,7 @@ quality = "draft"
 width = 96
 height = 64
 """
-"""What `--config` is given, beside what the page says: pictures of another size are made soon."""
+"""What `--config` is given, beside what the page says: images of another size are made soon."""
 
 SMALL_MODELS: Mapping[str, Sequence[str]] = {
     "tensor_nmn": (

@@ -217,7 +217,7 @@ def test_a_finished_run_is_left_alone(run: Train, whole: Path) -> None:
 
 
 def test_only_a_stages_weights_move(whole: Path) -> None:
-    """The first stage of `Tiny` trains words and answer; its picture part stands still, running means too."""
+    """The first stage of `Tiny` trains words and answer; its image part stands still, running means too."""
     from tiny_models import Tiny
 
     from clevrhope.dataset.vocab import read_vocab

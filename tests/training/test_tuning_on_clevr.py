@@ -1,4 +1,4 @@
-"""Weights chosen by CLEVR's own val: its questions, and features of its pictures."""
+"""Weights chosen by CLEVR's own val: its questions, and features of its images."""
 
 import json
 from pathlib import Path
@@ -22,16 +22,16 @@ from clevrhope.features.store import open_store
 
 @pytest.fixture(scope="module")
 def clevr(test_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """CLEVR's real questions on the first picture of val, and a picture of noise in its format for it."""
+    """CLEVR's real questions on the first image of val, and an image of noise in its format for it."""
     root = tmp_path_factory.mktemp("clevr") / "CLEVR_v1.0"
     for folder, name in (("questions", "CLEVR_val_questions.json"), ("scenes", "CLEVR_val_scenes.json")):
         (root / folder).mkdir(parents=True)
         (root / folder / name).write_bytes((test_data / "real_clevr" / name).read_bytes())
-    pictures = root / "images/val"
-    pictures.mkdir(parents=True)
+    images = root / "images/val"
+    images.mkdir(parents=True)
     noise = np.random.default_rng(0).integers(0, 256, (320, 480, 4), dtype=np.uint8)
     for index in range(2):
-        Image.fromarray(noise[:, :, [index, 1, 2, 3]], "RGBA").save(pictures / f"CLEVR_val_{index:06d}.png")
+        Image.fromarray(noise[:, :, [index, 1, 2, 3]], "RGBA").save(images / f"CLEVR_val_{index:06d}.png")
     return root
 
 
@@ -70,7 +70,7 @@ def prefix(nodes: list[dict[str, Any]], at: int) -> list[str]:
     return [node["function"] + values, *(name for below in node["inputs"] for name in prefix(nodes, below))]
 
 
-def test_features_are_of_its_pictures(with_features: Path) -> None:
+def test_features_are_of_its_images(with_features: Path) -> None:
     pool = open_store(with_features, kind="pixels").pool("val")
     assert pool.indices.tolist() == [0, 1]
     path = with_features / "images/val/CLEVR_val_000001.png"
@@ -132,7 +132,7 @@ def test_what_cannot_be_tuned_on(clevr: Path, dataset: Path, run: Train, tmp_pat
         ClevrSplit(tmp_path / "broken", "val", vocab, world["attributes"])
 
 
-def test_a_picture_that_is_missing_is_told(with_features: Path, run: Train, tmp_path: Path) -> None:
+def test_an_image_that_is_missing_is_told(with_features: Path, run: Train, tmp_path: Path) -> None:
     bare = tmp_path / "bare"
     for name in ("questions", "scenes"):
         bare.mkdir(exist_ok=True)

@@ -17,7 +17,7 @@ from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
 
 
 class Tiny(nn.Module):
-    """Means of the picture's and the words' vectors, dropout, a layer; two stages, both kept."""
+    """Means of the image's and the words' vectors, dropout, a layer; two stages, both kept."""
 
     feature_kind = "pixels"
     recipe: ClassVar[Recipe] = Recipe(
@@ -49,9 +49,9 @@ class Tiny(nn.Module):
         return cls(n_words, n_answers, config.get("width", 8), config.get("dropout", 0.2))
 
     def predict(self, batch: Batch) -> Tensor:
-        picture = self.look(batch.features["pixels"].float() / 255).mean(dim=(2, 3))  # (B, width)
+        image = self.look(batch.features["pixels"].float() / 255).mean(dim=(2, 3))  # (B, width)
         words = self.words(batch.questions).mean(dim=1)  # (B, width)
-        scores: Tensor = self.answer(self.drop(torch.cat([picture, words], dim=1)))
+        scores: Tensor = self.answer(self.drop(torch.cat([image, words], dim=1)))
         return scores
 
     def loss(self, batch: Batch) -> Tensor:

@@ -42,17 +42,17 @@ class SplitPlace:
 
     @property
     def is_minimal(self) -> bool:
-        """Whether its pictures come in groups at one place."""
+        """Whether its images come in groups at one place."""
         return SPLITS[self.name].drawn == "places"
 
     @property
     def is_prelim(self) -> bool:
-        """Whether it asks for a value alone, of groups or sets of pictures."""
+        """Whether it asks for a value alone, of groups or sets of images."""
         return self.hop.value is not None
 
     @property
     def is_grouped(self) -> bool:
-        """Whether its questions come in groups of pictures, not in windows that are balanced."""
+        """Whether its questions come in groups of images, not in windows that are balanced."""
         return self.is_minimal or self.is_prelim
 
 

@@ -10,10 +10,10 @@ from clevrhope.audit.checks.cameras import Cameras
 from clevrhope.audit.checks.copies import check_copies
 from clevrhope.audit.checks.counts import check_counts
 from clevrhope.audit.checks.files import check_files
+from clevrhope.audit.checks.images import check_images
 from clevrhope.audit.checks.leaks import check_pairs
 from clevrhope.audit.checks.matched import check_matched
 from clevrhope.audit.checks.passes import check_passes
-from clevrhope.audit.checks.pictures import check_pictures
 from clevrhope.audit.checks.published import check_published
 from clevrhope.audit.checks.readable import check_readable, unreadable
 from clevrhope.audit.checks.scenes import check_scenes, n_grouped_scenes
@@ -51,7 +51,7 @@ LINES: Mapping[str, Sequence[str]] = {
         "HDF5 and JSON",
         "minimal answers",
     ),
-    "Looking at pictures": ("pictures", "objects in pictures"),
+    "Looking at images": ("images", "objects in images"),
     "Looking at annotations": ("passes",),
     "Comparing with CLEVR": ("scenes of CLEVR", "questions of CLEVR", "copies of CLEVR"),
 }
@@ -136,10 +136,10 @@ def audit(
         "pairs",
         partial(check_pairs, opened, leaks),
     )
-    n_pictures = sum(int(pool["pictures"]) for pool in opened.manifest.pools.values())
-    stage("Looking at pictures", n_pictures, "pictures", partial(check_pictures, opened, cameras))
-    n_annotated = n_pictures if opened.manifest.config.get("passes") else 0
-    stage("Looking at annotations", n_annotated, "pictures", partial(check_passes, opened))
+    n_images = sum(int(pool["pictures"]) for pool in opened.manifest.pools.values())
+    stage("Looking at images", n_images, "images", partial(check_images, opened, cameras))
+    n_annotated = n_images if opened.manifest.config.get("passes") else 0
+    stage("Looking at annotations", n_annotated, "images", partial(check_passes, opened))
     beside: Sequence[Mapping[str, Any]] = ()
     if against is not None:
         title = "Comparing with CLEVR"
@@ -161,7 +161,7 @@ def _needs(line: str, file: str) -> bool:
     """Whether a line looks at what is in a kind of file."""
     if line == "files":
         return False
-    for folder, title in (("images/", "Looking at pictures"), ("passes/", "Looking at annotations")):
+    for folder, title in (("images/", "Looking at images"), ("passes/", "Looking at annotations")):
         if file.startswith(folder):
             return line in LINES[title]
     return line == "HDF5 and JSON" or not file.endswith("_questions.json")

@@ -1,4 +1,4 @@
-"""Nothing in; what this machine makes a second of questions, programs, scenes and pictures, out.
+"""Nothing in; what this machine makes a second of questions, programs, scenes and images, out.
 
 The workloads are those for which the project states its numbers:
 
@@ -9,7 +9,7 @@ The workloads are those for which the project states its numbers:
 - scenes: with exact visibility at 480 x 320.
 - a build: the text of two pairs at preset small, into a folder on the disk for temporary files, every check
   and datasheet included.
-- pictures: reference scenes against 512 samples without denoiser, at the default settings and at 8 samples.
+- images: reference scenes against 512 samples without denoiser, at the default settings and at 8 samples.
 
 Rates are medians over repetitions, on all cores that this process may use.
 """
@@ -55,15 +55,15 @@ class Work:
     """Scenes sampled a repetition."""
     pairs: int
     """Pairs of program and scene a repetition."""
-    pictures: int
+    images: int
     """Reference scenes rendered; 0 for none."""
     repetitions: int
 
 
-QUICK = Work(windows=32, scenes=1_000, pairs=4_000_000, pictures=4, repetitions=3)
+QUICK = Work(windows=32, scenes=1_000, pairs=4_000_000, images=4, repetitions=3)
 """Under a minute on two cores."""
 
-FULL = Work(windows=128, scenes=4_000, pairs=10_000_000, pictures=16, repetitions=5)
+FULL = Work(windows=128, scenes=4_000, pairs=10_000_000, images=16, repetitions=5)
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class BenchResult:
     """From rows of tokens."""
     scenes_per_second: float
     seconds_per_small_build: float
-    """Of `BUILD_HOPS`, preset small, without pictures; Python's start is not in it."""
+    """Of `BUILD_HOPS`, preset small, without images; Python's start is not in it."""
     seconds_per_picture: float | None
     """At the default settings, as the next."""
     psnr_db: float | None
@@ -99,7 +99,7 @@ class BenchResult:
     cores: int
     machine: str
     device: str | None
-    """What pictures were rendered on."""
+    """What images were rendered on."""
     seconds: float
     """What the whole bench took."""
     notes: tuple[str, ...]
@@ -112,15 +112,15 @@ class BenchResult:
 def run(
     *,
     full: bool = False,
-    pictures: bool = True,
+    images: bool = True,
     device: str = "auto",
     advance: Callable[[str], None] = lambda _: None,
 ) -> BenchResult:
     """Measures everything; under a minute on two cores unless `full`.
 
     Args:
-        full: more repetitions, and all sixteen reference pictures.
-        pictures: whether to render; needs Blender and a checkout, without which `notes` says so.
+        full: more repetitions, and all sixteen reference images.
+        images: whether to render; needs Blender and a checkout, without which `notes` says so.
         device: where Blender renders, see `parse_device`.
         advance: is told what is measured next.
 
@@ -147,12 +147,12 @@ def run(
     seconds_per_small_build = _seconds_per_small_build(work)
     notes: list[str] = []
     default = fewer = None
-    if pictures and work.pictures:
-        advance("pictures")
+    if images and work.images:
+        advance("images")
         try:
-            default, fewer = _pictures(work.pictures, device)
+            default, fewer = _images(work.images, device)
         except RenderError as error:
-            notes.append(f"no pictures: {error}")
+            notes.append(f"no images: {error}")
     return BenchResult(
         questions_per_second=train_rate,
         ood_questions_per_second=ood_rate,
@@ -191,9 +191,9 @@ ROWS: Mapping[str, tuple[str, str]] = {
     "token_programs_per_second": ("programs a second, from tokens", "{:,.0f}"),
     "scenes_per_second": ("scenes a second", "{:,.0f}"),
     "seconds_per_small_build": ("seconds for two pairs' text, small", "{:.1f}"),
-    "seconds_per_picture": ("seconds a picture, 480 x 320", "{:.2f}"),
+    "seconds_per_picture": ("seconds an image, 480 x 320", "{:.2f}"),
     "psnr_db": ("PSNR against 512 samples, dB", "{:.1f}"),
-    "seconds_at_8_samples": ("seconds a picture, 8 samples", "{:.2f}"),
+    "seconds_at_8_samples": ("seconds an image, 8 samples", "{:.2f}"),
     "psnr_db_at_8_samples": ("PSNR of these, dB", "{:.1f}"),
 }
 """Field -> what it is called and how it is written, in the order of the table."""
@@ -308,13 +308,13 @@ def distinct_pairs(n_programs: int, n_scenes: int, n_pairs: int) -> tuple[Ints, 
     return program.astype(np.uint32), scene.astype(np.uint32)
 
 
-def _pictures(n_pictures: int, device: str) -> tuple["Quality", "Quality"]:
+def _images(n_images: int, device: str) -> tuple["Quality", "Quality"]:
     """At the default settings, and at 8 samples."""
     from clevrhope.images.quality import measure_quality
     from clevrhope.images.settings import RenderSettings
 
     default, fewer = RenderSettings(device=device), RenderSettings(device=device, samples=8)
-    return measure_quality(n_pictures, settings=default), measure_quality(n_pictures, settings=fewer)
+    return measure_quality(n_images, settings=default), measure_quality(n_images, settings=fewer)
 
 
 def _cores() -> int:

@@ -1,6 +1,6 @@
 """Questions of CLEVR's templates on sampled scenes, with features of noise: batches without any file.
 
-For benchmarks and tests, which need questions and programs of the real kind and length, and no picture.
+For benchmarks and tests, which need questions and programs of the real kind and length, and no image.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,7 @@ def made_batch(
         n_scenes: as many.
         questions_per_scene: at most, as families are asked in turn; one that finds no question asks none.
         kind: of features.
-        height: of pictures, in pixels, for "pixels" alone.
+        height: of images, in pixels, for "pixels" alone.
         width: as well.
         seed: of the noise.
         longest: tokens of a program, <START> and <END> included.
@@ -69,9 +69,9 @@ def made_batch(
     tokens = _core.ProgramTokens(world.vocabulary, vocab.programs())
     programs, program_lengths = asked.program_tokens(tokens, templates.program_width)
     answers = [vocab.answer_token_to_idx[world.answers[number]] for number in asked.answers]
-    pictures = asked.image_idxs
+    images = asked.image_idxs
     features = {
-        name: array[pictures] for name, array in noise(n_scenes, kind, height, width, seed=seed).items()
+        name: array[images] for name, array in noise(n_scenes, kind, height, width, seed=seed).items()
     }
     kept = np.flatnonzero(program_lengths <= (longest or templates.program_width))
     n_words, n_tokens = (int(lengths[kept].max()) for lengths in (question_lengths, program_lengths))
@@ -88,7 +88,7 @@ def made_batch(
 
 
 def noise(n: int, kind: str, height: int, width: int, *, seed: int = 0) -> Mapping[str, Tensor]:
-    """Features of a kind for n pictures, as a feature store's arrays."""
+    """Features of a kind for n images, as a feature store's arrays."""
     rng = torch.Generator().manual_seed(seed)
     if kind == "pixels":
         return {"pixels": torch.randint(0, 256, (n, 3, height, width), dtype=torch.uint8, generator=rng)}

@@ -1,8 +1,8 @@
 """Reference scenes in; what Cycles and the native renderer make of them in one run, and in what time, out.
 
 At standard quality they take turns, a few scenes each, so that a machine that is slower for a while is so for
-both. Pictures are compared with those of 512 samples without denoiser that come with a checkout. A first
-picture of each renderer is not counted: it loads the look, and Cycles' kernels.
+both. Images are compared with those of 512 samples without denoiser that come with a checkout. A first
+image of each renderer is not counted: it loads the look, and Cycles' kernels.
 """
 
 import math
@@ -21,12 +21,12 @@ from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.blender.memory import resident_bytes
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
-from clevrhope.images.quality import chosen_scenes, psnr, reference_picture, reference_scenes, ssim
+from clevrhope.images.quality import chosen_scenes, psnr, reference_image, reference_scenes, ssim
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import BLENDER_QUALITIES, QUALITIES, NativeSettings, RenderSettings
 from clevrhope.runtime.cores import available_cores
 
-QUICK_PICTURES = 4
+QUICK_IMAGES = 4
 
 ENCODINGS = 32
 """Of PNG files that are timed, at least: the first ones of a process take up to twice as long."""
@@ -43,19 +43,19 @@ MAIN = "standard"
 
 @dataclass
 class Effort:
-    """One renderer at one effort, measured picture by picture."""
+    """One renderer at one effort, measured image by image."""
 
     renderer: str
     name: str
     seconds: list[float] = field(default_factory=list)
-    """Of each turn, for each of its pictures."""
+    """Of each turn, for each of its images."""
     processor_seconds: list[float] = field(default_factory=list)
     """What the cores worked for that in this process: Blender works in others."""
     psnr_db: dict[int, float] = field(default_factory=dict)
     """By number of the reference scene."""
     ssim: dict[int, float] = field(default_factory=dict)
     """The same; none without scikit-image."""
-    pictures: dict[int, Pixels] = field(default_factory=dict)
+    images: dict[int, Pixels] = field(default_factory=dict)
     """What was rendered, by number of the scene."""
 
     @property
@@ -65,7 +65,7 @@ class Effort:
 
     @property
     def psnr_db_mean(self) -> float:
-        """Mean over the pictures."""
+        """Mean over the images."""
         return statistics.mean(self.psnr_db.values())
 
     def as_json(self) -> dict[str, Any]:
@@ -91,30 +91,30 @@ class Compared:
     native: Mapping[str, Effort]
     """By quality."""
     png_seconds: float
-    """Of one core, to encode a picture."""
+    """Of one core, to encode an image."""
     native_start_seconds: float
     """From nothing to a native renderer that takes scenes."""
     references: Mapping[int, Pixels]
-    """Cycles' pictures at 512 samples, by number of the scene."""
+    """Cycles' images at 512 samples, by number of the scene."""
     device: str | None
     """What Cycles rendered on."""
     workers: int | None
     """Its processes."""
     worker_bytes: int | None
-    """The memory of the largest of them, after the last picture at `MAIN` quality; 0 where nobody tells."""
+    """The memory of the largest of them, after the last image at `MAIN` quality; 0 where nobody tells."""
     machine: str
     cores: int
     notes: Sequence[str]
 
     @property
     def ratio(self) -> float | None:
-        """How many native pictures are made in the time of one of Cycles, both at `MAIN` quality."""
+        """How many native images are made in the time of one of Cycles, both at `MAIN` quality."""
         if not self.cycles:
             return None
         return self.cycles[MAIN].seconds_per_picture / self.native[MAIN].seconds_per_picture
 
     def png_share(self, quality: str) -> float:
-        """What a native picture's encoding takes, as a part of the processor time for rendering it."""
+        """What a native image's encoding takes, as a part of the processor time for rendering it."""
         return self.png_seconds / statistics.median(self.native[quality].processor_seconds)
 
     def as_json(self) -> dict[str, Any]:
@@ -143,7 +143,7 @@ class Compared:
 
 
 def compare(
-    n_pictures: int = QUICK_PICTURES,
+    n_images: int = QUICK_IMAGES,
     *,
     folder: Path | None = None,
     cycles: bool = True,
@@ -155,8 +155,8 @@ def compare(
     """Renders the same scenes with both renderers, at each of their qualities.
 
     Args:
-        n_pictures: reference scenes, spread over all that there are.
-        folder: of the scenes and their 512-sample pictures; by default the checkout's.
+        n_images: reference scenes, spread over all that there are.
+        folder: of the scenes and their 512-sample images; by default the checkout's.
         cycles: whether Blender renders too; without it `notes` says why not.
         device: where Blender renders, see `parse_device`.
         workers: Blender's processes, of each GPU where it renders on some; see `CyclesRenderer`.
@@ -165,10 +165,10 @@ def compare(
 
     Raises:
         ConfigError: there is no such device here.
-        RenderError: no reference pictures here.
+        RenderError: no reference images here.
     """
-    scenes, chosen = reference_scenes(folder), chosen_scenes(n_pictures, folder)
-    references = {i: read_png(reference_picture(i, folder)) for i in chosen}
+    scenes, chosen = reference_scenes(folder), chosen_scenes(n_images, folder)
+    references = {i: read_png(reference_image(i, folder)) for i in chosen}
     notes: list[str] = []
     if not _has_ssim():
         notes.append("no SSIM: scikit-image is not installed, pip install 'clevrhope[bench]'")
@@ -204,7 +204,7 @@ def compare(
     return Compared(
         cycles={name: made_of_cycles[name] for name in sorted(made_of_cycles, key=samples_of)},
         native=native,
-        png_seconds=_png_seconds(native[MAIN].pictures.values()),
+        png_seconds=_png_seconds(native[MAIN].images.values()),
         native_start_seconds=native_start_seconds,
         references=references,
         device=rendered_on,
@@ -226,7 +226,7 @@ def text_lines(compared: Compared) -> list[str]:
     lines = [
         f"{compared.machine}, {compared.cores} cores; against 512 samples without denoiser, "
         f"{len(compared.references)} scenes",
-        f"{'renderer':<8} {'quality':<9} {'s a picture':>11} {'PSNR dB':>8} {'worst':>6} {'SSIM':>7}",
+        f"{'renderer':<8} {'quality':<9} {'s an image':>11} {'PSNR dB':>8} {'worst':>6} {'SSIM':>7}",
     ]
     for effort in (*compared.cycles.values(), *compared.native.values()):
         found = effort.as_json()
@@ -237,7 +237,7 @@ def text_lines(compared: Compared) -> list[str]:
         )
     if compared.ratio is not None:
         lines.append(
-            f"{compared.ratio:.1f} native pictures in the time of one of Cycles ({compared.device}), "
+            f"{compared.ratio:.1f} native images in the time of one of Cycles ({compared.device}), "
             f"both at quality {MAIN}"
         )
     if compared.workers is not None and compared.worker_bytes is not None:
@@ -248,7 +248,7 @@ def text_lines(compared: Compared) -> list[str]:
     shares = ", ".join(f"{name} {100 * compared.png_share(name):.1f}%" for name in compared.native)
     lines += [
         f"the native renderer is ready after {1000 * compared.native_start_seconds:.0f} ms",
-        f"a PNG file takes {1000 * compared.png_seconds:.1f} ms of one core; of a native picture's: {shares}",
+        f"a PNG file takes {1000 * compared.png_seconds:.1f} ms of one core; of a native image's: {shares}",
     ]
     return [*lines, *compared.notes]
 
@@ -300,7 +300,7 @@ class _Studio:
                 effort.seconds += [(perf_counter() - began) / n] * n
                 effort.processor_seconds += [(process_time() - worked) / n] * n
                 for i, pixels in made.items():
-                    effort.pictures[i] = pixels
+                    effort.images[i] = pixels
                     effort.psnr_db[i] = psnr(pixels, self._references[i])
                     if self._measures_ssim:
                         effort.ssim[i] = ssim(pixels, self._references[i])
@@ -310,11 +310,11 @@ def _has_ssim() -> bool:
     return find_spec("skimage") is not None
 
 
-def _png_seconds(pictures: Collection[Pixels]) -> float:
-    """The median over the pictures, each as often as makes `ENCODINGS`."""
+def _png_seconds(images: Collection[Pixels]) -> float:
+    """The median over the images, each as often as makes `ENCODINGS`."""
     seconds = []
-    for _ in range(math.ceil(ENCODINGS / len(pictures))):
-        for pixels in pictures:
+    for _ in range(math.ceil(ENCODINGS / len(images))):
+        for pixels in images:
             began = thread_time()
             encode_png(pixels)
             seconds.append(thread_time() - began)

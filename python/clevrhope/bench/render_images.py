@@ -1,4 +1,4 @@
-"""What was measured of both renderers in; PNG files of quality over time and of their pictures out."""
+"""What was measured of both renderers in; PNG files of quality over time and of their images out."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ HEADING_PX = 26
 
 
 def write_curve(compared: Compared, path: Path) -> None:
-    """Draws PSNR over seconds a picture, a line for each renderer, its efforts named.
+    """Draws PSNR over seconds an image, a line for each renderer, its efforts named.
 
     Raises:
         DatasetError: no place or no permission.
@@ -34,8 +34,8 @@ def write_curve(compared: Compared, path: Path) -> None:
         "cycles": ("Cycles, samples a pixel, denoised", "#0072B2", "o"),
         "native": ("native", "#D55E00", "s"),
     }
-    n_pictures = len(compared.references)
-    title = f"Distance from 512 samples, {n_pictures} scenes, {compared.cores} cores"
+    n_images = len(compared.references)
+    title = f"Distance from 512 samples, {n_images} scenes, {compared.cores} cores"
     with figure(title, width_in=8.0, height_in=5.0) as drawn:
         axes = drawn.subplots()
         for kind, efforts in (("cycles", compared.cycles), ("native", compared.native)):
@@ -58,7 +58,7 @@ def write_curve(compared: Compared, path: Path) -> None:
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.margins(y=0.12)
         axes.grid(axis="y", color="#e6e6e6")
-        axes.set_xlabel("seconds a picture")
+        axes.set_xlabel("seconds an image")
         axes.set_ylabel("PSNR, dB")
         axes.legend(loc="lower right")
         write_whole(path, png(drawn))
@@ -73,19 +73,19 @@ def write_sheet(compared: Compared, path: Path) -> None:
     effort = compared.native[MAIN]
     rows = []
     for number in sorted(compared.references)[:ROWS_SHOWN]:
-        reference, native = compared.references[number], effort.pictures[number]
+        reference, native = compared.references[number], effort.images[number]
         rows.append((number, [reference, native, difference(reference, native)]))
     height, width = rows[0][1][0].shape[:2]
     step_px = height + HEADING_PX + MARGIN_PX
     sheet = Image.new("RGB", (3 * (width + MARGIN_PX) + MARGIN_PX, len(rows) * step_px + MARGIN_PX), "white")
     draw, font = ImageDraw.Draw(sheet), ImageFont.load_default(15)
-    for k, (number, pictures) in enumerate(rows):
+    for k, (number, images) in enumerate(rows):
         headings = (
             f"scene {number}: Cycles, 512 samples",
             f"native, {MAIN}: {effort.psnr_db[number]:.1f} dB",
             f"difference, times {DIFFERENCE}",
         )
-        for column, (pixels, heading) in enumerate(zip(pictures, headings, strict=True)):
+        for column, (pixels, heading) in enumerate(zip(images, headings, strict=True)):
             left, top = MARGIN_PX + column * (width + MARGIN_PX), MARGIN_PX + k * step_px
             draw.text((left, top + 2), heading, fill="black", font=font)
             sheet.paste(Image.fromarray(pixels), (left, top + HEADING_PX))
@@ -93,7 +93,7 @@ def write_sheet(compared: Compared, path: Path) -> None:
 
 
 def difference(a: Pixels, b: Pixels) -> Pixels:
-    """How far two pictures are apart, pixel by pixel and channel by channel, enlarged; black where equal."""
+    """How far two images are apart, pixel by pixel and channel by channel, enlarged; black where equal."""
     apart = np.abs(a.astype(np.int16) - b.astype(np.int16)) * DIFFERENCE
     enlarged: Pixels = np.minimum(apart, 255).astype(np.uint8)
     return enlarged

@@ -26,8 +26,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--batch", type=int, default=64, help="questions a step (64)")
     parser.add_argument("--channels", type=int, default=128, help="of all maps (128)")
     parser.add_argument("--features", choices=("resnet101", "pixels"), default="resnet101")
-    parser.add_argument("--picture", type=int, nargs=2, default=(96, 64), metavar=("WIDTH", "HEIGHT"))
-    parser.add_argument("--halvings", type=int, default=3, help="of pictures' sides, for pixels (3)")
+    parser.add_argument("--image", type=int, nargs=2, default=(96, 64), metavar=("WIDTH", "HEIGHT"))
+    parser.add_argument("--halvings", type=int, default=3, help="of images' sides, for pixels (3)")
     parser.add_argument("--forms", nargs="+", choices=tuple(FORMS), default=tuple(FORMS))
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
@@ -35,8 +35,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     config = {
         "features": chosen.features,
         "channels": chosen.channels,
-        "picture_width": chosen.picture[0],
-        "picture_height": chosen.picture[1],
+        "picture_width": chosen.image[0],
+        "picture_height": chosen.image[1],
         "halvings": chosen.halvings,
     }
     times, apart, shape = measured(config, chosen.forms, chosen.batch, chosen.rounds, chosen.device)
@@ -55,7 +55,7 @@ def measured(
     """Seconds a step by form, how far scores lie from those of the first form, and what was run, in words."""
     settings = TensorNmnConfig(**config)  # type: ignore[arg-type]
     size = {"height": settings.picture_height, "width": settings.picture_width}
-    # As in a shuffled train set, questions of a batch are about different pictures.
+    # As in a shuffled train set, questions of a batch are about different images.
     batch, vocab = made_batch(n, 1, kind=settings.features, **size).to(device), clevr_vocab()
     models = {}
     for form in forms:

@@ -56,14 +56,14 @@ passes_option = click.option(
     "--passes",
     multiple=True,
     metavar="KINDS",
-    help="Of each picture, in HDF5: mask (object of each pixel), depth, normal; commas between them.",
+    help="Of each image, in HDF5: mask (object of each pixel), depth, normal; commas between them.",
 )
 
 rendering_options = (
     click.option(
         "--renderer",
         type=click.Choice(["blender", "native"]),
-        help="native: nearly the same pictures without Blender, much sooner.  [default: blender]",
+        help="native: nearly the same images without Blender, much sooner.  [default: blender]",
     ),
     click.option(
         "--quality",
@@ -86,7 +86,7 @@ rendering_options = (
     click.option(
         "--workers",
         type=Whole(1),
-        help="Blender's processes: one for two cores by default, on GPUs two for each; or pictures that "
+        help="Blender's processes: one for two cores by default, on GPUs two for each; or images that "
         "native has under way.",
     ),
     click.option(
@@ -101,7 +101,7 @@ rendering_options = (
         help="Of the Ray cluster's head, or auto.  [default: RAY_ADDRESS; else Ray on this machine]",
     ),
 )
-"""What makes pictures, where, and with how much effort; what goes together is looked at elsewhere."""
+"""What makes images, where, and with how much effort; what goes together is looked at elsewhere."""
 
 
 def with_options(options: Sequence[Callable[[Any], Any]]) -> Callable[[_Command], _Command]:

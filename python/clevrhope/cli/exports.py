@@ -28,7 +28,7 @@ from clevrhope.cli.arguments import PATH, Whole, only_hops, only_splits, read_na
     metavar="N",
     help="Only the first so many of train; 25000 and 200000 are the paper's smaller sets.",
 )
-@click.option("--no-pictures", is_flag=True, help="Text only.")
+@click.option("--no-images", is_flag=True, help="Text only.")
 @click.option("--quiet", is_flag=True, help="Say nothing but errors.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 def export(folder: Path, **choices: Any) -> None:
@@ -43,7 +43,7 @@ def export(folder: Path, **choices: Any) -> None:
         hops=choices["hops"] or None,
         splits=splits or None,
         train_questions=choices["train_questions"],
-        pictures=not choices["no_pictures"],
+        images=not choices["no_images"],
         progress=shown_progress(choices),
     )
     if choices["as_json"]:
@@ -51,7 +51,7 @@ def export(folder: Path, **choices: Any) -> None:
     elif not choices["quiet"]:
         from clevrhope.runtime.display import size
 
-        pictures = f"{made.n_pictures:,} pictures" if made.pictures else "text only, no pictures"
-        if made.n_copies > made.n_pictures:
-            pictures += f" ({made.n_copies:,} copies, one for each split that uses it)"
-        click.echo(f"{made.folder}: {made.n_questions:,} questions, {pictures}, {size(made.n_bytes)}")
+        images = f"{made.n_images:,} images" if made.images else "text only, no images"
+        if made.n_copies > made.n_images:
+            images += f" ({made.n_copies:,} copies, one for each split that uses it)"
+        click.echo(f"{made.folder}: {made.n_questions:,} questions, {images}, {size(made.n_bytes)}")

@@ -37,7 +37,7 @@ def build(**choices: Any) -> None:
             click.echo(json.dumps(_part_json(part)))
         elif not choices["quiet"]:
             click.echo(
-                f"\n{part.folder}: part {part.shard}, {part.n_splits} splits, {part.n_pictures:,} pictures\n"
+                f"\n{part.folder}: part {part.shard}, {part.n_splits} splits, {part.n_images:,} images\n"
                 f"When all {part.shard.of} are there: clevrhope merge PART... --out DIR, with build's options"
             )
 
@@ -85,7 +85,7 @@ def _summary_json(summary: "Summary") -> dict[str, Any]:
         "folder": str(summary.folder),
         "seed": summary.seed,
         "questions": summary.n_questions,
-        "scenes": summary.n_pictures,
+        "scenes": summary.n_images,
         "pictures_rendered": summary.n_rendered,
         "pictures_annotated": summary.n_annotated,
         "pictures_copied": summary.n_copied,
@@ -102,7 +102,7 @@ def _part_json(part: "PartSummary") -> dict[str, Any]:
         "folder": str(part.folder),
         "shard": str(part.shard),
         "splits": part.n_splits,
-        "pictures": part.n_pictures,
+        "pictures": part.n_images,
         "seconds": round(part.seconds, 3),
     }
 
@@ -111,9 +111,9 @@ def _show_summary(summary: "Summary") -> None:
     from clevrhope.runtime.display import duration, size
 
     click.echo(
-        f"\n{summary.folder}: {summary.n_questions:,} questions about {summary.n_pictures:,} scenes"
+        f"\n{summary.folder}: {summary.n_questions:,} questions about {summary.n_images:,} scenes"
         + (f" ({summary.n_published:,} CLEVR's own)" if summary.n_published else "")
-        + f", {size(summary.n_bytes)}, seed {summary.seed}; {summary.n_rendered:,} pictures rendered, "
+        + f", {size(summary.n_bytes)}, seed {summary.seed}; {summary.n_rendered:,} images rendered, "
         + (f"{summary.n_copied:,} copied from CLEVR, " if summary.n_copied else "")
         + f"{duration(summary.seconds)}"
     )
@@ -129,5 +129,5 @@ def _show_summary(summary: "Summary") -> None:
     if len(summary.hops) > 3:
         click.echo(f"                and {len(summary.hops) - 3} more")
     images = summary.folder / "images"
-    pictures = f", {images} (pictures)" if images.is_dir() else "; no pictures yet, left out with --no-render"
-    click.echo(f"Read it from:   {summary.folder / 'hops'} (questions){pictures}")
+    where = f", {images} (images)" if images.is_dir() else "; no images yet, left out with --no-render"
+    click.echo(f"Read it from:   {summary.folder / 'hops'} (questions){where}")

@@ -71,7 +71,7 @@ def audit(folder: Path, against: Path | None, as_json: bool, **choices: Any) -> 
     metavar="N",
     default=1000,
     show_default=True,
-    help="Draws of the pictures behind the 95% intervals; 0 leaves them out.",
+    help="Draws of the images behind the 95% intervals; 0 leaves them out.",
 )
 @click.option("--seed", type=Whole(0), help="Decides the draws; drawn itself and printed when left out.")
 @click.option("--partial", is_flag=True, help="Score what is there, and say how much is missing.")

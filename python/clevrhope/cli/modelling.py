@@ -37,8 +37,8 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON 
 @click.option(
     "--size",
     metavar="WxH",
-    help="Bring pictures to this size first; picture for their own.  [default: 224x224 for pixels and "
-    "resnet101, picture for scene-boxes]",
+    help="Bring images to this size first; image for their own.  [default: 224x224 for pixels and "
+    "resnet101, image for scene-boxes]",
 )
 @click.option(
     "--weights",
@@ -52,7 +52,7 @@ _as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON 
 @_quiet
 @_as_json
 def features(folder: Path, kind: str, **choices: Any) -> None:
-    """Makes what models read of a dataset's pictures; run it again after any stop to go on.
+    """Makes what models read of a dataset's images; run it again after any stop to go on.
 
     DIR may be CLEVR v1.0's own folder, whose val train --tune-on takes.
     """
@@ -77,7 +77,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
         from clevrhope.runtime.display import size
 
         note = f"; {made.note}" if made.note else ""
-        click.echo(f"{made.folder}: {n:,} pictures, {made.n_made:,} made now, {size(made.n_bytes)}{note}")
+        click.echo(f"{made.folder}: {n:,} images, {made.n_made:,} made now, {size(made.n_bytes)}{note}")
 
 
 @click.command()
@@ -218,7 +218,7 @@ def read_size(text: str | None) -> tuple[int, int] | Literal["picture"] | None:
     match = _SIZE.fullmatch(text)
     if match is None:
         raise click.UsageError(
-            f"--size: {shown(text)} should be width and height in pixels, such as 96x64, or picture"
+            f"--size: {shown(text)} should be width and height in pixels, such as 96x64, or image"
         )
     return int(match[1]), int(match[2])
 

@@ -19,7 +19,7 @@ from clevrhope.cli.arguments import (
 
 @click.command()
 @click.argument("scenes", type=PATH, metavar="SCENES.json")
-@click.option("--out", type=PATH, required=True, metavar="DIR", help="Folder of the pictures, a PNG a scene.")
+@click.option("--out", type=PATH, required=True, metavar="DIR", help="Folder of the images, a PNG a scene.")
 @with_options(rendering_options)
 @passes_option
 @click.option("--properties", type=PATH, metavar="FILE", help="Sizes, colors, materials and shapes.")

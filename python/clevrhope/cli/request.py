@@ -38,7 +38,7 @@ def dataset_options(command: _Command) -> _Command:
             "groups",
             multiple=True,
             type=click.Choice(["first6", "all"]),
-            help="The paper's first six pairs, or all 29; they share pictures.",
+            help="The paper's first six pairs, or all 29; they share images.",
         ),
         click.option(
             "--hold-out",
@@ -77,12 +77,12 @@ def dataset_options(command: _Command) -> _Command:
             "--test-palette",
             type=PATH,
             metavar="FILE",
-            help="With --hop none --palette: val_b and test_b, of this palette's pictures.",
+            help="With --hop none --palette: val_b and test_b, of this palette's images.",
         ),
         click.option(
             "--preset",
             type=click.Choice(["demo", "small", "paper"]),
-            help="demo: some 60 pictures; small: a hundredth of paper; paper: the paper's.  "
+            help="demo: some 60 images; small: a hundredth of paper; paper: the paper's.  "
             "[default: the folder's own; of a new one demo]",
         ),
         click.option(
@@ -104,7 +104,7 @@ def dataset_options(command: _Command) -> _Command:
         ),
         *rendering_options,
         passes_option,
-        click.option("--no-render", is_flag=True, help="Leave the pictures out; a later run can add them."),
+        click.option("--no-render", is_flag=True, help="Leave the images out; a later run can add them."),
         click.option(
             "--match",
             type=click.Choice(["none", "objects"]),
@@ -134,7 +134,7 @@ def dataset_options(command: _Command) -> _Command:
             "--prelim-sets",
             type=Whole(1),
             metavar="N",
-            help="With --prelim: groups of existence (2 pictures) and sets of counting (6), each value.",
+            help="With --prelim: groups of existence (2 images) and sets of counting (6), each value.",
         ),
         click.option(
             "--templates",
@@ -151,13 +151,13 @@ def dataset_options(command: _Command) -> _Command:
         click.option(
             "--images",
             type=click.Choice(["png", "h5", "both"]),
-            help="How pictures are stored.  [default: both; paper: png]",
+            help="How images are stored.  [default: both; paper: png]",
         ),
         click.option(
             "--clevr",
             type=PATH,
             metavar="CLEVR_DIR",
-            help="A CLEVR_v1.0 folder: its train scenes and pictures are part of the train pool.  "
+            help="A CLEVR_v1.0 folder: its train scenes and images are part of the train pool.  "
             "Not beside --palette or --diversity.",
         ),
         click.option(

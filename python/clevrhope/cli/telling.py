@@ -39,15 +39,15 @@ def devices(as_json: bool) -> None:
 
 
 @click.group(invoke_without_command=True)
-@click.option("--full", is_flag=True, help="More repetitions, and all sixteen reference pictures.")
-@click.option("--no-pictures", is_flag=True, help="Leave rendering out.")
+@click.option("--full", is_flag=True, help="More repetitions, and all sixteen reference images.")
+@click.option("--no-images", is_flag=True, help="Leave rendering out.")
 @click.option("--device", metavar="NAME", help="Where Blender renders, as for build.  [default: auto]")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 @click.pass_context
-def bench(context: click.Context, full: bool, no_pictures: bool, device: str | None, as_json: bool) -> None:
-    """Measures questions, programs, scenes and pictures a second on this machine, in under a minute."""
+def bench(context: click.Context, full: bool, no_images: bool, device: str | None, as_json: bool) -> None:
+    """Measures questions, programs, scenes and images a second on this machine, in under a minute."""
     if context.invoked_subcommand is not None:
-        if full or no_pictures or device or as_json:
+        if full or no_images or device or as_json:
             raise click.UsageError(
                 f"options before {context.invoked_subcommand} are those of bench alone; put its own behind it"
             )
@@ -56,7 +56,7 @@ def bench(context: click.Context, full: bool, no_pictures: bool, device: str | N
 
     result = run(
         full=full,
-        pictures=not no_pictures,
+        images=not no_images,
         device=device or "auto",
         advance=lambda what: None if as_json else click.echo(f"measuring {what} ...", err=True),
     )
@@ -96,7 +96,7 @@ def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
 
 @bench.command()
 @click.option(
-    "--pictures",
+    "--images",
     type=Whole(1),
     default=4,
     show_default=True,
@@ -126,7 +126,7 @@ def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 def render(
-    pictures: int,
+    images: int,
     folder: Path | None,
     no_cycles: bool,
     device: str | None,
@@ -143,7 +143,7 @@ def render(
 
         check_plots()
     compared = compare(
-        pictures,
+        images,
         folder=folder,
         cycles=not no_cycles,
         device=device or "auto",

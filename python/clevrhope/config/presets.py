@@ -21,13 +21,13 @@ WINDOW = 250
 """Eligible scenes over which the questions of a split are balanced."""
 
 IMAGE_KINDS = ("png", "h5", "both")
-"""How pictures can be stored: a file each, one HDF5 file a pool, or both."""
+"""How images can be stored: a file each, one HDF5 file a pool, or both."""
 
 MATCH_KINDS = ("none", "objects")
 """objects: scenes are thinned until 3, 4, ... 10 objects are equally frequent in every split."""
 
 DIRECTIONS = ("camera", "clevr")
-"""What left, right, front and behind are seen from: the picture's own camera, or CLEVR's before jitter."""
+"""What left, right, front and behind are seen from: the image's own camera, or CLEVR's before jitter."""
 
 STRICTNESS_KINDS = ("description", "implied")
 """description: no description in a train or IID question holds all of the pair's values; implied: nor does
@@ -57,9 +57,9 @@ class Sizes:
     minimal_places: int = 0
     """The first so many places only; 0 for all of them."""
     prelim_existence: int = 0
-    """Groups of two one-object pictures for each value that is asked for alone; 0 for all that there are."""
+    """Groups of two one-object images for each value that is asked for alone; 0 for all that there are."""
     prelim_counting: int = 100
-    """Sets of six five-object pictures for each such value. The paper does not say how many it has."""
+    """Sets of six five-object images for each such value. The paper does not say how many it has."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -76,7 +76,7 @@ class Config:
     preset: str
     sizes: Sizes
     images: str = "both"
-    """How pictures are stored: one of `IMAGE_KINDS`."""
+    """How images are stored: one of `IMAGE_KINDS`."""
     passes: tuple[str, ...] = ()
     """What is told of each pixel beside its colour: some of `PASSES`, in their order."""
     question_json: bool = True
@@ -86,7 +86,7 @@ class Config:
     strictness: str = "description"
     """How a pair is held out of questions: one of `STRICTNESS_KINDS`."""
     rendering: Rendering = field(default_factory=RenderSettings)
-    """What makes the pictures, and with how much effort."""
+    """What makes the images, and with how much effort."""
     world: Mapping[str, Any] = field(default_factory=dict)
     """Constraints on scenes that differ from the defaults, as the core names them."""
     properties: Path | None = None
@@ -101,7 +101,7 @@ class Config:
 
     @property
     def png(self) -> bool:
-        """Whether a PNG file a picture stays."""
+        """Whether a PNG file an image stays."""
         return self.images in ("png", "both")
 
     @property
@@ -151,7 +151,7 @@ PRESETS: Mapping[str, Config] = {
         images="png",
     ),
 }
-"""demo: about 60 pictures; small: about a hundredth of the paper; paper: the paper's sizes."""
+"""demo: about 60 images; small: about a hundredth of the paper; paper: the paper's sizes."""
 
 
 def splits_of(hop: Hop) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""A split's programs in, what they give on the scenes of their pictures out: the symbolic oracle."""
+"""A split's programs in, what they give on the scenes of their images out: the symbolic oracle."""
 
 import numpy as np
 

@@ -1,7 +1,7 @@
 """A CLEVR_v1.0 folder in, what its splits hold out: the published one, or any folder laid out like it.
 
 A split is measured from `questions/CLEVR_<split>_questions.json` and `scenes/CLEVR_<split>_scenes.json`. Its
-pictures are those that questions ask about; in the published CLEVR that is all of them.
+images are those that questions ask about; in the published CLEVR that is all of them.
 """
 
 from pathlib import Path
@@ -39,19 +39,19 @@ def scenes_file(folder: Path, split: str) -> Path:
     return folder / "scenes" / f"CLEVR_{split}_scenes.json"
 
 
-def pictures_folder(folder: Path, split: str) -> Path:
-    """A split's pictures."""
+def images_folder(folder: Path, split: str) -> Path:
+    """A split's images."""
     return folder / "images" / split
 
 
-def picture_name(index: int, split: str = "train") -> str:
-    """The name that a published picture has."""
+def image_name(index: int, split: str = "train") -> str:
+    """The name that a published image has."""
     return f"CLEVR_{split}_{index:06d}.png"
 
 
-def picture_indices(folder: Path, split: str) -> list[int]:
-    """The scenes whose pictures are there, sorted."""
-    return sorted(numbered_files(pictures_folder(folder, split), f"CLEVR_{split}_", ".png"))
+def image_indices(folder: Path, split: str) -> list[int]:
+    """The scenes whose images are there, sorted."""
+    return sorted(numbered_files(images_folder(folder, split), f"CLEVR_{split}_", ".png"))
 
 
 def clevr_splits(folder: Path) -> list[str]:

@@ -32,7 +32,7 @@ def hops_in(layout: Layout) -> tuple[str, ...]:
 
 
 def check_whole(layout: Layout) -> None:
-    """Passes for a folder that is no machine's part of a dataset, which lacks splits, scenes and pictures.
+    """Passes for a folder that is no machine's part of a dataset, which lacks splits, scenes and images.
 
     Raises:
         DatasetError: it is one.

@@ -13,14 +13,14 @@ from clevrhope.runtime.json_text import as_json_values
 from clevrhope.splits.palettes import split_name
 
 
-def identity(manifest: Manifest, vocab: Vocab, *, hop: str, pictures: bool) -> dict[str, Any]:
+def identity(manifest: Manifest, vocab: Vocab, *, hop: str, images: bool) -> dict[str, Any]:
     """As JSON gives it back.
 
     Args:
         manifest: of the dataset.
         vocab: of the dataset.
         hop: the sub-dataset that counts, by its name in the manifest.
-        pictures: whether pictures count.
+        images: whether images count.
     """
     train = manifest.splits.get(hop, {}).get("train", {})
     _, palette = split_name(str(train.get("pool", "")))
@@ -31,7 +31,7 @@ def identity(manifest: Manifest, vocab: Vocab, *, hop: str, pictures: bool) -> d
         "templates": manifest.templates["fingerprint"],
         "questions": manifest.questions,
         "palette": manifest.palettes.get(palette),
-        "rendering": manifest.rendering if pictures else None,
+        "rendering": manifest.rendering if images else None,
         "vocab": vocab_digest(vocab),
     }
     return dict(as_json_values(found))

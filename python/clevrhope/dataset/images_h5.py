@@ -2,13 +2,13 @@
 
 | dataset | shape                    | type  | holds |
 |---------|--------------------------|-------|-------|
-| images  | (size, height, width, 3) | uint8 | row i: the picture of the pool's scene i, RGB |
-| indices | (n,)                     | int32 | the rows that hold a picture, sorted |
+| images  | (size, height, width, 3) | uint8 | row i: the image of the pool's scene i, RGB |
+| indices | (n,)                     | int32 | the rows that hold an image, sorted |
 
 `size` is the last used index plus one. A row is a chunk, and a chunk that was never written takes no bytes,
 so rows can be scene indices although most scenes of a pool may be in no split.
 
-The file's bytes depend on its pictures alone, not on the runs that brought them: a larger file is written
+The file's bytes depend on its images alone, not on the runs that brought them: a larger file is written
 beside the old one, which gives its packed chunks as they are, and takes its place when it is whole.
 """
 
@@ -30,34 +30,34 @@ from clevrhope.errors import DatasetError
 from clevrhope.images.png import read_png
 from clevrhope.runtime.atomic import whole_file
 
-Picture = npt.NDArray[np.uint8]
+ImageArray = npt.NDArray[np.uint8]
 
 DEFLATE_LEVEL = 4
-"""zlib's effort on a picture."""
+"""zlib's effort on an image."""
 
 IMAGES = Schema(
-    "an HDF5 file of pictures",
+    "an HDF5 file of images",
     {"images": Array("u", (None, None, 3), sparse=True), "indices": Array("iu", group="indices")},
 )
 
 
-def aggregate_pictures(
+def aggregate_images(
     path: Path,
     indices: Sequence[int],
     png_of: Callable[[int], Path],
     *,
     pool: str,
-    on_picture: Callable[[], None] = lambda: None,
+    on_image: Callable[[], None] = lambda: None,
 ) -> bool:
-    """Makes `path` hold exactly the pictures of `indices` (sorted); False when it already does.
+    """Makes `path` hold exactly the images of `indices` (sorted); False when it already does.
 
-    Pictures that are in the old file are taken from there, others from `png_of(index)`.
+    Images that are in the old file are taken from there, others from `png_of(index)`.
 
     Raises:
         DatasetError: a PNG is missing or of another size, no space left, no permission.
     """
     wanted = np.asarray(indices, dtype=np.int32)
-    if not len(wanted) or np.array_equal(wanted, pictures_in(path)):
+    if not len(wanted) or np.array_equal(wanted, images_in(path)):
         return False
     with whole_file(path) as temporary, _old_file(path) as old:
         height, width = old.size or _png_size(png_of(int(wanted[0])))
@@ -76,12 +76,12 @@ def aggregate_pictures(
             for index, chunk in _packed(wanted, old, png_of, (height, width)):
                 images.id.write_direct_chunk((index, 0, 0, 0), chunk)
                 check()
-                on_picture()
+                on_image()
     return True
 
 
-def pictures_in(path: Path) -> npt.NDArray[np.int32]:
-    """The indices of the pictures in a file, sorted; none where there is no file.
+def images_in(path: Path) -> npt.NDArray[np.int32]:
+    """The indices of the images in a file, sorted; none where there is no file.
 
     Raises:
         DatasetError: not such a file.
@@ -92,8 +92,8 @@ def pictures_in(path: Path) -> npt.NDArray[np.int32]:
         return _indices(file, path)
 
 
-def read_pictures(path: Path, indices: Iterable[int]) -> Iterator[tuple[int, Picture]]:
-    """Index and pixels (height, width, 3) uint8 RGB of pictures in a file.
+def read_images(path: Path, indices: Iterable[int]) -> Iterator[tuple[int, ImageArray]]:
+    """Index and pixels (height, width, 3) uint8 RGB of images in a file.
 
     Raises:
         DatasetError: not such a file.
@@ -105,7 +105,7 @@ def read_pictures(path: Path, indices: Iterable[int]) -> Iterator[tuple[int, Pic
 
 
 class _OldFile:
-    """The pictures that an earlier run packed; none where there was none."""
+    """The images that an earlier run packed; none where there was none."""
 
     def __init__(self, images: h5py.Dataset | None, indices: Iterable[int], path: Path) -> None:
         self._images, self._path = images, path

@@ -38,31 +38,31 @@ class Layout:
 
     @property
     def contact_sheet(self) -> Path:
-        """Some pictures and questions of each split, for a browser."""
+        """Some images and questions of each split, for a browser."""
         return self.root / "index.html"
 
-    def pictures(self, pool: str) -> Path:
+    def images(self, pool: str) -> Path:
         """The folder of a pool's PNG files."""
         return self.root / "images" / pool
 
-    def picture(self, pool: str, index: int) -> Path:
-        """The picture of one scene."""
-        return self.pictures(pool) / image_filename(pool, index)
+    def image(self, pool: str, index: int) -> Path:
+        """The image of one scene."""
+        return self.images(pool) / image_filename(pool, index)
 
-    def pictures_h5(self, pool: str) -> Path:
-        """All pictures of a pool."""
+    def images_h5(self, pool: str) -> Path:
+        """All images of a pool."""
         return self.root / "images" / f"{pool}.h5"
 
-    def picture_store(self, pool: str) -> Path:
-        """Pictures on their way into HDF5, when nobody asked for PNG files."""
+    def image_store(self, pool: str) -> Path:
+        """Images on their way into HDF5, when nobody asked for PNG files."""
         return self.root / "images" / f"{OWN_PREFIX}{pool}"
 
     def passes_h5(self, pool: str) -> Path:
-        """Masks, depths and normals of all pictures of a pool."""
+        """Masks, depths and normals of all images of a pool."""
         return self.root / "passes" / f"{pool}.h5"
 
     def passes_store(self, pool: str) -> Path:
-        """A file for each picture's annotations, on their way into HDF5; in a part they stay."""
+        """A file for each image's annotations, on their way into HDF5; in a part they stay."""
         return self.root / "passes" / pool
 
     def passes_record(self, pool: str, index: int) -> Path:
@@ -117,7 +117,7 @@ class Layout:
 
 
 def image_filename(pool: str, index: int) -> str:
-    """A picture's name, unique over all pools, as scene and question files have it."""
+    """An image's name, unique over all pools, as scene and question files have it."""
     return f"HOPE_{pool}_{index:06d}.png"
 
 

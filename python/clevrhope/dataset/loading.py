@@ -1,4 +1,4 @@
-"""A dataset's folder, a HOP and a split in, questions with their pictures out, for a training loop.
+"""A dataset's folder, a HOP and a split in, questions with their images out, for a training loop.
 
 With torch installed the result is a map-style `torch.utils.data.Dataset`; without it, it has the same items,
 length and order, as any sequence.
@@ -16,18 +16,18 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.contents import find_hop, find_split
-from clevrhope.dataset.images_h5 import Picture
+from clevrhope.dataset.image_source import Images, find_images
+from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
-from clevrhope.dataset.picture_source import Pictures, find_pictures
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.spoken import Spoken
 from clevrhope.dataset.vocab import Vocab, read_vocab
 
 Item = dict[str, Any]
 
-Transform = Callable[[Picture], Any]
-"""Takes a picture, (height, width, 3) uint8 RGB, as torchvision's transforms do; gives what a model wants."""
+Transform = Callable[[ImageArray], Any]
+"""Takes an image, (height, width, 3) uint8 RGB, as torchvision's transforms do; gives what a model wants."""
 
 
 class Split:
@@ -45,7 +45,7 @@ class Split:
     | question_index | int, k itself: the question's place in its file                                  |
     | family         | int, CLEVR's question_family_index                                               |
 
-    With `passes` also those arrays of the picture that it names, and what is known of each of its objects, in
+    With `passes` also those arrays of the image that it names, and what is known of each of its objects, in
     the order of the scene's list:
 
     | key              | value                                                                          |
@@ -66,7 +66,7 @@ class Split:
         self,
         reader: SplitReader,
         vocab: Vocab,
-        pictures: Pictures | None,
+        source: Images | None,
         *,
         images: bool,
         text: bool,
@@ -76,10 +76,10 @@ class Split:
     ) -> None:
         self.vocab = vocab
         """What the numbers in the items mean."""
-        self.rendered = pictures is not None
-        """Whether there are pictures to give."""
+        self.rendered = source is not None
+        """Whether there are images to give."""
         self._reader = reader
-        self._pictures = pictures
+        self._source = source
         self._images = images
         self._spoken = Spoken(vocab) if text else None
         self._transform = transform
@@ -97,7 +97,7 @@ class Split:
 
     @property
     def pool(self) -> str:
-        """The pool that its pictures are from; `image_index` counts there."""
+        """The pool that its images are from; `image_index` counts there."""
         return self._reader.pool
 
     def __len__(self) -> int:
@@ -133,8 +133,8 @@ class Split:
         return (self[k] for k in range(len(self)))
 
     def __repr__(self) -> str:
-        pictures = "with" if self.rendered else "without"
-        return f"<{len(self):,} questions of {self.hop}/{self.split}, {pictures} pictures>"
+        images = "with" if self.rendered else "without"
+        return f"<{len(self):,} questions of {self.hop}/{self.split}, {images} images>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The class may have been made here and now, for torch: pickle could not find it by name.
@@ -146,9 +146,9 @@ class Split:
         return {**row, "visible_fraction": (visible / np.maximum(alone, 1)).astype(np.float32)}
 
     def _image(self, index: int) -> Any:
-        if self._pictures is None:
+        if self._source is None:
             return None
-        pixels = self._pictures.pixels(index)
+        pixels = self._source.pixels(index)
         return pixels if self._transform is None else self._transform(pixels)
 
 
@@ -170,26 +170,26 @@ def load(
         hop: such as "rubber_cylinder", values in either order, "prelim_cyan", or "none".
         split: such as "train" or "complex_ood".
         limit: the first so many questions; 25_000 and 200_000 of `train` are the paper's smaller train sets.
-        images: False leaves the pictures out.
+        images: False leaves the images out.
         text: adds question, program and answer in words.
-        transform: applied to each picture, (height, width, 3) uint8 RGB.
+        transform: applied to each image, (height, width, 3) uint8 RGB.
         passes: some of "mask", "depth" and "normal", of a folder that was built with them.
 
     Raises:
         ConfigError: a HOP, split, limit or pass that the folder does not have; says what it has.
-        DatasetError: no dataset there, a file that is cut off, or some of the pictures missing.
+        DatasetError: no dataset there, a file that is cut off, or some of the images missing.
     """
     layout = Layout(Path(folder))
     hop = find_hop(layout, hop)
     split = find_split(layout, hop, split)
     vocab = read_vocab(layout.vocab)
     reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
-    pictures = find_pictures(layout, reader.pool, reader.image_idxs, prefer="h5") if images else None
+    source = find_images(layout, reader.pool, reader.image_idxs, prefer="h5") if images else None
     annotations = find_passes(layout, reader.pool, reader.image_idxs, passes) if passes else None
     return _class()(
         reader,
         vocab,
-        pictures,
+        source,
         images=images,
         text=text,
         transform=transform,

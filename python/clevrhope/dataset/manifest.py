@@ -1,7 +1,7 @@
 """What a folder is bound to and what it holds, as manifest.json: read, compared, written whole.
 
-A folder is bound to what decides its content: seed, world, templates, and (once there are pictures) how they
-are rendered. Pairs, sizes and kinds of pictures may grow. Nothing in here depends on when or in how many runs
+A folder is bound to what decides its content: seed, world, templates, and (once there are images) how they
+are rendered. Pairs, sizes and kinds of images may grow. Nothing in here depends on when or in how many runs
 the folder was made.
 """
 
@@ -71,15 +71,15 @@ class Manifest:
     templates: Mapping[str, Any]
     """Fingerprint and files of the question templates."""
     questions: Mapping[str, Any]
-    """Questions a picture, window."""
+    """Questions an image, window."""
     rendering: Mapping[str, Any] | None = None
-    """Renderer, its effort and so on; nothing before the first picture is asked for."""
+    """Renderer, its effort and so on; nothing before the first image is asked for."""
     config: Mapping[str, Any] = field(default_factory=dict)
     """The resolved configuration of the largest thing asked for so far."""
     splits: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
-    """HOP -> split -> pool, questions, pictures, finished or not."""
+    """HOP -> split -> pool, questions, images, finished or not."""
     pools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Pool -> number of scenes in use, size so far, kinds of picture files."""
+    """Pool -> number of scenes in use, size so far, kinds of image files."""
     palettes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Palette -> its types, rows of combinations, and the values held out; written where there are any."""
     checked: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -338,7 +338,7 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
         there, here = getattr(existing, key), getattr(wanted, key)
         if key == "rendering" and there["renderer"] != here["renderer"]:
             raise BindingError(
-                f"{root}: its pictures are made with {rendering_in_words(there)}, not with "
+                f"{root}: its images are made with {rendering_in_words(there)}, not with "
                 f"{rendering_in_words(here)}; choose another --out, or ask for what the folder was made with"
             )
         if key == "rendering" and (reason := other_revision(there, here)):
@@ -351,7 +351,7 @@ def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
 
 
 def _naming_renderer(manifest: Manifest) -> Manifest:
-    """A manifest with pictures whose rendering says what made them; before there was a choice, none did."""
+    """A manifest with images whose rendering says what made them; before there was a choice, none did."""
     return replace(manifest, rendering={"renderer": "blender", **(manifest.rendering or {})})
 
 

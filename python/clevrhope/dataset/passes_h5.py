@@ -1,4 +1,4 @@
-"""Annotations of a pool's pictures in, one HDF5 file of them out, and back.
+"""Annotations of a pool's images in, one HDF5 file of them out, and back.
 
 | dataset    | shape                    | type    | holds |
 |------------|--------------------------|---------|-------|
@@ -11,12 +11,12 @@
 | n_objects  | (size,)                  | int32   | objects of the scene |
 | indices    | (n,)                     | int32   | the rows that hold something, sorted |
 
-The first three are there as far as they were asked for. A row of theirs is a chunk, as of pictures
+The first three are there as far as they were asked for. A row of theirs is a chunk, as of images
 (images_h5.py), and `size` is the last row that holds something plus one; `most` is the largest number of
 objects. The file's bytes depend on its content alone, not on the runs that brought it.
 
-Until a pool's file is written each picture's annotations lie in a file of their own, its record: a line of
-JSON, then the packed chunks. So a run that is killed loses no more than the pictures it was about.
+Until a pool's file is written each image's annotations lie in a file of their own, its record: a line of
+JSON, then the packed chunks. So a run that is killed loses no more than the images it was about.
 """
 
 import json
@@ -108,7 +108,7 @@ ATTRIBUTES: Mapping[str, Mapping[str, str | int | float]] = {
 
 @dataclass(frozen=True)
 class Record:
-    """A picture's annotations, packed."""
+    """An image's annotations, packed."""
 
     height: int
     width: int
@@ -118,14 +118,14 @@ class Record:
 
 
 def pack(passes: Passes, kinds: Sequence[str]) -> Record:
-    """Packs those kinds of a picture's annotations."""
+    """Packs those kinds of an image's annotations."""
     height, width = passes.mask.shape
     chunks = {kind: _deflated(getattr(passes, kind)) for kind in kinds}
     return Record(height, width, chunks, {name: getattr(passes, name) for name in TABLES})
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Writes a picture's record, whole; errors as `write_whole`."""
+    """Writes an image's record, whole; errors as `write_whole`."""
     head = {
         "height": record.height,
         "width": record.width,
@@ -143,11 +143,11 @@ def read_record(path: Path) -> Record:
     """
     remedy = "remove it and run again"
     head, _, content = read_bytes(
-        path, "annotations of a picture", remedy=remedy, max_bytes=MAX_RECORD_BYTES
+        path, "annotations of an image", remedy=remedy, max_bytes=MAX_RECORD_BYTES
     ).partition(b"\n")
     raw = parse_json(head, path, remedy=remedy)
     check_form(raw, _RECORD, path)
-    with reading(path, "annotations of a picture", remedy=remedy):
+    with reading(path, "annotations of an image", remedy=remedy):
         chunks, place = {}, 0
         for kind, size in raw["bytes"].items():
             chunks[kind] = content[place : place + size]
@@ -189,7 +189,7 @@ def aggregate_passes(
     *,
     kinds: Sequence[str],
     about: Mapping[str, str],
-    on_picture: Callable[[], None] = lambda: None,
+    on_image: Callable[[], None] = lambda: None,
 ) -> bool:
     """Makes `path` hold exactly these kinds of exactly these rows (sorted); False when it already does.
 
@@ -227,7 +227,7 @@ def aggregate_passes(
                     array.id.write_direct_chunk(start, record.chunks[kind])
                     check()
                 tables.append(record.tables)
-                on_picture()
+                on_image()
             _write_tables(file, wanted, tables)
             file.attrs.update(about)
     return True
@@ -266,11 +266,11 @@ class PassesFile:
 
 
 def find_passes(layout: Layout, pool: str, wanted: Ints, kinds: Sequence[str]) -> PassesFile:
-    """The annotations of a pool's pictures, those of the scenes `wanted` among them.
+    """The annotations of a pool's images, those of the scenes `wanted` among them.
 
     Raises:
         ConfigError: no such kind, or the folder was made without it.
-        DatasetError: some of the pictures have none, or a file is cut off.
+        DatasetError: some of the images have none, or a file is cut off.
     """
     parse_passes(kinds, "passes")
     path = layout.passes_h5(pool)
@@ -288,7 +288,7 @@ def find_passes(layout: Layout, pool: str, wanted: Ints, kinds: Sequence[str]) -
     missing = np.setdiff1d(wanted, found.indices)
     if len(missing):
         raise DatasetError(
-            f"{path}: {len(missing):,} pictures are not annotated, first "
+            f"{path}: {len(missing):,} images are not annotated, first "
             f"{image_filename(pool, int(missing[0]))}; run its build again"
         )
     return found

@@ -32,7 +32,7 @@ class PoolScenes:
         sums: Mapping[str, str],
         numbers: dict[str, int],
     ) -> None:
-        """`sums` are checksums of pictures by name, `numbers` those of names so far.
+        """`sums` are checksums of images by name, `numbers` those of names so far.
 
         Raises:
             DatasetError: a scene file that is none.
@@ -76,7 +76,7 @@ class PoolScenes:
 
     @cached_property
     def marks(self) -> Sequence[npt.NDArray[Any]]:
-        """What no two pictures may have in common, (S,) each: looks, names, bytes where they are known."""
+        """What no two images may have in common, (S,) each: looks, names, bytes where they are known."""
         sums = [self._sums.get(name, name) for name in self.filenames]
         return self.native.looks, self._numbered(self.filenames), self._numbered(sums)
 
@@ -106,7 +106,7 @@ class Pools:
             return self._pools[pool]
 
     def twins(self, a: str, b: str) -> list[tuple[int, int]]:
-        """Rows of two pools whose pictures are the same, by name, objects or bytes; in the order of b."""
+        """Rows of two pools whose images are the same, by name, objects or bytes; in the order of b."""
         with self._lock:
             if (a, b) not in self._twins:
                 both = zip(self[a].marks, self[b].marks, strict=True)

@@ -101,7 +101,7 @@ class SplitArrays:
         if RELATIONS in self._file:
             self._wide[RELATIONS] = self._file[RELATIONS]
         self.used: npt.NDArray[np.int32] = np.unique(self.columns["image_idxs"])
-        """Indices of the pictures that the split uses, each once, sorted."""
+        """Indices of the images that the split uses, each once, sorted."""
 
     def __len__(self) -> int:
         return len(self.columns["answers"])

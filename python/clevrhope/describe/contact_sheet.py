@@ -1,6 +1,6 @@
-"""Some pictures and questions of each split in, one HTML page out that needs neither network nor server.
+"""Some images and questions of each split in, one HTML page out that needs neither network nor server.
 
-Every value is escaped, pictures are inside the page, and there is no script in it.
+Every value is escaped, images are inside the page, and there is no script in it.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from clevrhope.splits.kinds import SPLITS
 
 @dataclass(frozen=True)
 class Box:
-    """A part of a picture, in per cent of its width and height."""
+    """A part of an image, in per cent of its width and height."""
 
     left: float
     top: float
@@ -33,10 +33,10 @@ class Asked:
 
 @dataclass(frozen=True)
 class Card:
-    """A picture with what is asked about it."""
+    """An image with what is asked about it."""
 
     name: str
-    picture: str
+    image: str
     """An address that an `img` takes: the pixels themselves, as a data URL."""
     sketch: bool
     """Drawn from the scene's positions, because it was not rendered."""
@@ -44,7 +44,7 @@ class Card:
     """Where objects with the held-out pair are."""
     questions: Sequence[Asked]
     source: str = ""
-    """The published name of a picture of CLEVR's; "" of our own."""
+    """The published name of an image of CLEVR's; "" of our own."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class SplitCards:
 
     split: str
     n_questions: int
-    n_pictures: int
+    n_images: int
     cards: Sequence[Card]
 
 
@@ -81,13 +81,13 @@ class Sheet:
 
     seed: int
     n_questions: int
-    n_pictures: int
+    n_images: int
     n_rendered: int
     hops: Sequence[HopCards]
     made_by: str = ""
-    """What rendered the pictures; nothing while there are none."""
+    """What rendered the images; nothing while there are none."""
     n_published: int = 0
-    """Pictures that are CLEVR's own, or scenes where nothing is rendered."""
+    """Images that are CLEVR's own, or scenes where nothing is rendered."""
 
 
 def contact_sheet(sheet: Sheet) -> str:
@@ -98,22 +98,22 @@ def contact_sheet(sheet: Sheet) -> str:
     )
     counts = [
         (number(sheet.n_questions), "questions"),
-        (number(sheet.n_pictures), "pictures" if sheet.n_rendered else "scenes"),
+        (number(sheet.n_images), "images" if sheet.n_rendered else "scenes"),
         (number(len(sheet.hops)), "sub-dataset" if len(sheet.hops) == 1 else "sub-datasets"),
         (str(sheet.seed), "seed"),
     ]
     tiles = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in counts)
     rendered = (
-        f"<p>Pictures are rendered by {escape(sheet.made_by)}.</p>"
+        f"<p>Images are rendered by {escape(sheet.made_by)}.</p>"
         if sheet.n_rendered
-        else '<p class="note">Nothing has been rendered yet: pictures below are sketches of the scenes.</p>'
+        else '<p class="note">Nothing has been rendered yet: images below are sketches of the scenes.</p>'
     )
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{escape(names)} &middot; clevrhope</title>\n<style>\n{_style()}</style>\n</head>\n<body>\n"
         f"<header><h1>{escape(_title(sheet))}</h1>"
-        "<p>A few pictures and questions of each split. "
+        "<p>A few images and questions of each split. "
         '<a href="DATASHEET.md">DATASHEET.md</a> has the numbers, '
         '<a href="manifest.json">manifest.json</a> every file.</p>'
         f'<div class="tiles">{tiles}</div>{rendered}{_published(sheet)}<nav>{navigation}</nav></header>\n'
@@ -139,10 +139,10 @@ def _title(sheet: Sheet) -> str:
 
 
 def _published(sheet: Sheet) -> str:
-    """How many pictures are not our own, and whose they are."""
+    """How many images are not our own, and whose they are."""
     if not sheet.n_published:
         return ""
-    what = "pictures" if sheet.n_rendered else "scenes"
+    what = "images" if sheet.n_rendered else "scenes"
     return (
         f"<p>{number(sheet.n_published)} of the {what} are CLEVR&#x27;s own, by Johnson et al. (CC BY 4.0); "
         "those below say so.</p>"
@@ -169,8 +169,8 @@ def _split(hop: HopCards, split: SplitCards) -> str:
     asks = kind.asked == "always" and bool(hop.pair_words)
     cards = "\n".join(_card(card, hop if asks else None) for card in split.cards)
     return (
-        f"<h3>{escape(split.split)} <span>{number(split.n_questions)} questions, {number(split.n_pictures)} "
-        f"pictures</span></h3><p>{escape(words)}</p>"
+        f"<h3>{escape(split.split)} <span>{number(split.n_questions)} questions, {number(split.n_images)} "
+        f"images</span></h3><p>{escape(words)}</p>"
         f'<div class="cards {layout}">\n{cards}\n</div>'
     )
 
@@ -190,7 +190,7 @@ def _card(card: Card, marking: HopCards | None) -> str:
     source = f' <b title="{escape(card.source)}">CLEVR&#x27;s own</b>' if card.source else ""
     alternative = f"{'Sketch' if card.sketch else 'Picture'} {card.name}"
     return (
-        f'<article><figure><img src="{escape(card.picture)}" alt="{escape(alternative)}" loading="lazy">'
+        f'<article><figure><img src="{escape(card.image)}" alt="{escape(alternative)}" loading="lazy">'
         f"{boxes}</figure><ul>{rows}</ul><footer>{escape(card.name)}{source}</footer></article>"
     )
 

@@ -24,16 +24,16 @@ _SPATIAL = ("left", "right", "front", "behind")
 """Relations in the order in which they are shown; those of equal values follow by name."""
 
 
-def pictures_and_lengths(
+def images_and_lengths(
     columns: Sequence[SplitStats], attributes: Mapping[str, Sequence[str]], together: Sequence[Value]
 ) -> Iterator[str]:
     """Tables of objects, lengths and values; and of the combinations of the types of `together`, if given."""
-    yield "Objects a picture (share of the pictures):"
+    yield "Objects an image (share of the images):"
     span = _span(columns, lambda each: each.objects)
     yield _shares(columns, lambda each: each.objects, [(str(n), n) for n in span])
     yield "Words a question and functions a program:"
     yield _lengths(columns)
-    yield "Values (share of the objects in the split's pictures; within each type they add up to 100%):"
+    yield "Values (share of the objects in the split's images; within each type they add up to 100%):"
     values = [(kind, value) for kind, of_kind in attributes.items() for value in of_kind]
     yield _of_objects(columns, lambda each: each.values, [(" ".join(value), value[1]) for value in values])
     for first, second in combinations(together, 2):
@@ -95,7 +95,7 @@ def distances(a: SplitStats, b: SplitStats) -> str:
     return (
         f"Total variation distance between {code(a.split)} and {code(b.split)} (0: alike, 1: nothing in "
         "common; in brackets about what chance gives at these sizes): "
-        f"objects a picture {_distance(a.objects, b.objects)}, "
+        f"objects an image {_distance(a.objects, b.objects)}, "
         f"values {_distance(a.values, b.values)}, "
         f"families {_distance(a.families, b.families)}, "
         f"answers {_distance(a.answers, b.answers)}, "
@@ -113,7 +113,7 @@ def _lengths(columns: Sequence[SplitStats]) -> str:
             ("words, most", *(max(each.words, default=0) for each in columns)),
             ("functions, mean", *(decimal(mean(each.functions)) for each in columns)),
             ("functions, most", *(max(each.functions, default=0) for each in columns)),
-            ("objects a picture, mean", *(decimal(mean(each.objects)) for each in columns)),
+            ("objects an image, mean", *(decimal(mean(each.objects)) for each in columns)),
             ("families that occur", *(len(each.families) for each in columns)),
         ],
     )

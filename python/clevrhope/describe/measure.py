@@ -33,17 +33,17 @@ _SCENES_A_BLOCK = 16_384
 
 
 @dataclass(frozen=True)
-class PictureCounts:
-    """What is in some pictures."""
+class ImageCounts:
+    """What is in some images."""
 
     objects: Mapping[int, int]
-    """Objects in a picture -> pictures."""
+    """Objects in an image -> images."""
     values: Mapping[Value, int]
     """Value -> objects that have it."""
     pairs: Mapping[Pair, int]
     """Two values of two types -> objects that have both."""
-    pictures_with: Mapping[Pair, int]
-    """Two values of two types -> pictures with an object that has both."""
+    images_with: Mapping[Pair, int]
+    """Two values of two types -> images with an object that has both."""
 
 
 @dataclass(frozen=True)
@@ -68,17 +68,17 @@ class SceneCounts:
         """The rows of scenes, by index."""
         return np.searchsorted(self.indices, indices)
 
-    def in_pictures(self, pictures: Ints) -> PictureCounts:
-        """Counts what is in pictures, given by index, each once.
+    def in_images(self, images: Ints) -> ImageCounts:
+        """Counts what is in images, given by index, each once.
 
         Raises:
-            DatasetError: a picture without a scene.
+            DatasetError: an image without a scene.
         """
-        at = self.rows(pictures)
+        at = self.rows(images)
         known = at < len(self.indices)
-        known[known] = self.indices[at[known]] == pictures[known]
+        known[known] = self.indices[at[known]] == images[known]
         if not known.all():
-            raise DatasetError(f"no scene has index {pictures[~known][0]}, though questions ask about it")
+            raise DatasetError(f"no scene has index {images[~known][0]}, though questions ask about it")
         chosen = np.zeros(len(self.indices), dtype=bool)
         chosen[at] = True
         n_objects = self.n_objects
@@ -92,18 +92,18 @@ class SceneCounts:
                 values[value] += n
             for pair in combinations(combination, 2):
                 pairs[pair] += n
-        return PictureCounts(
+        return ImageCounts(
             objects=_counted(n_objects[chosen]),
             values=dict(sorted(values.items())),
             pairs=dict(sorted(pairs.items())),
-            pictures_with=self._pictures_with(sorted(pairs), np.flatnonzero(chosen)),
+            images_with=self._images_with(sorted(pairs), np.flatnonzero(chosen)),
         )
 
-    def _pictures_with(self, pairs: Sequence[Pair], rows: npt.NDArray[np.intp]) -> dict[Pair, int]:
+    def _images_with(self, pairs: Sequence[Pair], rows: npt.NDArray[np.intp]) -> dict[Pair, int]:
         has = np.array(
             [[set(pair) <= set(look) for pair in pairs] for look in self.combinations], dtype=np.float32
         ).reshape(len(self.combinations), len(pairs))
-        n_pictures = np.zeros(len(pairs), dtype=np.int64)
+        n_images = np.zeros(len(pairs), dtype=np.int64)
         for begin in range(0, len(rows), _SCENES_A_BLOCK):
             block = rows[begin : begin + _SCENES_A_BLOCK]
             shown = np.zeros((len(block), len(self.combinations)), dtype=np.float32)
@@ -112,8 +112,8 @@ class SceneCounts:
             ends = np.cumsum(lengths)
             places = np.arange(len(which)) + np.repeat(self.starts[block] - ends + lengths, lengths)
             shown[which, self.looks[places]] = 1
-            n_pictures += (shown @ has > 0).sum(axis=0)
-        return {pair: int(n) for pair, n in zip(pairs, n_pictures, strict=True)}
+            n_images += (shown @ has > 0).sum(axis=0)
+        return {pair: int(n) for pair, n in zip(pairs, n_images, strict=True)}
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class SplitStats:
     split: str
     pool: str
     n_questions: int
-    n_pictures: int
+    n_images: int
     answers_of_families: Mapping[int, Mapping[str, int]]
     """Global index of the family -> answer -> questions."""
     answer_types: Mapping[str, int]
@@ -137,15 +137,15 @@ class SplitStats:
     relations_a_question: Mapping[int, int]
     """Spatial relations that a question names -> questions."""
     objects: Mapping[int, int]
-    """Objects in a picture -> pictures."""
+    """Objects in an image -> images."""
     values: Mapping[str, int]
-    """Attribute value -> objects in the split's pictures."""
+    """Attribute value -> objects in the split's images."""
     pairs: Mapping[Pair, int]
-    """Two values of two types -> objects in the split's pictures that have both."""
-    pictures_with: Mapping[Pair, int]
-    """Two values of two types -> pictures with such an object."""
+    """Two values of two types -> objects in the split's images that have both."""
+    images_with: Mapping[Pair, int]
+    """Two values of two types -> images with such an object."""
     questions_a_picture: Mapping[int, int]
-    """Questions about a picture -> pictures."""
+    """Questions about an image -> images."""
     n_all_needed: int | None
     """Questions with a relation whose every relation is needed for the answer; None where no file tells."""
 
@@ -164,7 +164,7 @@ class SplitStats:
 
     @property
     def n_objects(self) -> int:
-        """Objects in all pictures of the split."""
+        """Objects in all images of the split."""
         return sum(n_objects * n for n_objects, n in self.objects.items())
 
     @property
@@ -216,7 +216,7 @@ class QuestionTally:
         self._functions: Counter[int] = Counter()
         self._relations: Counter[str] = Counter()
         self._relations_a_question: Counter[int] = Counter()
-        self._pictures: Counter[int] = Counter()
+        self._images: Counter[int] = Counter()
         self._n_all_needed: int | None = None
 
     def add_arrays(self, rows: QuestionArrays, vocab: Vocab) -> None:
@@ -247,7 +247,7 @@ class QuestionTally:
             self._relations[relation] += int((asked >> k & 1).sum())
         is_spatial = np.array([name.startswith("relate[") for name in tokens])
         self._relations_a_question.update(_counted(is_spatial[rows.programs].sum(axis=1)))
-        self._pictures.update(_counted(rows.image_idxs))
+        self._images.update(_counted(rows.image_idxs))
         needed = rows.relation_needed
         relational = (needed >= 0).any(axis=1)
         n_all_needed = int((relational & (needed != 0).all(axis=1)).sum())
@@ -263,15 +263,15 @@ class QuestionTally:
         self._functions[len(names)] += 1
         self._relations.update({relation for name in names if (relation := relation_of(name))})
         self._relations_a_question[sum(name.startswith("relate[") for name in names)] += 1
-        self._pictures[int(row["image_index"])] += 1
+        self._images[int(row["image_index"])] += 1
 
     def stats(self, split: str, pool: str, scenes: SceneCounts) -> SplitStats:
         """What was counted so far; `scenes` are those of the pool.
 
         Raises:
-            DatasetError: a question about a picture without a scene.
+            DatasetError: a question about an image without a scene.
         """
-        pictures = scenes.in_pictures(np.array(sorted(self._pictures), dtype=np.int32))
+        images = scenes.in_images(np.array(sorted(self._images), dtype=np.int32))
         families: dict[int, dict[str, int]] = {}
         for (family, answer), n in sorted(self._answers.items()):
             families.setdefault(family, {})[answer] = n
@@ -279,18 +279,18 @@ class QuestionTally:
             split=split,
             pool=pool,
             n_questions=sum(self._answers.values()),
-            n_pictures=len(self._pictures),
+            n_images=len(self._images),
             answers_of_families=families,
             answer_types=_sorted(self._answer_types),
             words=_sorted(self._words),
             functions=_sorted(self._functions),
             relations=_sorted(self._relations),
             relations_a_question=_sorted(self._relations_a_question),
-            objects=pictures.objects,
-            values={value: n for (_, value), n in pictures.values.items()},
-            pairs=pictures.pairs,
-            pictures_with=pictures.pictures_with,
-            questions_a_picture=_sorted(Counter(self._pictures.values())),
+            objects=images.objects,
+            values={value: n for (_, value), n in images.values.items()},
+            pairs=images.pairs,
+            images_with=images.images_with,
+            questions_a_picture=_sorted(Counter(self._images.values())),
             n_all_needed=self._n_all_needed,
         )
 
@@ -432,8 +432,8 @@ def total_variation_by_chance(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> f
     return sum(min(2 * p, sqrt(2 / pi * p * (1 - p) * spread)) for p in sorted(shares)) / 2
 
 
-def pictures_shared(used: Sequence[Ints]) -> tuple[int, int]:
-    """Of several lists of pictures: how many there are, each once, and how many are in two lists or more."""
+def images_shared(used: Sequence[Ints]) -> tuple[int, int]:
+    """Of several lists of images: how many there are, each once, and how many are in two lists or more."""
     if not used:
         return 0, 0
     _, counts = np.unique(np.concatenate(used), return_counts=True)

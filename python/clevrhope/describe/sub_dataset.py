@@ -28,13 +28,13 @@ class SubDataset:
     families: Mapping[int, Family]
     families_never: Sequence[int]
     """Families that can never mention the pair, by analysis of their templates."""
-    shared_pictures: Mapping[str, tuple[int, int]]
-    """Split -> its pictures, and how many of them other sub-datasets of the folder use too."""
+    shared_images: Mapping[str, tuple[int, int]]
+    """Split -> its images, and how many of them other sub-datasets of the folder use too."""
     checked: Sequence[str]
     """What the check for leaks looked at and found in order."""
     made_with: Provenance
     from_clevr: Mapping[str, int] = field(default_factory=dict)
-    """Split -> its pictures that are CLEVR's own, for each split that has some."""
+    """Split -> its images that are CLEVR's own, for each split that has some."""
     palette: Palette | None = None
     """What is seen, where that is not every combination of values but the pair."""
     plots: Sequence[str] = ()
@@ -52,6 +52,6 @@ class SubDataset:
 
     @property
     def second_splits(self) -> str:
-        """The splits with the pictures of the second palette, as one lists them."""
+        """The splits with the images of the second palette, as one lists them."""
         second = self.second_palette
         return listed([code(each.split) for each in self.splits if split_name(each.pool)[1] == second])

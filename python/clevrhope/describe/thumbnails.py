@@ -1,4 +1,4 @@
-"""Pixels or a scene in, an address for a page's `img` out; and where a scene's objects are in its picture."""
+"""Pixels or a scene in, an address for a page's `img` out; and where a scene's objects are in its image."""
 
 import base64
 import io
@@ -8,18 +8,18 @@ from urllib.parse import quote
 
 from PIL import Image
 
-from clevrhope.dataset.images_h5 import Picture
+from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.describe.contact_sheet import Box
 
 WIDTH_PX, HEIGHT_PX = 480, 320
-"""A CLEVR picture."""
+"""A CLEVR image."""
 
 FOCAL_PX = 525.0
 """Its focal length: a lens of 35 mm, a sensor of 32."""
 
 
-def thumbnail_url(pixels: Picture) -> str:
-    """A small JPEG of a picture (height, width, 3), as a data URL."""
+def thumbnail_url(pixels: ImageArray) -> str:
+    """A small JPEG of an image (height, width, 3), as a data URL."""
     memory = io.BytesIO()
     Image.fromarray(pixels).save(memory, "JPEG", quality=85, optimize=True)
     return f"data:image/jpeg;base64,{base64.b64encode(memory.getvalue()).decode()}"
@@ -52,7 +52,7 @@ def pair_boxes(scene: Mapping[str, Any], pair: Sequence[tuple[str, str]]) -> lis
 
 
 def box_px(item: Mapping[str, Any]) -> tuple[float, float, float, float]:
-    """Left, top, right, bottom of an object in its picture, in pixels.
+    """Left, top, right, bottom of an object in its image, in pixels.
 
     Published CLEVR scenes do not say; it is then as far around the centre as a sphere of its size reaches.
     """

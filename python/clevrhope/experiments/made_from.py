@@ -28,13 +28,13 @@ class MadeFrom:
 
     Attributes:
         dataset: its folder.
-        pictures: whether pictures and scenes count, all of them.
+        images: whether images and scenes count, all of them.
         tests_of: the pair whose test sets count. Train sets never do: they grow at their ends, and a run is
             on the first so many questions.
     """
 
     dataset: Path
-    pictures: bool = False
+    images: bool = False
     tests_of: str | None = None
 
     @property
@@ -51,15 +51,15 @@ class MadeFrom:
             for hop, digest in digests.tests.items()
             if self.tests_of is not None and same_hop(hop, self.tests_of)
         ]
-        return _sha256([digests.whole, digests.pictures if self.pictures else None, tests])
+        return _sha256([digests.whole, digests.images if self.images else None, tests])
 
 
 @dataclass(frozen=True, slots=True)
 class _Digests:
-    """Of a manifest: of what binds the folder, of its pictures and scenes, and of each pair's test sets."""
+    """Of a manifest: of what binds the folder, of its images and scenes, and of each pair's test sets."""
 
     whole: str
-    pictures: str
+    images: str
     tests: Mapping[str, str]
 
 
@@ -68,16 +68,16 @@ def _read(path: Path, changed_ns: int, n_bytes: int) -> _Digests:
     """Read once as long as it does not change: of a dataset of the paper's size it has 400,000 files."""
     raw = read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
     check_form(raw, Fields({}, {"files": MapOf(Fields({"sha256": TEXT}))}), path)
-    pictures: list[tuple[str, str]] = []
+    images: list[tuple[str, str]] = []
     tests: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for name, said in sorted(raw.get("files", {}).items()):
         folder, *rest = name.split("/")
         if folder in ("images", "scenes"):
-            pictures.append((name, said["sha256"]))
+            images.append((name, said["sha256"]))
         elif folder == "hops" and name.endswith(".h5") and rest[-1] != "train.h5":
             tests[rest[0]].append((name, said["sha256"]))
     whole = {name: raw.get(name) for name in _WHOLE}
-    return _Digests(_sha256(whole), _sha256(pictures), {hop: _sha256(each) for hop, each in tests.items()})
+    return _Digests(_sha256(whole), _sha256(images), {hop: _sha256(each) for hop, each in tests.items()})
 
 
 def _sha256(content: Any) -> str:

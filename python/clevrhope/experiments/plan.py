@@ -242,7 +242,7 @@ def _dataset_chain(experiment: Experiment, dataset: DatasetConfig) -> Chain:
             arguments += ["--weights", features.weights]
         name = f"features-{dataset.name}-{features.kind}-{k}"
         step = _step(experiment, name, [*arguments, "--quiet"], folder / "features")
-        steps.append(replace(step, made_from=MadeFrom(folder, pictures=True)))
+        steps.append(replace(step, made_from=MadeFrom(folder, images=True)))
     return Chain(dataset.name, tuple(steps))
 
 

@@ -52,22 +52,22 @@ def _body(source: Source) -> str:
     rows = [
         (each.hop, each.split, f"{len(each.reader):,}", f"{len(each.indices):,}") for each in source.splits
     ]
-    image = "| `image` | the picture, 8-bit RGB |\n" if source.rendered else ""
-    pictures = (
-        "Each row is a question with its picture."
+    image = "| `image` | the image, 8-bit RGB |\n" if source.rendered else ""
+    images = (
+        "Each row is a question with its image."
         if source.rendered
-        else "Text only: the dataset was exported without pictures."
+        else "Text only: the dataset was exported without images."
     )
     if "clevr" in source.manifest.world:
-        pictures += (
-            f" Part of the scenes and pictures of `train` are from the train split of CLEVR ({CLEVR}; "
+        images += (
+            f" Part of the scenes and images of `train` are from the train split of CLEVR ({CLEVR}; "
             "CC BY 4.0)."
         )
     counts = table(("config", "split", "questions", "scenes"), rows)
     return f"""# CLEVR-HOPE
 
 Visual question answering where one pair of attribute values is held out: a model that has met rubber things
-and cylinders, but never a rubber cylinder, in pictures or in words, is asked about rubber cylinders. The
+and cylinders, but never a rubber cylinder, in images or in words, is asked about rubber cylinders. The
 design is that of Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, *Attribute Diversity Determines the
 Systematicity Gap in VQA*; this dataset was made by `clevrhope` from seed {source.manifest.seed}.
 
@@ -77,10 +77,10 @@ from datasets import load_dataset
 rows = load_dataset("THIS_FOLDER", "{first.hop}", split="{first.split}", streaming=True)
 ```
 
-Without `streaming=True` the library copies the rows into its cache, where each question has a picture of its
+Without `streaming=True` the library copies the rows into its cache, where each question has an image of its
 own. The first 25,000 and 200,000 rows of a `train` of the paper's size are its smaller train sets.
 
-{pictures}
+{images}
 
 {counts}
 
@@ -93,5 +93,5 @@ The gap in systematicity is the accuracy on an `ood` split less that on its `iid
 | `program` | functions in prefix order, such as `filter_color[red]` |
 | `question_family_index` | number of the template, as in CLEVR |
 | `question_index` | place of the question in its split |
-| `image_index` | the scene's index in its pool; equal for equal pictures of a split |
+| `image_index` | the scene's index in its pool; equal for equal images of a split |
 """

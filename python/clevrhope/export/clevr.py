@@ -4,7 +4,7 @@
     questions/CLEVR_<split>_questions.json
     scenes/CLEVR_<split>_scenes.json
 
-Readers of CLEVR take a picture's number for its row, so the pictures of each split are numbered anew from 0,
+Readers of CLEVR take an image's number for its row, so the images of each split are numbered anew from 0,
 in the order of their scenes; where a scene comes from stays in the `stream` of its row. A program's nodes
 stand in the order in which its tokens give them: the same program as in the dataset's own question files,
 where the nodes of some families stand in another order.
@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.clevr_json import question_info, read_rows, scene_info
+from clevrhope.dataset.image_source import ahead
 from clevrhope.dataset.layout import SCENES_A_SHARD
-from clevrhope.dataset.picture_source import ahead
 from clevrhope.dataset.spoken import ProgramNodes, Spoken
 from clevrhope.errors import DatasetError
 from clevrhope.export.source import Source, SplitSource
@@ -28,7 +28,7 @@ from clevrhope.runtime.progress import Advance
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:
-    """Writes pictures, questions and scenes of all splits."""
+    """Writes images, questions and scenes of all splits."""
     spoken = Spoken(source.vocab)
     programs = ProgramNodes(source.vocab, source.manifest.world["attributes"])
     for name in ("questions", "scenes", *(["images"] if source.rendered else [])):
@@ -36,14 +36,14 @@ def write(source: Source, out: Path, advance: Advance) -> None:
     for split in source.splits:
         _write_questions(split, spoken, programs, out / "questions")
         _write_scenes(source, split, out / "scenes")
-        if split.pictures is None:
+        if split.images is None:
             advance(len(split.reader))
         else:
-            _write_pictures(split, out / "images" / split.split, advance)
+            _write_images(split, out / "images" / split.split, advance)
 
 
 def image_name(split: str, number: int) -> str:
-    """A picture's name, as CLEVR has them."""
+    """An image's name, as CLEVR has them."""
     return f"CLEVR_{split}_{number:06d}.png"
 
 
@@ -96,10 +96,10 @@ def _scenes(path: Path, wanted: frozenset[int]) -> Iterator[dict[str, Any]]:
     return (scene for scene in read_rows(path) if scene["image_index"] in wanted)
 
 
-def _write_pictures(split: SplitSource, folder: Path, advance: Advance) -> None:
-    assert split.pictures is not None
+def _write_images(split: SplitSource, folder: Path, advance: Advance) -> None:
+    assert split.images is not None
     folder.mkdir()
-    png = split.pictures.png
+    png = split.images.png
     contents = ahead(png(index) for index in split.indices.tolist())
     for number, (content, count) in enumerate(zip(contents, split.counts.tolist(), strict=True)):
         (folder / image_name(split.split, number)).write_bytes(content)

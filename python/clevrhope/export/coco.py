@@ -1,4 +1,4 @@
-"""Splits in, COCO's instance annotations of their pictures out, with masks, boxes and areas.
+"""Splits in, COCO's instance annotations of their images out, with masks, boxes and areas.
 
     <hop>/<split>/HOPE_<pool>_<i>.png
     <hop>/annotations/instances_<split>.json
@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.clevr_json import read_scenes_at
+from clevrhope.dataset.image_source import ahead
 from clevrhope.dataset.layout import SCENES_A_SHARD, image_filename
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
-from clevrhope.dataset.picture_source import ahead
 from clevrhope.errors import ConfigError
 from clevrhope.export.source import Source, SplitSource
 from clevrhope.runtime.progress import Advance
@@ -29,22 +29,22 @@ LICENCE = {"id": 1, "name": "CC BY 4.0", "url": "https://creativecommons.org/lic
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:
-    """Writes pictures and annotations of all splits.
+    """Writes images and annotations of all splits.
 
     Raises:
-        ConfigError: a folder without pictures, or without masks.
+        ConfigError: a folder without images, or without masks.
     """
     for split in source.splits:
-        if split.pictures is None:
+        if split.images is None:
             raise ConfigError(
-                f"{source.layout.root}: no pictures of {split.hop}/{split.split} to export, and COCO's "
-                "annotations are of pictures; build them, and leave --no-pictures out"
+                f"{source.layout.root}: no images of {split.hop}/{split.split} to export, and COCO's "
+                "annotations are of images; build them, and leave --no-images out"
             )
         # Told before anything is written.
         find_passes(source.layout, split.reader.pool, split.indices, ("mask",))
     for split in source.splits:
         _write_annotations(source, split, out / split.hop / "annotations")
-        _write_pictures(split, out / split.hop / split.split, advance)
+        _write_images(split, out / split.hop / split.split, advance)
 
 
 def _write_annotations(source: Source, split: SplitSource, folder: Path) -> None:
@@ -115,10 +115,10 @@ def _scenes(source: Source, split: SplitSource) -> Iterator[Mapping[str, Any]]:
         yield from read_scenes_at(source.layout.scene_shard(split.reader.pool, shard), wanted)
 
 
-def _write_pictures(split: SplitSource, folder: Path, advance: Advance) -> None:
-    assert split.pictures is not None
+def _write_images(split: SplitSource, folder: Path, advance: Advance) -> None:
+    assert split.images is not None
     folder.mkdir(parents=True)
-    png = split.pictures.png
+    png = split.images.png
     contents = ahead(png(index) for index in split.indices.tolist())
     for index, content, count in zip(split.indices.tolist(), contents, split.counts.tolist(), strict=True):
         (folder / image_filename(split.reader.pool, index)).write_bytes(content)

@@ -18,7 +18,7 @@ class Format:
 
     write: Write
     prefer: str
-    """The kind of picture file that is the least work: "png" or "h5"."""
+    """The kind of image file that is the least work: "png" or "h5"."""
     one_hop: bool = False
     """The form has no place for a second HOP."""
     needs: str | None = None

@@ -2,10 +2,10 @@
 
     vocab.json               the dataset's own
     <split>_questions.h5     questions, programs, answers, image_idxs, orig_idxs, question_families
-    <split>_images.h5        images (pictures, height, width, 3) uint8 RGB: pixels, no features
+    <split>_images.h5        images (images, height, width, 3) uint8 RGB: pixels, no features
 
-`images[image_idxs[k]]` is the picture of question k. Those loaders take the rows of a feature file by the
-same numbers, so the pictures of each split are numbered anew from 0, in the order of their scenes.
+`images[image_idxs[k]]` is the image of question k. Those loaders take the rows of a feature file by the
+same numbers, so the images of each split are numbered anew from 0, in the order of their scenes.
 """
 
 import shutil
@@ -14,19 +14,19 @@ from pathlib import Path
 import numpy as np
 
 from clevrhope.dataset.held_errors import writing_hdf5
+from clevrhope.dataset.image_source import ahead
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
-from clevrhope.dataset.picture_source import ahead
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS
 from clevrhope.export.source import Source, SplitSource
 from clevrhope.runtime.progress import Advance
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:
-    """Writes two files a split, or one without pictures, and the vocabulary."""
+    """Writes two files a split, or one without images, and the vocabulary."""
     shutil.copyfile(source.layout.vocab, out / "vocab.json")
     for split in source.splits:
         _write_questions(out / f"{split.split}_questions.h5", split)
-        if split.pictures is None:
+        if split.images is None:
             advance(len(split.reader))
         else:
             _write_images(out / f"{split.split}_images.h5", split, advance)
@@ -62,9 +62,9 @@ def _write_questions(path: Path, split: SplitSource) -> None:
 
 
 def _write_images(path: Path, split: SplitSource, advance: Advance) -> None:
-    assert split.pictures is not None
-    pictures, indices = split.pictures, split.indices
-    height, width = pictures.pixels(int(indices[0])).shape[:2]
+    assert split.images is not None
+    source, indices = split.images, split.indices
+    height, width = source.pixels(int(indices[0])).shape[:2]
     with writing_hdf5(path) as (file, check):
         images = file.create_dataset(
             "images",
@@ -75,7 +75,7 @@ def _write_images(path: Path, split: SplitSource, advance: Advance) -> None:
             compression_opts=DEFLATE_LEVEL,
             track_times=False,
         )
-        packed = ahead(pictures.deflated(index) for index in indices.tolist())
+        packed = ahead(source.deflated(index) for index in indices.tolist())
         for row, (chunk, count) in enumerate(zip(packed, split.counts.tolist(), strict=True)):
             images.id.write_direct_chunk((row, 0, 0, 0), chunk)
             check()

@@ -1,10 +1,10 @@
 """Splits in, a folder that Hugging Face's `datasets.load_dataset(folder, hop)` reads out.
 
     README.md                                  the dataset card; its head names a config for each HOP
-    <hop>/<split>-00000-of-00012.parquet       a row a question, its picture in it
+    <hop>/<split>-00000-of-00012.parquet       a row a question, its image in it
 
-A picture of nine questions is in nine rows, but once in the file: the column is encoded by a dictionary for
-each group of rows, and a group holds all questions of its pictures.
+An image of nine questions is in nine rows, but once in the file: the column is encoded by a dictionary for
+each group of rows, and a group holds all questions of its images.
 """
 
 import json
@@ -21,17 +21,17 @@ from clevrhope.runtime.progress import Advance
 if TYPE_CHECKING:
     import pyarrow as pa
 
-PICTURES_A_FILE = 5_000
+IMAGES_A_FILE = 5_000
 """About; some 500 MB, as the Hub likes its files."""
 
-PICTURES_A_GROUP = 32
-"""A group's rows are what a reader unpacks at once: nine questions a picture make some 30 MB of it."""
+IMAGES_A_GROUP = 32
+"""A group's rows are what a reader unpacks at once: nine questions an image make some 30 MB of it."""
 
 _REPEATED = ["image.bytes", "image.path", "answer", "program.list.element"]
 """Columns that are written by a dictionary."""
 
 _DICTIONARY_BYTES = 1 << 28
-"""The most that a group's pictures can take together; above it they would be written once a row."""
+"""The most that a group's images can take together; above it they would be written once a row."""
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:
@@ -46,8 +46,8 @@ def _write_split(split: SplitSource, samples: Iterator[Sample], folder: Path, ad
     import pyarrow.parquet as pq
 
     folder.mkdir(exist_ok=True)
-    schema = _schema(with_images=split.pictures is not None)
-    n_files = -(-len(split.indices) // PICTURES_A_FILE)
+    schema = _schema(with_images=split.images is not None)
+    n_files = -(-len(split.indices) // IMAGES_A_FILE)
     goal = -(-len(split.reader) // n_files)
     for number in range(n_files):
         path = folder / f"{split.split}-{number:05d}-of-{n_files:05d}.parquet"
@@ -59,7 +59,7 @@ def _write_split(split: SplitSource, samples: Iterator[Sample], folder: Path, ad
                 file, schema, use_dictionary=_REPEATED, dictionary_pagesize_limit=_DICTIONARY_BYTES
             ) as writer,
         ):
-            while n_rows < goal and (group := list(islice(samples, PICTURES_A_GROUP))):
+            while n_rows < goal and (group := list(islice(samples, IMAGES_A_GROUP))):
                 table = _table(group, schema)
                 writer.write_table(table, row_group_size=len(table))
                 n_rows += len(table)

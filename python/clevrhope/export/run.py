@@ -18,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.contents import choose
+from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import FOLDERS, Layout
 from clevrhope.dataset.manifest import read_manifest
-from clevrhope.dataset.picture_source import find_pictures
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.vocab import read_vocab
@@ -43,13 +43,13 @@ class Exported:
     """What was written."""
 
     folder: Path
-    pictures: bool
-    """False: text only, for want of pictures or by choice."""
+    images: bool
+    """False: text only, for want of images or by choice."""
     n_questions: int
-    n_pictures: int
-    """Pictures that the splits use, each once, as `build` counts them."""
+    n_images: int
+    """Images that the splits use, each once, as `build` counts them."""
     n_copies: int
-    """Pictures written: each split has its own copy of one that it shares with another."""
+    """Images written: each split has its own copy of one that it shares with another."""
     n_bytes: int
     splits: tuple[tuple[str, str], ...]
     """(HOP, split) of each."""
@@ -59,7 +59,7 @@ class Exported:
         return {
             "folder": str(self.folder),
             "questions": self.n_questions,
-            "pictures": self.n_pictures,
+            "pictures": self.n_images,
             "picture_copies": self.n_copies,
             "bytes": self.n_bytes,
             "splits": [{"hop": hop, "split": split} for hop, split in self.splits],
@@ -74,7 +74,7 @@ def export(
     hops: Sequence[str] | None = None,
     splits: Sequence[str] | None = None,
     train_questions: int | None = None,
-    pictures: bool = True,
+    images: bool = True,
     progress: Progress | None = None,
 ) -> Exported:
     """Writes splits of a finished dataset in a form that other libraries read (see docs/export.md).
@@ -86,7 +86,7 @@ def export(
         hops: None for all that the folder has.
         splits: None for all; a name may be of some of the HOPs only.
         train_questions: the first so many of each `train`; 25_000 and 200_000 are the paper's smaller sets.
-        pictures: False exports text only, as a folder without pictures does in any case.
+        images: False exports text only, as a folder without images does in any case.
         progress: shows how far it is.
 
     Raises:
@@ -106,23 +106,23 @@ def export(
         raise ConfigError(
             f"--format {format} holds one HOP, but {len(found)} were chosen ({listed}); name one with --hop"
         )
-    source = _source(layout, names, chosen, train_questions, pictures)
+    source = _source(layout, names, chosen, train_questions, images)
     n_questions = sum(len(each.reader) for each in source.splits)
     with (progress or Silent()).stage(f"Exporting {format}", total=n_questions, unit="questions") as advance:
         _write(source, out, format, chosen, advance)
     return Exported(
         folder=out,
-        pictures=source.rendered,
+        images=source.rendered,
         n_questions=n_questions,
-        n_pictures=_n_pictures(source.splits) if source.rendered else 0,
+        n_images=_n_images(source.splits) if source.rendered else 0,
         n_copies=sum(len(each.indices) for each in source.splits) if source.rendered else 0,
         n_bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
         splits=names,
     )
 
 
-def _n_pictures(splits: Sequence[SplitSource]) -> int:
-    """Pictures that splits use, each once."""
+def _n_images(splits: Sequence[SplitSource]) -> int:
+    """Images that splits use, each once."""
     by_pool: dict[str, list[Ints]] = {}
     for each in splits:
         by_pool.setdefault(each.reader.pool, []).append(each.indices)
@@ -163,7 +163,7 @@ def _source(
     names: Sequence[tuple[str, str]],
     chosen: Format,
     train_questions: int | None,
-    wants_pictures: bool,
+    wants_images: bool,
 ) -> Source:
     manifest = read_manifest(layout.manifest)
     if manifest is None:
@@ -182,21 +182,21 @@ def _source(
                 f"{path}: {reader.hop}/{reader.split} of pool {reader.pool}, but the manifest has "
                 f"{hop}/{split} of {entry['pool']} there; run its build again"
             )
-        pictures = None
-        if wants_pictures:
-            pictures = find_pictures(layout, reader.pool, reader.image_idxs, prefer=chosen.prefer)
-            if pictures is None and reader.pool in manifest.pools:
+        images = None
+        if wants_images:
+            images = find_images(layout, reader.pool, reader.image_idxs, prefer=chosen.prefer)
+            if images is None and reader.pool in manifest.pools:
                 raise DatasetError(
-                    f"{layout.pictures(reader.pool)}: no pictures, though {layout.manifest.name} lists them; "
-                    "run its build again to render them, or export text only with --no-pictures"
+                    f"{layout.images(reader.pool)}: no images, though {layout.manifest.name} lists them; "
+                    "run its build again to render them, or export text only with --no-images"
                 )
         indices, counts = np.unique(reader.image_idxs, return_counts=True)
-        splits.append(SplitSource(reader, pictures, indices, counts))
-    bare = next((each for each in splits if each.pictures is None), None)
-    if bare is not None and any(each.pictures is not None for each in splits):
+        splits.append(SplitSource(reader, images, indices, counts))
+    bare = next((each for each in splits if each.images is None), None)
+    if bare is not None and any(each.images is not None for each in splits):
         raise DatasetError(
-            f"{layout.root}: no pictures of {bare.hop}/{bare.split}, but of other splits; "
-            "run its build again to render them, or choose with --splits or --no-pictures"
+            f"{layout.root}: no images of {bare.hop}/{bare.split}, but of other splits; "
+            "run its build again to render them, or choose with --splits or --no-images"
         )
     return Source(layout, manifest, vocab, tuple(splits))
 

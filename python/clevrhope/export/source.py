@@ -1,4 +1,4 @@
-"""The splits to be exported in, their questions in a stream out, those of a picture together with it."""
+"""The splits to be exported in, their questions in a stream out, those of an image together with it."""
 
 import json
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from clevrhope.dataset.image_source import Images, ahead
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
-from clevrhope.dataset.picture_source import Pictures, ahead
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.spoken import Spoken
@@ -32,13 +32,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A picture with questions about it, of which there is one at least."""
+    """An image with questions about it, of which there is one at least."""
 
     image_index: int
     """The scene's index in its pool."""
     image_filename: str
     png: bytes | None
-    """None where there are no pictures."""
+    """None where there are no images."""
     questions: list[Question]
 
 
@@ -47,12 +47,12 @@ class SplitSource:
     """A split to be exported."""
 
     reader: SplitReader
-    pictures: Pictures | None
+    images: Images | None
     """None where there are none, or none are wanted."""
     indices: Ints
-    """(pictures,) the scenes that are asked about, sorted, each once."""
+    """(images,) the scenes that are asked about, sorted, each once."""
     counts: Ints
-    """(pictures,) questions about each."""
+    """(images,) questions about each."""
 
     @property
     def hop(self) -> str:
@@ -65,15 +65,15 @@ class SplitSource:
         return self.reader.split
 
     def numbers(self) -> Ints:
-        """(questions,) each question's picture as a place in `indices`."""
+        """(questions,) each question's image as a place in `indices`."""
         return np.searchsorted(self.indices, self.reader.image_idxs).astype(np.int32)
 
     def samples(self, spoken: Spoken, *, whole: bool) -> Iterator[Sample]:
-        """All questions with their pictures, of which some dozen are in memory.
+        """All questions with their images, of which some dozen are in memory.
 
-        With `whole` a sample has all questions of its picture, in the order of the pictures' first questions.
-        Without, questions keep their order, and a sample has those that follow each other about one picture;
-        in a minimal_iid split, whose questions are grouped by sentence, a picture comes several times.
+        With `whole` a sample has all questions of its image, in the order of the images' first questions.
+        Without, questions keep their order, and a sample has those that follow each other about one image;
+        in a minimal_iid split, whose questions are grouped by sentence, an image comes several times.
 
         Raises:
             DatasetError: a file that is broken or missing.
@@ -85,14 +85,14 @@ class SplitSource:
         starts = np.flatnonzero(np.diff(images, prepend=-1))
         counts = np.diff(starts, append=len(images)).tolist()
         indices: list[int] = images[starts].tolist()
-        pictures: Iterator[bytes | None] = repeat(None, len(indices))
-        if self.pictures is not None:
-            png = self.pictures.png
-            pictures = ahead(png(index) for index in indices)
+        files: Iterator[bytes | None] = repeat(None, len(indices))
+        if self.images is not None:
+            png = self.images.png
+            files = ahead(png(index) for index in indices)
         questions = self._questions(spoken, order)
-        for index, n, picture in zip(indices, counts, pictures, strict=True):
+        for index, n, image in zip(indices, counts, files, strict=True):
             asked = list(islice(questions, n))
-            yield Sample(index, image_filename(self.reader.pool, index), picture, asked)
+            yield Sample(index, image_filename(self.reader.pool, index), image, asked)
 
     def _questions(self, spoken: Spoken, order: Ints | None) -> Iterator[Question]:
         reader = self.reader
@@ -108,7 +108,7 @@ class SplitSource:
 
 
 def _by_first_question(images: Ints) -> Ints | None:
-    """The order that brings each picture's questions together; None where they are."""
+    """The order that brings each image's questions together; None where they are."""
     _, first, inverse = np.unique(images, return_index=True, return_inverse=True)
     order = np.argsort(first[inverse], kind="stable").astype(np.int32)
     return None if (order[:-1] < order[1:]).all() else order
@@ -136,8 +136,8 @@ class Source:
 
     @property
     def rendered(self) -> bool:
-        """Whether pictures are exported; of all splits, or of none."""
-        return any(split.pictures is not None for split in self.splits)
+        """Whether images are exported; of all splits, or of none."""
+        return any(split.images is not None for split in self.splits)
 
     def by_hop(self) -> dict[str, list[SplitSource]]:
         """HOP -> its splits, in order."""

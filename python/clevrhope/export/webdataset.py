@@ -1,10 +1,10 @@
-"""Splits in, tar shards that the webdataset library streams out. A sample is a picture with its questions.
+"""Splits in, tar shards that the webdataset library streams out. A sample is an image with its questions.
 
     <hop>/<split>-000000.tar     1,000 samples each: HOPE_train_000007.png, HOPE_train_000007.json
     shards.json                  HOP -> split -> the shards as a brace pattern, samples, questions
     vocab.json                   the dataset's own
 
-A sample a question would repeat each picture nine times in a stream; a sample's questions are taken apart in
+A sample a question would repeat each image nine times in a stream; a sample's questions are taken apart in
 one line where each is wanted alone (docs/export.md).
 """
 
@@ -21,7 +21,7 @@ from clevrhope.dataset.spoken import Spoken
 from clevrhope.export.source import Sample, Source, SplitSource
 from clevrhope.runtime.progress import Advance
 
-PICTURES_A_SHARD = 1_000
+IMAGES_A_SHARD = 1_000
 """Some 100 MB; few enough that the smaller test sets make a shard for each of several workers."""
 
 
@@ -43,14 +43,14 @@ def write(source: Source, out: Path, advance: Advance) -> None:
 def _write_split(split: SplitSource, samples: Iterator[Sample], out: Path, advance: Advance) -> str:
     (out / split.hop).mkdir(exist_ok=True)
     name = f"{split.hop}/{split.split}"
-    n_shards = -(-len(split.indices) // PICTURES_A_SHARD)
+    n_shards = -(-len(split.indices) // IMAGES_A_SHARD)
     for number in range(n_shards):
         path = out / f"{name}-{number:06d}.tar"
         with (
             path.open("wb") as file,
             tarfile.open(fileobj=file, mode="w", format=tarfile.USTAR_FORMAT) as tar,
         ):
-            for sample in islice(samples, PICTURES_A_SHARD):
+            for sample in islice(samples, IMAGES_A_SHARD):
                 key = Path(sample.image_filename).stem
                 if sample.png is not None:
                     _add(tar, f"{key}.png", sample.png)

@@ -1,1 +1,1 @@
-"""Pictures in, feature stores out: what models see of a picture, computed once."""
+"""Images in, feature stores out: what models see of an image, computed once."""

@@ -1,4 +1,4 @@
-"""ResNet-101 with local or random weights in; pictures to maps, on batches that the memory holds, out."""
+"""ResNet-101 with local or random weights in; images to maps, on batches that the memory holds, out."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -41,9 +41,9 @@ def read_resnet101(weights: Path | str | None, kind: str) -> tuple[nn.Module, st
     return net.eval().requires_grad_(False), digest
 
 
-def standardised(pictures: Sequence[npt.NDArray[np.uint8]], device: torch.device) -> Tensor:
-    """(n, 3, height, width) float32, minus ImageNet's mean and over its deviation, of RGB pictures."""
-    stacked = torch.from_numpy(np.stack(pictures)).to(device)  # (n, height, width, 3)
+def standardised(images: Sequence[npt.NDArray[np.uint8]], device: torch.device) -> Tensor:
+    """(n, 3, height, width) float32, minus ImageNet's mean and over its deviation, of RGB images."""
+    stacked = torch.from_numpy(np.stack(images)).to(device)  # (n, height, width, 3)
     mean = torch.tensor(IMAGENET_MEAN, device=device)
     deviation = torch.tensor(IMAGENET_DEVIATION, device=device)
     return ((stacked.float() / 255 - mean) / deviation).permute(0, 3, 1, 2).contiguous()
@@ -75,7 +75,7 @@ class Batches:
                     raise
                 if self.size == 1:
                     raise ConfigError(
-                        f"--device: {self._device} has not enough memory for one picture; choose another"
+                        f"--device: {self._device} has not enough memory for one image; choose another"
                     ) from error
                 self.size //= 2
                 if self._device.type == "cuda":

@@ -1,4 +1,4 @@
-"""What a kind of features has to offer: pictures and scenes in, rows of arrays out."""
+"""What a kind of features has to offer: images and scenes in, rows of arrays out."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from clevrhope.features.store import Array, ArraySpec
 
-Picture = npt.NDArray[np.uint8]
+ImageArray = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
@@ -19,12 +19,12 @@ class Sample:
 
     Attributes:
         index: of the scene in its pool.
-        picture: (height, width, 3) uint8 RGB; None where the kind reads none.
+        image: (height, width, 3) uint8 RGB; None where the kind reads none.
         scene: as CLEVR's scene files have it; None where the kind reads none.
     """
 
     index: int
-    picture: Picture | None
+    image: ImageArray | None
     scene: Mapping[str, Any] | None
 
 
@@ -33,13 +33,13 @@ class Asked:
     """What a store is asked for.
 
     Attributes:
-        size: width and height that pictures are brought to; None for the kind's own.
+        size: width and height that images are brought to; None for the kind's own.
         weights: a local file, or "random" where the kind allows that.
         device: as torch spells it, or "auto".
         attributes: the world's attribute types and their values.
-        raster: width and height of the pictures that boxes in the scene files are measured in.
+        raster: width and height of the images that boxes in the scene files are measured in.
         most_objects: in a scene.
-        picture_size: width and height of the dataset's pictures; None where it has none.
+        image_size: width and height of the dataset's images; None where it has none.
     """
 
     size: tuple[int, int] | None
@@ -48,7 +48,7 @@ class Asked:
     attributes: Mapping[str, Sequence[str]]
     raster: tuple[int, int]
     most_objects: int
-    picture_size: tuple[int, int] | None
+    image_size: tuple[int, int] | None
 
 
 class Extractor(Protocol):

@@ -1,4 +1,4 @@
-"""Pictures in, the Visual Genome detector's 36 boxes and their vectors out: LXMERT's features."""
+"""Images in, the Visual Genome detector's 36 boxes and their vectors out: LXMERT's features."""
 
 import hashlib
 from collections.abc import Mapping, Sequence
@@ -18,15 +18,15 @@ from clevrhope.features.weights import file_digest
 
 WIDTH = 2048
 START = {"cuda": 16, "cpu": 2}
-"""Pictures at once, to begin with: they are seven times as large as a ResNet's."""
+"""Images at once, to begin with: they are seven times as large as a ResNet's."""
 
 
 class FrcnnFeatures:
     """`vectors`, `boxes` and `n_boxes`, best box first.
 
     - `vectors`, (36, 2048) float16: of the proposal that a box came from.
-    - `boxes`, (36, 4) float32: x1, y1, x2, y2 over the picture's width and height.
-    - `n_boxes`, () int64: 36, but for a picture with fewer proposals. What is behind them is 0.
+    - `boxes`, (36, 4) float32: x1, y1, x2, y2 over the image's width and height.
+    - `n_boxes`, () int64: 36, but for an image with fewer proposals. What is behind them is 0.
     """
 
     reads = ("picture",)
@@ -53,8 +53,8 @@ class FrcnnFeatures:
     @torch.inference_mode()
     def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
         """The arrays."""
-        pictures = np.stack([each.picture for each in samples if each.picture is not None])
-        found = self._batches(lambda first, stop: self._detected(pictures[first:stop]), len(pictures))
+        images = np.stack([each.image for each in samples if each.image is not None])
+        found = self._batches(lambda first, stop: self._detected(images[first:stop]), len(images))
         # A row of boxes, vectors and the number of boxes, as one tensor: batches are joined as such.
         return {
             "vectors": found[:, :, 4:-1].half().numpy(),
@@ -62,15 +62,15 @@ class FrcnnFeatures:
             "n_boxes": found[:, 0, -1].long().numpy(),
         }
 
-    def _detected(self, pictures: Array) -> torch.Tensor:
-        """(n, 36, 4 + 2048 + 1) float32 of (n, h, w, 3) pictures."""
-        raw = torch.from_numpy(pictures).to(self._device).permute(0, 3, 1, 2)
+    def _detected(self, images: Array) -> torch.Tensor:
+        """(n, 36, 4 + 2048 + 1) float32 of (n, h, w, 3) images."""
+        raw = torch.from_numpy(images).to(self._device).permute(0, 3, 1, 2)
         ready = prepared(raw, self.config)
         height, width = ready.shape[2:]
         maps = self._net.map(ready)
-        made = torch.zeros(len(pictures), self.config.boxes, 4 + WIDTH + 1, device=self._device)
+        made = torch.zeros(len(images), self.config.boxes, 4 + WIDTH + 1, device=self._device)
         scale = made.new_tensor((width, height, width, height))
-        for k in range(len(pictures)):
+        for k in range(len(images)):
             boxes, vectors = self._net.detect(maps[k : k + 1], height, width)
             made[k, : len(boxes), :4] = boxes / scale
             made[k, : len(boxes), 4:-1] = vectors

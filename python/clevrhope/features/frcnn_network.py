@@ -1,4 +1,4 @@
-"""The Visual Genome C4 detector from torchvision's parts: a picture in, boxes with their vectors out.
+"""The Visual Genome C4 detector from torchvision's parts: an image in, boxes with their vectors out.
 
 A ResNet-101 whose blocks halve the map in their first convolution; region proposals on its third group's map;
 RoIPool and the fourth group, at stride 1 and dilation 2, on each proposal. Source: the published detector's
@@ -40,7 +40,7 @@ class FrcnnConfig:
         overlap: from which a proposal suppresses another.
         overlaps: the same of boxes, tried in turn until there are enough.
         boxes: that are given.
-        shortest: pixels of the picture's shorter side.
+        shortest: pixels of the image's shorter side.
         longest: at most, of the longer one.
         mean: of pixels, blue, green, red.
         deviation: of pixels.
@@ -96,15 +96,15 @@ class Frcnn(nn.Module):
         self.attribute_hidden = nn.Linear(width + config.class_size, config.attribute_hidden)
         self.attribute_scores = nn.Linear(config.attribute_hidden, config.attributes + 1)
 
-    def map(self, pictures: Tensor) -> Tensor:
-        """(n, 1024, H / 16, W / 16) of (n, 3, H, W) prepared pictures."""
+    def map(self, images: Tensor) -> Tensor:
+        """(n, 1024, H / 16, W / 16) of (n, 3, H, W) prepared images."""
         body = self.body
-        x = body.maxpool(body.relu(body.bn1(body.conv1(pictures))))
+        x = body.maxpool(body.relu(body.bn1(body.conv1(images))))
         mapped: Tensor = body.layer3(body.layer2(body.layer1(x)))
         return mapped
 
     def detect(self, mapped: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
-        """Boxes (36, 4) in pixels and vectors (36, 2048) of one picture's map (1, 1024, h, w).
+        """Boxes (36, 4) in pixels and vectors (36, 2048) of one image's map (1, 1024, h, w).
 
         A box is the best class's, regressed; its vector is that of the proposal that it came from. Fewer rows
         where there are fewer proposals.
@@ -163,12 +163,12 @@ def moved(boxes: Tensor, moves: Tensor) -> Tensor:
     return torch.cat([centres - half, centres + half], dim=1)
 
 
-def prepared(pictures: Tensor, config: FrcnnConfig) -> Tensor:
+def prepared(images: Tensor, config: FrcnnConfig) -> Tensor:
     """(n, 3, H, W) float32 of (n, 3, h, w) RGB from 0 to 255: resized, blue first, minus the mean."""
-    height, width = pictures.shape[2:]
+    height, width = images.shape[2:]
     scale = config.shortest / min(height, width)
     scale = min(scale, config.longest / max(height, width))
     size = (int(height * scale + 0.5), int(width * scale + 0.5))
-    resized = F.interpolate(pictures.float().flip(1), size=size, mode="bilinear", align_corners=False)
+    resized = F.interpolate(images.float().flip(1), size=size, mode="bilinear", align_corners=False)
     mean = resized.new_tensor(config.mean)[:, None, None]
     return (resized - mean) / resized.new_tensor(config.deviation)[:, None, None]

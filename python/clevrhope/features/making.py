@@ -1,6 +1,6 @@
 """A dataset's folder and a kind of features in, a feature store out, block by block; killed runs go on.
 
-CLEVR's own folder can stand for a dataset's, with kinds that read pictures alone.
+CLEVR's own folder can stand for a dataset's, with kinds that read images alone.
 """
 
 import hashlib
@@ -18,12 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.config.presets import suggestion
-from clevrhope.dataset.clevr_folder import picture_indices
+from clevrhope.dataset.clevr_folder import image_indices
 from clevrhope.dataset.clevr_json import read_scene_indices, read_scenes_at
-from clevrhope.dataset.images_h5 import pictures_in
+from clevrhope.dataset.image_source import Images, clevr_images, find_images, png_indices
+from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import difference
-from clevrhope.dataset.picture_source import Pictures, clevr_pictures, find_pictures, png_indices
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.extractor import Asked, Extractor, Sample
 from clevrhope.features.kinds import make_extractor
@@ -39,7 +39,7 @@ STORE = "store.json"
 """What a folder's features are, and of which dataset: written before the first of them."""
 
 BLOCK = 256
-"""Pictures between two marks of how far a run is; what a killed run does again at most."""
+"""Images between two marks of how far a run is; what a killed run does again at most."""
 
 DIGEST_BYTES = 16
 
@@ -53,7 +53,7 @@ class FeatureSummary:
     Attributes:
         folder: the store's.
         kind: of features.
-        pools: pool -> pictures in it.
+        pools: pool -> images in it.
         n_made: rows computed now; the others were there, in this store or from a killed run.
         n_bytes: of all arrays.
         note: what has to be said of everything made with them; None for nothing.
@@ -78,27 +78,27 @@ def make_features(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> FeatureSummary:
-    """Makes a dataset's features of a kind, or extends them to pictures that were added since.
+    """Makes a dataset's features of a kind, or extends them to images that were added since.
 
     Args:
         dataset: a finished folder, or CLEVR v1.0 as it was published.
         kind: a name of `KINDS`.
-        size: width and height that pictures are brought to; "picture" for their own, None for the kind's.
+        size: width and height that images are brought to; "picture" for their own, None for the kind's.
         weights: a local file of the backbone's weights, or "random" for the kinds that allow it.
         out: the store's folder; None for `features/<kind>` and what tells it apart, below the dataset.
-        pools: of which pictures; None for all.
+        pools: of which images; None for all.
         device: where a backbone runs.
         progress: shows how far it is.
 
     Raises:
         ConfigError: no such kind, pool or weights, or options that the kind does not take.
-        DatasetError: the dataset is not finished, lacks pictures, or `out` holds another store.
+        DatasetError: the dataset is not finished, lacks images, or `out` holds another store.
     """
     owner = owner_of(Path(dataset))
     extractor = make_extractor(kind, _asked(owner, size, weights, device))
     if isinstance(owner, ClevrFolder) and "scene" in extractor.reads:
         raise ConfigError(
-            f"{owner.root}: CLEVR's own folder, of which features can be made from pictures alone; "
+            f"{owner.root}: CLEVR's own folder, of which features can be made from images alone; "
             f"{kind} reads scenes"
         )
     info = StoreInfo(
@@ -108,7 +108,7 @@ def make_features(
         weights=extractor.weights,
         code=extractor.code,
         note=extractor.note,
-        dataset=owner.described(pictures="picture" in extractor.reads),
+        dataset=owner.described(images="picture" in extractor.reads),
     )
     folder = out or owner.root / FOLDER / f"{kind}{extractor.suffix}"
     chosen = _chosen(owner, pools)
@@ -120,9 +120,7 @@ def make_features(
         if is_new:
             write_whole(folder / STORE, (json.dumps(info.as_json(), indent=2) + "\n").encode())
         total = sum(len(each.indices) for each in sources.values())
-        with (progress or Silent()).stage(
-            f"Features of kind {kind}", total=total, unit="pictures"
-        ) as advance:
+        with (progress or Silent()).stage(f"Features of kind {kind}", total=total, unit="images") as advance:
             for pool, each in zip(sources, work, strict=True):
                 for n_rows, n_new in each.make(pool_source(owner, pool, info)):
                     n_made += n_new
@@ -141,14 +139,14 @@ def make_features(
 def _asked(
     owner: Owner, size: tuple[int, int] | Literal["picture"] | None, weights: Path | str | None, device: str
 ) -> Asked:
-    picture_size = _picture_size(owner)
+    image_size = _image_size(owner)
     if size == "picture":
-        if picture_size is None:
+        if image_size is None:
             raise ConfigError(
-                f"{owner.root}: no pictures, so their size is unknown; build it without --no-render"
+                f"{owner.root}: no images, so their size is unknown; build it without --no-render"
             )
-        size = picture_size
-    asked = partial(Asked, size=size, weights=weights, device=device, picture_size=picture_size)
+        size = image_size
+    asked = partial(Asked, size=size, weights=weights, device=device, image_size=image_size)
     if not isinstance(owner, BuiltDataset):
         return asked(attributes={}, raster=(0, 0), most_objects=0)
     constraints = owner.manifest.world["constraints"]
@@ -159,35 +157,35 @@ def _asked(
     )
 
 
-def _picture_size(owner: Owner) -> tuple[int, int] | None:
-    """Width and height of the first picture there is, as all of a dataset are of one size."""
+def _image_size(owner: Owner) -> tuple[int, int] | None:
+    """Width and height of the first image there is, as all of a dataset are of one size."""
     for pool in _pools(owner):
-        indices = _pictured(owner, pool)[:1]
-        if len(indices) and (pictures := _pictures(owner, pool, indices)) is not None:
-            height, width = pictures.pixels(int(indices[0])).shape[:2]
+        indices = _shown(owner, pool)[:1]
+        if len(indices) and (images := _images(owner, pool, indices)) is not None:
+            height, width = images.pixels(int(indices[0])).shape[:2]
             return width, height
     return None
 
 
-def _pictured(owner: Owner, pool: str) -> Ints:
-    """The scenes of a pool that have a picture, sorted."""
+def _shown(owner: Owner, pool: str) -> Ints:
+    """The scenes of a pool that have an image, sorted."""
     if not isinstance(owner, BuiltDataset):
-        return np.asarray(picture_indices(owner.root, pool), dtype=np.int32)
-    h5 = pictures_in(owner.layout.pictures_h5(pool))
+        return np.asarray(image_indices(owner.root, pool), dtype=np.int32)
+    h5 = images_in(owner.layout.images_h5(pool))
     return h5 if len(h5) else png_indices(owner.layout, pool)
 
 
-def _pictures(owner: Owner, pool: str, indices: Ints) -> Pictures | None:
+def _images(owner: Owner, pool: str, indices: Ints) -> Images | None:
     if not isinstance(owner, BuiltDataset):
-        return clevr_pictures(owner.root, pool)
-    return find_pictures(owner.layout, pool, indices, prefer="h5")
+        return clevr_images(owner.root, pool)
+    return find_images(owner.layout, pool, indices, prefer="h5")
 
 
 def _pools(owner: Owner) -> list[str]:
     if isinstance(owner, ClevrFolder):
         return owner.pools()
     assert isinstance(owner, BuiltDataset)
-    # A manifest lists the pools that have pictures; scenes of all of them are there in any case.
+    # A manifest lists the pools that have images; scenes of all of them are there in any case.
     with_scenes = (path.parent.name for path in (owner.root / "scenes").glob("*/[!.]*.json"))
     return sorted({*owner.manifest.pools, *with_scenes})
 
@@ -224,16 +222,16 @@ class _Source:
 
     def __init__(self, owner: Owner, pool: str, extractor: Extractor) -> None:
         self._layout, self._pool = Layout(owner.root), pool
-        self._pictures: Pictures | None = None
+        self._images: Images | None = None
         self._scenes = "scene" in extractor.reads
         if "picture" in extractor.reads:
-            self.indices: Ints = _pictured(owner, pool)
+            self.indices: Ints = _shown(owner, pool)
             if not len(self.indices):
                 raise DatasetError(
-                    f"{owner.root / 'images'}: no pictures of pool {pool}; build the dataset "
+                    f"{owner.root / 'images'}: no images of pool {pool}; build the dataset "
                     "without --no-render"
                 )
-            self._pictures = _pictures(owner, pool, self.indices)
+            self._images = _images(owner, pool, self.indices)
         else:
             shards = self._layout.scene_files(pool)
             found = [read_scene_indices(shard) for shard in shards]
@@ -245,16 +243,16 @@ class _Source:
         scenes = self._read_scenes(indices) if self._scenes else {}
         samples, sums = [], []
         for index in indices:
-            picture = None if self._pictures is None else self._pictures.pixels(index)
-            sample = Sample(index, picture, scenes.get(index))
+            image = None if self._images is None else self._images.pixels(index)
+            sample = Sample(index, image, scenes.get(index))
             if self._scenes and sample.scene is None:
                 path = self._layout.scene_shard(self._pool, index // SCENES_A_SHARD)
                 raise DatasetError(f"{path}: no scene {index}; run the dataset's build again")
             samples.append(sample)
             digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
-            if picture is not None:
-                digest.update(repr(picture.shape).encode())
-                digest.update(np.ascontiguousarray(picture).data)
+            if image is not None:
+                digest.update(repr(image.shape).encode())
+                digest.update(np.ascontiguousarray(image).data)
             if sample.scene is not None:
                 digest.update(json.dumps(sample.scene, sort_keys=True).encode())
             sums.append(np.frombuffer(digest.digest(), dtype=np.uint8))
@@ -394,7 +392,7 @@ class _Pool:
 
 @dataclass(frozen=True)
 class _OldRows:
-    """Rows of a store that was made before pictures were added."""
+    """Rows of a store that was made before images were added."""
 
     indices: Ints
     sums: npt.NDArray[np.uint8]

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
-from clevrhope.dataset.clevr_folder import clevr_splits, pictures_folder
+from clevrhope.dataset.clevr_folder import clevr_splits, images_folder
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
 from clevrhope.errors import DatasetError
@@ -24,15 +24,15 @@ class Owner(Protocol):
         """Its folder."""
         ...
 
-    def described(self, *, pictures: bool) -> dict[str, Any]:
-        """What its scenes depend on, and with `pictures` its pictures, too; as JSON gives it back.
+    def described(self, *, images: bool) -> dict[str, Any]:
+        """What its scenes depend on, and with `pictures` its images, too; as JSON gives it back.
 
         Raises:
             DatasetError: it is not finished.
         """
         ...
 
-    def digest(self, pool: str, *, kind: str, pictures: bool) -> str:
+    def digest(self, pool: str, *, kind: str, images: bool) -> str:
         """SHA-256 of what a pool's features of a kind are made from; with `pictures`, of those too."""
         ...
 
@@ -53,7 +53,7 @@ class BuiltDataset:
         """Of the dataset; errors as `dataset_manifest`."""
         return dataset_manifest(self.layout)
 
-    def described(self, *, pictures: bool) -> dict[str, Any]:
+    def described(self, *, images: bool) -> dict[str, Any]:
         """As `Owner`."""
         manifest = self.manifest
         described: dict[str, Any] = {
@@ -61,19 +61,19 @@ class BuiltDataset:
             "seed": manifest.seed,
             "world": manifest.world["fingerprint"],
         }
-        if pictures:
+        if images:
             described["rendering"] = manifest.rendering
         # By way of JSON, as the other side of every comparison has gone.
         return dict(as_json_values(described))
 
-    def digest(self, pool: str, *, kind: str, pictures: bool) -> str:
+    def digest(self, pool: str, *, kind: str, images: bool) -> str:
         """As `Owner`, from the manifest's checksums.
 
-        Pictures of one pool are stored up to twice; the HDF5 file counts where there is one.
+        Images of one pool are stored up to twice; the HDF5 file counts where there is one.
         """
         files = self.manifest.files
         chosen: list[str] = []
-        if pictures:
+        if images:
             h5, prefix = f"images/{pool}.h5", f"images/{pool}/"
             chosen += [h5] if h5 in files else [each for each in files if each.startswith(prefix)]
         if kind in OF_SCENES:
@@ -93,16 +93,16 @@ class ClevrFolder:
         return self._root
 
     def pools(self) -> list[str]:
-        """The splits whose questions are there, and pictures."""
-        return [split for split in clevr_splits(self.root) if pictures_folder(self.root, split).is_dir()]
+        """The splits whose questions are there, and images."""
+        return [split for split in clevr_splits(self.root) if images_folder(self.root, split).is_dir()]
 
-    def described(self, *, pictures: bool) -> dict[str, Any]:
+    def described(self, *, images: bool) -> dict[str, Any]:
         """As `Owner`: no more than whose they are, as the folder says nothing of itself."""
-        return {"rendering": "CLEVR's own"} if pictures else {"world": "CLEVR's own"}
+        return {"rendering": "CLEVR's own"} if images else {"world": "CLEVR's own"}
 
-    def digest(self, pool: str, *, kind: str, pictures: bool) -> str:
-        """As `Owner`, from the pictures' names and sizes."""
-        folder = pictures_folder(self.root, pool)
+    def digest(self, pool: str, *, kind: str, images: bool) -> str:
+        """As `Owner`, from the images' names and sizes."""
+        folder = images_folder(self.root, pool)
         try:
             return _digest({path.name: str(path.stat().st_size) for path in folder.glob("*.png")})
         except OSError as error:

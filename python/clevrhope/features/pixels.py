@@ -1,4 +1,4 @@
-"""Pictures in, the same at another size out: what a model with a stem of its own reads."""
+"""Images in, the same at another size out: what a model with a stem of its own reads."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 from PIL import Image
 
 from clevrhope.errors import ConfigError
-from clevrhope.features.extractor import Asked, Picture, Sample
+from clevrhope.features.extractor import Asked, ImageArray, Sample
 from clevrhope.features.store import Array, ArraySpec
 
 SIDE = 224
@@ -22,21 +22,21 @@ class Pixels:
     note = None
 
     def __init__(self, asked: Asked) -> None:
-        if asked.picture_size is None:
-            raise ConfigError("the dataset has no pictures; build it without --no-render")
+        if asked.image_size is None:
+            raise ConfigError("the dataset has no images; build it without --no-render")
         self.size = size = asked.size or (SIDE, SIDE)
         self.options: Mapping[str, int] = {"width": size[0], "height": size[1]}
         self.suffix = f"-{size[0]}x{size[1]}"
         self.arrays = {"pixels": ArraySpec("uint8", (3, size[1], size[0]))}
 
     def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
-        """The pictures."""
-        made = [resized(each.picture, self.size) for each in samples if each.picture is not None]
+        """The images."""
+        made = [resized(each.image, self.size) for each in samples if each.image is not None]
         return {"pixels": np.stack(made).transpose(0, 3, 1, 2)}
 
 
-def resized(picture: Picture, size: tuple[int, int]) -> Picture:
-    """A picture (height, width, 3) at another width and height, by Pillow's bicubic filter."""
-    if picture.shape[1::-1] == size:
-        return picture
-    return np.asarray(Image.fromarray(picture).resize(size, Image.Resampling.BICUBIC))
+def resized(image: ImageArray, size: tuple[int, int]) -> ImageArray:
+    """An image (height, width, 3) at another width and height, by Pillow's bicubic filter."""
+    if image.shape[1::-1] == size:
+        return image
+    return np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BICUBIC))

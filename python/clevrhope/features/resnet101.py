@@ -1,4 +1,4 @@
-"""Pictures in, ResNet-101's maps after the third group of blocks out: Tensor-NMN's features."""
+"""Images in, ResNet-101's maps after the third group of blocks out: Tensor-NMN's features."""
 
 from collections.abc import Mapping, Sequence
 
@@ -19,7 +19,7 @@ CHANNELS = 1024
 
 
 class Resnet101:
-    """`maps`, (1024, 14, 14) float16, of a 224 x 224 bicubic picture."""
+    """`maps`, (1024, 14, 14) float16, of a 224 x 224 bicubic image."""
 
     reads = ("picture",)
     code = 1
@@ -43,9 +43,9 @@ class Resnet101:
     @torch.inference_mode()
     def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
         """The maps."""
-        pictures = [resized(each.picture, self.size) for each in samples if each.picture is not None]
+        images = [resized(each.image, self.size) for each in samples if each.image is not None]
         maps = self._batches(
-            lambda first, stop: self._net(standardised(pictures[first:stop], self._device)).half(),
-            len(pictures),
+            lambda first, stop: self._net(standardised(images[first:stop], self._device)).half(),
+            len(images),
         )
         return {"maps": maps.numpy()}

@@ -1,4 +1,4 @@
-"""Pictures and their objects' true boxes in, a vector a box out. Not the paper's: nothing is detected."""
+"""Images and their objects' true boxes in, a vector a box out. Not the paper's: nothing is detected."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,7 +15,7 @@ from clevrhope.features.pixels import resized
 from clevrhope.features.store import Array, ArraySpec
 
 BOXES = 36
-"""Rows of a picture, as many as F-RCNN gives; those behind the last object are 0."""
+"""Rows of an image, as many as F-RCNN gives; those behind the last object are 0."""
 
 WIDTH = 2048
 BIN = 14
@@ -27,7 +27,7 @@ class SceneBoxes:
 
     - `vectors`, (36, 2048) float16: RoIAlign (14 x 14) on ResNet-101's third group of blocks, then its
       fourth, averaged over places.
-    - `boxes`, (36, 4) float32: x1, y1, x2, y2 over the picture's width and height.
+    - `boxes`, (36, 4) float32: x1, y1, x2, y2 over the image's width and height.
     - `n_boxes`, () int64: objects. What is behind them is 0.
     """
 
@@ -35,9 +35,9 @@ class SceneBoxes:
     code = 1
 
     def __init__(self, asked: Asked) -> None:
-        size = asked.size or asked.picture_size
+        size = asked.size or asked.image_size
         if size is None:
-            raise ConfigError("the dataset has no pictures; build it without --no-render")
+            raise ConfigError("the dataset has no images; build it without --no-render")
         self.size = size
         net, self.weights = read_resnet101(asked.weights, "scene-boxes")
         random = self.weights == RANDOM
@@ -63,10 +63,10 @@ class SceneBoxes:
         n_boxes = np.asarray([len(each) for each in found], dtype=np.int64)
         for k, each in enumerate(found):
             boxes[k, : len(each)] = each
-        pictures = [resized(each.picture, self.size) for each in samples if each.picture is not None]
+        images = [resized(each.image, self.size) for each in samples if each.image is not None]
 
         def compute(first: int, stop: int) -> torch.Tensor:
-            return self._vectors(pictures[first:stop], found[first:stop])
+            return self._vectors(images[first:stop], found[first:stop])
 
         vectors = self._batches(compute, len(samples))
         return {"vectors": vectors.numpy(), "boxes": boxes, "n_boxes": n_boxes}
@@ -84,15 +84,15 @@ class SceneBoxes:
                 )
         return np.asarray([each["bbox"] for each in objects], dtype=np.float32).reshape(-1, 4) / self._raster
 
-    def _vectors(self, pictures: Sequence[Array], boxes: Sequence[Array]) -> torch.Tensor:
-        """(n, 36, 2048) float16, of n pictures and their boxes."""
-        maps = self._maps(standardised(pictures, self._device))  # (n, 1024, height / 16, width / 16)
+    def _vectors(self, images: Sequence[Array], boxes: Sequence[Array]) -> torch.Tensor:
+        """(n, 36, 2048) float16, of n images and their boxes."""
+        maps = self._maps(standardised(images, self._device))  # (n, 1024, height / 16, width / 16)
         scale = torch.tensor((*self.size, *self.size), dtype=torch.float32, device=self._device)
         rois = [torch.from_numpy(each).to(self._device) * scale for each in boxes]
         # torchvision hands the maps' type through; where no box is, it gives no row.
         bins = roi_align(maps, rois, BIN, spatial_scale=1 / STRIDE, sampling_ratio=2, aligned=True)
-        vectors = self._head(bins).mean(dim=(2, 3)).half()  # (boxes of all pictures, 2048)
-        made = torch.zeros(len(pictures), BOXES, WIDTH, dtype=torch.float16, device=self._device)
+        vectors = self._head(bins).mean(dim=(2, 3)).half()  # (boxes of all images, 2048)
+        made = torch.zeros(len(images), BOXES, WIDTH, dtype=torch.float16, device=self._device)
         for k, each in enumerate(vectors.split([len(each) for each in boxes])):
             made[k, : len(each)] = each
         return made

@@ -1,11 +1,11 @@
-"""A dataset's folder in, the arrays of one of its feature stores out, a row a picture. No torch.
+"""A dataset's folder in, the arrays of one of its feature stores out, a row an image. No torch.
 
 ```
 features/<store>/store.json           kind, arrays, and what they were made from: dataset, weights, code
-features/<store>/<pool>/<array>.npy   (pictures, ...), memory-mapped by whoever reads it
-features/<store>/<pool>/indices.npy   (pictures,) int32: the scene that each row is of, sorted
-features/<store>/<pool>/sums.npy      (pictures, 16) uint8: digests of what each row was made from
-features/<store>/<pool>/pool.json     digest of the pool's pictures; with it the pool is whole
+features/<store>/<pool>/<array>.npy   (images, ...), memory-mapped by whoever reads it
+features/<store>/<pool>/indices.npy   (images,) int32: the scene that each row is of, sorted
+features/<store>/<pool>/sums.npy      (images, 16) uint8: digests of what each row was made from
+features/<store>/<pool>/pool.json     digest of the pool's images; with it the pool is whole
 ```
 """
 
@@ -42,7 +42,7 @@ FOLDER = "features"
 """Below a dataset's folder; its manifest does not list it."""
 
 NOTHING = "none"
-"""Kind of features of models that look at no picture."""
+"""Kind of features of models that look at no image."""
 
 FORMAT = 1
 
@@ -72,12 +72,12 @@ class StoreInfo:
 
     Attributes:
         kind: such as "pixels".
-        options: that were given for the kind, such as the size of pictures.
+        options: that were given for the kind, such as the size of images.
         arrays: by name.
         weights: SHA-256 of the file of weights; "random" for random ones; None where there are none.
         code: a number that moves when the kind's code comes to give other numbers.
         note: what has to be said of everything that is made with these features; None for nothing.
-        dataset: what the dataset's scenes and pictures depend on.
+        dataset: what the dataset's scenes and images depend on.
     """
 
     kind: str
@@ -93,8 +93,8 @@ class StoreInfo:
         return {"format": FORMAT, **asdict(self)}
 
     @property
-    def of_pictures(self) -> bool:
-        """Whether they depend on pictures, not on scenes alone."""
+    def of_images(self) -> bool:
+        """Whether they depend on images, not on scenes alone."""
         return "rendering" in self.dataset
 
     @property
@@ -105,7 +105,7 @@ class StoreInfo:
 
 @dataclass(frozen=True)
 class PoolFeatures:
-    """The features of a pool's pictures.
+    """The features of a pool's images.
 
     Attributes:
         indices: (n,) int32, scenes, sorted.
@@ -142,7 +142,7 @@ class FeatureStore:
         self.folder = folder
         self._owner = owner
         self.info = read_info(folder)
-        here = owner.described(pictures=self.info.of_pictures)
+        here = owner.described(images=self.info.of_images)
         if dict(self.info.dataset) != here:
             raise DatasetError(
                 f"{folder}: features of another dataset than {owner.root} "
@@ -153,7 +153,7 @@ class FeatureStore:
         """The arrays of a pool.
 
         Raises:
-            DatasetError: it is not there, half-made, or made from other pictures than the dataset has now.
+            DatasetError: it is not there, half-made, or made from other images than the dataset has now.
         """
         folder = self.folder / pool
         remedy = f"run {_command(self._owner.root, self.info, self.folder)} again"
@@ -161,7 +161,7 @@ class FeatureStore:
             raise DatasetError(f"{folder}: no features of pool {pool} yet; {remedy}")
         said = read_object(folder / "pool.json", "what features are made from", remedy=remedy)
         if said.get("source") != pool_source(self._owner, pool, self.info):
-            raise DatasetError(f"{folder}: made before the pool's pictures or scenes changed; {remedy}")
+            raise DatasetError(f"{folder}: made before the pool's images or scenes changed; {remedy}")
         indices = _mapped(folder / "indices.npy", remedy)
         if indices.ndim != 1 or indices.dtype != np.int32:
             raise DatasetError(f"{folder / 'indices.npy'}: not a column of scenes' indices; {remedy}")
@@ -177,13 +177,13 @@ class FeatureStore:
 
 
 class NoFeatures(FeatureStore):
-    """What a model reads that looks at no picture; on no disk."""
+    """What a model reads that looks at no image; on no disk."""
 
     def __init__(self, owner: Owner) -> None:
         """Errors as `Owner.described`."""
         self.folder = owner.root
         self._owner = owner
-        described = owner.described(pictures=False)
+        described = owner.described(images=False)
         self.info = StoreInfo(NOTHING, {}, {}, None, code=1, note=None, dataset=described)
 
     def pool(self, pool: str) -> PoolFeatures:
@@ -222,7 +222,7 @@ def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureS
         if store.info.kind != kind:
             raise ConfigError(f"{folder}: features of kind {store.info.kind}, but the model reads {kind}")
         return store
-    owner.described(pictures=False)  # a folder that is no dataset is told as that
+    owner.described(images=False)  # a folder that is no dataset is told as that
     found = [folder for folder in stores_in(dataset) if read_info(folder).kind == kind]
     if not found:
         raise ConfigError(
@@ -309,7 +309,7 @@ _STORE = Fields(
 
 def pool_source(owner: Owner, pool: str, info: StoreInfo) -> str:
     """SHA-256 of what a pool's features are made from."""
-    return owner.digest(pool, kind=info.kind, pictures=info.of_pictures)
+    return owner.digest(pool, kind=info.kind, images=info.of_images)
 
 
 def _mapped(path: Path, remedy: str) -> Array:

@@ -1,4 +1,4 @@
-"""Scenes in, pictures out: the Renderer protocol, Blender in workers, one of our own, the look.
+"""Scenes in, images out: the Renderer protocol, Blender in workers, one of our own, the look.
 
 The names load on first use: a worker process needs few of them.
 """

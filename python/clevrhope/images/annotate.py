@@ -21,7 +21,7 @@ def annotator_of(renderer: Renderer) -> Annotator:
     """
     if not isinstance(renderer, Annotator):
         raise ConfigError(
-            "--passes: this renderer makes pictures alone; it has no `passes` method that gives masks, "
+            "--passes: this renderer makes images alone; it has no `passes` method that gives masks, "
             "depths and normals"
         )
     return renderer

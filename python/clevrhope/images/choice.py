@@ -28,7 +28,7 @@ def open_renderer(
     Args:
         rendering: size and effort; of Blender or of the native renderer.
         look: what the names in the scenes look like; by default the package's.
-        workers: processes of Blender, or pictures that the native renderer has under way at once; both use
+        workers: processes of Blender, or images that the native renderer has under way at once; both use
             all cores whatever their number. With Ray, actors; where there are GPUs, for each of them.
         engine: one of `ENGINES`.
         address: of the Ray cluster; by default one on this machine.

@@ -29,7 +29,7 @@ ANY, CPU = "auto", "cpu"
 
 @dataclass(frozen=True)
 class DeviceChoice:
-    """Where pictures are to be rendered.
+    """Where images are to be rendered.
 
     Attributes:
         kind: auto, cpu, or a key of `INTERFACES`.

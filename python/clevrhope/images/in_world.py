@@ -16,17 +16,17 @@ from clevrhope.look.read import Look
 Axes = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 LEAST_LENGTH = 1e-6
-"""A direction that is shorter, of the world's units or of 1, is none: a picture seen along it is black."""
+"""A direction that is shorter, of the world's units or of 1, is none: an image seen along it is black."""
 
 FARTHEST = 1e6
 """From which the camera sees nothing of a world whose objects stand within a few units."""
 
 
 def outside(placement: Placement, look: Look, *, width_px: int, height_px: int) -> tuple[int, str] | None:
-    """Which object is outside the world, and how: off the ground sheet or in it, or nowhere in the picture.
+    """Which object is outside the world, and how: off the ground sheet or in it, or nowhere in the image.
 
     The ground is flat below the objects of CLEVR and rises far behind them. Rendered all the same, such an
-    object would be missing from its picture, in part or whole, while the scene says that it is there.
+    object would be missing from its image, in part or whole, while the scene says that it is there.
 
     Raises:
         SceneError: the camera stands where it looks, or straight above or below, or out of all reach.
@@ -57,7 +57,7 @@ def _off_the_ground(thing: Thing, ground: Mapping[str, Any]) -> str:
 
 
 def view_axes(camera: Vector, target: Sequence[float]) -> Axes:
-    """Right, up and forward in the picture, each of length 1.
+    """Right, up and forward in the image, each of length 1.
 
     Raises:
         SceneError: the camera stands where it looks, or straight above or below, or out of all reach.
@@ -85,17 +85,17 @@ def view_axes(camera: Vector, target: Sequence[float]) -> Axes:
 def _out_of_sight(
     thing: Thing, camera: Vector, axes: Axes, lens: Mapping[str, Any], width_px: int, height_px: int
 ) -> str:
-    """Of a ball around the object: whether any of it is in the picture."""
+    """Of a ball around the object: whether any of it is in the image."""
     right, up, forward = axes
     seen = np.asarray(thing.location) - np.asarray(camera)
     depth = float(seen @ forward)
     # The farthest corner of a cube is so many times its half side from its centre.
     reach = math.sqrt(3.0) * thing.radius
-    # Asked so that what is no number, of objects farther than numbers reach, is not in the picture.
+    # Asked so that what is no number, of objects farther than numbers reach, is not in the image.
     if not depth > reach:
         return "behind the camera, or around it"
     focal_px = lens["lens_mm"] / lens["sensor_width_mm"] * max(width_px, height_px)
     for axis, half_px in ((right, width_px / 2), (up, height_px / 2)):
         if not abs(float(seen @ axis)) - reach <= half_px / focal_px * (depth + reach) < math.inf:
-            return "out of the picture"
+            return "out of the image"
     return ""

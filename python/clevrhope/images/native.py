@@ -1,4 +1,4 @@
-"""Scenes in, pictures out without Blender: the renderer of this world in the native module."""
+"""Scenes in, images out without Blender: the renderer of this world in the native module."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from clevrhope.runtime.cores import available_cores
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
-#: Of so many, one picture keeps nearly all busy.
-CORES_OF_A_PICTURE = 8
+#: Of so many, one image keeps nearly all busy.
+CORES_OF_A_IMAGE = 8
 
 #: Of one scene; the native module refuses more.
 MOST_OBJECTS = 64
@@ -33,7 +33,7 @@ MOST_OBJECTS = 64
 class NativeRenderer:
     """Renders CLEVR's look on all cores of this process; the same bytes for any number of threads.
 
-    It knows the shapes, lights and materials that look.json can name, and those alone. Its pictures of
+    It knows the shapes, lights and materials that look.json can name, and those alone. Its images of
     the sixteen reference scenes keep 39.4 dB (draft), 44.3 (standard) and 46.7 (high) against 512 samples.
 
     Args:
@@ -41,8 +41,8 @@ class NativeRenderer:
         width: pixels.
         height: pixels.
         quality: draft, standard or high.
-        workers: pictures under way at once, each on all cores; by default one for every eight cores, where
-            one picture alone leaves some of them idle.
+        workers: images under way at once, each on all cores; by default one for every eight cores, where
+            one image alone leaves some of them idle.
 
     Raises:
         ConfigError: a size or quality that is none, or no workers.
@@ -64,7 +64,7 @@ class NativeRenderer:
             raise ConfigError(f"{width} x {height} should be from 1 to 8192 pixels a side")
         if workers is not None and workers < 1:
             raise ConfigError(f"workers: {workers} should be 1 or more")
-        self._workers = workers or max(1, available_cores() // CORES_OF_A_PICTURE)
+        self._workers = workers or max(1, available_cores() // CORES_OF_A_IMAGE)
         self._look = look or read_look()
         for section in ("shapes", "materials"):
             for name, asset in self._look.properties[section].items():
@@ -79,7 +79,7 @@ class NativeRenderer:
 
     @property
     def workers(self) -> int:
-        """How many pictures are under way at once."""
+        """How many images are under way at once."""
         return self._workers
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
@@ -88,7 +88,7 @@ class NativeRenderer:
         Raises:
             SceneError: the scene names what the look does not have.
         """
-        return self._each(self._picture, scenes)
+        return self._each(self._image, scenes)
 
     def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
         """Yields (key, annotations) for each (key, scene), in their order; raises as `render`."""
@@ -109,7 +109,7 @@ class NativeRenderer:
             for first, made in under_way:
                 yield first, made.result()
 
-    def _picture(self, scene: Scene) -> Pixels:
+    def _image(self, scene: Scene) -> Pixels:
         return self._studio.render(self._placement(scene), quality=self._quality, **self._size)
 
     def _passes(self, scene: Scene) -> Passes:

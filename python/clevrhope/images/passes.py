@@ -1,4 +1,4 @@
-"""What a renderer found at the pixels' centres in, the annotations of a picture out; as bytes and back.
+"""What a renderer found at the pixels' centres in, the annotations of an image out; as bytes and back.
 
 They say of each pixel which object it shows, how deep and how turned, and of each object where it is seen and
 how much of it.
@@ -31,7 +31,7 @@ Ints = npt.NDArray[np.int32]
 
 @dataclass(frozen=True)
 class Passes:
-    """The annotations of a picture.
+    """The annotations of an image.
 
     Attributes:
         mask: (height, width) uint8: the place of the pixel's object in the scene's list, 255 for none.
@@ -115,13 +115,13 @@ def check_countable(n_objects: int) -> None:
 
 
 def to_bytes(passes: Passes) -> npt.NDArray[np.uint8]:
-    """All arrays of a picture's annotations, one after the other, as (1, bytes): what a worker sends."""
+    """All arrays of an image's annotations, one after the other, as (1, bytes): what a worker sends."""
     arrays = (passes.mask, passes.depth, passes.normal, passes.boxes, passes.visible_px, passes.alone_px)
     return np.frombuffer(b"".join(each.tobytes() for each in arrays), dtype=np.uint8)[None]
 
 
 def from_bytes(content: npt.NDArray[np.uint8], *, height: int, width: int) -> Passes:
-    """What `to_bytes` made of a picture of this size."""
+    """What `to_bytes` made of an image of this size."""
     data = content.tobytes()
     n_pixels = height * width
     n_objects = (len(data) - 11 * n_pixels) // 24

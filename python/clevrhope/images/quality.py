@@ -1,4 +1,4 @@
-"""Reference scenes and their 512-sample pictures in, seconds a picture and its distance from them out."""
+"""Reference scenes and their 512-sample images in, seconds an image and its distance from them out."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from clevrhope.runtime.assets import blender_assets
 
 @dataclass(frozen=True)
 class Quality:
-    """What pictures cost and how good they are.
+    """What images cost and how good they are.
 
     Attributes:
-        seconds_per_picture: wall clock over all workers with the look already loaded, divided by pictures.
-        psnr_db: mean over the pictures.
+        seconds_per_picture: wall clock over all workers with the look already loaded, divided by images.
+        psnr_db: mean over the images.
         psnr_db_of: by the number of the reference scene.
         device: what was rendered on.
     """
@@ -38,19 +38,19 @@ class Quality:
 
 
 def psnr(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
-    """Peak signal to noise ratio of two pictures of 8 bits, in dB; infinite if they are the same.
+    """Peak signal to noise ratio of two images of 8 bits, in dB; infinite if they are the same.
 
     Raises:
         ValueError: they differ in shape.
     """
     if a.shape != b.shape:
-        raise ValueError(f"pictures of different shapes: {a.shape} and {b.shape}")
+        raise ValueError(f"images of different shapes: {a.shape} and {b.shape}")
     error = float(np.mean((a.astype(np.float64) - b.astype(np.float64)) ** 2))
     return float("inf") if error == 0.0 else 10.0 * float(np.log10(255.0**2 / error))
 
 
 def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
-    """Structural similarity of two pictures of 8 bits, (height, width, 3); 1 if they are the same.
+    """Structural similarity of two images of 8 bits, (height, width, 3); 1 if they are the same.
 
     As Wang et al., "Image Quality Assessment" (2004), measure it: Gaussian windows of sigma 1.5, constants
     0.01 and 0.03; the mean over the three channels.
@@ -79,12 +79,12 @@ def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
 
 
 def reference_folder() -> Path:
-    """Where a checkout keeps the reference scenes and pictures; they are not part of the wheel."""
+    """Where a checkout keeps the reference scenes and images; they are not part of the wheel."""
     return blender_assets().resolve().parent / "tests" / "data" / "look"
 
 
 def reference_scenes(folder: Path | None = None) -> list[Scene]:
-    """The scenes whose pictures measure the renderer.
+    """The scenes whose images measure the renderer.
 
     Raises:
         RenderError: they are not there.
@@ -94,26 +94,26 @@ def reference_scenes(folder: Path | None = None) -> list[Scene]:
         scenes: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))["scenes"]
     except FileNotFoundError as error:
         raise RenderError(
-            f"{path}: missing; the reference pictures come with a checkout of the project, not with the wheel"
+            f"{path}: missing; the reference images come with a checkout of the project, not with the wheel"
         ) from error
     return list(scenes)
 
 
-def reference_picture(number: int, folder: Path | None = None) -> Path:
-    """The file of a reference scene's 512-sample picture."""
+def reference_image(number: int, folder: Path | None = None) -> Path:
+    """The file of a reference scene's 512-sample image."""
     return (folder or reference_folder()) / f"{number:02d}.png"
 
 
 def chosen_scenes(n_scenes: int, folder: Path | None = None) -> list[int]:
-    """Numbers of reference scenes, spread evenly over all that have a 512-sample picture.
+    """Numbers of reference scenes, spread evenly over all that have a 512-sample image.
 
     Raises:
         RenderError: none has.
     """
-    there = [i for i in range(len(reference_scenes(folder))) if reference_picture(i, folder).exists()]
+    there = [i for i in range(len(reference_scenes(folder))) if reference_image(i, folder).exists()]
     if not there:
         raise RenderError(
-            f"{reference_picture(0, folder)}: missing, as all reference pictures are; "
+            f"{reference_image(0, folder)}: missing, as all reference images are; "
             "render them with: python -m clevrhope.images.blender.reference"
         )
     n_scenes = min(n_scenes, len(there))
@@ -129,16 +129,16 @@ def measure_quality(
 ) -> Quality:
     """Renders reference scenes, spread evenly over all there are, and compares them with 512 samples.
 
-    A first picture for each worker is not counted: it loads the look and Cycles' shaders.
+    A first image for each worker is not counted: it loads the look and Cycles' shaders.
 
     Args:
         n_scenes: how many, 1 to all.
         settings: the effort to be measured.
         workers: processes, one for every two cores by default.
-        folder: of the reference scenes and pictures.
+        folder: of the reference scenes and images.
 
     Raises:
-        RenderError: no reference pictures here, or no Blender.
+        RenderError: no reference images here, or no Blender.
     """
     scenes = reference_scenes(folder)
     chosen = chosen_scenes(n_scenes, folder)
@@ -146,8 +146,8 @@ def measure_quality(
         for _ in renderer.render((i, scenes[0]) for i in range(renderer.workers)):
             pass
         begin = time.perf_counter()
-        pictures = dict(renderer.render((i, scenes[i]) for i in chosen))
+        images = dict(renderer.render((i, scenes[i]) for i in chosen))
         seconds = time.perf_counter() - begin
         device = ", ".join(sorted(renderer.devices))
-    found = {i: psnr(pictures[i], read_png(reference_picture(i, folder))) for i in chosen}
+    found = {i: psnr(images[i], read_png(reference_image(i, folder))) for i in chosen}
     return Quality(seconds / len(chosen), sum(found.values()) / len(found), found, device)

@@ -1,4 +1,4 @@
-"""Scenes in, pictures out: what a renderer is."""
+"""Scenes in, images out: what a renderer is."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Pixels = npt.NDArray[np.uint8]
 
 
 class Renderer(Protocol):
-    """Something that turns scenes into pictures; it may hold processes or devices until it is closed."""
+    """Something that turns scenes into images; it may hold processes or devices until it is closed."""
 
     @property
     def workers(self) -> int:
-        """How many pictures are under way at once when all are at work."""
+        """How many images are under way at once when all are at work."""
         ...
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
@@ -29,7 +29,7 @@ class Renderer(Protocol):
 
         Raises:
             RenderError: nothing can be rendered here.
-            ScenesFailedError: after all others are done, if some scenes gave no picture.
+            ScenesFailedError: after all others are done, if some scenes gave no image.
         """
         ...
 

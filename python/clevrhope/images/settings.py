@@ -1,4 +1,4 @@
-"""How pictures are rendered, by Blender or natively: size, effort, denoiser, device, checked."""
+"""How images are rendered, by Blender or natively: size, effort, denoiser, device, checked."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ NativeQuality = Literal["draft", "standard", "high"]
 #: Samples after which Cycles asks for the first time whether a pixel needs more.
 ADAPTIVE_STEP = 16
 
-#: Samples from which a picture is clean enough to need no denoiser: the original's setting.
+#: Samples from which an image is clean enough to need no denoiser: the original's setting.
 SAMPLES_OF_THE_ORIGINAL = 512
 
-#: What makes pictures: Blender's Cycles in processes of its own, or the native module in this one.
+#: What makes images: Blender's Cycles in processes of its own, or the native module in this one.
 RENDERERS = ("blender", "native")
 
-#: How much Blender spends on a picture, in samples a pixel.
+#: How much Blender spends on an image, in samples a pixel.
 BLENDER_QUALITIES: Mapping[str, int] = {"draft": 4, "standard": 16, "original": SAMPLES_OF_THE_ORIGINAL}
 
-#: Goes up by one whenever the native renderer's pictures change, so that a folder never mixes two of them.
+#: Goes up by one whenever the native renderer's images change, so that a folder never mixes two of them.
 NATIVE_REVISION = 2
 
-#: How much each renderer can be told to spend on a picture.
+#: How much each renderer can be told to spend on an image.
 QUALITIES: Mapping[str, tuple[str, ...]] = {
     "blender": tuple(BLENDER_QUALITIES),
     "native": get_args(NativeQuality),
@@ -37,21 +37,21 @@ QUALITIES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class RenderSettings:
-    """What decides a picture beside its scene and the look.
+    """What decides an image beside its scene and the look.
 
     Attributes:
         width: pixels.
         height: pixels.
         samples: camera rays a pixel, at most. Over the sixteen reference scenes 16 keep 45.4 dB against 512;
             8 keep 43.9 dB in little more than half of the time, and lose more of metal's finest glints.
-        denoise: OpenImageDenoise over the finished picture, guided by albedo and normals.
+        denoise: OpenImageDenoise over the finished image, guided by albedo and normals.
         adaptive_threshold: noise level under which a pixel gets no more samples; 0 gives all to all. Cycles
             asks after every 16 samples, so this tells from 17 on: 64 take half of the time, for 1 dB.
         adaptive_min_samples: samples that every pixel gets before that is asked.
         prefilter: how the denoiser's guides are cleaned first. None is both fastest and closest to 512
             samples.
         denoise_quality: which of the denoiser's networks is used. On two cores the high one takes 0.5 s a
-            picture and the balanced one 0.2 s, a tenth of all that a picture takes, for 0.5 dB less.
+            image and the balanced one 0.2 s, a tenth of all that an image takes, for 0.5 dB less.
         device: "auto" takes all GPUs of one kind where there are some; "cpu"; or "cuda", "optix:0,1" and the
             like, see `parse_device`.
 
@@ -107,7 +107,7 @@ class RenderSettings:
 
 @dataclass(frozen=True)
 class NativeSettings:
-    """What decides a picture of the native renderer beside its scene and the look.
+    """What decides an image of the native renderer beside its scene and the look.
 
     Attributes:
         width: pixels.
@@ -157,10 +157,10 @@ def renderer_of(rendering: Rendering) -> str:
 
 
 def rendering_as_json(rendering: Rendering) -> dict[str, Any]:
-    """What a manifest says of how pictures were made: the renderer, and all of its settings.
+    """What a manifest says of how images were made: the renderer, and all of its settings.
 
     Of the native renderer its revision too. Of the device its kind alone: which of several GPUs of a machine
-    made a picture tells nothing.
+    made an image tells nothing.
     """
     found = {"renderer": renderer_of(rendering), **asdict(rendering)}
     if isinstance(rendering, RenderSettings):
@@ -171,7 +171,7 @@ def rendering_as_json(rendering: Rendering) -> dict[str, Any]:
 
 
 def rendering_of_folder(there: Mapping[str, Any] | None, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a folder's manifest says after pictures are added to it: what was asked for.
+    """What a folder's manifest says after images are added to it: what was asked for.
 
     But a folder of any device, "auto", stays one when it goes on on a certain one.
     """
@@ -213,7 +213,7 @@ def rendering_from_json(found: Mapping[str, Any]) -> Rendering:
 
 
 def other_revision(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """Why pictures of two revisions of the native renderer don't go together; "" where they are of one."""
+    """Why images of two revisions of the native renderer don't go together; "" where they are of one."""
     if any(each.get("renderer", "blender") != "native" for each in (there, here)):
         return ""
     before, now = there.get("revision"), here.get("revision")
@@ -221,7 +221,7 @@ def other_revision(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
         return ""
     which = "an unknown revision" if before is None else f"revision {before}"
     return (
-        f"its pictures are of {which} of the native renderer, and this clevrhope has revision {now}, "
+        f"its images are of {which} of the native renderer, and this clevrhope has revision {now}, "
         "whose pixels differ; choose another --out, or go on with the version that made them"
     )
 
@@ -234,7 +234,7 @@ def rendering_in_words(rendering: Mapping[str, Any]) -> str:
 
 
 def made_by(rendering: Mapping[str, Any]) -> str:
-    """What made pictures and how, after "rendered by", of what a manifest says."""
+    """What made images and how, after "rendered by", of what a manifest says."""
     if rendering.get("renderer", "blender") == "native":
         return f"clevrhope's native renderer (quality {rendering['quality']})"
     return f"Blender's Cycles ({rendering['samples']} samples a pixel)"

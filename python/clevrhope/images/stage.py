@@ -1,4 +1,4 @@
-"""Scenes in, pictures or PNG files out: the rendering stage as functions."""
+"""Scenes in, images or PNG files out: the rendering stage as functions."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from clevrhope.runtime.atomic import write_whole
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
 
-#: What helps when some scenes gave no picture: their files are missing, so a later run begins with them.
+#: What helps when some scenes gave no image: their files are missing, so a later run begins with them.
 TRY_AGAIN = "; all others are done, and the same command tries again"
 #: Threads that encode and write: a disk that is slow to sync holds up neither the renderer nor the other.
 WRITERS = 2
-#: Pictures, or annotations, that wait for them at most.
+#: Images, or annotations, that wait for them at most.
 WRITTEN_AHEAD = 8
 
 
@@ -52,7 +52,7 @@ def render(
 
     Raises:
         RenderError: Blender is missing or cannot be started.
-        ScenesFailedError: after all others are done, if some scenes gave no picture.
+        ScenesFailedError: after all others are done, if some scenes gave no image.
     """
     with _opened(renderer, settings, look, workers) as opened:
         yield from opened.render(enumerate(scenes))
@@ -79,9 +79,9 @@ def render_png_files(
 
 
 def stage_title(renderer: Renderer) -> str:
-    """What a display says while pictures are rendered: with Blender, on what; after a failure, why."""
+    """What a display says while images are rendered: with Blender, on what; after a failure, why."""
     where = renderer.where if isinstance(renderer, CyclesRenderer) else ""
-    return f"Rendering pictures on {where}" if where else "Rendering pictures"
+    return f"Rendering images on {where}" if where else "Rendering images"
 
 
 def written(made: Iterator[tuple[K, T]], write: Callable[[K, T], None]) -> Iterator[K]:

@@ -40,17 +40,17 @@ class TestSet:
     pool: str
     answers: Ints
     """(N,) numbers of vocab.json."""
-    pictures: Ints
+    images: Ints
     """(N,) indices in the pool."""
     families: Ints
     """(N,) global indices."""
 
     @property
     def drawn_together(self) -> int:
-        """Pictures in a row of the pool that make one draw of the bootstrap.
+        """Images in a row of the pool that make one draw of the bootstrap.
 
-        The pictures of a preliminary set differ in one value and its answers are all there are, so that a
-        model that does not look is right about exactly one of them: the set is what varies, not its pictures.
+        The images of a preliminary set differ in one value and its answers are all there are, so that a
+        model that does not look is right about exactly one of them: the set is what varies, not its images.
         """
         return max(1, SPLITS[self.split].group)
 
@@ -111,13 +111,13 @@ class AnswerKey:
     def unlike(self, said: Mapping[str, Any], hop: str) -> str:
         """How the folder differs from the dataset that a run was trained on; "" for in nothing.
 
-        A folder without pictures may be that one: its questions are all that is asked of it here.
+        A folder without images may be that one: its questions are all that is asked of it here.
 
         Args:
             said: what the run says of that one: what `identity` gave, or as much of it as is known.
             hop: the sub-dataset that it was trained on.
         """
-        here = identity(self._manifest, self._vocab, hop=hop, pictures=said.get("rendering") is not None)
+        here = identity(self._manifest, self._vocab, hop=hop, images=said.get("rendering") is not None)
         names = [name for name in said if name != "rendering" or here[name] is not None]
         then, now = ({name: each.get(name) for name in names} for each in (said, here))
         return "" if then == now else difference(then, now, sides=("then", "now"))
@@ -181,7 +181,7 @@ class AnswerKey:
         if pool not in self._scenes:
             self._scenes[pool] = read_scene_counts(self._layout.scene_files(pool), self.attributes)
         counts = self._scenes[pool]
-        indices, at = np.unique(questions.pictures, return_inverse=True)
+        indices, at = np.unique(questions.images, return_inverse=True)
         known = np.isin(indices, counts.indices)
         if not known.all():
             index = int(indices[~known][0])

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.contents import choose
+from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import read_manifest
-from clevrhope.dataset.picture_source import find_pictures
 from clevrhope.dataset.split_reader import SplitReader, open_split
 from clevrhope.dataset.spoken import Spoken
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
@@ -61,7 +61,7 @@ def write_requests(
 ) -> int:
     """Writes requests for some splits of some HOPs, all but train where none is named; gives how many.
 
-    Where the folder keeps its pictures in HDF5 alone, PNG files are written beside `out`.
+    Where the folder keeps its images in HDF5 alone, PNG files are written beside `out`.
 
     Args:
         folder: a dataset that `build` wrote.
@@ -72,7 +72,7 @@ def write_requests(
 
     Raises:
         ConfigError: a HOP or split that there is not, or train.
-        DatasetError: no folder of a dataset, or its pictures are not made.
+        DatasetError: no folder of a dataset, or its images are not made.
     """
     layout = Layout(Path(folder))
     if any(SPLITS[name].role == "train" for name in splits if name in SPLITS):
@@ -95,13 +95,13 @@ def _requests(
     for hop, split in chosen:
         reader = open_split(layout, hop, split, vocab=vocab)
         n = len(reader) if limit is None else min(limit, len(reader))
-        pictures = _Pictures(layout, reader, n, out)
+        images = _Images(layout, reader, n, out)
         for first, questions, _ in reader.blocks():
             for k in range(first, min(first + len(questions), n)):
                 words = spoken.question(questions[k - first], int(reader.question_lengths[k]))
                 yield {
                     "id": f"{hop}/{split}/{k}",
-                    "image": str(pictures.path(int(reader.image_idxs[k]))),
+                    "image": str(images.path(int(reader.image_idxs[k]))),
                     "question": words,
                     "answers": answers,
                     "hop": hop,
@@ -110,27 +110,27 @@ def _requests(
                 }
 
 
-class _Pictures:
-    """Paths of a split's pictures; those that are in HDF5 alone are written out when they are asked for."""
+class _Images:
+    """Paths of a split's images; those that are in HDF5 alone are written out when they are asked for."""
 
     def __init__(self, layout: Layout, reader: SplitReader, n: int, out: Path) -> None:
         self._layout, self._pool = layout, reader.pool
-        pictures = find_pictures(layout, reader.pool, reader.image_idxs[:n], prefer="png")
-        if pictures is None:
+        images = find_images(layout, reader.pool, reader.image_idxs[:n], prefer="png")
+        if images is None:
             raise DatasetError(
-                f"{layout.root}: no pictures of {reader.pool}, and requests need them; "
+                f"{layout.root}: no images of {reader.pool}, and requests need them; "
                 "run its build again without --no-render"
             )
-        self._pictures = pictures
-        self._beside = out.with_name(f"{out.stem}_pictures")
+        self._images = images
+        self._beside = out.with_name(f"{out.stem}_images")
         self._paths: dict[int, Path] = {}
 
     def path(self, index: int) -> Path:
         if index not in self._paths:
-            path = self._layout.picture(self._pool, index)
+            path = self._layout.image(self._pool, index)
             if not path.is_file():
                 path = self._beside / image_filename(self._pool, index)
-                write_whole(path, self._pictures.png(index)())  # one there may be of another dataset
+                write_whole(path, self._images.png(index)())  # one there may be of another dataset
             self._paths[index] = path.resolve()
         return self._paths[index]
 

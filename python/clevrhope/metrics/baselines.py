@@ -1,6 +1,6 @@
 """A dataset's folder in, what guessers and the symbolic oracle answer out: the ends of every scale.
 
-None of them looks at a picture or is trained by gradients, so none needs torch. A model that only reads the
+None of them looks at an image or is trained by gradients, so none needs torch. A model that only reads the
 question is one of the trained ones (`clevrhope train question_only`).
 """
 

@@ -1,9 +1,9 @@
-"""Sums over pictures in, the same sums over pictures drawn again and again out; intervals of what follows.
+"""Sums over images in, the same sums over images drawn again and again out; intervals of what follows.
 
-Questions about one picture are right and wrong together, so pictures are drawn, with replacement, and with
-each picture all of its questions: the cluster bootstrap (Davison and Hinkley, "Bootstrap Methods and their
+Questions about one image are right and wrong together, so images are drawn, with replacement, and with
+each image all of its questions: the cluster bootstrap (Davison and Hinkley, "Bootstrap Methods and their
 Application", section 3.8). Of preliminary sets, which ask for one value alone, whole sets are drawn. Sums
-over drawn pictures are products of matrices, so any number of runs and parts shares the draws: differences
+over drawn images are products of matrices, so any number of runs and parts shares the draws: differences
 between them are of models, not of draws.
 """
 
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 LEVEL_PERCENT = 95.0
 
 _SAMPLES_A_BLOCK = 32
-"""Resamples at once: for 15,000 pictures 4 MB of numbers."""
+"""Resamples at once: for 15,000 images 4 MB of numbers."""
 
 _ROWS_A_PRODUCT, _COLUMNS_A_PRODUCT = 32, 256
 """With 32 samples, the largest product that OpenBLAS does without threads: with them it is not much faster,
@@ -27,7 +27,7 @@ and twenty times slower where other work keeps a core busy that its threads wait
 
 
 def resample(sums: Floats, *, n_samples: int, seed: Sequence[int]) -> Floats:
-    """Column sums over drawn rows, (n_samples, K), from (M, K) sums of M pictures (or sets of them).
+    """Column sums over drawn rows, (n_samples, K), from (M, K) sums of M images (or sets of them).
 
     Each sample draws M rows with replacement. Sums of whole numbers below 2**53 are exact, so the result
     does not turn on the order in which a machine adds.
@@ -62,7 +62,7 @@ def ratio(right: Floats, answered: Floats) -> Floats:
 def interval(samples: Floats) -> Interval | None:
     """The percentile interval of (n_samples,) values; of those that are numbers, None if none is.
 
-    A small part's questions are in few pictures, and a sample can be without any of them.
+    A small part's questions are in few images, and a sample can be without any of them.
     """
     defined = samples[~np.isnan(samples)]
     if not len(defined):

@@ -1,7 +1,7 @@
 """Accuracies of runs and of the question-only baseline in; who collapsed, and means over runs, out.
 
 A run has collapsed where its final complex_iid accuracy is below the question-only baseline's: it learned
-less than what can be had without pictures. It is never judged on an OOD set, since leaving out runs that are
+less than what can be had without images. It is never judged on an OOD set, since leaving out runs that are
 bad there would make every gap smaller. The paper's tables hold such runs (8 of 87 cells of LXMERT-p have a
 deviation over 20 points); the rule is a choice of this project.
 """
@@ -27,7 +27,7 @@ def is_collapsed(complex_iid: float, question_only: float) -> bool:
 
 
 def beats_question_only(complex_iid: float, question_only: float) -> bool:
-    """Whether a cell's mean IID accuracy says that pictures were used; cells that do not are greyed."""
+    """Whether a cell's mean IID accuracy says that images were used; cells that do not are greyed."""
     return complex_iid > question_only
 
 

@@ -1,7 +1,7 @@
 """Right and wrong answers to complex_ood and complex_iid in; the gap between questions of the same kinds out.
 
 The plain complex gap sets OOD questions, which all mention the held-out pair, beside IID questions of every
-kind: it also measures that the former are longer, of other families, and about fuller pictures. The matched
+kind: it also measures that the former are longer, of other families, and about fuller images. The matched
 gap takes of IID only the questions that mention a pair of the same two types together (a seen one, as the
 held-out pair is never mentioned there), and weighs them so that families and numbers of objects are as
 frequent as in OOD. Cells of family and number of objects in which IID has no such question have no match:

@@ -26,7 +26,7 @@ class Accuracy:
     n_questions: int
     """Questions with a prediction; in a mean over runs, with one in any of them."""
     n_pictures: int
-    """Pictures of these questions, which the bootstrap draws; of preliminary sets, whole sets at once."""
+    """Images of these questions, which the bootstrap draws; of preliminary sets, whole sets at once."""
     deviation: float | None = None
     """Standard deviation between runs, of a mean over two or more: that of a population (ddof 0)."""
 

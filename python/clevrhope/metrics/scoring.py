@@ -44,14 +44,14 @@ def score(
     """Compares predictions with the right answers of a folder's test sets.
 
     Each model that occurs (a HOP, run and train size) has to answer every question of the HOP's test sets
-    exactly once, and every HOP needs a model. Intervals come from drawing pictures with replacement, each
+    exactly once, and every HOP needs a model. Intervals come from drawing images with replacement, each
     with all of its questions; splits on one pool share the draws.
 
     Args:
         folder: a dataset that `build` wrote.
         predictions: one or more files, JSON lines or Parquet, as docs/predictions.md describes them.
         seed: of the draws, 0 or more; the same seed gives the same intervals.
-        bootstrap: draws of all pictures; 0 for no intervals.
+        bootstrap: draws of all images; 0 for no intervals.
         by: breakdowns, of "family", "answer" and "objects"; the last reads the folder's scene files.
         hops: which HOPs to score, all of the folder's if not given; predictions about others are left aside.
         partial: score what is there, and count what is missing.
@@ -189,7 +189,7 @@ def _scored(rates: Mapping[str, Rates]) -> Scored:
             percent=100 * float(each.found[0]),
             interval=interval(100 * each.drawn[:, 0]),
             n_questions=int(each.n_questions[0]),
-            n_pictures=int(each.n_pictures[0]),
+            n_pictures=int(each.n_images[0]),
         )
         for split, each in rates.items()
     }
@@ -205,7 +205,7 @@ def _mean(rates: Mapping[str, Rates], tallies: Mapping[str, Tallies]) -> Scored:
             percent=100 * float(found.mean()),
             interval=interval(100 * drawn.mean(axis=1)),
             n_questions=tallies[split].n_questions,
-            n_pictures=tallies[split].n_pictures,
+            n_pictures=tallies[split].n_images,
             deviation=_deviation(found),
         )
     return Scored(splits, _gaps(rates))

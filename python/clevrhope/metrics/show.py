@@ -85,7 +85,7 @@ def _breakdown(by: str, parts: Sequence[Part]) -> Iterator[str]:
 def _notes(scores: Scores) -> Iterator[str]:
     if scores.bootstrap:
         yield (
-            f"95% intervals from {scores.bootstrap:,} draws of the pictures, each with its questions "
+            f"95% intervals from {scores.bootstrap:,} draws of the images, each with its questions "
             f"(of values alone, of whole groups and sets); seed {scores.seed}."
         )
     if scores.n_missing:

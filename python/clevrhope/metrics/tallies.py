@@ -33,7 +33,7 @@ class Rates:
     """(n_samples, C)"""
     n_questions: Ints
     """(C,) with a prediction."""
-    n_pictures: Ints
+    n_images: Ints
     """(C,) with such a question."""
 
     @property
@@ -44,7 +44,7 @@ class Rates:
 
     def only(self, k: int) -> "Rates":
         """The k-th column alone."""
-        return Rates(self.found[[k]], self.drawn[:, [k]], self.n_questions[[k]], self.n_pictures[[k]])
+        return Rates(self.found[[k]], self.drawn[:, [k]], self.n_questions[[k]], self.n_images[[k]])
 
 
 @dataclass(frozen=True)
@@ -57,16 +57,16 @@ class Tallies:
     """Breakdown -> a column a part."""
     n_questions: int
     """With a prediction in any run."""
-    n_pictures: int
+    n_images: int
 
 
 def tally(splits: Sequence[Answered], *, n_samples: int, seed: Sequence[int]) -> dict[str, Tallies]:
-    """The rates of the splits on one pool, whose pictures are drawn together, those of a set at once."""
-    asked = [np.unique(each.questions.pictures[(each.given != NOT_GIVEN).any(axis=0)]) for each in splits]
-    pictures = np.unique(np.concatenate(asked))
-    columns = [columns for each in splits for columns in _columns(each, pictures)]
+    """The rates of the splits on one pool, whose images are drawn together, those of a set at once."""
+    asked = [np.unique(each.questions.images[(each.given != NOT_GIVEN).any(axis=0)]) for each in splits]
+    images = np.unique(np.concatenate(asked))
+    columns = [columns for each in splits for columns in _columns(each, images)]
     sums = np.concatenate([array for each in columns for array in (each.right, each.given)], axis=1)
-    sets = pictures // splits[0].questions.drawn_together
+    sets = images // splits[0].questions.drawn_together
     sums = np.add.reduceat(sums, np.flatnonzero(np.diff(sets, prepend=-1)), axis=0)
     drawn = np.zeros((n_samples, sums.shape[1]))
     used = sums.any(axis=0)  # a minimal set asks one family of ninety
@@ -78,14 +78,14 @@ def tally(splits: Sequence[Answered], *, n_samples: int, seed: Sequence[int]) ->
             runs=next(found),
             parts={name: next(found) for name in each.parts},
             n_questions=int((each.given != NOT_GIVEN).any(axis=0).sum()),
-            n_pictures=len(own),
+            n_images=len(own),
         )
     return made
 
 
 @dataclass(frozen=True)
 class _Columns:
-    """Sums over M pictures in C columns, a run or a part each."""
+    """Sums over M images in C columns, a run or a part each."""
 
     right: Floats
     """(M, C) right answers."""
@@ -95,17 +95,17 @@ class _Columns:
     """(C,) questions with an answer, in any run."""
 
 
-def _columns(split: Answered, pictures: Ints) -> list[_Columns]:
+def _columns(split: Answered, images: Ints) -> list[_Columns]:
     """First a column a run, then of each breakdown a column a part."""
     given = split.given != NOT_GIVEN  # (R, N)
     right = split.given == split.questions.answers
     answered = given.any(axis=0)
-    at = np.searchsorted(pictures, split.questions.pictures[answered])
+    at = np.searchsorted(images, split.questions.images[answered])
 
     def summed(counts: npt.NDArray[np.generic], part: Ints, n_parts: int) -> Floats:
         cells = at * n_parts + part[answered]
-        sums = np.bincount(cells, counts[answered], minlength=len(pictures) * n_parts)
-        return sums.reshape(len(pictures), n_parts).astype(np.float64)
+        sums = np.bincount(cells, counts[answered], minlength=len(images) * n_parts)
+        return sums.reshape(len(images), n_parts).astype(np.float64)
 
     whole = np.zeros(len(split.questions), dtype=np.int32)
     by_run = [np.concatenate([summed(row, whole, 1) for row in rows], axis=1) for rows in (right, given)]
@@ -127,6 +127,6 @@ def _rates(columns: Sequence[_Columns], drawn: Floats) -> Iterator[Rates]:
             found=ratio(each.right.sum(axis=0), each.given.sum(axis=0)),
             drawn=ratio(drawn[:, begin : begin + n], drawn[:, begin + n : begin + 2 * n]),
             n_questions=each.n_questions,
-            n_pictures=(each.given > 0).sum(axis=0, dtype=np.int32),
+            n_images=(each.given > 0).sum(axis=0, dtype=np.int32),
         )
         begin += 2 * n

@@ -1,4 +1,4 @@
-"""Questions, programs, answers and their pictures' features, as tensors: what a model is given at a step."""
+"""Questions, programs, answers and their images' features, as tensors: what a model is given at a step."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
@@ -9,7 +9,7 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Batch:
-    """B questions and their pictures' features; Q and P are the widths of the folder's rows of tokens.
+    """B questions and their images' features; Q and P are the widths of the folder's rows of tokens.
 
     Attributes:
         questions: (B, Q) int64 tokens of vocab.json: <START>, words, <END>, then 0.
@@ -19,7 +19,7 @@ class Batch:
         answers: (B,) int64 numbers of vocab.json.
         families: (B,) int64, CLEVR's question_family_index.
         rows: (B,) int64, the question's place in its split's file.
-        features: of the questions' pictures, by the array's name in its feature store, each (B, ...), of the
+        features: of the questions' images, by the array's name in its feature store, each (B, ...), of the
             store's types.
     """
 

@@ -1,4 +1,4 @@
-"""Maps of a picture scaled and shifted, channel by channel, as the question says: FiLM.
+"""Maps of an image scaled and shifted, channel by channel, as the question says: FiLM.
 
 Source: Perez et al. 2018. The question's LSTM (theirs is a GRU) and the updates are choices.
 """

@@ -1,4 +1,4 @@
-"""A memory that a question rewrites in steps, each with a look at words and a look at the picture: MAC.
+"""A memory that a question rewrites in steps, each with a look at words and a look at the image: MAC.
 
 Source: Hudson and Manning 2018; a cell's control, read and write as in its section 3, without the variants of
 its appendix. The updates are a choice.
@@ -46,20 +46,20 @@ class MacConfig(MapsConfig):
 
 
 class Cell(nn.Module):
-    """One step: which words matter now, what they ask of the picture, what is kept of it."""
+    """One step: which words matter now, what they ask of the image, what is kept of it."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
         self.control = nn.Linear(2 * hidden, hidden)
         self.word_score = nn.Linear(hidden, 1)
         self.memory_key = nn.Linear(hidden, hidden)
-        self.picture_key = nn.Linear(hidden, hidden)
+        self.image_key = nn.Linear(hidden, hidden)
         self.mix = nn.Linear(2 * hidden, hidden)
         self.cell_score = nn.Linear(hidden, 1)
         self.write = nn.Linear(2 * hidden, hidden)
 
     def forward(
-        self, control: Tensor, memory: Tensor, asked: Tensor, read: Read, picture: Tensor
+        self, control: Tensor, memory: Tensor, asked: Tensor, read: Read, image: Tensor
     ) -> tuple[Tensor, Tensor]:
         """Control and memory (B, D) to the next; `asked` (B, D) is the question as this step sees it.
 
@@ -69,10 +69,10 @@ class Cell(nn.Module):
         scores = self.word_score(wanted.unsqueeze(1) * read.words).squeeze(2)  # (B, Q)
         weights = scores.masked_fill(~read.there, -torch.inf).softmax(1)
         control = torch.einsum("bq,bqd->bd", weights, read.words)
-        met = self.memory_key(memory).unsqueeze(1) * self.picture_key(picture)  # (B, H * W, D)
-        mixed = self.mix(torch.cat([met, picture], dim=2)) * control.unsqueeze(1)
+        met = self.memory_key(memory).unsqueeze(1) * self.image_key(image)  # (B, H * W, D)
+        mixed = self.mix(torch.cat([met, image], dim=2)) * control.unsqueeze(1)
         looked = self.cell_score(F.elu(mixed)).squeeze(2).softmax(1)
-        found = torch.einsum("bn,bnd->bd", looked, picture)
+        found = torch.einsum("bn,bnd->bd", looked, image)
         return control, self.write(torch.cat([found, memory], dim=1))
 
 
@@ -124,9 +124,9 @@ class Mac(nn.Module):
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores."""
         maps = F.elu(self.enter(with_places(self.stem(batch.features))))  # (B, D, H, W)
-        picture = maps.flatten(2).transpose(1, 2)  # (B, H * W, D)
+        image = maps.flatten(2).transpose(1, 2)  # (B, H * W, D)
         read = self.reader(batch.questions, batch.question_lengths)
         control, memory = (first.expand(len(batch), -1) for first in (self.first_control, self.first_memory))
         for asked in self.asked:
-            control, memory = self.cell(control, memory, asked(read.whole), read, picture)
+            control, memory = self.cell(control, memory, asked(read.whole), read, image)
         return self.classifier(torch.cat([memory, read.whole], dim=1))  # type: ignore[no-any-return]

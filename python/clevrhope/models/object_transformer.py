@@ -1,4 +1,4 @@
-"""A picture's objects and a question's words, each a token of a transformer, in; answers out.
+"""An image's objects and a question's words, each a token of a transformer, in; answers out.
 
 On "scene-boxes" it sees what a backbone makes of true boxes; on "attributes" it is told the true values and
 places, so what it gets wrong there is no fault of perception: the ceiling of perception. All its numbers are

@@ -22,7 +22,7 @@ class Model(Protocol):
     - `ways`: a mapping from a name to the method that predicts so, for models that can answer in several ways
       ("true_programs", "predicted_programs"); where it has none, `predict` alone.
     - `program_ways`: the same for methods that give no scores but (B, P) program tokens ("symbolic"), which
-      `clevrhope.models.symbolic.execute_programs` runs on the pictures' true scenes.
+      `clevrhope.models.symbolic.execute_programs` runs on the images' true scenes.
     - `begin`: a method without arguments that is called before a new run's first update, and not where a run
       is gone on with or evaluated: for pretrained weights from a file, which is then needed only once.
     - `rehearses`: False where a batch of a stage cannot be tried before the run begins, as of one that needs

@@ -1,4 +1,4 @@
-"""Questions in, answers out, without a look at the picture: what can be had from words alone."""
+"""Questions in, answers out, without a look at the image: what can be had from words alone."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Pictures' features in, maps out: (B, channels, H, W), the form that models of maps begin with."""
+"""Images' features in, maps out: (B, channels, H, W), the form that models of maps begin with."""
 
 from collections.abc import Mapping
 
@@ -13,14 +13,14 @@ RESNET_CHANNELS = 1024
 
 
 class PixelStem(nn.Module):
-    """Four-by-four convolutions of stride 2 with batch norm: each halves the picture's sides.
+    """Four-by-four convolutions of stride 2 with batch norm: each halves the image's sides.
 
     Source: FiLM from raw pixels (Perez et al. 2018): four of them, 128 channels, 224 x 224 to 14 x 14. Batch
     norm before ReLU is a choice, as are `stem_channels` for the first of them and twice as many for each of
     the next; with 0 all have `channels`.
 
-    In training each picture is moved by up to `shift` pixels each way, its edges continued: a choice, against
-    learning few pictures by heart.
+    In training each image is moved by up to `shift` pixels each way, its edges continued: a choice, against
+    learning few images by heart.
     """
 
     def __init__(self, config: MapsConfig) -> None:
@@ -42,7 +42,7 @@ class PixelStem(nn.Module):
         """(B, 3, H, W) uint8 `pixels` to (B, channels, H / 2^n, W / 2^n).
 
         Raises:
-            ConfigError: pictures of another size than the model was made for; says which settings to change.
+            ConfigError: images of another size than the model was made for; says which settings to change.
         """
         pixels = features["pixels"]
         self._check(pixels)
@@ -59,22 +59,22 @@ class PixelStem(nn.Module):
         made_for = (self.config.picture_width, self.config.picture_height)
         if found != made_for:
             raise ConfigError(
-                "the pictures are {} x {} pixels, the model was made for {} x {}; ".format(*found, *made_for)
+                "the images are {} x {} pixels, the model was made for {} x {}; ".format(*found, *made_for)
                 + "set picture_width to {} and picture_height to {}, ".format(*found)
                 + "or make features with --size {}x{}".format(*made_for)
             )
 
 
-def shifted(pictures: Tensor, most: int) -> Tensor:
-    """(B, C, H, W) pictures, each moved by up to `most` pixels down or up and across, edges continued."""
-    n, n_channels, height, width = pictures.shape
-    moves = torch.randint(-most, most + 1, (2, n, 1), device=pictures.device)
-    rows = (torch.arange(height, device=pictures.device) + moves[0]).clamp(0, height - 1)  # (B, H)
-    columns = (torch.arange(width, device=pictures.device) + moves[1]).clamp(0, width - 1)  # (B, W)
-    rows = rows + height * torch.arange(n, device=pictures.device)[:, None]
+def shifted(images: Tensor, most: int) -> Tensor:
+    """(B, C, H, W) images, each moved by up to `most` pixels down or up and across, edges continued."""
+    n, n_channels, height, width = images.shape
+    moves = torch.randint(-most, most + 1, (2, n, 1), device=images.device)
+    rows = (torch.arange(height, device=images.device) + moves[0]).clamp(0, height - 1)  # (B, H)
+    columns = (torch.arange(width, device=images.device) + moves[1]).clamp(0, width - 1)  # (B, W)
+    rows = rows + height * torch.arange(n, device=images.device)[:, None]
     places = rows[:, :, None] * width + columns[:, None, :]
-    # Pixels as rows of a table: half the time of indexing pictures, rows and columns.
-    pixels = pictures.permute(0, 2, 3, 1).reshape(-1, n_channels)
+    # Pixels as rows of a table: half the time of indexing images, rows and columns.
+    pixels = images.permute(0, 2, 3, 1).reshape(-1, n_channels)
     moved = pixels.index_select(0, places.flatten())
     return moved.view(n, height, width, n_channels).permute(0, 3, 1, 2)
 
@@ -82,7 +82,7 @@ def shifted(pictures: Tensor, most: int) -> Tensor:
 class ResnetStem(nn.Module):
     """Two 3x3 convolutions, 1024 to 64 to the model's channels; no batch norm.
 
-    Maps keep their size, 14 x 14, which is that of pictures of 224 x 224.
+    Maps keep their size, 14 x 14, which is that of images of 224 x 224.
 
     Source: the public Tensor-NMN that the paper followed.
     """

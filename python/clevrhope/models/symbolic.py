@@ -22,7 +22,7 @@ def execute_programs(
     vocab: Vocab,
     vocabulary: _core.Vocabulary | None = None,
 ) -> npt.NDArray[np.int32]:
-    """The answers of programs on their pictures' true scenes, by the native executor.
+    """The answers of programs on their images' true scenes, by the native executor.
 
     Args:
         programs: (B, P) rows of prefix tokens, numbered as in vocab.json.

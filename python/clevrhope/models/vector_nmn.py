@@ -1,4 +1,4 @@
-"""A module a program token, each from the picture and its inputs' vectors to a vector: Vector-NMN.
+"""A module a program token, each from the image and its inputs' vectors to a vector: Vector-NMN.
 
 Source: Bahdanau et al. 2019 (CLOSURE). All modules share their convolutions; the token and the inputs'
 vectors scale and shift them. So a level of a batch is one call, whatever its tokens. It answers on true
@@ -41,7 +41,7 @@ class VectorNmnConfig(MapsConfig):
 
 
 class SteeredModule(nn.Module):
-    """A residual block over the picture, steered, then the largest value of each channel."""
+    """A residual block over the image, steered, then the largest value of each channel."""
 
     def __init__(self, channels: int, hidden: int) -> None:
         super().__init__()
@@ -51,13 +51,13 @@ class SteeredModule(nn.Module):
         self.first = nn.Conv2d(channels, channels, 3, padding=1)
         self.second = nn.Conv2d(channels, channels, 3, padding=1)
 
-    def forward(self, picture: Tensor, about: Tensor) -> Tensor:
+    def forward(self, image: Tensor, about: Tensor) -> Tensor:
         """(n, C, H, W) and (n, 3 C) of token and inputs to (n, C)."""
         steering = self.steer(about).unflatten(1, (4, -1))[..., None, None]  # (n, 4, C, 1, 1)
         change, shift, second_change, second_shift = steering.unbind(1)
-        hidden = torch.relu(self.first(picture) * (1 + change) + shift)
+        hidden = torch.relu(self.first(image) * (1 + change) + shift)
         hidden = self.second(hidden) * (1 + second_change) + second_shift
-        return torch.relu(picture + hidden).amax((2, 3))
+        return torch.relu(image + hidden).amax((2, 3))
 
 
 class VectorNmn(nn.Module):

@@ -1,4 +1,4 @@
-"""Scenes in use in; masks, depths and normals of their pictures, in an HDF5 file a pool, out."""
+"""Scenes in use in; masks, depths and normals of their images, in an HDF5 file a pool, out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.passes import Passes
 from clevrhope.images.renderer import Renderer, Scene
 from clevrhope.images.stage import TRY_AGAIN
-from clevrhope.pipeline.pictures import archived, scenes_of
+from clevrhope.pipeline.images import archived, scenes_of
 from clevrhope.pipeline.request import Resolved
 from clevrhope.runtime.atomic import WorkingFolder
 from clevrhope.runtime.progress import Advance, Progress
@@ -45,7 +45,7 @@ def missing_passes(used: Mapping[str, Ints], layout: Layout, kinds: Sequence[str
 def annotate_missing(
     work: Sequence[PoolPasses], resolved: Resolved, renderer: Renderer, progress: Progress
 ) -> None:
-    """Makes what is missing, pool by pool; each picture's record appears when it is whole.
+    """Makes what is missing, pool by pool; each image's record appears when it is whole.
 
     Raises:
         ScenesFailedError: after all others are written, of all pools, if some scenes gave nothing.
@@ -60,7 +60,7 @@ def annotate_missing(
     def write(path: Path, passes: Passes) -> None:
         write_record(path, pack(passes, kinds))
 
-    with progress.stage("Annotating pictures", total=n_missing, unit="pictures") as advance:
+    with progress.stage("Annotating images", total=n_missing, unit="images") as advance:
         for each in work:
             try:
                 for _ in annotate(_scenes(each, layout), annotator, write):
@@ -93,7 +93,7 @@ def store_passes(each: PoolPasses, resolved: Resolved, manifest: Manifest, advan
             lambda index: layout.passes_record(pool, index),
             kinds=kinds,
             about={"pool": pool},
-            on_picture=lambda: advance(1),
+            on_image=lambda: advance(1),
         )
         advance(0 if changed else len(each.used))
         return changed

@@ -1,4 +1,4 @@
-"""A CLEVR_v1.0 folder in; the train pool's world with its scenes, and copies of its pictures out.
+"""A CLEVR_v1.0 folder in; the train pool's world with its scenes, and copies of its images out.
 
 Only the train split is opened: nothing of val or test can come in, and a file of theirs is refused.
 """
@@ -13,8 +13,8 @@ import numpy as np
 
 from clevrhope._core import World
 from clevrhope.config.presets import CLEVR_SHARE, Config
-from clevrhope.dataset.clevr_folder import pictures_folder, scenes_file
-from clevrhope.dataset.images_h5 import Picture
+from clevrhope.dataset.clevr_folder import images_folder, scenes_file
+from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.manifest import BindingError, Manifest
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.png import encode_png, open_png
@@ -25,10 +25,10 @@ SPLIT = "train"
 """Of CLEVR, and the pool that its scenes go into."""
 
 MODES = ("RGB", "RGBA")
-"""Of a published picture; its opacity says nothing and is left out."""
+"""Of a published image; its opacity says nothing and is left out."""
 
 MOST_NAMED = 3
-"""Missing pictures that an error names."""
+"""Missing images that an error names."""
 
 
 def constraints(config: Config) -> Mapping[str, Any]:
@@ -76,11 +76,11 @@ def check_palettes(config: Config, existing: Manifest | None, hops: Sequence[Hop
     )
 
 
-def open_clevr(config: Config, world: World, *, pictures: bool) -> World | None:
+def open_clevr(config: Config, world: World, *, images: bool) -> World | None:
     """The world of the pool `train` with CLEVR's scenes; None without a CLEVR folder.
 
     Raises:
-        DatasetError: no CLEVR folder, no train scenes in it, or, where they are asked for, no train pictures.
+        DatasetError: no CLEVR folder, no train scenes in it, or, where they are asked for, no train images.
         SceneError: scenes that are not those of CLEVR's train split; names the first.
     """
     if config.clevr is None:
@@ -92,8 +92,8 @@ def open_clevr(config: Config, world: World, *, pictures: bool) -> World | None:
         raise DatasetError(
             f"{folder}: no CLEVR folder with train scenes: {file.relative_to(folder)} is missing"
         )
-    shown = pictures_folder(folder, SPLIT)
-    if pictures and not shown.is_dir():
+    shown = images_folder(folder, SPLIT)
+    if images and not shown.is_dir():
         raise DatasetError(
             f"{folder}: {shown.relative_to(folder)} is missing; with --no-render scenes are enough"
         )
@@ -140,29 +140,29 @@ def check_same(existing: Manifest, wanted: Manifest, config: Config, out: Path) 
     )
 
 
-def copy_pictures(
+def copy_images(
     folder: Path,
     wanted: Sequence[tuple[int, str, Path]],
     *,
     size: tuple[int, int],
-    on_picture: Callable[[], None],
+    on_image: Callable[[], None],
 ) -> None:
-    """Writes CLEVR's pictures as PNG files of a dataset: index in the pool, published name, and path of each.
+    """Writes CLEVR's images as PNG files of a dataset: index in the pool, published name, and path of each.
 
     Red, green and blue of every pixel stay as published. The file is written anew, without opacity, so that
-    all pictures of a dataset are of one kind. `size` is (height, width).
+    all images of a dataset are of one kind. `size` is (height, width).
 
     Raises:
-        DatasetError: pictures that are missing, told before any is copied; one that is none, or of
+        DatasetError: images that are missing, told before any is copied; one that is none, or of
             another size.
     """
-    published = pictures_folder(folder, SPLIT)
+    published = images_folder(folder, SPLIT)
     there = {path.name for path in published.iterdir()} if published.is_dir() else set()
     missing = [f"{name} (scene {index} of {SPLIT})" for index, name, _ in wanted if name not in there]
     if missing:
         more = f" and {len(missing) - MOST_NAMED:,} more" if len(missing) > MOST_NAMED else ""
         raise DatasetError(
-            f"{published}: {len(missing):,} pictures that are asked about are missing: "
+            f"{published}: {len(missing):,} images that are asked about are missing: "
             f"{', '.join(missing[:MOST_NAMED])}{more}; with --no-render scenes are enough"
         )
 
@@ -174,14 +174,14 @@ def copy_pictures(
     with ThreadPoolExecutor() as threads:
         try:
             for _ in threads.map(copy, wanted):
-                on_picture()
+                on_image()
         except BaseException:
             threads.shutdown(cancel_futures=True)
             raise
 
 
-def read_published(path: Path, index: int, size: tuple[int, int]) -> Picture:
-    """The pixels (height, width, 3) of a published picture, for the scene with an index.
+def read_published(path: Path, index: int, size: tuple[int, int]) -> ImageArray:
+    """The pixels (height, width, 3) of a published image, for the scene with an index.
 
     Raises:
         DatasetError: no whole PNG file, of another kind, or not of `size`, (height, width).

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from clevrhope.dataset.images_h5 import pictures_in, read_pictures
+from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_questions, read_scenes_in_use
@@ -17,13 +17,13 @@ from clevrhope.describe.datasheet.origin import Provenance
 from clevrhope.describe.datasheet.pair import sub_datasheet
 from clevrhope.describe.datasheet.plots import listed_plots, sweep_plots
 from clevrhope.describe.datasheet.prelim import prelim_datasheet
-from clevrhope.describe.measure import SceneCounts, count_scenes, measure_split, pictures_shared
+from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared, measure_split
 from clevrhope.describe.sub_dataset import Family, SubDataset
 from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
 from clevrhope.images.settings import made_by
 from clevrhope.pipeline import engine
-from clevrhope.pipeline.pictures import scenes_of
+from clevrhope.pipeline.images import scenes_of
 from clevrhope.pipeline.prefetch import side_by_side
 from clevrhope.pipeline.request import Resolved
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
@@ -32,10 +32,10 @@ from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.version import software_version
 
-PICTURES_SHOWN = 6
+IMAGES_SHOWN = 6
 QUESTIONS_SHOWN = 5
-PICTURES_SHOWN_OF_MANY = 2
-"""Pictures a split on the contact sheet, when there are more pairs than `MANY`."""
+IMAGES_SHOWN_OF_MANY = 2
+"""Images a split on the contact sheet, when there are more pairs than `MANY`."""
 MANY = 3
 PLACES_SHOWN = 2
 
@@ -60,7 +60,7 @@ def write_account(
     hops = [resolved.hop(name) for name in manifest.splits]
     with progress.stage("Measuring what was made", total=len(hops), unit="sub-datasets") as advance:
         subs = []
-        scenes_by_split = _pictures_by_split(manifest, layout)
+        scenes_by_split = _images_by_split(manifest, layout)
         n_users = _pairs_that_use(scenes_by_split)
 
         def measured(hop: Hop) -> SubDataset:
@@ -88,10 +88,10 @@ def _scene_counts(pool: PoolScenes) -> SceneCounts:
 
 
 _BySplit = Mapping[tuple[str, str], tuple[str, Ints]]
-"""(HOP, split) -> pool, and the pictures that it uses."""
+"""(HOP, split) -> pool, and the images that it uses."""
 
 
-def _pictures_by_split(manifest: Manifest, layout: Layout) -> _BySplit:
+def _images_by_split(manifest: Manifest, layout: Layout) -> _BySplit:
     return {
         (hop, split): read_scenes_in_use(layout.questions_h5(hop, split))
         for hop, splits in manifest.splits.items()
@@ -99,14 +99,14 @@ def _pictures_by_split(manifest: Manifest, layout: Layout) -> _BySplit:
     }
 
 
-def _pairs_that_use(pictures: _BySplit) -> dict[str, Ints]:
+def _pairs_that_use(images: _BySplit) -> dict[str, Ints]:
     """Pool -> by scene index, how many pairs use it."""
     by_hop: dict[tuple[str, str], list[Ints]] = {}
-    for (hop, _), (pool, mine) in pictures.items():
+    for (hop, _), (pool, mine) in images.items():
         by_hop.setdefault((hop, pool), []).append(mine)
     n_users: dict[str, Ints] = {}
     for (_, pool), lists in by_hop.items():
-        size = 1 + max((int(mine[-1]) for where, mine in pictures.values() if where == pool), default=0)
+        size = 1 + max((int(mine[-1]) for where, mine in images.values() if where == pool), default=0)
         users = n_users.setdefault(pool, np.zeros(size, dtype=np.int32))
         users[np.unique(np.concatenate(lists))] += 1
     return n_users
@@ -117,7 +117,7 @@ def _sub_dataset(
     resolved: Resolved,
     manifest: Manifest,
     counts: Mapping[str, SceneCounts],
-    pictures: _BySplit,
+    images: _BySplit,
     n_users: Mapping[str, Ints],
 ) -> SubDataset:
     layout = resolved.layout
@@ -128,7 +128,7 @@ def _sub_dataset(
     for split, entry in manifest.splits[hop.name].items():
         rows = read_questions(layout.questions_h5(hop.name, split))
         splits.append(measure_split(split, entry["pool"], rows, vocab=vocab, scenes=counts[entry["pool"]]))
-        pool, mine = pictures[hop.name, split]
+        pool, mine = images[hop.name, split]
         shared[split] = (len(mine), int((n_users[pool][mine] > 1).sum()))
         if (n_published := int((resolved.engine.published(pool, mine) >= 0).sum())) > 0:
             from_clevr[split] = n_published
@@ -140,7 +140,7 @@ def _sub_dataset(
             for index, (file, place) in engine.families(resolved.engine.templates).items()
         },
         families_never=_never(hop, resolved),
-        shared_pictures=shared,
+        shared_images=shared,
         checked=manifest.checked.get(hop.name, ()),
         made_with=_provenance(resolved, manifest),
         from_clevr=from_clevr,
@@ -161,17 +161,17 @@ def _whole_dataset(
     manifest: Manifest,
     used: Mapping[str, Ints],
     subs: Sequence[SubDataset],
-    pictures: _BySplit,
+    images: _BySplit,
 ) -> WholeDataset:
     pools = {}
     for pool, indices in used.items():
         by_hop: dict[str, list[Ints]] = {}
-        for (hop, _), (where, mine) in pictures.items():
+        for (hop, _), (where, mine) in images.items():
             if where == pool:
                 by_hop.setdefault(hop, []).append(mine)
         of_hops = [np.unique(np.concatenate(lists)) for lists in by_hop.values()]
-        n_pictures, n_shared = pictures_shared(of_hops)
-        pools[pool] = PoolStats(int(indices[-1]) + 1, n_pictures, n_shared, sum(map(len, of_hops)))
+        n_images, n_shared = images_shared(of_hops)
+        pools[pool] = PoolStats(int(indices[-1]) + 1, n_images, n_shared, sum(map(len, of_hops)))
     return WholeDataset(
         hops=[(sub.hop, sub.splits) for sub in subs],
         pools=pools,
@@ -185,8 +185,8 @@ _KINDS: Mapping[str, tuple[str, str]] = {
     "questions as arrays": ("hops/", ".h5"),
     "questions in English": ("hops/", ".json"),
     "scenes": ("scenes/", ".json"),
-    "pictures as PNG": ("images/", ".png"),
-    "pictures as HDF5": ("images/", ".h5"),
+    "images as PNG": ("images/", ".png"),
+    "images as HDF5": ("images/", ".h5"),
     "masks, depths and normals": ("passes/", ".h5"),
 }
 """Kind of file -> how its path begins and ends."""
@@ -223,13 +223,13 @@ def _provenance(resolved: Resolved, manifest: Manifest) -> Provenance:
 
 
 def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> Sheet:
-    n_shown = PICTURES_SHOWN if len(manifest.splits) <= MANY else PICTURES_SHOWN_OF_MANY
+    n_shown = IMAGES_SHOWN if len(manifest.splits) <= MANY else IMAGES_SHOWN_OF_MANY
     return Sheet(
         seed=manifest.seed,
         n_questions=sum(
             split["questions"] for splits in manifest.splits.values() for split in splits.values()
         ),
-        n_pictures=sum(map(len, used.values())),
+        n_images=sum(map(len, used.values())),
         n_rendered=sum(pool["pictures"] for pool in manifest.pools.values()),
         hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
         made_by=made_by(manifest.rendering) if manifest.rendering else "",
@@ -272,13 +272,13 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
 
 
 def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
-    """The first pictures of a split in the order in which it asks; of a minimal one, whole places."""
+    """The first images of a split in the order in which it asks; of a minimal one, whole places."""
     layout = resolved.layout
     spoken = Spoken(read_vocab(layout.vocab))
     families = engine.families(resolved.engine.templates)
-    by_picture: dict[int, list[Asked]] = {}
+    by_image: dict[int, list[Asked]] = {}
     rows = next(read_question_blocks(layout.questions_h5(hop.name, split), n_rows=50 * n_shown))
-    for k, (picture, family) in enumerate(
+    for k, (image, family) in enumerate(
         zip(rows.image_idxs.tolist(), rows.question_families.tolist(), strict=True)
     ):
         asked = Asked(
@@ -286,15 +286,15 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
             spoken.answer(int(rows.answers[k])),
             f"{families[family][0]}, family {family}",
         )
-        by_picture.setdefault(picture, []).append(asked)
+        by_image.setdefault(image, []).append(asked)
     kind = SPLITS[split]
     group = kind.group_of(len(hop.asked))
     if kind.drawn == "places":
-        places = list(dict.fromkeys(index // group for index in by_picture))[:PLACES_SHOWN]
-        shown = [index for index in by_picture if index // group in places]
+        places = list(dict.fromkeys(index // group for index in by_image))[:PLACES_SHOWN]
+        shown = [index for index in by_image if index // group in places]
     else:
-        shown = list(by_picture)[: max(n_shown, group)]
-    pictures = dict(_shown_pictures(layout, pool, shown))
+        shown = list(by_image)[: max(n_shown, group)]
+    images = dict(_shown_images(layout, pool, shown))
     colours = engine.colours(resolved.config)
     scenes = {
         scene["image_index"]: scene
@@ -303,23 +303,23 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
     return [
         Card(
             name=str(scene["image_filename"]),
-            picture=pictures.get(index) or sketch_url(scene, colours),
-            sketch=index not in pictures,
+            image=images.get(index) or sketch_url(scene, colours),
+            sketch=index not in images,
             pair_boxes=pair_boxes(scene, hop.pair) if hop.pair else (),
-            questions=by_picture[index][:QUESTIONS_SHOWN],
+            questions=by_image[index][:QUESTIONS_SHOWN],
             source=str(scene.get("source", "")),
         )
         for index, scene in ((index, scenes[index]) for index in shown)
     ]
 
 
-def _shown_pictures(layout: Layout, pool: str, indices: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Index and address of those pictures that were rendered."""
-    packed = set(pictures_in(layout.pictures_h5(pool)).tolist())
+def _shown_images(layout: Layout, pool: str, indices: Sequence[int]) -> Iterator[tuple[int, str]]:
+    """Index and address of those images that were rendered."""
+    packed = set(images_in(layout.images_h5(pool)).tolist())
     for index in indices:
-        png = layout.picture(pool, index)
+        png = layout.image(pool, index)
         if png.exists():
             yield index, thumbnail_url(read_png(png))
         elif index in packed:
-            for _, pixels in read_pictures(layout.pictures_h5(pool), [index]):
+            for _, pixels in read_images(layout.images_h5(pool), [index]):
                 yield index, thumbnail_url(pixels)

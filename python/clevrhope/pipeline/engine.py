@@ -96,7 +96,7 @@ class Engine:
     def stream(
         self, split: str, stream: Stream, pair: Pair | None, n: int, *, rows: bool
     ) -> Iterator[Questions]:
-        """The first n questions of a streamed split; the last picture in part.
+        """The first n questions of a streamed split; the last image in part.
 
         Raises:
             SplitError: a predicate starves the split; says which, after a bounded search.
@@ -135,7 +135,7 @@ class Engine:
         for first in range(0, n_sets, SETS_A_BATCH):
             n = min(SETS_A_BATCH, n_sets - first)
             batch = pool.questions(self.templates, seed=self.seed, first=first, n=n)
-            yield self._questions(batch, split=split, first=first * pool.pictures, rows=rows)
+            yield self._questions(batch, split=split, first=first * pool.images, rows=rows)
 
     def check_sets(self, hop: Hop, n_sets: int) -> None:
         """Passes where a value's pool has room for so many counting sets.
@@ -146,11 +146,11 @@ class Engine:
         self.counting_pool(hop).questions(self.templates, seed=self.seed, first=n_sets - 1, n=1)
 
     def existence_pool(self, hop: Hop) -> MinimalPool:
-        """The pool of one-object pictures of a value's type."""
+        """The pool of one-object images of a value's type."""
         return MinimalPool(self.world, pair=list(hop.asked))
 
     def counting_pool(self, hop: Hop) -> CountingPool:
-        """The pool of counting pictures of a value's type."""
+        """The pool of counting images of a value's type."""
         (value,) = hop.asked
         return CountingPool(self.world, value=value)
 
@@ -159,7 +159,7 @@ class Engine:
         return self.counting_pool(hop) if SPLITS[split].drawn == "sets" else self.existence_pool(hop)
 
     def minimal_pool(self, hop: Hop) -> MinimalPool:
-        """The pool of one-object pictures of a pair's types, of what is seen where there is a palette."""
+        """The pool of one-object images of a pair's types, of what is seen where there is a palette."""
         return MinimalPool(self.world_of(pool_name("minimal", hop.pools)), pair=list(hop.pair or ()))
 
     def world_of(self, pool: str) -> World:

@@ -1,7 +1,7 @@
-"""A pool of one-object pictures in, the order in which splits take its places out.
+"""A pool of one-object images in, the order in which splits take its places out.
 
 A grid is two values of one type by two of another; a place (position, rotation, camera, lights) is drawn for
-each grid, combination of the other types' values, and copy, and has four pictures, one for each corner of the
+each grid, combination of the other types' values, and copy, and has four images, one for each corner of the
 grid. The paper's numbers of copies are 40, 20, 5 and 2 for CLEVR's diversities 4, 6, 16 and 24.
 """
 

@@ -1,6 +1,6 @@
 """One machine's part of a request made; and the parts of all machines in, one folder out.
 
-A part is a folder like any other, with some of the splits and some of the pictures. Joined, parts are the
+A part is a folder like any other, with some of the splits and some of the images. Joined, parts are the
 bytes that one machine would have written.
 """
 
@@ -23,7 +23,7 @@ from clevrhope.dataset.manifest import (
 )
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.pipeline.annotations import annotate_missing, missing_passes
-from clevrhope.pipeline.pictures import missing_pictures, render_missing
+from clevrhope.pipeline.images import missing_images, render_missing
 from clevrhope.pipeline.request import Request, Resolved, resolve
 from clevrhope.pipeline.run import (
     MakeRenderer,
@@ -51,7 +51,7 @@ class PartSummary:
     folder: Path
     shard: Shard
     n_splits: int
-    n_pictures: int
+    n_images: int
     seconds: float
 
 
@@ -62,7 +62,7 @@ def build_part(
     make_renderer: MakeRenderer | None = None,
     progress: Progress | None = None,
 ) -> PartSummary:
-    """Makes one machine's part of a request, text and pictures; a killed run goes on where it was.
+    """Makes one machine's part of a request, text and images; a killed run goes on where it was.
 
     Raises:
         ClevrhopeError: as `build`; no seed; a folder that holds something else than this part.
@@ -81,18 +81,18 @@ def build_part(
         sweep(resolved.layout.folders())
         manifest = begun(replace(mine, manifest=replace(mine.manifest, shard=described(shard, resolved))))
         manifest = write_text(mine, manifest, progress)
-        pictures = shard.pictures(resolved) if renderer is not None else {}
+        images = shard.images(resolved) if renderer is not None else {}
         if renderer is not None:
-            with progress.stage("Writing scenes", total=_n(pictures), unit="scenes") as advance:
-                for pool, indices in pictures.items():
+            with progress.stage("Writing scenes", total=_n(images), unit="scenes") as advance:
+                for pool, indices in images.items():
                     manifest = write_scenes(pool, indices, resolved, manifest, advance)
             # A part has PNG files; what kinds the whole has is seen to when it is joined.
             as_png = replace(resolved, request=replace(request, config=replace(request.config, images="png")))
-            render_missing(missing_pictures(pictures, resolved.layout), as_png, renderer, progress)
-            annotations = missing_passes(pictures, resolved.layout, resolved.config.passes)
+            render_missing(missing_images(images, resolved.layout), as_png, renderer, progress)
+            annotations = missing_passes(images, resolved.layout, resolved.config.passes)
             annotate_missing(annotations, resolved, renderer, progress)
         write_manifest(resolved.layout.manifest, replace(manifest, complete=True))
-    return PartSummary(request.out, shard, len(mine.jobs), _n(pictures), monotonic() - began)
+    return PartSummary(request.out, shard, len(mine.jobs), _n(images), monotonic() - began)
 
 
 def merge(
@@ -132,16 +132,16 @@ def merge(
         manifest = replace(manifest, splits=in_order(splits, resolved))
         write_manifest(layout.manifest, manifest)
         for pool, used in scenes_in_use(manifest, resolved).items():
-            to = layout.pictures(pool) if resolved.config.png else layout.picture_store(pool)
-            for path in _pictures([folder for folder, _ in found], pool, set(used.tolist())):
+            to = layout.images(pool) if resolved.config.png else layout.image_store(pool)
+            for path in _images([folder for folder, _ in found], pool, set(used.tolist())):
                 _place(path, to / path.name)
             for path in _records([folder for folder, _ in found], pool, set(used.tolist())):
                 _place(path, layout.passes_store(pool) / path.name)
     return build(request, make_renderer=make_renderer, progress=progress)
 
 
-def _n(pictures: Mapping[str, Any]) -> int:
-    return sum(map(len, pictures.values()))
+def _n(images: Mapping[str, Any]) -> int:
+    return sum(map(len, images.values()))
 
 
 def _check_is_part(out: Path, shard: Shard) -> None:
@@ -248,10 +248,10 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
-def _pictures(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:
+def _images(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:
     """The PNG files of scenes in use."""
     for folder in folders:
-        there = images_of(Layout(folder).pictures(pool), pool)
+        there = images_of(Layout(folder).images(pool), pool)
         yield from (path for index, path in sorted(there.items()) if index in used)
 
 

@@ -1,8 +1,8 @@
-"""A pool of one-object pictures of a type in, the places that ask for the existence of a value out, in order.
+"""A pool of one-object images of a type in, the places that ask for the existence of a value out, in order.
 
 The preliminary sets (CLEVR-HOPE, appendix B) ask for one value. Existence is a minimal set of a single type:
-a grid is two of its values, a place has two pictures, and a group is a place whose grid has the value. Its
-first picture shows the value, the other one another value of the type, and nothing else changes. Counting
+a grid is two of its values, a place has two images, and a group is a place whose grid has the value. Its
+first image shows the value, the other one another value of the type, and nothing else changes. Counting
 sets have no end and come in their own order.
 """
 

@@ -1,7 +1,7 @@
 """A scene file and settings in, a PNG file a scene out; what is there from an earlier run is kept.
 
-Any scene file in CLEVR's form will do. The folder says in render.json how its pictures were rendered and from
-which files, so that no two kinds of pictures get mixed.
+Any scene file in CLEVR's form will do. The folder says in render.json how its images were rendered and from
+which files, so that no two kinds of images get mixed.
 """
 
 import hashlib
@@ -45,7 +45,7 @@ from clevrhope.runtime.paths import MAX_NAME
 from clevrhope.runtime.progress import Progress, Silent
 
 ACCOUNT = "render.json"
-"""What the folder's pictures are, and of which files: written before the first of them."""
+"""What the folder's images are, and of which files: written before the first of them."""
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class RenderedFile:
     folder: Path
     n_scenes: int
     n_rendered: int
-    """Pictures that this run made; the others were there."""
+    """Images that this run made; the others were there."""
     n_annotated: int
-    """Pictures of which this run made masks, depths or normals."""
+    """Images of which this run made masks, depths or normals."""
     n_without_camera: int
     """Scenes that do not say where the camera stood, as all published ones."""
     n_without_lights: int
@@ -79,12 +79,12 @@ def render_scene_file(
 
     A scene that names none gets its number in the file, 000000.png. All scenes are checked before any is
     rendered. Several scene files can be rendered into one folder, in the same way. With `passes`, some of
-    mask, depth and normal, there is an HDF5 file beside the pictures too, named as the scene file with
+    mask, depth and normal, there is an HDF5 file beside the images too, named as the scene file with
     _passes.h5, whose rows are the scenes in the file's order; kinds that were made before stay.
 
     Raises:
         SceneError: a scene that names something unknown, lacks something, or has an object outside the world.
-        DatasetError: no scene file, or a broken one; pictures in the folder that are not of this kind.
+        DatasetError: no scene file, or a broken one; images in the folder that are not of this kind.
         ConfigError: a device, engine or address that is none.
         RenderError: Blender is asked for, and missing; Ray is, and is missing or does not answer.
     """
@@ -104,7 +104,7 @@ def render_scene_file(
         kinds = _bind(out, scenes, names, look, rendering, kinds)
         n_there = sum(is_whole_png(out / name) for name in names)
         n_rendered = 0
-        with progress.stage(stage_title(renderer), total=len(names) - n_there, unit="pictures") as advance:
+        with progress.stage(stage_title(renderer), total=len(names) - n_there, unit="images") as advance:
             named = zip(names, read_list(scenes, "scenes"), strict=True)
             tasks = ({**scene, "image_filename": name} for name, scene in named)
             for _ in render_png_files(tasks, lambda scene: out / scene["image_filename"], renderer=renderer):
@@ -135,7 +135,7 @@ def _annotate(
         if row not in there and not set(kinds) <= kinds_in_record(each)
     ]
     if missing:
-        with progress.stage("Annotating pictures", total=len(missing), unit="pictures") as advance:
+        with progress.stage("Annotating images", total=len(missing), unit="images") as advance:
             wanted = frozenset(missing)
             rows = enumerate(read_list(scenes, "scenes"))
             tasks = ((records[row], scene) for row, scene in rows if row in wanted)
@@ -153,14 +153,14 @@ def _passes_store(out: Path, scenes: Path) -> WorkingFolder:
 
 
 def passes_file(out: Path, scenes: Path) -> Path:
-    """Where the masks, depths and normals of a scene file's pictures are."""
+    """Where the masks, depths and normals of a scene file's images are."""
     return out / f"{scenes.stem}_passes.h5"
 
 
 def _checked(
     scenes: Path, look: Look, rendering: Rendering, progress: Progress
 ) -> tuple[list[str], Counter[str]]:
-    """The name of each scene's picture; and how many scenes lack camera and lights."""
+    """The name of each scene's image; and how many scenes lack camera and lights."""
     if len(os.fsencode(scenes.stem)) > MAX_NAME:
         raise SceneError(
             f"{shown(str(scenes))}: its name is longer than {MAX_NAME} bytes; give it a shorter one"
@@ -232,10 +232,10 @@ def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: 
 def _bind(
     out: Path, scenes: Path, names: list[str], look: Look, rendering: Rendering, passes: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Passes where the folder's pictures are of this kind, or there are none; writes down what they are.
+    """Passes where the folder's images are of this kind, or there are none; writes down what they are.
 
-    A file's names are its own from here on, whether or not their pictures have been rendered yet. Gives the
-    kinds of passes that its pictures have then, those of earlier runs included.
+    A file's names are its own from here on, whether or not their images have been rendered yet. Gives the
+    kinds of passes that its images have then, those of earlier runs included.
 
     Raises:
         DatasetError: they are of another kind, or of other scenes under the same names.
@@ -257,14 +257,14 @@ def _bind(
         if a == b:
             changed = [name for name in how if before.get(name) != how[name]]
             a, b = (", ".join(f"{name} {each.get(name)}" for name in changed) for each in (before, how))
-        raise DatasetError(f"{out}: its pictures are made with {a}, not with {b}; choose another --out")
+        raise DatasetError(f"{out}: its images are made with {a}, not with {b}; choose another --out")
     own = {"sha256": record(scenes).sha256, "pictures": names}
     kinds = parse_passes([*passes, *files.get(scenes.name, {}).get("passes", ())], f"{path}: passes")
     if kinds:
         own["passes"] = list(kinds)
     if files.get(scenes.name, own)["sha256"] != own["sha256"]:
         raise DatasetError(
-            f"{scenes}: has changed since pictures were made of it in {out}, or is another file of "
+            f"{scenes}: has changed since images were made of it in {out}, or is another file of "
             "that name; choose another --out"
         )
     owners = {name: file for file, each in files.items() for name in each["pictures"]}
@@ -273,7 +273,7 @@ def _bind(
         if owner is None and (out / name).exists():
             raise DatasetError(f"{out / name}: there already, and not of {scenes}; choose another --out")
         if owner not in (None, scenes.name):
-            raise DatasetError(f"{out / name}: a picture of {owner}, not of {scenes}; choose another --out")
+            raise DatasetError(f"{out / name}: an image of {owner}, not of {scenes}; choose another --out")
     there["scenes"] = dict(sorted({**files, scenes.name: own}.items()))
     write_whole(path, (json.dumps(there, indent=2) + "\n").encode())
     return kinds
@@ -314,7 +314,7 @@ def text_lines(made: RenderedFile) -> Iterator[str]:
     """What became of a scene file, in words."""
     kept = made.n_scenes - made.n_rendered
     annotated = f", {made.n_annotated:,} annotated" if made.n_annotated else ""
-    noun = "picture" if made.n_scenes == 1 else "pictures"
+    noun = "image" if made.n_scenes == 1 else "images"
     there = f"{made.n_rendered:,} rendered, {kept:,} there before{annotated}"
     yield f"{made.folder}: {made.n_scenes:,} {noun}, {there}"
     camera, lights = made.n_without_camera, made.n_without_lights
@@ -327,5 +327,5 @@ def text_lines(made: RenderedFile) -> Iterator[str]:
             )
         yield (
             f"{lacking}, as none of CLEVR's published ones does: they are where they stand before jitter, so "
-            "such a picture is not quite the published one"
+            "such an image is not quite the published one"
         )

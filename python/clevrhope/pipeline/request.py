@@ -58,7 +58,7 @@ class Request:
 
     @property
     def rendering(self) -> Mapping[str, Any] | None:
-        """What makes the pictures, as a manifest has it; None where none are asked for."""
+        """What makes the images, as a manifest has it; None where none are asked for."""
         return rendering_as_json(self.config.rendering) if self.render else None
 
 
@@ -125,7 +125,7 @@ class Resolved:
 
     @property
     def config(self) -> Config:
-        """What was asked for, with the kinds of pictures that the folder has already."""
+        """What was asked for, with the kinds of images that the folder has already."""
         return self.request.config
 
     @property
@@ -166,7 +166,7 @@ def resolve(request: Request, *, clevr: World | None = None, checksums: bool = F
     config = with_share(config, existing)
     check_palettes(config, existing, hops, request.out)
     check_passes(config, existing, render=request.render, out=request.out)
-    clevr = clevr or open_clevr(config, world, pictures=request.render)
+    clevr = clevr or open_clevr(config, world, images=request.render)
     manifest = _bound(replace(request, config=config), existing, world, templates, binding(config, clevr))
     there = parse_passes(manifest.config.get("passes", ()), f"{layout.manifest}: config.passes")
     config = replace(
@@ -213,20 +213,20 @@ def resolve(request: Request, *, clevr: World | None = None, checksums: bool = F
 
 
 def check_passes(config: Config, existing: Manifest | None, *, render: bool, out: Path) -> None:
-    """Passes where every picture that is asked for can have the annotations that are asked for.
+    """Passes where every image that is asked for can have the annotations that are asked for.
 
     Raises:
-        ConfigError: pictures are left out, or some are CLEVR's.
+        ConfigError: images are left out, or some are CLEVR's.
     """
     if not config.passes:
         return
     if not render:
         raise ConfigError(
-            "--passes: masks, depths and normals are made with the pictures; leave --no-render out"
+            "--passes: masks, depths and normals are made with the images; leave --no-render out"
         )
     if config.clevr is not None or (existing is not None and "clevr" in existing.world):
         raise ConfigError(
-            f"--passes: CLEVR's scenes do not say where their camera stood, so no mask fits their pictures; "
+            f"--passes: CLEVR's scenes do not say where their camera stood, so no mask fits their images; "
             f"leave --clevr out and choose another folder than {out}"
         )
 

@@ -25,13 +25,13 @@ from clevrhope.pipeline.annotations import (
     store_passes,
 )
 from clevrhope.pipeline.documents import n_published, write_account, write_vocabulary
-from clevrhope.pipeline.pictures import (
-    PoolPictures,
+from clevrhope.pipeline.images import (
+    PoolImages,
     check_images,
-    missing_pictures,
-    picture_store,
+    image_store,
+    missing_images,
     render_missing,
-    store_pictures,
+    store_images,
     unlisted_archives,
 )
 from clevrhope.pipeline.prefetch import side_by_side
@@ -57,7 +57,7 @@ class Summary:
     folder: Path
     seed: int
     splits: Mapping[str, Mapping[str, Mapping[str, object]]]
-    """HOP -> split -> pool, questions, pictures; the whole folder's."""
+    """HOP -> split -> pool, questions, images; the whole folder's."""
     hops: tuple[str, ...]
     """The pairs that the request asked for."""
     kept: tuple[str, ...]
@@ -65,16 +65,16 @@ class Summary:
     exhausted: tuple[str, ...]
     """Values with fewer groups than were asked for, since there are no more: a sentence for each number."""
     n_questions: int
-    n_pictures: int
-    """Scenes in use; each has a picture unless rendering was left out."""
+    n_images: int
+    """Scenes in use; each has an image unless rendering was left out."""
     n_rendered: int
-    """Pictures rendered by this run."""
+    """Images rendered by this run."""
     n_annotated: int
-    """Pictures of which this run made masks, depths or normals."""
+    """Images of which this run made masks, depths or normals."""
     n_copied: int
-    """Pictures of CLEVR that this run copied."""
+    """Images of CLEVR that this run copied."""
     n_published: int
-    """Scenes in use that are CLEVR's, whether or not their pictures are there."""
+    """Scenes in use that are CLEVR's, whether or not their images are there."""
     n_bytes: int
     seconds: float
     contact_sheet: Path
@@ -112,10 +112,10 @@ def build(
         used = scenes_in_use(manifest, resolved)
         manifest = _scenes(resolved, manifest, used, progress)
         resolved.engine.forget_scenes()
-        work = missing_pictures(used, resolved.layout)
+        work = missing_images(used, resolved.layout)
         annotations = missing_passes(used, resolved.layout, resolved.config.passes)
         if renderer is not None:
-            manifest = _pictures(resolved, manifest, work, renderer, progress)
+            manifest = _images(resolved, manifest, work, renderer, progress)
             manifest = _annotations(resolved, manifest, annotations, renderer, progress)
         else:
             manifest = manifest.with_files(unlisted_archives(used, resolved.layout, manifest))
@@ -133,7 +133,7 @@ def build(
         kept=tuple(map(_kept, (job for job in resolved.jobs if 0 < job.asked < job.goal))),
         exhausted=resolved.exhausted,
         n_questions=_n_questions(manifest),
-        n_pictures=sum(map(len, used.values())),
+        n_images=sum(map(len, used.values())),
         n_rendered=sum(len(each.missing) for each in work) - n_copied if renderer is not None else 0,
         n_annotated=sum(len(each.missing) for each in annotations) if renderer is not None else 0,
         n_copied=n_copied if renderer is not None else 0,
@@ -183,7 +183,7 @@ def open_renderer(
         renderer = choice.open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
     renderer = stack.enter_context(renderer)
     if resolved.config.passes:
-        annotator_of(renderer)  # told before the first picture
+        annotator_of(renderer)  # told before the first image
     return renderer
 
 
@@ -201,7 +201,7 @@ def begun(resolved: Resolved) -> Manifest:
         DatasetError: a file of somebody else's lies in a folder that the run would remove.
     """
     for pool in dict.fromkeys(job.pool for job in resolved.jobs):
-        picture_store(resolved.layout, pool).check()
+        image_store(resolved.layout, pool).check()
         passes_store(resolved.layout, pool).check()
     there, asked = resolved.manifest.rendering, resolved.request.rendering
     manifest = replace(
@@ -237,22 +237,22 @@ def _scenes(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints], pr
     return manifest
 
 
-def _pictures(
+def _images(
     resolved: Resolved,
     manifest: Manifest,
-    work: Sequence[PoolPictures],
+    work: Sequence[PoolImages],
     renderer: Renderer,
     progress: Progress,
 ) -> Manifest:
     if any(len(each.missing) for each in work):
-        manifest = replace(manifest, checked={})  # what was checked without these pictures is to be again
+        manifest = replace(manifest, checked={})  # what was checked without these images is to be again
         write_manifest(resolved.layout.manifest, manifest)
         render_missing(work, resolved, renderer, progress)
     kinds = resolved.config.png + resolved.config.h5
     total = kinds * sum(len(each.used) for each in work)
-    with progress.stage("Storing pictures", total=total, unit="copies") as advance:
+    with progress.stage("Storing images", total=total, unit="copies") as advance:
         for each in work:
-            manifest = store_pictures(each, resolved, manifest, advance)
+            manifest = store_images(each, resolved, manifest, advance)
             write_manifest(resolved.layout.manifest, manifest)
     return manifest
 
@@ -267,7 +267,7 @@ def _annotations(
     annotate_missing(work, resolved, renderer, progress)
     total = sum(len(each.used) for each in work)
     if work:
-        with progress.stage("Storing annotations", total=total, unit="pictures") as advance:
+        with progress.stage("Storing annotations", total=total, unit="images") as advance:
             for each in work:
                 manifest = store_passes(each, resolved, manifest, advance)
                 write_manifest(resolved.layout.manifest, manifest)
@@ -282,7 +282,7 @@ def _checked(check: LeakCheck, resolved: Resolved, manifest: Manifest, progress:
     """
     unchecked = [hop for hop in manifest.splits if hop not in manifest.checked]
     with progress.stage("Looking for leaks", total=len(unchecked), unit="sub-datasets") as advance:
-        look = partial(check.check, pictures=resolved.request.render)
+        look = partial(check.check, images=resolved.request.render)
         for hop, report in zip(unchecked, side_by_side(look, map(resolved.hop, unchecked)), strict=True):
             if not report.ok:
                 shown = "; ".join(map(str, report.violations[:3]))

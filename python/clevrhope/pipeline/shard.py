@@ -1,6 +1,6 @@
 """A request and "3/16" in; what the third of sixteen machines makes of it out.
 
-Text is divided by splits: a machine writes whole files, those of some splits of some pairs. Pictures are
+Text is divided by splits: a machine writes whole files, those of some splits of some pairs. Images are
 divided by scenes, of which every machine can tell without text which will be used: a streamed split uses the
 first so many scenes that its predicate lets pass. (A few more where a scene gave fewer questions than wanted;
 whoever joins the parts renders those.) So machines need not talk to each other.
@@ -43,7 +43,7 @@ class Shard:
                 mine.append(job)
         return tuple(job for job in jobs if job in mine)
 
-    def pictures(self, resolved: Resolved) -> dict[str, Ints]:
+    def images(self, resolved: Resolved) -> dict[str, Ints]:
         """Pool -> the scenes that this one renders, sorted."""
         by_pool: dict[str, list[Ints]] = {}
         for job in resolved.jobs:

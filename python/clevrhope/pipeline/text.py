@@ -31,7 +31,7 @@ def write_split(
     h5, rows = layout.questions_h5(job.hop.name, job.split), layout.questions_json(job.hop.name, job.split)
     prefixes = [n for n in TRAIN_PREFIXES if n < job.goal] if job.kind.role == "train" else []
     n_questions = 0
-    pictures: list[Ints] = []
+    images: list[Ints] = []
     with ExitStack() as stack:
         add_rows = None
         if job.question_json:
@@ -45,10 +45,10 @@ def write_split(
             if add_rows is not None:
                 add_rows(batch.rows)
             n_questions += len(batch.arrays)
-            pictures.append(np.unique(batch.arrays.image_idxs))
+            images.append(np.unique(batch.arrays.image_idxs))
             advance(len(batch.arrays))
-    n_pictures = len(np.unique(np.concatenate(pictures)))
-    entry: dict[str, Any] = {"pool": job.pool, "questions": n_questions, "pictures": n_pictures}
+    n_images = len(np.unique(np.concatenate(images)))
+    entry: dict[str, Any] = {"pool": job.pool, "questions": n_questions, "pictures": n_images}
     if job.unit != "questions":
         entry[job.unit] = job.goal
     splits = {name: dict(entries) for name, entries in manifest.splits.items()}

@@ -169,7 +169,7 @@ def execute_batch(
     vocabulary: _core.Vocabulary | None = None,
     mark_ill_formed: bool = False,
 ) -> npt.NDArray[np.int32]:
-    """The answers' numbers of many programs, each on the scene of its picture, made on all cores.
+    """The answers' numbers of many programs, each on the scene of its image, made on all cores.
 
     Args:
         programs: a CLEVR question file; or (N, P) rows of prefix tokens, as a question HDF5 holds them.

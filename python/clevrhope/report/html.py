@@ -1,4 +1,4 @@
-"""A report's page in, one HTML file out, with its pictures in it: needs neither server nor network."""
+"""A report's page in, one HTML file out, with its images in it: needs neither server nor network."""
 
 from base64 import b64encode
 from collections.abc import Iterator

@@ -1,11 +1,11 @@
-"""A report's page in, GitHub's Markdown out; pictures are files beside it."""
+"""A report's page in, GitHub's Markdown out; images are files beside it."""
 
 from collections.abc import Iterator
 
 from clevrhope.report.page import Cell, Figure, Heading, Page, Table, Text
 
 FIGURES = "figures"
-"""The folder of the pictures, beside the page."""
+"""The folder of the images, beside the page."""
 
 
 def markdown(page: Page) -> str:

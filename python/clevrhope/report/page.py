@@ -44,7 +44,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A picture.
+    """An image.
 
     Attributes:
         name: of its file, without suffix.

@@ -152,7 +152,7 @@ def _check_dataset(source: Source, key: AnswerKey) -> None:
     """Passes where a run was trained on the dataset that is in the folder now, or says nothing of it.
 
     Raises:
-        PredictionsError: on another one; its answers are to other questions, or about other pictures.
+        PredictionsError: on another one; its answers are to other questions, or about other images.
     """
     differs = key.unlike(source.trained_on, source.hop)
     if differs:

@@ -21,7 +21,7 @@ LAST = "last"
 """The weights that are reported: those at a run's end."""
 
 OWN_WAYS = ("predict", "predicted_programs")
-"""Ways in which a model answers by itself, from question and picture; others have names of their own."""
+"""Ways in which a model answers by itself, from question and image; others have names of their own."""
 
 _LATE = re.compile(r".+-\d{7}")
 """Names of weights that were kept shortly before a run's end."""

@@ -51,7 +51,7 @@ DEBIAN_PACKAGES = {
     "libxcb.so.1": "libxcb1",
     "libxkbcommon.so.0": "libxkbcommon0",
 }
-#: What would change pictures, or keep a worker from starting, if it were inherited.
+#: What would change images, or keep a worker from starting, if it were inherited.
 UNWANTED_ENVIRONMENT = ("BLENDER_", "CYCLES_", "OCIO", "PYTHONWARNINGS", "PYTHONSTARTUP", "PYTHONINSPECT")
 
 
@@ -76,7 +76,7 @@ def check_blender() -> None:
 
 
 def worker_environment() -> dict[str, str]:
-    """The parent's environment, less what would change pictures, and with this very package in reach."""
+    """The parent's environment, less what would change images, and with this very package in reach."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(UNWANTED_ENVIRONMENT)}
     package_root = str(Path(clevrhope.__path__[0]).parent)
     kept["PYTHONPATH"] = os.pathsep.join(filter(None, (package_root, kept.get("PYTHONPATH"))))

@@ -20,7 +20,7 @@ class Progress(Protocol):
     """Something that shows how far work has come."""
 
     def stage(self, title: str, *, total: int, unit: str) -> Stage:
-        """A piece of work of `total` units, such as pictures; 0 when nobody knows yet."""
+        """A piece of work of `total` units, such as images; 0 when nobody knows yet."""
         ...
 
 

@@ -65,7 +65,7 @@ def sample_scenes(
 ) -> SceneBatch:
     """Samples scenes of a pool; `json.loads(batch.to_json())` gives their dictionaries.
 
-    Each object has at least `min_pixels` visible pixels, counted in the picture as it will be rendered.
+    Each object has at least `min_pixels` visible pixels, counted in the image as it will be rendered.
 
     Args:
         indices: which scenes, by their index in the pool; a number n means the first n.

@@ -110,7 +110,7 @@ class Hop:
 
     @property
     def corners(self) -> int:
-        """Pictures of a group of a minimal set: each value kept or changed; 0 where none is asked for."""
+        """Images of a group of a minimal set: each value kept or changed; 0 where none is asked for."""
         return 2 ** len(self.asked) if self.asked else 0
 
 

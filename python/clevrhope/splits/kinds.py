@@ -12,7 +12,7 @@ Rule = Literal["any", "without", "with"]
 """On the scenes and questions of a stream: any, without the held-out pair, with it."""
 
 Occurs = Literal["anywhere", "never", "always", "in one"]
-"""Where the pair occurs: in one picture of each group, for instance."""
+"""Where the pair occurs: in one image of each group, for instance."""
 
 Dataset = Literal["pair", "plain", "second", "value"]
 """What a split is part of: a held-out pair, `none`, `none` with a second palette, a value asked for alone."""
@@ -37,14 +37,14 @@ class SplitKind:
         of: the datasets that have it.
         role: whether models are trained, tuned or tested on it.
         drawn: "stream" for the first questions on the scenes of a pool; "places" for grids of one object at a
-            place; "groups" and "sets" for pictures that differ in one value.
+            place; "groups" and "sets" for images that differ in one value.
         pool: of a stream; the pools of others follow from the pair.
         rule: on a stream's scenes and questions where something is held out.
         questions_per_scene: of a stream.
-        group: pictures of a group or set; 1 where pictures stand alone; 0 where the pair decides, as 2 to the
+        group: images of a group or set; 1 where images stand alone; 0 where the pair decides, as 2 to the
             power of its values.
         size: the field of `Sizes` that says how many questions, places, groups or sets there are.
-        shown: where pictures show the pair.
+        shown: where images show the pair.
         asked: where questions ask for it.
         baseline: the split that its accuracy is held against; "" for none.
         gap: the name of the difference; "" for none.
@@ -80,7 +80,7 @@ class SplitKind:
         return Stream(pool, self.rule if held_out else "any", self.questions_per_scene)
 
     def group_of(self, n_values: int) -> int:
-        """Pictures of a group, for a pair of so many values."""
+        """Images of a group, for a pair of so many values."""
         return self.group or 2**n_values
 
     def caption_of(self, n_values: int) -> str:
@@ -96,7 +96,7 @@ _ROWS = (
         ("pair", "plain"),
         "stream",
         "train",
-        "The pair is in no picture and in no question.",
+        "The pair is in no image and in no question.",
         "#009E73",
         "s",
         role="train",
@@ -111,7 +111,7 @@ _ROWS = (
         ("pair",),
         "stream",
         "complex_iid",
-        "In distribution: the pair is in no picture and in no question.",
+        "In distribution: the pair is in no image and in no question.",
         "#0072B2",
         "o",
         pool="test_iid",
@@ -125,7 +125,7 @@ _ROWS = (
         ("pair",),
         "stream",
         "complex_ood",
-        "Out of distribution: the pair is in every picture and in every question.",
+        "Out of distribution: the pair is in every image and in every question.",
         "#D55E00",
         "D",
         pool="test_ood",
@@ -228,7 +228,7 @@ _ROWS = (
         ("value",),
         "sets",
         "prelim_counting",
-        "Five objects at the same places; one more has the value from picture to picture.",
+        "Five objects at the same places; one more has the value from image to image.",
         "#CC79A7",
         "v",
         group=6,

@@ -1,4 +1,4 @@
-"""A split's questions and their pictures' features in, batches on a device out."""
+"""A split's questions and their images' features in, batches on a device out."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -50,7 +50,7 @@ class Questions:
         """Reads all but features.
 
         Raises:
-            DatasetError: a file that is not whole, or pictures without features.
+            DatasetError: a file that is not whole, or images without features.
         """
         self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
         self.image_idxs = reader.image_idxs
@@ -84,7 +84,7 @@ class Questions:
 
 
 class _Features:
-    """Features of the questions' pictures: arrays with a row a picture, and the row of each question."""
+    """Features of the questions' images: arrays with a row an image, and the row of each question."""
 
     def __init__(
         self, arrays: Mapping[str, Array], rows: npt.NDArray[np.int64], device: torch.device
@@ -112,7 +112,7 @@ class _Features:
         if self._there is not None and self._row_of is not None:
             for first in firsts:
                 rows = self._row_of[on_device[first : first + size]]
-                # Rows as a whole: of pictures in bytes, indexing by element takes several times as long.
+                # Rows as a whole: of images in bytes, indexing by element takes several times as long.
                 yield {name: each.index_select(0, rows) for name, each in self._there.items()}
             return
         with ThreadPoolExecutor(1) as reader:

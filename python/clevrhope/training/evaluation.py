@@ -103,12 +103,12 @@ def evaluate(
     hop = find_hop(layout, said["hop"])
     every = _splits(layout, hop, None)
     chosen = _splits(layout, hop, splits)
-    about = identity(dataset_manifest(layout), there, hop=hop, pictures=store.info.of_pictures)
+    about = identity(dataset_manifest(layout), there, hop=hop, images=store.info.of_images)
     if about != said["dataset"]:
         _check_elsewhere(
             folder, layout, out, difference(said["dataset"], about, sides=("in training", "here"))
         )
-    elif not _has_own_tests(said, layout, hop, every, pictures=store.info.of_pictures):
+    elif not _has_own_tests(said, layout, hop, every, images=store.info.of_images):
         _check_elsewhere(folder, layout, out, "other questions in its test sets")
     where = chosen_device(device)
     found = find_model(said["model"])
@@ -290,7 +290,7 @@ def _check_own(path: Path, said: Mapping[str, Any], vocab: Vocab) -> None:
 
 
 def _has_own_tests(
-    said: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str], *, pictures: bool
+    said: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str], *, images: bool
 ) -> bool:
     """Whether test sets of the dataset that a run was trained on, or of a copy of it, are that one's.
 
@@ -300,7 +300,7 @@ def _has_own_tests(
     there = read_manifest(trained_on.manifest)
     if there is None or not trained_on.vocab.exists() or layout.root.resolve() == trained_on.root:
         return True
-    if identity(there, read_vocab(trained_on.vocab), hop=hop, pictures=pictures) != said["dataset"]:
+    if identity(there, read_vocab(trained_on.vocab), hop=hop, images=images) != said["dataset"]:
         return True
     here = dataset_manifest(layout)
     names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]

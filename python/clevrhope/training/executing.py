@@ -28,7 +28,7 @@ def executed(
         programs: (N, P) prefix tokens.
         image_idxs: (N,) scenes of the pool.
         layout: of the dataset.
-        pool: of the split's pictures.
+        pool: of the split's images.
         vocab: the dataset's.
         attributes: the world's types and their values.
 

@@ -104,7 +104,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
                 "keep": {"last": request.keep_last, "every": request.keep_every},
                 "tune": {"on": _tuned_on(request), "every": request.tune_every},
                 "features": described_features(store),
-                "dataset": identity(manifest, vocab, hop=request.hop, pictures=store.info.of_pictures),
+                "dataset": identity(manifest, vocab, hop=request.hop, images=store.info.of_images),
                 "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
                 "versions": {"clevrhope": software_version(), "torch": torch.__version__},
             }

@@ -1,11 +1,11 @@
-//! A picture's pixels in, its PNG file out.
+//! An image's pixels in, its PNG file out.
 
 use png::{BitDepth, ColorType, Compression, Encoder, EncodingError, Filter};
 
 /// The PNG file of RGB pixels, three bytes each, rows from the top. The same pixels give the same bytes.
 ///
-/// Rendered pictures have grain, of which a search for repetitions finds little: Huffman codes that were made
-/// for filtered pictures take a tenth of the time, for files that are a fifth larger.
+/// Rendered images have grain, of which a search for repetitions finds little: Huffman codes that were made
+/// for filtered images take a tenth of the time, for files that are a fifth larger.
 ///
 /// # Errors
 /// The pixels are not as many as the size says, or the size is none.

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-use clevrhope_core::scene::clevr::{picture_name, read_clevr};
+use clevrhope_core::scene::clevr::{image_name, read_clevr};
 use clevrhope_core::scene::{Asset, ClevrImport, ClevrScenes, Pool, SceneConfig, SceneError, World, json};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -33,7 +33,7 @@ fn published(n: u64) -> Vec<Value> {
         json::write_scene(&scene, world.vocab(), &mut row).unwrap();
         let mut row: Value = serde_json::from_slice(&row).unwrap();
         row["split"] = "train".into();
-        row["image_filename"] = picture_name(scene.index as u32).into();
+        row["image_filename"] = image_name(scene.index as u32).into();
         row.as_object_mut().unwrap().remove("stream");
         row
     };

@@ -1,4 +1,4 @@
-//! The native renderer's parts against plain sums, and its pictures against plain path tracing.
+//! The native renderer's parts against plain sums, and its images against plain path tracing.
 
 use clevrhope_core::render::fast::{self, Effort, far::Patches};
 use clevrhope_core::render::material::{Distribution, Kind, Lobe, Lobes};

@@ -114,7 +114,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_seen_is_what_the_id_picture_shows() {
+fn what_is_seen_is_what_the_id_image_shows() {
     let world = world(SceneConfig::default());
     for scene in Pool::new(&world, 1, "train").scenes(0..60).unwrap() {
         let ids = world.object_ids(&scene).unwrap();
@@ -211,14 +211,14 @@ fn a_fingerprint_is_of_content_and_changes_with_all_of_it() {
 }
 
 #[test]
-fn pictures_of_a_place_differ_in_attributes_alone() {
+fn images_of_a_place_differ_in_attributes_alone() {
     let world = world(SceneConfig::default());
     let pool = Pool::new(&world, 2, "minimal_material_shape");
-    let pictures = [(40, [0, 1, 0, 0]), (41, [0, 1, 0, 1]), (42, [0, 1, 1, 2]), (43, [1, 1, 1, 2])];
+    let images = [(40, [0, 1, 0, 0]), (41, [0, 1, 0, 1]), (42, [0, 1, 1, 2]), (43, [1, 1, 1, 2])];
     for place in 0..20 {
-        let scenes = pool.single(place, &pictures).unwrap();
+        let scenes = pool.single(place, &images).unwrap();
         let first = &scenes[0];
-        for (scene, (index, attributes)) in scenes.iter().zip(pictures) {
+        for (scene, (index, attributes)) in scenes.iter().zip(images) {
             let [object] = scene.objects[..] else { panic!("one object expected") };
             assert_eq!((scene.index, object.attributes), (index, attributes));
             assert_eq!(scene.staging, first.staging);
@@ -227,9 +227,9 @@ fn pictures_of_a_place_differ_in_attributes_alone() {
             assert_eq!(object.rotation_deg, first.objects[0].rotation_deg);
             assert!(object.sight.unwrap().visible_px >= 100);
         }
-        assert_eq!(pool.single(place, &pictures[1..3]).unwrap()[0].directions, scenes[1].directions);
+        assert_eq!(pool.single(place, &images[1..3]).unwrap()[0].directions, scenes[1].directions);
     }
-    assert_ne!(pool.single(0, &pictures).unwrap()[0].staging, pool.single(1, &pictures).unwrap()[0].staging);
+    assert_ne!(pool.single(0, &images).unwrap()[0].staging, pool.single(1, &images).unwrap()[0].staging);
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn faults_in_a_scene_file_name_scene_place_and_value() {
 }
 
 #[test]
-fn graphs_need_no_places_and_no_pictures() {
+fn graphs_need_no_places_and_no_images() {
     let world = world(SceneConfig::default());
     let bare = br#"{"objects": [
         {"size": "small", "color": "red", "material": "metal", "shape": "cube", "3d_coords": [0, 0, 0.35]},

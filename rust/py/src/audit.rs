@@ -102,7 +102,7 @@ impl PyAuditScenes {
 }
 
 /// Rows of tokens and how many there are in each, of words and of programs; answers, image indices, families;
-/// names of pictures.
+/// names of images.
 type Said<'py> = (
     (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>),
     (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>),

@@ -1,8 +1,8 @@
-//! A value in, the questions that count it in sets of six pictures out.
+//! A value in, the questions that count it in sets of six images out.
 
 use crate::convert;
 use crate::errors::to_python;
-use crate::questions::{Pictures, PyQuestionBatch};
+use crate::questions::{Images, PyQuestionBatch};
 use crate::templates::PyTemplates;
 use crate::world::PyWorld;
 use clevrhope_core::split::CountingPool;
@@ -10,7 +10,7 @@ use clevrhope_core::vocab::Vocabulary;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// The pool of counting pictures of a value's type, and the questions that count the value.
+/// The pool of counting images of a value's type, and the questions that count the value.
 #[pyclass(name = "CountingPool", module = "clevrhope._core", frozen)]
 pub struct PyCountingPool {
     vocab: Arc<Vocabulary>,
@@ -37,8 +37,8 @@ impl PyCountingPool {
     }
 
     #[getter]
-    fn pictures(&self) -> usize {
-        self.pool.pictures()
+    fn images(&self) -> usize {
+        self.pool.images()
     }
 
     #[getter]
@@ -58,7 +58,7 @@ impl PyCountingPool {
         convert::same_vocabulary(&self.vocab, &templates.vocab)?;
         let (templates, sets) = (templates.templates.clone(), first..first.saturating_add(n));
         let made = py.detach(|| self.pool.questions(&templates, seed, self.value, sets));
-        let pictures = Pictures::OfPool(self.pool.name().into());
-        Ok(PyQuestionBatch::new(self.vocab.clone(), templates, pictures, made.map_err(to_python)?))
+        let images = Images::OfPool(self.pool.name().into());
+        Ok(PyQuestionBatch::new(self.vocab.clone(), templates, images, made.map_err(to_python)?))
     }
 }

@@ -86,17 +86,17 @@ impl PyTextReader {
 
 /// Whether a split's windows can have been balanced: how many there are, or the first row against the rule.
 #[pyfunction]
-#[pyo3(signature = (families, answers, pictures, answers_by_family, *, window, unseen))]
+#[pyo3(signature = (families, answers, images, answers_by_family, *, window, unseen))]
 pub fn find_windows(
     py: Python<'_>,
     families: PyReadonlyArray1<'_, i32>,
     answers: PyReadonlyArray1<'_, i32>,
-    pictures: PyReadonlyArray1<'_, i32>,
+    images: PyReadonlyArray1<'_, i32>,
     answers_by_family: Vec<Vec<i32>>,
     window: usize,
     unseen: usize,
 ) -> PyResult<(Option<usize>, Option<usize>)> {
-    let asked = Asked { families: families.as_slice()?, answers: answers.as_slice()?, pictures: pictures.as_slice()? };
+    let asked = Asked { families: families.as_slice()?, answers: answers.as_slice()?, images: images.as_slice()? };
     Ok(match py.detach(|| balanced(asked, &answers_by_family, window.max(1), unseen)) {
         Balanced::Windows(n) => (Some(n), None),
         Balanced::Broken(row) => (None, Some(row)),

@@ -32,7 +32,7 @@ pub const FIRST_WINDOWS: usize = 2;
 pub struct PyQuestionBatch {
     vocab: Arc<Vocabulary>,
     templates: Arc<TemplateSet>,
-    pictures: Pictures,
+    images: Images,
     questions: Arc<Vec<Question>>,
     range: Range<usize>,
 }
@@ -40,14 +40,14 @@ pub struct PyQuestionBatch {
 /// Rows of tokens, and how many there are in each.
 type TokenMatrix<'py> = (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>);
 
-/// What the pictures of scenes are called, by the scenes' indices.
+/// What the images of scenes are called, by the scenes' indices.
 #[derive(Clone)]
-pub enum Pictures {
+pub enum Images {
     OfPool(Arc<str>),
     Listed(Arc<BTreeMap<u64, String>>),
 }
 
-impl Pictures {
+impl Images {
     fn filename(&self, scene: u64) -> Cow<'_, str> {
         match self {
             Self::OfPool(pool) => image_filename(pool, scene).into(),
@@ -57,14 +57,9 @@ impl Pictures {
 }
 
 impl PyQuestionBatch {
-    pub fn new(
-        vocab: Arc<Vocabulary>,
-        templates: Arc<TemplateSet>,
-        pictures: Pictures,
-        questions: Vec<Question>,
-    ) -> Self {
+    pub fn new(vocab: Arc<Vocabulary>, templates: Arc<TemplateSet>, images: Images, questions: Vec<Question>) -> Self {
         let range = 0..questions.len();
-        Self { vocab, templates, pictures, questions: Arc::new(questions), range }
+        Self { vocab, templates, images, questions: Arc::new(questions), range }
     }
 
     fn rows(&self) -> &[Question] {
@@ -77,7 +72,7 @@ impl PyQuestionBatch {
 
     fn write(&self, split: &str, first: u64) -> Vec<Vec<u8>> {
         let row = |(number, question): (usize, &Question)| {
-            let filename = self.pictures.filename(question.scene);
+            let filename = self.images.filename(question.scene);
             let place = Place { split, question_index: first + number as u64, image_filename: &filename };
             let mut json = Vec::with_capacity(1024);
             write_question(question, place, &self.templates, &self.vocab, &mut json);
@@ -99,7 +94,7 @@ impl PyQuestionBatch {
         }
         let range = self.range.start + start..self.range.start + stop;
         let (vocab, templates) = (self.vocab.clone(), self.templates.clone());
-        Ok(Self { vocab, templates, pictures: self.pictures.clone(), questions: self.questions.clone(), range })
+        Ok(Self { vocab, templates, images: self.images.clone(), questions: self.questions.clone(), range })
     }
 
     #[getter]
@@ -187,5 +182,5 @@ pub fn instantiate_questions(
         Ok(())
     })?;
     let names = scenes.scenes.iter().map(|scene| (scene.index, scene.image_filename())).collect();
-    Ok(PyQuestionBatch::new(vocab.clone(), templates.clone(), Pictures::Listed(Arc::new(names)), made))
+    Ok(PyQuestionBatch::new(vocab.clone(), templates.clone(), Images::Listed(Arc::new(names)), made))
 }

@@ -24,7 +24,7 @@ pub struct PyNativeStudio {
 
 impl PyNativeStudio {
     /// What `render` makes of a placement.
-    fn picture<'py>(
+    fn image<'py>(
         &self,
         py: Python<'py>,
         placement: &[u8],
@@ -63,7 +63,7 @@ impl PyNativeStudio {
         let effort = Effort::named(quality).ok_or_else(|| {
             PyValueError::new_err(format!("quality: \"{}\" should be draft, standard or high", shown(quality)))
         })?;
-        self.picture(py, placement, [width, height], |stage| fast::render(stage, &self.patches, effort))
+        self.image(py, placement, [width, height], |stage| fast::render(stage, &self.patches, effort))
     }
 
     #[pyo3(signature = (placement, *, width, height, samples))]
@@ -75,7 +75,7 @@ impl PyNativeStudio {
         height: u32,
         samples: u32,
     ) -> PyResult<Bound<'py, PyArray3<u8>>> {
-        self.picture(py, placement, [width, height], |stage| path_trace(stage, samples))
+        self.image(py, placement, [width, height], |stage| path_trace(stage, samples))
     }
 
     #[pyo3(signature = (placement, *, width, height))]

@@ -165,7 +165,7 @@ pub fn sample_scenes(
     Ok(PySceneBatch::new(world.vocab.clone(), scenes))
 }
 
-/// Which object each pixel of each scene's picture shows, as visibility was counted.
+/// Which object each pixel of each scene's image shows, as visibility was counted.
 #[pyfunction]
 pub fn object_ids<'py>(py: Python<'py>, world: &PyWorld, scenes: &PySceneBatch) -> PyResult<Bound<'py, PyArray3<u8>>> {
     convert::same_vocabulary(&world.vocab, &scenes.vocab)?;

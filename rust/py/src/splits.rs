@@ -3,7 +3,7 @@
 use crate::convert;
 use crate::errors::to_python;
 use crate::interrupt::in_pieces;
-use crate::questions::{FIRST_WINDOWS, Pictures, PyQuestionBatch};
+use crate::questions::{FIRST_WINDOWS, Images, PyQuestionBatch};
 use crate::scenes::{FIRST_PIECE, PySceneBatch};
 use crate::templates::PyTemplates;
 use crate::world::PyWorld;
@@ -130,8 +130,8 @@ impl PySplitStream {
     fn next(&self, py: Python<'_>, n_windows: usize) -> PyResult<PyQuestionBatch> {
         let mut questions = Vec::new();
         self.ask(py, n_windows, |windows| questions.extend(windows.questions))?;
-        let pictures = Pictures::OfPool(self.scan.pool().into());
-        Ok(PyQuestionBatch::new(self.vocab.clone(), self.templates.templates.clone(), pictures, questions))
+        let images = Images::OfPool(self.scan.pool().into());
+        Ok(PyQuestionBatch::new(self.vocab.clone(), self.templates.templates.clone(), images, questions))
     }
 
     fn time_attempts<'py>(&self, py: Python<'py>, n_windows: usize) -> PyResult<Bound<'py, PyArray1<u64>>> {
@@ -164,7 +164,7 @@ impl PySplitStream {
     }
 }
 
-/// The pool of one-object pictures of a pair's types, and the questions that tell them apart.
+/// The pool of one-object images of a pair's types, and the questions that tell them apart.
 #[pyclass(name = "MinimalPool", module = "clevrhope._core", frozen)]
 pub struct PyMinimalPool {
     vocab: Arc<Vocabulary>,
@@ -238,7 +238,7 @@ impl PyMinimalPool {
         let places = convert::places(&places, self.pool.n_places())?;
         let templates = templates.templates.clone();
         let made = py.detach(|| self.pool.questions(&templates, seed, &self.holdout, kind, &places));
-        let pictures = Pictures::OfPool(self.pool.name().into());
-        Ok(PyQuestionBatch::new(self.vocab.clone(), templates, pictures, made.map_err(to_python)?))
+        let images = Images::OfPool(self.pool.name().into());
+        Ok(PyQuestionBatch::new(self.vocab.clone(), templates, images, made.map_err(to_python)?))
     }
 }

@@ -2,7 +2,7 @@
 
 Models are tuned on CLEVR's val and tested on its test: a dataset that holds their scenes or questions would
 leak them. Scenes are held against each other by their objects' values and places, questions by the names of
-their pictures. CLEVR published test without scenes, so there only names tell.
+their images. CLEVR published test without scenes, so there only names tell.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,7 +53,7 @@ def check_against(folder: AuditFolder, clevr: Path, advance: Advance) -> list[Ta
     """
     scenes = Tally("scenes of CLEVR", "no scene has the objects of one of CLEVR's val or test", "scenes")
     questions = Tally(
-        "questions of CLEVR", "no question is one of CLEVR's val or test, by its picture", "questions"
+        "questions of CLEVR", "no question is one of CLEVR's val or test, by its image", "questions"
     )
     theirs = _Scenes()
     names: set[str] = set()
@@ -122,7 +122,7 @@ def _scenes(folder: AuditFolder, theirs: _Scenes, names: set[str], tally: Tally,
                 if twin is not None:
                     tally.fault(file, index, "the objects of a scene of CLEVR", twin)
                 elif row["image_filename"] in names:
-                    tally.fault(file, index, "the name of a picture of CLEVR", row["image_filename"])
+                    tally.fault(file, index, "the name of an image of CLEVR", row["image_filename"])
                 advance(1)
 
 
@@ -149,7 +149,7 @@ def _questions(folder: AuditFolder, names: set[str], tally: Tally) -> None:
                 tally.fault(
                     folder.layout.relative(path),
                     k,
-                    "asks about a picture of CLEVR",
+                    "asks about an image of CLEVR",
                     name.decode("utf-8", "replace"),
                 )
     if not n_files:
@@ -157,7 +157,7 @@ def _questions(folder: AuditFolder, names: set[str], tally: Tally) -> None:
 
 
 def _named(line: bytes) -> bytes:
-    """The picture's name in a row, found without parsing it."""
+    """The image's name in a row, found without parsing it."""
     _, _, rest = line.partition(b'"image_filename"')
     return rest.lstrip(b": ").partition(b'"')[2].partition(b'"')[0]
 

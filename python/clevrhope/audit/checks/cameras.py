@@ -17,7 +17,7 @@ CAMERA: Vector = np.array([7.48113, -6.50764, 5.34367])
 JITTER = 0.5
 """Along each axis, in Blender units."""
 FOCAL_PX, CENTRE_PX = 525.0, (240.0, 160.0)
-"""Of a picture of 480 x 320."""
+"""Of an image of 480 x 320."""
 
 NEAR_DEPTH, NEAR_PX = 1e-3, 2.0
 """How far published depths and centres, which are rounded to pixels, may be from a camera's."""

@@ -1,4 +1,4 @@
-"""Scenes and pictures that say they are CLEVR's, and CLEVR, in; whether they are as it has them out."""
+"""Scenes and images that say they are CLEVR's, and CLEVR, in; whether they are as it has them out."""
 
 import hashlib
 import json
@@ -11,8 +11,8 @@ import numpy as np
 from clevrhope.audit.checks.published import POOL, marked_scenes
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Tally
-from clevrhope.dataset.clevr_folder import pictures_folder, scenes_file
-from clevrhope.dataset.images_h5 import Picture, pictures_in, read_pictures
+from clevrhope.dataset.clevr_folder import images_folder, scenes_file
+from clevrhope.dataset.images_h5 import ImageArray, images_in, read_images
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.images.png import read_png
 from clevrhope.runtime.progress import Advance
@@ -24,7 +24,7 @@ COMPARED_OF_OBJECTS = ("shape", "size", "material", "color", "3d_coords", "pixel
 
 
 def check_copies(folder: AuditFolder, clevr: Path, advance: Advance) -> list[Tally]:
-    """Scenes and pictures that say they are CLEVR's are CLEVR's.
+    """Scenes and images that say they are CLEVR's are CLEVR's.
 
     Raises:
         DatasetError: a file that is broken.
@@ -66,7 +66,7 @@ def check_copies(folder: AuditFolder, clevr: Path, advance: Advance) -> list[Tal
     if said != n_theirs:
         problem = f"world.clevr.scenes is not {n_theirs}, as many as CLEVR's train split has"
         tally.fault("manifest.json", None, problem, said)
-    _compare_pictures(folder, clevr, {index: name for name, (index, _) in ours.items()}, tally)
+    _compare_images(folder, clevr, {index: name for name, (index, _) in ours.items()}, tally)
     return [tally]
 
 
@@ -99,28 +99,28 @@ def _plain(said: Any) -> Any:
     return int(said) if isinstance(said, float) and said.is_integer() else said
 
 
-def _compare_pictures(folder: AuditFolder, clevr: Path, names: Mapping[int, str], tally: Tally) -> None:
-    """Pixel for pixel, in each form that the pool has; where CLEVR's pictures are there."""
-    published, png = pictures_folder(clevr, "train"), folder.layout.pictures(POOL)
-    packed = folder.layout.pictures_h5(POOL)
+def _compare_images(folder: AuditFolder, clevr: Path, names: Mapping[int, str], tally: Tally) -> None:
+    """Pixel for pixel, in each form that the pool has; where CLEVR's images are there."""
+    published, png = images_folder(clevr, "train"), folder.layout.images(POOL)
+    packed = folder.layout.images_h5(POOL)
     if POOL not in folder.manifest.pools:
-        tally.notes.append("pictures were not compared: the dataset has none")
+        tally.notes.append("images were not compared: the dataset has none")
         return
     if not published.is_dir():
-        tally.notes.append(f"pictures were not compared: no {published.relative_to(clevr)}")
+        tally.notes.append(f"images were not compared: no {published.relative_to(clevr)}")
         return
-    stored = set(pictures_in(packed).tolist())
+    stored = set(images_in(packed).tolist())
     absent: Sequence[int] = [index for index, name in names.items() if not (published / name).is_file()]
     if absent:
-        tally.notes.append(f"{len(absent)} pictures were not compared: CLEVR's are not there")
+        tally.notes.append(f"{len(absent)} images were not compared: CLEVR's are not there")
     for index in sorted(names.keys() - set(absent)):
         theirs = read_png(published / names[index])
-        ours: dict[str, Picture] = {}
-        path = folder.layout.picture(POOL, index)
+        ours: dict[str, ImageArray] = {}
+        path = folder.layout.image(POOL, index)
         if png.is_dir() and path.is_file():
             ours[f"images/{POOL}"] = read_png(path)
         if index in stored:
-            ours[folder.layout.relative(packed)] = dict(read_pictures(packed, [index]))[index]
+            ours[folder.layout.relative(packed)] = dict(read_images(packed, [index]))[index]
         for file, pixels in ours.items():
             if not np.array_equal(pixels, theirs):
-                tally.fault(file, index, "not the pixels of CLEVR's picture", names[index])
+                tally.fault(file, index, "not the pixels of CLEVR's image", names[index])

@@ -24,7 +24,7 @@ GROUPS_OF_A_PAIR = 960
 
 
 def check_counts(folder: AuditFolder, advance: Advance) -> Tally:
-    """Questions, pictures and places are as many as manifest and datasheets say.
+    """Questions, images and places are as many as manifest and datasheets say.
 
     Raises:
         DatasetError: a file that is missing or cannot be read.
@@ -39,9 +39,9 @@ def check_counts(folder: AuditFolder, advance: Advance) -> Tally:
     for split in folder.splits:
         entry = folder.manifest.splits[split.hop.name][split.name]
         with folder.open(split) as arrays:
-            n_questions, n_pictures = len(arrays), len(arrays.used)
+            n_questions, n_images = len(arrays), len(arrays.used)
             pool = arrays.pool
-        found = {"questions": n_questions, "pictures": n_pictures}
+        found = {"questions": n_questions, "pictures": n_images}
         for name, n in found.items():
             _compare(tally, split.file, f"{name} in the manifest", n, entry.get(name))
             sheet = folder.layout.relative(folder.layout.hop_datasheet(split.hop.name))
@@ -66,7 +66,7 @@ def check_counts(folder: AuditFolder, advance: Advance) -> Tally:
         begin = f"images/{pool}/"
         listed = sum(name.startswith(begin) and name.endswith(".png") for name in folder.manifest.files)
         if listed:
-            _compare(tally, "manifest.json", f"pictures of pool {pool}", listed, entry.get("pictures"))
+            _compare(tally, "manifest.json", f"images of pool {pool}", listed, entry.get("pictures"))
     return tally
 
 
@@ -177,7 +177,7 @@ _HOP_ROW = re.compile(r"^\| \[([^\]]+)\]\(hops/[^)]+\) \| [^|]* \|(.*)$")
 
 
 def _datasheet(folder: AuditFolder, hop: Hop) -> dict[str, dict[str, int]]:
-    """Questions and pictures of each split, as a pair's datasheet has them."""
+    """Questions and images of each split, as a pair's datasheet has them."""
     rows = _ROW.findall(_text(folder.layout.hop_datasheet(hop.name)))
     return {split: {"questions": _number(n), "pictures": _number(m)} for split, n, m in rows}
 

@@ -1,4 +1,4 @@
-"""Scenes of pools whose pictures come in groups in; what the pictures of a group share, and what not, out."""
+"""Scenes of pools whose images come in groups in; what the images of a group share, and what not, out."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,16 @@ Values = tuple[str, ...]
 TYPES = ("size", "color", "material", "shape")
 
 SHARED = ("camera", "lights", "directions")
-"""What of a scene the pictures of a group have in common, besides their objects' places and rotations."""
+"""What of a scene the images of a group have in common, besides their objects' places and rotations."""
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A picture of a group."""
+class GroupImage:
+    """An image of a group."""
 
     index: int
     stage: str
-    """Places, rotations, camera and lights: pictures of a group have them in common."""
+    """Places, rotations, camera and lights: images of a group have them in common."""
     ground: tuple[tuple[float, float], ...]
     """x and y of each object."""
     looks: tuple[Values, ...]
@@ -33,14 +33,14 @@ class Picture:
         return self.looks[0]
 
 
-class GroupedPictures:
-    """Collects the pictures of some pools."""
+class GroupedImages:
+    """Collects the images of some pools."""
 
     def __init__(self, n_objects: Mapping[str, int], tally: Tally) -> None:
-        """`n_objects` says of each pool how many objects its pictures have; others go into `tally`."""
+        """`n_objects` says of each pool how many objects its images have; others go into `tally`."""
         self.n_objects = n_objects
         self._tally = tally
-        self._pictures: dict[str, dict[int, Picture]] = defaultdict(dict)
+        self._images: dict[str, dict[int, GroupImage]] = defaultdict(dict)
 
     def add(self, pool: str, scene: Mapping[str, Any]) -> None:
         """Takes a scene, if it is of one of the pools.
@@ -53,21 +53,21 @@ class GroupedPictures:
         index, objects = int(scene["image_index"]), scene["objects"]
         self._tally.n_checked += 1
         if len(objects) != self.n_objects[pool]:
-            problem = f"not as many objects as the pool's pictures have, {self.n_objects[pool]}"
+            problem = f"not as many objects as the pool's images have, {self.n_objects[pool]}"
             self._tally.fault(f"scenes/{pool}", index, problem, len(objects))
             return
         ground = tuple((float(each["3d_coords"][0]), float(each["3d_coords"][1])) for each in objects)
         stage = [ground, [each["rotation"] for each in objects], *(scene.get(key) for key in SHARED)]
         looks = tuple(tuple(str(each[kind]) for kind in TYPES) for each in objects)
-        self._pictures[pool][index] = Picture(index, repr(stage), ground, looks)
+        self._images[pool][index] = GroupImage(index, repr(stage), ground, looks)
 
-    def of(self, pool: str) -> Mapping[int, Picture]:
-        """The pictures of a pool, by index."""
-        return self._pictures[pool]
+    def of(self, pool: str) -> Mapping[int, GroupImage]:
+        """The images of a pool, by index."""
+        return self._images[pool]
 
-    def places(self, pool: str) -> Mapping[str, Sequence[Picture]]:
+    def places(self, pool: str) -> Mapping[str, Sequence[GroupImage]]:
         """The same, those of a group together, by what they share."""
-        found: dict[str, list[Picture]] = defaultdict(list)
-        for each in self._pictures[pool].values():
+        found: dict[str, list[GroupImage]] = defaultdict(list)
+        for each in self._images[pool].values():
             found[each.stage].append(each)
         return found

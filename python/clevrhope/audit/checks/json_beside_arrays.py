@@ -31,7 +31,7 @@ class JsonBesideArrays:
         self._found = found
 
     def compare(self, arrays: SplitArrays, pool: PoolScenes) -> None:
-        """Compares each row with its arrays, and its picture's name with its scene's.
+        """Compares each row with its arrays, and its image's name with its scene's.
 
         Raises:
             DatasetError: a row that is no question.
@@ -61,7 +61,7 @@ class JsonBesideArrays:
         rows = pool.rows(said.columns["image_idxs"]).tolist()
         for k, (row, filename) in enumerate(zip(rows, said.filenames, strict=True)):
             if row != MISSING and filename != pool.filenames[row]:
-                problem = f"names another picture than its scene, {pool.filenames[row]}"
+                problem = f"names another image than its scene, {pool.filenames[row]}"
                 self._found.add(Kind.DISAGREEMENT, self._json_name, batch.first + k, problem, filename)
 
     def _check_rows(self, arrays: SplitArrays, batch: "_Batch", said: Said) -> None:

@@ -23,28 +23,28 @@ def check_pairs(folder: AuditFolder, check: LeakCheck, advance: Advance) -> list
         ),
         Kind.PAIR: Tally(
             Kind.PAIR.value,
-            "no train or IID picture, program or text holds the pair"
+            "no train or IID image, program or text holds the pair"
             + ("" if check.may_imply else ", nor does a program imply it")
-            + "; every OOD question and complex_ood picture does; every question on a value alone names it",
+            + "; every OOD question and complex_ood image does; every question on a value alone names it",
             "questions",
         ),
         Kind.PALETTE: Tally(
             Kind.PALETTE.value,
-            "where not all combinations of values occur, no picture shows another, the pair apart where it "
+            "where not all combinations of values occur, no image shows another, the pair apart where it "
             "belongs, and no question of a pair names one",
-            "pictures",
+            "images",
         ),
         Kind.SHARED: Tally(
-            Kind.SHARED.value, "no picture is in two splits of a pair, the minimal ones apart", "pictures"
+            Kind.SHARED.value, "no image is in two splits of a pair, the minimal ones apart", "images"
         ),
         Kind.DISAGREEMENT: Tally(
             Kind.DISAGREEMENT.value, "HDF5, JSON and scene files say the same of every question", "questions"
         ),
         Kind.GROUP: Tally(
             Kind.GROUP.value,
-            "one picture of each minimal_ood place shows the pair, or of existence the value; exactly the "
+            "one image of each minimal_ood place shows the pair, or of existence the value; exactly the "
             "others are no; each counting set has the answers 0 to 5",
-            "pictures",
+            "images",
         ),
     }
     for hop in folder.hops:
@@ -72,11 +72,11 @@ def check_pairs(folder: AuditFolder, check: LeakCheck, advance: Advance) -> list
 def _add(lines: dict[Kind, Tally], report: LeakReport) -> None:
     lines[Kind.PROGRAM].n_checked += sum(each.n_questions for each in report.splits)
     lines[Kind.DISAGREEMENT].n_checked += sum(each.n_questions for each in report.splits if each.has_json)
-    lines[Kind.SHARED].n_checked += sum(each.n_pictures for each in report.splits)
+    lines[Kind.SHARED].n_checked += sum(each.n_images for each in report.splits)
     for each in report.splits:
-        lines[Kind.PALETTE].n_checked += each.n_pictures if report.hop.palette else 0
+        lines[Kind.PALETTE].n_checked += each.n_images if report.hop.palette else 0
         lines[Kind.PAIR].n_checked += each.n_questions if report.hop.asked else 0
-        lines[Kind.GROUP].n_checked += each.n_pictures if _has_groups(each.split) else 0
+        lines[Kind.GROUP].n_checked += each.n_images if _has_groups(each.split) else 0
     listed: Counter[Kind] = Counter()
     for violation in report.violations:
         listed[violation.kind] += 1
@@ -87,6 +87,6 @@ def _add(lines: dict[Kind, Tally], report: LeakReport) -> None:
 
 
 def _has_groups(split: str) -> bool:
-    """Whether the pictures of a split come in groups whose answers follow from each other."""
+    """Whether the images of a split come in groups whose answers follow from each other."""
     kind = SPLITS[split]
     return kind.shown == "in one" or kind.drawn == "sets"

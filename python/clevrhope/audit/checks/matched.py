@@ -1,4 +1,4 @@
-"""Splits and the numbers of objects in their pictures in, whether they are as the dataset promises out.
+"""Splits and the numbers of objects in their images in, whether they are as the dataset promises out.
 
 Every number is one that scenes were made with, from 3 to 10. With --match objects each is equally frequent:
 scenes are thinned in blocks of their pool, until each number of objects is as frequent as the rarest one. So
@@ -37,9 +37,9 @@ def check_matched(folder: AuditFolder, pools: Pools, advance: Advance) -> Tally:
     is_matched = folder.manifest.questions.get("match") == "objects"
     tally = Tally(
         "numbers of objects",
-        f"every picture but those of groups has {least} to {most} objects"
+        f"every image but those of groups has {least} to {most} objects"
         + ("; as --match objects promises, every split has each number equally often" if is_matched else ""),
-        "pictures",
+        "images",
     )
     for split in folder.splits:
         if not split.is_grouped:
@@ -51,7 +51,7 @@ def check_matched(folder: AuditFolder, pools: Pools, advance: Advance) -> Tally:
             tally.n_checked += len(n_objects)
             strange = (n_objects < least) | (n_objects > most)
             for index, n in zip(used[there][strange].tolist(), n_objects[strange].tolist(), strict=True):
-                problem = f"a picture of {split.hop.name} {split.name} has not {least} to {most} objects"
+                problem = f"an image of {split.hop.name} {split.name} has not {least} to {most} objects"
                 tally.fault(f"scenes/{arrays.pool}", index, problem, n)
             if is_matched and not strange.any():
                 for fault in uneven(used[there], n_objects, least, most):
@@ -67,7 +67,7 @@ def check_matched(folder: AuditFolder, pools: Pools, advance: Advance) -> Tally:
 def uneven(
     indices: npt.NDArray[np.int64], n_objects: npt.NDArray[np.int64], least: int, most: int
 ) -> list[tuple[str, str]]:
-    """What is wrong with pictures (N,) of these scenes, sorted, with so many objects: problem and numbers."""
+    """What is wrong with images (N,) of these scenes, sorted, with so many objects: problem and numbers."""
     if not len(indices):
         return []
     blocks = indices // SCENES_A_BLOCK
@@ -76,7 +76,7 @@ def uneven(
         counts = np.bincount(n_objects[blocks == block] - least, minlength=most - least + 1)
         shown = f"{least} to {most} objects: {', '.join(map(str, counts.tolist()))}"
         first = block * SCENES_A_BLOCK
-        where = f"pictures of scenes {first} to {first + SCENES_A_BLOCK - 1}"
+        where = f"images of scenes {first} to {first + SCENES_A_BLOCK - 1}"
         if block != blocks[-1]:
             if np.ptp(counts) > WITHOUT_QUESTIONS:
                 found.append((f"{where} have some numbers of objects more often than others", shown))

@@ -1,6 +1,6 @@
 """One-object scenes and the questions on them in, whether each group differs in the pair's values alone out.
 
-A place is pictured once for each corner of a grid: two values of each held-out type. What its pictures are
+A place is shown once for each corner of a grid: two values of each held-out type. What its images are
 asked, and what the answers must be, follows from CLEVR-HOPE, section 3: a sentence is true of one of them.
 """
 
@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
-from clevrhope.audit.checks.grouped import TYPES, GroupedPictures, Picture, Values
+from clevrhope.audit.checks.grouped import TYPES, GroupedImages, GroupImage, Values
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Tally
 from clevrhope.splits.hops import Hop
@@ -22,12 +22,12 @@ class MinimalSets:
         self._folder = folder
         self._tally = Tally(
             "minimal groups",
-            "the pictures of a place differ in the pair's types alone; each sentence is asked of all that it "
+            "the images of a place differ in the pair's types alone; each sentence is asked of all that it "
             "may be and true of one; of minimal_ood's answers exactly three in four are no",
-            "pictures",
+            "images",
         )
         pools = dict.fromkeys((split.pool for split in folder.splits if split.is_minimal), 1)
-        self.pictures = GroupedPictures(pools, self._tally)
+        self.images = GroupedImages(pools, self._tally)
         """Takes the scenes, before `check`."""
 
     def check(self) -> Tally:
@@ -35,44 +35,42 @@ class MinimalSets:
         whole: set[str] = set()
         for split in self._folder.splits:
             if split.is_minimal and split.hop.pair:
-                places = self.pictures.places(split.pool)
+                places = self.images.places(split.pool)
                 if split.pool not in whole:
                     self._check_places(split.pool, split.hop, places.values())
                     whole.add(split.pool)
                 self._check_split(split, places)
-        if not self.pictures.n_objects:
+        if not self.images.n_objects:
             self._tally.skip("no minimal set is in this folder")
         return self._tally
 
-    def _check_places(self, pool: str, hop: Hop, places: Iterable[Sequence[Picture]]) -> None:
-        """A place's pictures: other values of the pair's types, the same ones of all others.
+    def _check_places(self, pool: str, hop: Hop, places: Iterable[Sequence[GroupImage]]) -> None:
+        """A place's images: other values of the pair's types, the same ones of all others.
 
         A pool that only minimal_iid uses, or sets of a few places, may leave corners out.
         """
         kinds = _kinds(hop)
-        for pictures in places:
-            held = {tuple(each.values[k] for k in kinds) for each in pictures}
-            others = {tuple(v for k, v in enumerate(each.values) if k not in kinds) for each in pictures}
+        for images in places:
+            held = {tuple(each.values[k] for k in kinds) for each in images}
+            others = {tuple(v for k, v in enumerate(each.values) if k not in kinds) for each in images}
             sides = [{corner[k] for corner in held} for k in range(len(kinds))]
             problem = ""
             if len(others) != 1:
-                problem = "pictures of one place differ in more than the pair's types"
-            elif len(held) != len(pictures):
-                problem = "two pictures of one place show the same values"
-            elif len(pictures) > hop.corners or any(len(side) > 2 for side in sides):
-                problem = f"not a grid of {hop.corners} pictures"
+                problem = "images of one place differ in more than the pair's types"
+            elif len(held) != len(images):
+                problem = "two images of one place show the same values"
+            elif len(images) > hop.corners or any(len(side) > 2 for side in sides):
+                problem = f"not a grid of {hop.corners} images"
             if problem:
-                values = "; ".join(" ".join(each.values) for each in pictures)
-                self._tally.fault(f"scenes/{pool}", pictures[0].index, problem, values)
+                values = "; ".join(" ".join(each.values) for each in images)
+                self._tally.fault(f"scenes/{pool}", images[0].index, problem, values)
 
-    def _check_split(self, split: SplitPlace, places: Mapping[str, Sequence[Picture]]) -> None:
-        place_of = {
-            each.index: (place, each.values) for place, pictures in places.items() for each in pictures
-        }
+    def _check_split(self, split: SplitPlace, places: Mapping[str, Sequence[GroupImage]]) -> None:
+        place_of = {each.index: (place, each.values) for place, images in places.items() for each in images}
         pair = tuple((TYPES.index(kind), value) for kind, value in split.hop.pair or ())
-        corners_of = {place: {each.index for each in pictures} for place, pictures in places.items()}
+        corners_of = {place: {each.index for each in images} for place, images in places.items()}
         with_pair = {
-            place for place, pictures in places.items() if any(_holds(each.values, pair) for each in pictures)
+            place for place, images in places.items() if any(_holds(each.values, pair) for each in images)
         }
         yes, no = (self._folder.vocab.answers.get(answer, -1) for answer in ("yes", "no"))
         groups: dict[tuple[str, bytes], list[tuple[int, int, int]]] = defaultdict(list)
@@ -97,10 +95,10 @@ class MinimalSets:
                 split.file, None, f"not exactly {corners - 1} answers in {corners} are no", f"{n_no} of {n}"
             )
 
-    def _hidden(self, split: SplitPlace, pictures: Sequence[Picture]) -> bool:
-        """Whether a corner of a place was not seen, by the values of those that have a picture."""
+    def _hidden(self, split: SplitPlace, images: Sequence[GroupImage]) -> bool:
+        """Whether a corner of a place was not seen, by the values of those that have an image."""
         kinds = _kinds(split.hop)
-        shown = [tuple(each.values[k] for k in kinds) for each in pictures]
+        shown = [tuple(each.values[k] for k in kinds) for each in images]
         corners = set(product(*({values[k] for values in shown} for k in range(len(kinds)))))
         return not corners <= (self._folder.seen(split.hop) or frozenset())
 
@@ -114,21 +112,21 @@ class MinimalSets:
         hidden: bool,
         yes: int,
     ) -> None:
-        """A sentence of a place: asked of each picture that it may be asked of, once, and true of one."""
+        """A sentence of a place: asked of each image that it may be asked of, once, and true of one."""
         ood = SPLITS[split.name].shown == "in one"
         shown = [index for _, index, _ in asked]
         wanted = split.hop.corners - (not ood and hidden)
         problem = ""
         if len(asked) != wanted or len(set(shown)) != len(shown) or not set(shown) <= corners:
-            problem = f"not {wanted} pictures of a place are asked this, each once"
+            problem = f"not {wanted} images of a place are asked this, each once"
         elif sum(answer == yes for _, _, answer in asked) != 1:
-            problem = "not one picture of the place is answered yes"
+            problem = "not one image of the place is answered yes"
         elif ood:
             matched = next(index for _, index, answer in asked if answer == yes)
             if not _holds(place_of[matched][1], pair):
-                problem = "yes is not answered of the picture that shows the pair"
+                problem = "yes is not answered of the image that shows the pair"
         elif any(_holds(place_of[index][1], pair) for index in shown):
-            problem = "a picture that shows the pair is asked about"
+            problem = "an image that shows the pair is asked about"
         if problem:
             k = asked[0][0]
             with self._folder.open(split) as arrays:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope._core import SceneBatch, object_ids
-from clevrhope.audit.checks.pictures import used_scenes, without_outlines
+from clevrhope.audit.checks.images import used_scenes, without_outlines
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Tally
 from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
@@ -47,7 +47,7 @@ Row = Mapping[str, npt.NDArray[Any]]
 
 
 def check_passes(folder: AuditFolder, advance: Advance) -> Tally:
-    """Looks at the annotations of every picture that has some.
+    """Looks at the annotations of every image that has some.
 
     Raises:
         DatasetError: a scene file or a file of annotations that cannot be read.
@@ -55,7 +55,7 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Tally:
     tally = Tally(
         "passes",
         "masks, depths, normals and boxes are those of the scenes' objects",
-        "pictures",
+        "images",
     )
     promised = tuple(folder.manifest.config.get("passes") or ())
     pools = {name: tuple(each.get("passes", ())) for name, each in folder.manifest.pools.items()}
@@ -76,7 +76,7 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Tally:
     size = (int(rendering["height"]), int(rendering["width"]))
     for pool, used in used_scenes(folder).items():
         if pool not in folder.manifest.pools:
-            continue  # scenes without pictures
+            continue  # scenes without images
         kinds = pools[pool]
         if not kinds:
             continue
@@ -84,7 +84,7 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Tally:
         if not folder.is_readable(path):
             continue  # which another check tells
         if not path.is_file():
-            tally.fault(folder.layout.relative(path), None, "no such file, but pictures of the pool", pool)
+            tally.fault(folder.layout.relative(path), None, "no such file, but images of the pool", pool)
             continue
         file = PassesFile(path)
         there = frozenset(file.indices.tolist())
@@ -93,7 +93,7 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Tally:
             tally.fault(name, None, f"has {', '.join(file.kinds)}, the manifest says", ", ".join(kinds))
             continue
         for index in sorted(used - there):
-            tally.fault(name, index, "no annotations of the picture", f"row {index} is empty")
+            tally.fault(name, index, "no annotations of the image", f"row {index} is empty")
         rows = _rows(folder, pool, used & there)
         while batch := list(islice(rows, SCENES_A_BATCH)):
             data = b'{"scenes": [' + b",".join(line for _, line in batch) + b"]}"
@@ -136,7 +136,7 @@ def _problem(
     sizes: Mapping[str, float],
     size: tuple[int, int],
 ) -> tuple[str, object] | None:
-    """What is wrong with a picture's annotations, and the number that shows it."""
+    """What is wrong with an image's annotations, and the number that shows it."""
     n = len(scene["objects"])
     if len(row["boxes"]) != n:
         return f"has not the scene's {n} objects", len(row["boxes"])
@@ -156,7 +156,7 @@ def _problem(
 
 
 def _resized(raster: npt.NDArray[np.uint8], size: Sequence[int]) -> npt.NDArray[np.uint8]:
-    """The raster as a picture of another size would show it, each pixel by its centre."""
+    """The raster as an image of another size would show it, each pixel by its centre."""
     rows, columns = (
         (np.arange(n) * 2 + 1) * old // (2 * n) for n, old in zip(size, raster.shape, strict=True)
     )

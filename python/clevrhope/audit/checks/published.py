@@ -1,6 +1,6 @@
 """Scenes that say they are CLEVR's in, whether they can be, out; beside CLEVR, `copies` tells if they are.
 
-They are named after pictures of its train split, each once, and are in the train pool of a folder that says
+They are named after images of its train split, each once, and are in the train pool of a folder that says
 it has them, at the share of its places that it says; no other scene is without camera and stream; and a
 camera within CLEVR's jitter sees their centres where they say.
 """
@@ -27,7 +27,7 @@ _MARK = b'"source"'
 _OUR_MARKS = (b'"camera"', b'"stream"')
 """Of scenes that were sampled: where their camera stood, and what they are a function of."""
 _NAME = re.compile(r"CLEVR_train_\d{6}\.png")
-_SHARE = re.compile(r"([\d,]+) of the ([\d,]+) pictures of `train` are CLEVR's own\.")
+_SHARE = re.compile(r"([\d,]+) of the ([\d,]+) images of `train` are CLEVR's own\.")
 
 
 def check_published(folder: AuditFolder, cameras: Cameras, advance: Advance) -> Tally:
@@ -55,7 +55,7 @@ def check_published(folder: AuditFolder, cameras: Cameras, advance: Advance) -> 
         elif not has or pool != POOL:
             problem = ("CLEVR's, where none of its scenes may be", name)
         elif not _NAME.fullmatch(name):
-            problem = ("not a picture of CLEVR's train split", name)
+            problem = ("not an image of CLEVR's train split", name)
         elif name in seen:
             problem = (f"the same scene of CLEVR as scene {seen[name]}", name)
         else:
@@ -114,7 +114,7 @@ def _inconsistent(
 
 
 def _check_datasheets(folder: AuditFolder, ours: set[int] | None, tally: Tally) -> None:
-    """Datasheets say how many pictures of train are CLEVR's; nothing of the kind where None can be."""
+    """Datasheets say how many images of train are CLEVR's; nothing of the kind where None can be."""
     for split in folder.splits:
         if split.name != "train":
             continue
@@ -125,13 +125,13 @@ def _check_datasheets(folder: AuditFolder, ours: set[int] | None, tally: Tally) 
         found = "nothing" if said is None else f"{said[0]} of {said[1]}"
         if ours is None:
             if said is not None:
-                problem = "the manifest says that no picture is CLEVR's, but the datasheet says"
+                problem = "the manifest says that no image is CLEVR's, but the datasheet says"
                 tally.fault(file, None, problem, found)
             continue
         with folder.open(split) as arrays:
             there = (int(np.isin(arrays.used, np.fromiter(ours, np.int64)).sum()), len(arrays.used))
         if said != there:
-            problem = f"{there[0]} of {there[1]} pictures of train are CLEVR's, but the datasheet says"
+            problem = f"{there[0]} of {there[1]} images of train are CLEVR's, but the datasheet says"
             tally.fault(file, None, problem, found)
 
 

@@ -1,6 +1,6 @@
 """Question files in JSON in, rows whose keys beside the question itself are not as they must be out.
 
-The check for leaks holds question, program, answer, picture and family against HDF5. Left are the split and
+The check for leaks holds question, program, answer, image and family against HDF5. Left are the split and
 the row's number, the family's template, which relations are needed, and the names of smaller sets.
 """
 

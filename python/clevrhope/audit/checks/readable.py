@@ -1,7 +1,7 @@
 """The manifest's files in, those that are missing, cut off or damaged out, each with its name.
 
 What a file's end and index tell is looked at first, of all files; a block that is damaged within shows when a
-check reads it. Checks go on without questions, scenes and pictures that cannot be read.
+check reads it. Checks go on without questions, scenes and images that cannot be read.
 """
 
 from pathlib import Path

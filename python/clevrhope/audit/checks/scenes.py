@@ -21,7 +21,7 @@ NEAR = 1e-4
 
 
 def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Tally]:
-    """No scene twice, in a pool or in two; no picture both trained on and tested on; groups as made.
+    """No scene twice, in a pool or in two; no image both trained on and tested on; groups as made.
 
     `pools` are the folder's scenes.
 
@@ -30,8 +30,8 @@ def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Ta
     """
     apart = Tally(
         "train and test",
-        "over all pairs, no picture is in a train and a test split, and none in both complex sets",
-        "pictures",
+        "over all pairs, no image is in a train and a test split, and none in both complex sets",
+        "images",
     )
     for pool in folder.pools:
         folder.scene_files(pool)  # says which pool has none
@@ -42,8 +42,8 @@ def check_scenes(folder: AuditFolder, pools: Pools, advance: Advance) -> list[Ta
         for path in folder.scene_files(pool):
             for n, row in enumerate(read_list(path, "scenes")):
                 try:
-                    minimal.pictures.add(pool, row)
-                    prelim.pictures.add(pool, row)
+                    minimal.images.add(pool, row)
+                    prelim.images.add(pool, row)
                 except (KeyError, TypeError, ValueError, IndexError) as error:
                     raise DatasetError(f"{path}: scenes[{n}] is no scene of a dataset ({error!r})") from error
                 advance(1)
@@ -112,7 +112,7 @@ def _twins(folder: AuditFolder, pools: Pools) -> Tally:
 
 
 def _apart(folder: AuditFolder, tally: Tally) -> None:
-    """Which splits use which pictures, over all pairs: roles that exclude each other share none."""
+    """Which splits use which images, over all pairs: roles that exclude each other share none."""
     kinds: dict[str, SplitKind] = {}
     used: dict[tuple[str, str], np.ndarray[tuple[int], np.dtype[np.int64]]] = {}
     for split in folder.splits:
@@ -132,7 +132,7 @@ def _apart(folder: AuditFolder, tally: Tally) -> None:
 
 
 def _excluded(a: SplitKind, b: SplitKind) -> bool:
-    """Whether they may have no picture in common: one of them is a test, or one of them has the pair."""
+    """Whether they may have no image in common: one of them is a test, or one of them has the pair."""
     return (a.role == "test") != (b.role == "test") or {a.rule, b.rule} == {"with", "without"}
 
 
@@ -141,6 +141,6 @@ def n_grouped_scenes(folder: AuditFolder) -> int:
     most: dict[str, int] = {}
     for split in folder.splits:
         if split.is_grouped:
-            pictures = int(folder.manifest.splits[split.hop.name][split.name]["pictures"])
-            most[split.pool] = max(most.get(split.pool, 0), pictures)
+            images = int(folder.manifest.splits[split.hop.name][split.name]["pictures"])
+            most[split.pool] = max(most.get(split.pool, 0), images)
     return sum(most.values())

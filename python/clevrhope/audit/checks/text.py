@@ -54,7 +54,7 @@ class TextChecks:
     duplicates: Tally = field(
         default_factory=lambda: Tally(
             "duplicates",
-            "no text or family twice on a picture of a split; a picture's questions next to each other",
+            "no text or family twice on an image of a split; an image's questions next to each other",
             "questions",
         )
     )
@@ -73,7 +73,7 @@ class TextChecks:
         """The lines."""
         if self.n_several:
             self.agreement.notes.append(
-                f"{self.n_several:,} texts have several readings; on the pictures of {self.n_ambiguous:,} of "
+                f"{self.n_several:,} texts have several readings; on the images of {self.n_ambiguous:,} of "
                 "them the readings' answers differ"
             )
         else:
@@ -153,21 +153,19 @@ class _Pass:
     def _duplicates(self, split: SplitPlace, arrays: SplitArrays, digests: Digests) -> None:
         tally = self._checks.duplicates
         tally.n_checked += len(arrays)
-        pictures = arrays.columns["image_idxs"].astype(np.uint64)
-        for k in _seen_before(digests ^ (pictures * _MIX)):
+        images = arrays.columns["image_idxs"].astype(np.uint64)
+        for k in _seen_before(digests ^ (images * _MIX)):
             text = self._folder.decode(arrays.tokens("questions", k, 1)[0].tolist())
-            tally.fault(split.file, k, f"the same text again on picture {pictures[k]}", text)
+            tally.fault(split.file, k, f"the same text again on image {images[k]}", text)
         if split.is_grouped:
             return
         families = arrays.columns["question_families"].astype(np.uint64)
-        for k in _seen_before((families << np.uint64(40)) ^ pictures):
-            tally.fault(
-                split.file, k, f"a second question of its family on picture {pictures[k]}", families[k]
-            )
-        begins = np.flatnonzero(np.diff(pictures, prepend=~pictures[:1]) != 0)
-        for place in _seen_before(pictures[begins]):
+        for k in _seen_before((families << np.uint64(40)) ^ images):
+            tally.fault(split.file, k, f"a second question of its family on image {images[k]}", families[k])
+        begins = np.flatnonzero(np.diff(images, prepend=~images[:1]) != 0)
+        for place in _seen_before(images[begins]):
             k = int(begins[place])
-            tally.fault(split.file, k, "a picture comes again after others", pictures[k])
+            tally.fault(split.file, k, "an image comes again after others", images[k])
 
     def _balance(self, split: SplitPlace, arrays: SplitArrays) -> None:
         tally = self._checks.balance

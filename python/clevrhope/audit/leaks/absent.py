@@ -1,6 +1,6 @@
 """The manifest's palette and a split's files in; what they show or ask for that was not to be seen out.
 
-Reads the palette as the manifest has it, the pictures as their scenes have them, and programs and words with
+Reads the palette as the manifest has it, the images as their scenes have them, and programs and words with
 the native reader that the generator shares nothing with.
 """
 
@@ -70,7 +70,7 @@ class AbsentCheck:
                 yield k, f"asks for what was not seen in its {where}"
 
     def shown(self, split: str, pool: PoolScenes, used: Rows) -> Iterator[tuple[int, str, str]]:
-        """Index, problem and values of each picture that shows what was not to be seen."""
+        """Index, problem and values of each image that shows what was not to be seen."""
         if not self._hop.palette:
             return
         types, seen = self._palette(self._hop.name if self._hop.pair else pool.name.partition("-")[2])
@@ -82,7 +82,7 @@ class AbsentCheck:
                 continue
             holds = pool.holding(list(zip(types, values, strict=True)))[used]
             for index in pool.indices[used[holds]].tolist():
-                yield index, f"a picture of {split} shows what was not to be seen", " ".join(values)
+                yield index, f"an image of {split} shows what was not to be seen", " ".join(values)
 
     def _palette(self, name: str) -> tuple[tuple[str, ...], list[Combination]]:
         try:

@@ -20,7 +20,7 @@ from clevrhope.audit.leaks.report import (
     LeakReport,
     SplitCounts,
 )
-from clevrhope.dataset.images_h5 import pictures_in
+from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout, images_of
 from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
 from clevrhope.dataset.native_reader import CLEVR_WORDS, WHY, Findings, Ints, QuestionReader, vocabulary_of
@@ -40,11 +40,11 @@ def check_leaks(
     hop: Hop,
     *,
     splits: Sequence[str] | None = None,
-    pictures: bool = False,
+    images: bool = False,
     words: Mapping[str, Sequence[str]] = CLEVR_WORDS,
 ) -> LeakReport:
     """Checks the finished files of one sub-dataset: see `LeakCheck`."""
-    return LeakCheck(folder, words=words).check(hop, splits=splits, pictures=pictures)
+    return LeakCheck(folder, words=words).check(hop, splits=splits, images=images)
 
 
 class LeakCheck:
@@ -55,18 +55,18 @@ class LeakCheck:
     - Where the manifest says `--strictness implied`, no question of train, complex_iid and minimal_iid asks
       for the pair by way of likenesses either (docs/configuration.md); else those that do are counted.
     - Every scene of complex_ood holds it; every question of complex_ood and minimal_ood mentions it, in both.
-    - Of the four pictures of minimal_ood that show an object in the same place (eight where three values are
+    - Of the four images of minimal_ood that show an object in the same place (eight where three values are
       held out), exactly one holds it, and all are asked the same; all other answers are no.
-    - Of a value that is asked for alone: every question mentions it; of the two pictures of a place of
-      existence exactly one shows it; the pictures of a counting set are asked the same, and the answers are
+    - Of a value that is asked for alone: every question mentions it; of the two images of a place of
+      existence exactly one shows it; the images of a counting set are asked the same, and the answers are
       0, 1, ... 5.
     - Where the manifest has a palette: no object has a combination of values that is not in it, the pair
       apart where it belongs, and no question of a pair's splits asks for one (`absent`).
-    - No picture is in two splits, the minimal ones apart: not by name, not by its scene's objects and, for
+    - No image is in two splits, the minimal ones apart: not by name, not by its scene's objects and, for
       PNG files, not by its checksum in the manifest.
     - Every program, executed again, gives the question's answer.
-    - HDF5 and JSON say the same: tokens, lengths, answers, pictures, families, order. Every question's scene
-      is there and has the picture's name that the question has.
+    - HDF5 and JSON say the same: tokens, lengths, answers, images, families, order. Every question's scene
+      is there and has the image's name that the question has.
 
     Of `none`, the dataset that holds nothing out, it checks all that does not concern a pair. Where question
     files were left out (the manifest lists none), there is nothing for HDF5 to agree with.
@@ -97,7 +97,7 @@ class LeakCheck:
         hop: Hop,
         *,
         splits: Sequence[str] | None = None,
-        pictures: bool = False,
+        images: bool = False,
         without_json: Collection[str] = (),
     ) -> LeakReport:
         """Checks one sub-dataset.
@@ -105,7 +105,7 @@ class LeakCheck:
         Args:
             hop: The pair.
             splits: Splits that must be there; those whose files are there when None.
-            pictures: Whether the picture of every question must be there too, as PNG, in HDF5, or both.
+            images: Whether the image of every question must be there too, as PNG, in HDF5, or both.
             without_json: Splits whose question files are not to be looked at.
 
         Raises:
@@ -118,7 +118,7 @@ class LeakCheck:
         absent = AbsentCheck(self._layout, hop, self._vocab, self._words, self._vocabulary)
         check = _Check(self._layout, hop, self._vocab, reader, absent, self.pools, may_imply=self.may_imply)
         check.without_json = without_json
-        return check.run(splits, pictures=pictures)
+        return check.run(splits, images=images)
 
 
 class _Check:
@@ -148,7 +148,7 @@ class _Check:
         self.reader = reader
         self.pools = pools
 
-    def run(self, names: Sequence[str] | None, *, pictures: bool) -> LeakReport:
+    def run(self, names: Sequence[str] | None, *, images: bool) -> LeakReport:
         names = self._splits_there() if names is None else names
         if not names:
             raise DatasetError(f"{self.layout.hop(self.hop.name)}: no split there to check")
@@ -160,12 +160,12 @@ class _Check:
             used = {name: self._scenes_in_use(each) for name, each in splits.items()}
             counts = tuple(self._check_split(name, each, used[name]) for name, each in splits.items())
             self._check_shared(splits, used)
-            if pictures:
+            if images:
                 by_pool: dict[str, list[Rows]] = {}
                 for name, each in splits.items():
                     by_pool.setdefault(each.pool, []).append(used[name])
                 for pool, rows in by_pool.items():
-                    self._check_pictures(self.pools[pool], np.unique(np.concatenate(rows)))
+                    self._check_images(self.pools[pool], np.unique(np.concatenate(rows)))
         return LeakReport(self.hop, counts, tuple(self.found.listed), dict(self.found.counts))
 
     def _splits_there(self) -> list[str]:
@@ -249,8 +249,8 @@ class _Check:
             split=name,
             pool=arrays.pool,
             n_questions=len(arrays),
-            n_pictures=len(arrays.used),
-            n_pictures_with_pair=n_with_pair,
+            n_images=len(arrays.used),
+            n_images_with_pair=n_with_pair,
             n_mentioning=n_mentioning,
             n_implying=n_implying,
             n_no=n_no,
@@ -297,7 +297,7 @@ class _Check:
         return " ".join(word for word in words if word not in ("<START>", "<END>"))
 
     def _check_scenes(self, split: str, pool: PoolScenes, used: Rows) -> int:
-        """Looks at every picture of a split; returns how many show the pair."""
+        """Looks at every image of a split; returns how many show the pair."""
         if not self.pair:
             return 0
         holds = pool.holding(self.pair)[used]
@@ -308,14 +308,14 @@ class _Check:
             wrong, what = used[~holds], "lacks"
         for index in pool.indices[wrong].tolist():
             self.found.add(
-                Kind.PAIR, f"scenes/{pool.name}", index, f"a picture of {split} {what}", self.hop.words
+                Kind.PAIR, f"scenes/{pool.name}", index, f"an image of {split} {what}", self.hop.words
             )
         return int(holds.sum())
 
     # Between splits
 
     def _check_shared(self, splits: Mapping[str, SplitArrays], used: Mapping[str, Rows]) -> None:
-        """No picture is in two splits, under whatever name."""
+        """No image is in two splits, under whatever name."""
         for a, b in combinations(splits, 2):
             if SPLITS[a].drawn == SPLITS[b].drawn == "places":
                 continue
@@ -323,25 +323,21 @@ class _Check:
             twins = np.asarray(self.pools.twins(in_a.name, in_b.name), dtype=np.int64).reshape(-1, 2)
             both = np.isin(twins[:, 0], used[a]) & np.isin(twins[:, 1], used[b])
             for mine, theirs in twins[both].tolist():
-                problem, value = f"a picture of {b} is also in {a}", f"{in_a.name}[{in_a.indices[mine]}]"
+                problem, value = f"an image of {b} is also in {a}", f"{in_a.name}[{in_a.indices[mine]}]"
                 self.found.add(Kind.SHARED, f"scenes/{in_b.name}", int(in_b.indices[theirs]), problem, value)
 
-    def _check_pictures(self, pool: PoolScenes, rows: Rows) -> None:
-        """Every scene in use has its picture in each form that the pool has."""
-        folder, packed = self.layout.pictures(pool.name), self.layout.pictures_h5(pool.name)
+    def _check_images(self, pool: PoolScenes, rows: Rows) -> None:
+        """Every scene in use has its image in each form that the pool has."""
+        folder, packed = self.layout.images(pool.name), self.layout.images_h5(pool.name)
         there = {path.name for path in images_of(folder, pool.name).values()}
         if there:
             for row in rows.tolist():
                 if pool.filenames[row] not in there:
                     place, name = f"images/{pool.name}", pool.filenames[row]
-                    self.found.add(Kind.DISAGREEMENT, place, int(pool.indices[row]), "no such picture", name)
+                    self.found.add(Kind.DISAGREEMENT, place, int(pool.indices[row]), "no such image", name)
         if packed.is_file():
-            stored = pictures_in(packed)
+            stored = images_in(packed)
             for index in np.setdiff1d(pool.indices[rows], stored).tolist():
-                self.found.add(
-                    Kind.DISAGREEMENT, self.layout.relative(packed), index, "no such picture", index
-                )
+                self.found.add(Kind.DISAGREEMENT, self.layout.relative(packed), index, "no such image", index)
         if not there and not packed.is_file():
-            self.found.add(
-                Kind.DISAGREEMENT, f"images/{pool.name}", None, "no pictures of the pool", pool.name
-            )
+            self.found.add(Kind.DISAGREEMENT, f"images/{pool.name}", None, "no images of the pool", pool.name)

@@ -1,6 +1,6 @@
-"""The pictures of minimal and preliminary test sets, group by group, in; groups that are none out.
+"""The images of minimal and preliminary test sets, group by group, in; groups that are none out.
 
-A group's pictures show their objects at the same places, turned the same way.
+A group's images show their objects at the same places, turned the same way.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -24,7 +24,7 @@ class GroupCheck:
         self._hop, self._answers, self._text, self._found = hop, answers, text, found
 
     def check_places(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
-        """The pictures of minimal_ood at one place, four for a pair, are asked one question; one has it."""
+        """The images of minimal_ood at one place, four for a pair, are asked one question; one has it."""
         holds = pool.holding(self._hop.asked)
         sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
         for group in _by_place(pool, used):
@@ -32,12 +32,12 @@ class GroupCheck:
             first = int(pool.indices[group[0]])
             if (len(group), shown) != (self._hop.corners, 1):
                 what = f"a {self._hop.words}" if self._hop.pair else self._hop.words
-                problem = f"not one picture in {self._hop.corners} of this place shows {what}"
+                problem = f"not one image in {self._hop.corners} of this place shows {what}"
                 self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, f"{shown} of {len(group)}")
             self._check_asked_the_same("place", [sentences[row] for row in group], pool, first)
 
     def check_sets(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
-        """The pictures of a counting set are asked one question, whose answers are 0, 1, ... 5."""
+        """The images of a counting set are asked one question, whose answers are 0, 1, ... 5."""
         sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
         answers = _by_row(arrays, pool, arrays.columns["answers"])
         wanted = [str(n) for n in range(OF_A_SET)]
@@ -46,13 +46,13 @@ class GroupCheck:
             numbers = [int(np.frombuffer(answers[row], dtype=np.int32)[0]) for row in group]
             counted = sorted(self._answers.get(number, "?") for number in numbers)
             if counted != wanted:
-                problem = f"the pictures of this set have not each of the answers 0 to {OF_A_SET - 1} once"
+                problem = f"the images of this set have not each of the answers 0 to {OF_A_SET - 1} once"
                 self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, ", ".join(counted))
             self._check_asked_the_same("set", [sentences[row] for row in group], pool, first)
 
     def _check_asked_the_same(self, what: str, asked: Sequence[bytes], pool: PoolScenes, first: int) -> None:
         if len(set(asked)) > 1:
-            problem = f"the pictures of this {what} are asked different questions"
+            problem = f"the images of this {what} are asked different questions"
             texts = [self._text(np.frombuffer(each, dtype=np.int32)) for each in sorted(set(asked))]
             self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, "; ".join(texts))
 

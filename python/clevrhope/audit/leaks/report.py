@@ -13,7 +13,7 @@ MAX_LISTED = 100
 """Violations of a kind that a report lists; it counts them all."""
 
 OF_A_SET = 6
-"""Pictures of a counting set."""
+"""Images of a counting set."""
 
 
 class Kind(Enum):
@@ -22,15 +22,15 @@ class Kind(Enum):
     PROGRAM = "programs"
     """A program that does not give the stored answer."""
     PAIR = "held-out pair"
-    """A picture or question with the pair where it must not be, or without it where it must be."""
+    """An image or question with the pair where it must not be, or without it where it must be."""
     PALETTE = "palette"
-    """A picture or question with a combination of values that is not in the palette."""
+    """An image or question with a combination of values that is not in the palette."""
     SHARED = "apart"
-    """A picture in two splits."""
+    """An image in two splits."""
     DISAGREEMENT = "HDF5 and JSON"
     """Files that are missing, or say different things of the same question."""
     GROUP = "minimal answers"
-    """A group of pictures whose questions or answers are not those of a group."""
+    """A group of images whose questions or answers are not those of a group."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,8 @@ class SplitCounts:
     split: str
     pool: str
     n_questions: int
-    n_pictures: int
-    n_pictures_with_pair: int
+    n_images: int
+    n_images_with_pair: int
     n_mentioning: int
     """Questions that mention the pair, by their programs."""
     n_implying: int
@@ -91,12 +91,12 @@ class LeakReport:
             *(_sentence(each, self.hop) for each in self.splits),
             *_implied(self.splits, self.hop),
             *_palette_sentences(self.hop),
-            "No picture is in two of these splits"
+            "No image is in two of these splits"
             + (", the two minimal ones apart" if self.hop.pair else "")
             + ", and no scene of one pool is a copy of another pool's.",
             f"All {n_questions:,} programs, executed again, give the answers in the files"
             + (
-                "; HDF5 and JSON agree on every question, program, answer and picture."
+                "; HDF5 and JSON agree on every question, program, answer and image."
                 if all(each.has_json for each in self.splits)
                 else "."
             ),
@@ -111,27 +111,25 @@ def _palette_sentences(hop: Hop) -> list[str]:
 
 
 def _sentence(counts: SplitCounts, hop: Hop) -> str:
-    about = f"{counts.split}: {counts.n_questions:,} questions on {counts.n_pictures:,} pictures"
+    about = f"{counts.split}: {counts.n_questions:,} questions on {counts.n_images:,} images"
     if not hop.asked:
         return f"{about}."
     kind = SPLITS[counts.split]
     if kind.drawn == "sets":
         return (
-            f"{about}, in sets of {OF_A_SET}, whose pictures are asked the same and have from 0 to "
+            f"{about}, in sets of {OF_A_SET}, whose images are asked the same and have from 0 to "
             f'{OF_A_SET - 1} objects with the value "{hop.words}", each once; every question asks for it, in '
             "its program and its words."
         )
     if kind.asked == "never":
-        return (
-            f"{about}; no {hop.noun} in any picture, nor in any question, be it in its program or its words."
-        )
+        return f"{about}; no {hop.noun} in any image, nor in any question, be it in its program or its words."
     if kind.shown == "in one":
         what = f"a {hop.noun}" if hop.pair else f'the value "{hop.words}"'
         return (
             f"{about}; exactly one in {hop.corners} shows {what}, every question asks for it, in its "
             f"program and its words, and exactly {100 - 100 / hop.corners:g}% of the answers are no."
         )
-    return f"{about}; a {hop.noun} in every picture and in every question, in its program and its words."
+    return f"{about}; a {hop.noun} in every image and in every question, in its program and its words."
 
 
 def _implied(splits: Sequence[SplitCounts], hop: Hop) -> Iterator[str]:

@@ -11,15 +11,15 @@ from clevrhope.splits.hops import Hop
 
 @dataclass(frozen=True)
 class PoolStats:
-    """Pictures of one pool over all sub-datasets."""
+    """Images of one pool over all sub-datasets."""
 
     size: int
     """Last used index plus one."""
-    n_pictures: int
+    n_images: int
     n_shared: int
-    """Pictures that two sub-datasets or more use."""
+    """Images that two sub-datasets or more use."""
     n_used: int
-    """Pictures if each sub-dataset had its own."""
+    """Images if each sub-dataset had its own."""
 
 
 @dataclass(frozen=True)
@@ -48,16 +48,16 @@ def folder_datasheet(data: WholeDataset) -> str:
         f"To measure systematic generalisation in visual question answering. It follows {PAPER}"
         + (
             ": for each held-out pair of attribute values a train set in which the pair never occurs, in "
-            "pictures or in words, and four test sets. "
+            "images or in words, and four test sets. "
             if held_out
             else ", but holds no pair out. "
         )
         + "Whoever ran clevrhope with the settings below made it; no funding is "
         "recorded. It differs from the paper's own release in its scenes: "
         + (
-            "all are sampled and rendered anew (part of the paper's train pictures are CLEVR's)"
+            "all are sampled and rendered anew (part of the paper's train images are CLEVR's)"
             if not data.made_with.shares_clevr
-            else "which train pictures are CLEVR's was drawn anew, and the others were sampled and rendered"
+            else "which train images are CLEVR's was drawn anew, and the others were sampled and rendered"
         )
         + ", and phrasings are those of the templates below.",
         "## What is in it?",
@@ -107,17 +107,17 @@ def _files(data: WholeDataset) -> str:
             "scenes/&lt;pool&gt;/",
             "CLEVR's scene files, with camera, lights, boxes and visible pixels; 10,000 indices each",
         ),
-        ("pictures as PNG", "images/&lt;pool&gt;/", "a PNG file a scene"),
+        ("images as PNG", "images/&lt;pool&gt;/", "a PNG file a scene"),
         (
-            "pictures as HDF5",
+            "images as HDF5",
             "images/&lt;pool&gt;.h5",
-            "pictures in one array: row i is scene i; rows that no split uses are empty",
+            "images in one array: row i is scene i; rows that no split uses are empty",
         ),
         (
             "masks, depths and normals",
             "passes/&lt;pool&gt;.h5",
-            "of each pixel of a picture, and of each object its tight box and how much of it is seen; rows "
-            "as of pictures, units and values without an object in the arrays' attributes",
+            "of each pixel of an image, and of each object its tight box and how much of it is seen; rows "
+            "as of images, units and values without an object in the arrays' attributes",
         ),
     ]
     there = {kind: size for kind, size in data.bytes_by_kind.items() if size}
@@ -136,18 +136,18 @@ def _sharing(data: WholeDataset) -> str:
         (
             code(name),
             number(pool.size),
-            number(pool.n_pictures),
+            number(pool.n_images),
             number(pool.n_used),
-            percent(pool.n_shared / pool.n_pictures if pool.n_pictures else float("nan")),
+            percent(pool.n_shared / pool.n_images if pool.n_images else float("nan")),
         )
         for name, pool in data.pools.items()
     ]
-    head = ["pool", "scenes so far", "pictures", "if each sub-dataset had its own", "used by two or more"]
+    head = ["pool", "scenes so far", "images", "if each sub-dataset had its own", "used by two or more"]
     return (
-        "## What do the sub-datasets share?\n\nPictures come from pools that all sub-datasets draw on, so "
-        "the same picture can be in the train sets of several pairs, or in the test sets of several, never "
-        "in both. One-object pictures, which `minimal_iid` and `minimal_ood` share, have a pool for each "
+        "## What do the sub-datasets share?\n\nImages come from pools that all sub-datasets draw on, so "
+        "the same image can be in the train sets of several pairs, or in the test sets of several, never "
+        "in both. One-object images, which `minimal_iid` and `minimal_ood` share, have a pool for each "
         "two attribute "
         "types, where the paper's release keeps them apart by split. The preliminary sets have a pool of "
-        "one-object and one of five-object pictures for each type.\n\n" + table(head, rows)
+        "one-object and one of five-object images for each type.\n\n" + table(head, rows)
     )

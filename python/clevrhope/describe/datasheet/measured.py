@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from clevrhope.describe.distributions import (
     asked_for,
     distances,
-    pictures_and_lengths,
+    images_and_lengths,
     relations_named,
     sorted_pair,
 )
@@ -35,15 +35,15 @@ def composition(data: SubDataset) -> str:
             code(each.split),
             code(each.pool),
             number(each.n_questions),
-            number(each.n_pictures),
-            decimal(each.n_questions / max(each.n_pictures, 1)),
+            number(each.n_images),
+            decimal(each.n_questions / max(each.n_images, 1)),
             decimal(mean(each.objects)),
             *_pair_columns(data.hop, each.split),
         )
         for each in data.splits
     ]
-    head = ["split", "pool", "questions", "pictures", "questions a picture", "objects a picture"]
-    head += [] if data.hop.pair is None else ["pair in picture", "pair in question"]
+    head = ["split", "pool", "questions", "images", "questions an image", "objects an image"]
+    head += [] if data.hop.pair is None else ["pair in image", "pair in question"]
     return table(head, rows)
 
 
@@ -56,13 +56,13 @@ def seen(data: SubDataset) -> str:
     if trained_on is None:
         return ""
     text = (
-        f"Objects in the pictures of {code(trained_on.split)} with each combination of "
+        f"Objects in the images of {code(trained_on.split)} with each combination of "
         f"{listed([escape(kind) for kind in palette.types])}; what is empty never occurs in them."
     )
     if palette.held_out is not None:
         text += (
             " Questions of all splits name no combination that is empty, nor a value that has none, but for "
-            "the pair out of distribution. Of the four pictures at a place of the minimal sets three or all "
+            "the pair out of distribution. Of the four images at a place of the minimal sets three or all "
             "show what was seen; the fourth shows the pair, or is left out."
         )
     parts = [text, _combinations(data, palette, trained_on)]
@@ -91,11 +91,11 @@ def _why_they_differ(data: SubDataset) -> str:
     if data.made_with.match == "objects":
         return (
             "By `--match objects` scenes were thinned until all numbers of objects are equally likely in "
-            "every split, so pictures with the pair hold no more objects than others. A question that names "
+            "every split, so images with the pair hold no more objects than others. A question that names "
             "the pair still tends to be longer. A comparison across pairs should keep these numbers in view."
         )
     return (
-        "Holding a pair out by choosing scenes changes more than the pair: a picture that has it tends to "
+        "Holding a pair out by choosing scenes changes more than the pair: an image that has it tends to "
         "hold more objects, and a question that names it tends to be longer. A comparison across pairs "
         "should keep these numbers in view."
     )
@@ -110,7 +110,7 @@ def compared(data: SubDataset) -> str:
         parts = ["## How do its splits differ?", *_why_plain_ones_differ(data)]
     else:
         parts = ["## How do in- and out-of-distribution sets differ beyond the pair?", _why_they_differ(data)]
-    parts += pictures_and_lengths(columns, data.made_with.attributes, data.hop.pair or ())
+    parts += images_and_lengths(columns, data.made_with.attributes, data.hop.pair or ())
     parts += [distances(a, b) for a, b in _beside(data)]
     if data.families_never:
         parts.append(

@@ -17,7 +17,7 @@ CLEVR = (
     "Johnson, Hariharan, van der Maaten, Fei-Fei, Zitnick and Girshick, "
     '"CLEVR: A Diagnostic Dataset for Compositional Language and Elementary Visual Reasoning" (2017)'
 )
-"""To be named wherever its scenes or pictures are, as their licence, CC BY 4.0, asks."""
+"""To be named wherever its scenes or images are, as their licence, CC BY 4.0, asks."""
 
 
 @dataclass(frozen=True)
@@ -34,9 +34,9 @@ class Provenance:
     templates: Mapping[str, object]
     """Fingerprint and folder."""
     rendering: Mapping[str, object] | None
-    """How pictures were rendered; None when none were."""
+    """How images were rendered; None when none were."""
     image_files: Sequence[str]
-    """Kinds of picture files that are there: "PNG", "HDF5"."""
+    """Kinds of image files that are there: "PNG", "HDF5"."""
     splits: Collection[str]
     """Names of all splits in the folder."""
     passes: Sequence[str] = ()
@@ -66,7 +66,7 @@ def made_with(made: Provenance) -> str:
             "templates",
             f"{code(made.templates.get('folder', ''))} {code(made.templates.get('fingerprint', ''))}",
         ),
-        ("pictures", _rendering(made)),
+        ("images", _rendering(made)),
         *([("`--passes`", listed([code(kind) for kind in made.passes]))] if made.passes else []),
         ("`--match`", code(made.match)),
         ("`--strictness`", code(made.strictness)),
@@ -83,7 +83,7 @@ def made_with(made: Provenance) -> str:
             + (
                 ""
                 if made.rendering is None
-                else f"Pictures are rendered from the scenes by {escape(made_by(made.rendering))}. "
+                else f"Images are rendered from the scenes by {escape(made_by(made.rendering))}. "
             )
             + "Nobody was asked, watched or paid; "
             + (
@@ -119,7 +119,7 @@ def _asked(splits: Collection[str]) -> str:
     if of_groups:
         names = listed([code(name) for name in of_groups])
         begin = f"Those of {names} are not: there" if streamed else f"In {names}"
-        parts.append(f"{begin} the pictures of a group decide how frequent each answer is. ")
+        parts.append(f"{begin} the images of a group decide how frequent each answer is. ")
     return "".join(parts)
 
 
@@ -138,7 +138,7 @@ def _bound(made: Provenance) -> str:
     text = f"With `--match {made.match}` {match}; with `--strictness {made.strictness}` {strictness}. "
     if made.clevr is not None and not made.shares_clevr:
         text += (
-            "By `--clevr` a train split would have scenes and pictures of CLEVR among its own; "
+            "By `--clevr` a train split would have scenes and images of CLEVR among its own; "
             "there is none in this folder, so nothing in it is CLEVR's. "
         )
     return text + "What is added to the folder has the same. "
@@ -146,17 +146,17 @@ def _bound(made: Provenance) -> str:
 
 def _taken(clevr: Mapping[str, object]) -> str:
     return (
-        f"scenes of the pool `train`, at a share of {clevr['share']}, and their pictures are from CLEVR's "
+        f"scenes of the pool `train`, at a share of {clevr['share']}, and their images are from CLEVR's "
         f"train split ({CLEVR}; CC BY 4.0; {number(int(str(clevr['scenes'])))} scenes, spread by a seeded "
         "permutation until they are used up)"
     )
 
 
 def _renderers_licence(made: Provenance) -> str:
-    """A sentence on what Blender's licence means for pictures, where it renders them."""
+    """A sentence on what Blender's licence means for images, where it renders them."""
     if made.rendering is None or made.rendering.get("renderer", "blender") != "blender":
         return ""
-    return "Blender, which renders pictures, puts no condition on them. "
+    return "Blender, which renders images, puts no condition on them. "
 
 
 def _rendering(made: Provenance) -> str:

@@ -44,7 +44,7 @@ def _motivation(data: SubDataset) -> str:
     hop = data.hop
     if hop.pair is None and hop.palette:
         why = (
-            f"No pair of values is held out; the pictures show the combinations of the palette "
+            f"No pair of values is held out; the images show the combinations of the palette "
             f"{code(hop.palette)} alone, which are listed below. {_second_purpose(data)}"
         )
     elif hop.pair is None:
@@ -74,9 +74,9 @@ def _second_purpose(data: SubDataset) -> str:
 
 def _composition(data: SubDataset) -> str:
     text = (
-        "An instance is a question in English about a picture of simple solids, with its answer, the "
-        "functional program that gives the answer, and the scene that the picture shows. Questions are in "
-        "the order in which they were made; those about one picture are next to each other, and the first "
+        "An instance is a question in English about an image of simple solids, with its answer, the "
+        "functional program that gives the answer, and the scene that the image shows. Questions are in "
+        "the order in which they were made; those about one image are next to each other, and the first "
         "so many questions of a split are a sample of it, so smaller train sets are prefixes. All labels "
         "are exact, since the scene is known: the answer is the program's on the scene. Nothing is "
         "missing, and there are no people and nothing private or offensive in it."
@@ -119,43 +119,43 @@ def _diversity(data: SubDataset) -> str:
 
 
 def _shared(data: SubDataset) -> str:
-    rows = [(code(split), number(n), number(shared)) for split, (n, shared) in data.shared_pictures.items()]
+    rows = [(code(split), number(n), number(shared)) for split, (n, shared) in data.shared_images.items()]
     return "\n\n".join(
         [
             "## What is shared?",
-            "A picture is made once for all sub-datasets of the folder; `image_idxs` is the scene's index "
-            "in its pool, the same in every sub-dataset and release. No picture is in both a train and a "
+            "An image is made once for all sub-datasets of the folder; `image_idxs` is the scene's index "
+            "in its pool, the same in every sub-dataset and release. No image is in both a train and a "
             "test split"
             + (
                 "."
                 if data.hop.pair is None
-                else ", and none in both complex sets. The two minimal sets share a pool, and pictures, "
+                else ", and none in both complex sets. The two minimal sets share a pool, and images, "
                 "as in the paper."
             ),
-            table(["split", "pictures", "used by another sub-dataset of this folder too"], rows),
+            table(["split", "images", "used by another sub-dataset of this folder too"], rows),
         ]
     )
 
 
-def clevr_share(split: str, n_from_clevr: int, n_pictures: int) -> str:
-    """How many pictures of a split are CLEVR's; the audit reads this sentence."""
-    return f"{number(n_from_clevr)} of the {number(n_pictures)} pictures of {code(split)} are CLEVR's own."
+def clevr_share(split: str, n_from_clevr: int, n_images: int) -> str:
+    """How many images of a split are CLEVR's; the audit reads this sentence."""
+    return f"{number(n_from_clevr)} of the {number(n_images)} images of {code(split)} are CLEVR's own."
 
 
 def _published(data: SubDataset) -> str:
     if data.made_with.clevr is None or data.split("train") is None:
         return ""
     parts = [
-        clevr_share(each.split, data.from_clevr.get(each.split, 0), each.n_pictures)
+        clevr_share(each.split, data.from_clevr.get(each.split, 0), each.n_images)
         for each in data.splits
         if each.split == "train"
     ]
     parts.append(
         f"They and their scenes are from the train split of CLEVR ({CLEVR}), under CC BY 4.0; no other split "
         "has any, and nothing of CLEVR's val or test is in this dataset. Scenes are as published: they say "
-        "nothing of camera, lights and visible pixels, and `source` names the picture. Red, green and blue "
+        "nothing of camera, lights and visible pixels, and `source` names the image. Red, green and blue "
         "of each pixel are as published; the PNG files were written anew, without opacity. Questions are "
-        "new. They were rendered by CLEVR's authors with other settings than the pictures beside them, so a "
+        "new. They were rendered by CLEVR's authors with other settings than the images beside them, so a "
         "model might tell them apart."
     )
     return "## What is from CLEVR?\n\n" + " ".join(parts)
@@ -189,7 +189,7 @@ def _uses(data: SubDataset) -> str:
     else:
         how = f"{train}report its accuracy on `test`. Tune on `val`."
     where = "its splits (they may have met the pair)" if data.hop.pair is not None else "its splits"
-    minimal = ", and do not count the two minimal sets as new pictures" if data.hop.pair is not None else ""
+    minimal = ", and do not count the two minimal sets as new images" if data.hop.pair is not None else ""
     return "\n\n".join(
         [
             "## What is it for, and what not?",

@@ -11,16 +11,16 @@ from clevrhope.describe.sub_dataset import SubDataset
 
 _HOW: Mapping[str, str] = {
     "existence": (
-        "Existence is a minimal set of a single type. A group is two pictures of one object with the same "
+        "Existence is a minimal set of a single type. A group is two images of one object with the same "
         "sentence, position, rotation, camera, lights and other values: the first has the value, the second "
         "another one of its type. Each other value of the type comes with every combination of the other "
         "types' values, as often as any, where all groups are there. Always answering no is right half the "
         "time."
     ),
     "counting": (
-        "Counting has sets of six pictures, all asked the same. Five objects stand at five positions, which "
-        "are the same in every picture of every set; within a set camera, lights, rotations and the objects' "
-        "other values are, too. The first picture shows the value on no object, and from picture to picture "
+        "Counting has sets of six images, all asked the same. Five objects stand at five positions, which "
+        "are the same in every image of every set; within a set camera, lights, rotations and the objects' "
+        "other values are, too. The first image shows the value on no object, and from image to image "
         "one more object takes it, in an order that is drawn for the set; so the answers are 0 to 5, each "
         "equally often."
     ),
@@ -91,7 +91,7 @@ def _values(data: SubDataset) -> str:
         for value in values
     ]
     return (
-        "## What do the objects look like?\n\nValues (share of the objects in the split's pictures; within "
+        "## What do the objects look like?\n\nValues (share of the objects in the split's images; within "
         "each type they add up to 100%; of its own type the value asked for has half):\n\n"
         + table(["value", *(code(each.split) for each in data.splits)], rows)
     )
@@ -111,6 +111,6 @@ def _uses() -> str:
     return (
         "## What is it for, and what not?\n\nIt is a test set for models that were trained elsewhere, such "
         "as on a train set of this folder; do not train on it. `clevrhope score` gives the accuracy on each "
-        "split. The pictures of a group or set share everything but one value, so a model that answers all "
+        "split. The images of a group or set share everything but one value, so a model that answers all "
         "of them alike has not looked."
     )

@@ -11,7 +11,7 @@ from clevrhope.describe.stats.compare import Column, Comparison, Sheet, by_file,
 def as_json(
     root: Path, against: Path | None, sheets: Sequence[Sheet], plots: Sequence[Path]
 ) -> dict[str, Any]:
-    """What `clevrhope stats --json` prints. Counts are of questions, pictures or objects; shares are of 1."""
+    """What `clevrhope stats --json` prints. Counts are of questions, images or objects; shares are of 1."""
     return {
         "folder": str(root),
         "against": None if against is None else str(against),
@@ -40,7 +40,7 @@ def _split(column: Column, train: SplitStats | None) -> dict[str, Any]:
         "split": stats.split,
         "pool": stats.pool,
         "questions": stats.n_questions,
-        "pictures": stats.n_pictures,
+        "pictures": stats.n_images,
         "objects": stats.n_objects,
         "answers": stats.answers,
         "answer_types": stats.answer_types,
@@ -75,7 +75,7 @@ def _split(column: Column, train: SplitStats | None) -> dict[str, Any]:
 
 
 def _pair(stats: SplitStats, pair: Pair, n_objects: int) -> dict[str, Any]:
-    return {"values": dict(pair), "objects": n_objects, "pictures": stats.pictures_with[pair]}
+    return {"values": dict(pair), "objects": n_objects, "pictures": stats.images_with[pair]}
 
 
 def _guessed(stats: SplitStats, train: SplitStats | None, *, by_family: bool) -> float | None:

@@ -1,6 +1,6 @@
 """Measured groups in, PNG plots out, in a folder for each: <kind>.png, the same names and bytes every time.
 
-Plots show the sets with whole scenes; the one-object sets, whose pictures and questions are all of one kind,
+Plots show the sets with whole scenes; the one-object sets, whose images and questions are all of one kind,
 join in where there is something to see. Colours belong to splits and are the same in every plot.
 """
 
@@ -167,8 +167,8 @@ def _objects(sheet: Sheet) -> bytes:
     series = [_series(each) for each in columns]
     with figure(f"{sheet.group}: objects", width_in=7.5, height_in=4.8) as drawn:
         axes = drawn.subplots()
-        lines(axes, [each.objects for each in _stats(columns)], series, label="objects a picture", marks=True)
-        axes.set_ylabel("share of the pictures")
+        lines(axes, [each.objects for each in _stats(columns)], series, label="objects an image", marks=True)
+        axes.set_ylabel("share of the images")
         legend(drawn, series, line=True, note=_MEANS)
         return png(drawn)
 
@@ -190,7 +190,7 @@ def _values(sheet: Sheet) -> bytes:
         )
         for each in columns
     ]
-    with figure(f"{sheet.group}: values in the pictures", width_in=8, height_in=6.6) as drawn:
+    with figure(f"{sheet.group}: values in the images", width_in=8, height_in=6.6) as drawn:
         axes = drawn.subplots()
         dots(axes, rows, series, label="share of the objects, %", ticks=[even])
         legend(drawn, series, note="Grey strokes: every value of a type equally often.")

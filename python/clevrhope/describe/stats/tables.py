@@ -67,7 +67,7 @@ def ordered(names: Iterable[str], order: Sequence[str]) -> list[str]:
 
 
 def value_types(columns: Sequence[Column]) -> dict[str, list[str]]:
-    """Attribute type -> its values in the pictures of some splits, both in the order of showing."""
+    """Attribute type -> its values in the images of some splits, both in the order of showing."""
     values: dict[str, set[str]] = {}
     for each in columns:
         for pair in each.measured.stats.pairs:
@@ -99,9 +99,9 @@ def _overview(sheet: Sheet) -> Table:
         _head(sheet),
         [
             row("questions", lambda each: number(each.n_questions)),
-            row("pictures", lambda each: number(each.n_pictures)),
-            row("questions a picture", lambda each: decimal(each.n_questions / max(each.n_pictures, 1))),
-            row("objects a picture, mean", lambda each: decimal(mean(each.objects))),
+            row("images", lambda each: number(each.n_images)),
+            row("questions an image", lambda each: decimal(each.n_questions / max(each.n_images, 1))),
+            row("objects an image, mean", lambda each: decimal(mean(each.objects))),
             row("words a question, mean", lambda each: decimal(mean(each.words))),
             row("words, 5th percentile", lambda each: str(percentile(each.words, 0.05))),
             row("words, 95th percentile", lambda each: str(percentile(each.words, 0.95))),
@@ -215,10 +215,10 @@ def _relations(sheet: Sheet) -> Table:
 
 def _objects(sheet: Sheet) -> Table:
     rows = [
-        [str(n), *(percent(stats.objects.get(n, 0) / max(stats.n_pictures, 1)) for stats in _stats(sheet))]
+        [str(n), *(percent(stats.objects.get(n, 0) / max(stats.n_images, 1)) for stats in _stats(sheet))]
         for n in sorted({n for stats in _stats(sheet) for n in stats.objects})
     ]
-    return Table("Objects a picture: share of the pictures", _head(sheet), rows)
+    return Table("Objects an image: share of the images", _head(sheet), rows)
 
 
 def _values(sheet: Sheet) -> Table:
@@ -230,13 +230,13 @@ def _values(sheet: Sheet) -> Table:
         for kind, values in value_types(sheet.columns).items()
         for value in values
     ]
-    return Table("Values: share of the objects in the split's pictures", _head(sheet), rows)
+    return Table("Values: share of the objects in the split's images", _head(sheet), rows)
 
 
 def _pair_row(sheet: Sheet, pair: Pair) -> list[str]:
     cells = [
         f"{percent(stats.pairs.get(pair, 0) / max(stats.n_objects, 1))} "
-        f"{percent(stats.pictures_with.get(pair, 0) / max(stats.n_pictures, 1), 0):>4}"
+        f"{percent(stats.images_with.get(pair, 0) / max(stats.n_images, 1), 0):>4}"
         for stats in _stats(sheet)
     ]
     return [f"{pair[0][1]} {pair[1][1]}", *cells]
@@ -245,13 +245,13 @@ def _pair_row(sheet: Sheet, pair: Pair) -> list[str]:
 def _held_out(sheet: Sheet) -> Table:
     rows = [_pair_row(sheet, pair) for pair in combinations(sheet.held_out, 2)]
     what = "The held-out pair" if len(rows) == 1 else "Pairs among the values held out together"
-    return Table(f"{what}: share of the objects, and of the pictures with one", _head(sheet), rows)
+    return Table(f"{what}: share of the objects, and of the images with one", _head(sheet), rows)
 
 
 def _pairs(sheet: Sheet) -> Table:
     pairs = sorted({pair for stats in _stats(sheet) for pair in stats.pairs})
     rows = [_pair_row(sheet, pair) for pair in pairs]
-    return Table("Pairs of values: share of the objects, and of the pictures with one", _head(sheet), rows)
+    return Table("Pairs of values: share of the objects, and of the images with one", _head(sheet), rows)
 
 
 def _stats(sheet: Sheet) -> list[SplitStats]:

@@ -1,4 +1,4 @@
-"""Corners of bodies in, their boxes in a picture out, and which bodies can be looked at together."""
+"""Corners of bodies in, their boxes in an image out, and which bodies can be looked at together."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MARGIN_PX = 1.0
 EVERYWHERE: Box = (-math.inf, -math.inf, math.inf, math.inf)
 
 
-def box_in_picture(
+def box_in_image(
     corners: npt.NDArray[np.float64], camera: Vector, lens: Mapping[str, Any], width_px: int, height_px: int
 ) -> Box:
     """What the pixels of a body lie within, whose hull has these corners, (n, 3) in the world.

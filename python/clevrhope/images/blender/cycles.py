@@ -1,4 +1,4 @@
-"""Scenes in, pictures out: Blender's Cycles in a pool of worker processes."""
+"""Scenes in, images out: Blender's Cycles in a pool of worker processes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Self, TypeVar
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.devices import WORKER_COMMAND, Device, choose_gpus
 from clevrhope.images.blender.memory import available_bytes
-from clevrhope.images.blender.pool import GROWTH_BYTES, PICTURES_PER_WORKER, WorkerPool
+from clevrhope.images.blender.pool import GROWTH_BYTES, IMAGES_PER_WORKER, WorkerPool
 from clevrhope.images.blender.process import StartError
 from clevrhope.images.device_choice import INTERFACES, parse_device
 from clevrhope.images.passes import Passes, from_bytes
@@ -26,7 +26,7 @@ K = TypeVar("K", bound=Hashable)
 SECONDS_PER_SAMPLE = 5e-6
 PATIENCE = 10.0
 LEAST_TIMEOUT_S = 120.0
-#: In which a GPU's first picture has its kernels compiled besides: minutes with some makers' drivers.
+#: In which a GPU's first image has its kernels compiled besides: minutes with some makers' drivers.
 KERNELS_S = 1800.0
 #: By default. With one thread, another of its worker's spins beside it and takes up to half a core.
 THREADS_OF_A_WORKER = 2
@@ -34,12 +34,12 @@ THREADS_OF_A_WORKER = 2
 WORKERS_OF_A_GPU = 2
 #: Of the memory, what all workers together may hold; one that goes beyond its share is killed.
 SHARE_OF_WORKERS = 0.8
-#: What a worker holds, 385 MiB at 120 x 80 pixels, with room for larger pictures.
+#: What a worker holds, 385 MiB at 120 x 80 pixels, with room for larger images.
 BYTES_OF_A_WORKER = 512 << 20
 
 
 class CyclesRenderer:
-    """Renders with Blender in worker processes, which start with the first picture and end with `close`.
+    """Renders with Blender in worker processes, which start with the first image and end with `close`.
 
     Args:
         look: shapes, materials, lights, camera and properties; by default the package's.
@@ -48,12 +48,12 @@ class CyclesRenderer:
             more threads each. On GPUs, processes for each of them, by default two; each uses that GPU and
             no other.
         cores: that the workers share; by default all that this process may use.
-        timeout_s: how long a picture may take; by default what its samples would take on a very slow core.
-        allowance_s: how much longer a worker's first picture may take; by default half an hour on a GPU, for
+        timeout_s: how long an image may take; by default what its samples would take on a very slow core.
+        allowance_s: how much longer a worker's first image may take; by default half an hour on a GPU, for
             which kernels may have to be compiled.
-        pictures_per_worker: after so many a worker is replaced by a fresh one.
-        growth_bytes: and when it holds so much more than after its first picture.
-        memory_limit_bytes: it is killed, and its picture begun again, when it holds more than that; by
+        images_per_worker: after so many a worker is replaced by a fresh one.
+        growth_bytes: and when it holds so much more than after its first image.
+        memory_limit_bytes: it is killed, and its image begun again, when it holds more than that; by
             default its share of four fifths of the memory that this process may use, or of the part of that
             which goes with `cores`.
         command: the command line of a worker, for tests.
@@ -72,7 +72,7 @@ class CyclesRenderer:
         cores: int | None = None,
         timeout_s: float | None = None,
         allowance_s: float | None = None,
-        pictures_per_worker: int = PICTURES_PER_WORKER,
+        images_per_worker: int = IMAGES_PER_WORKER,
         growth_bytes: int = GROWTH_BYTES,
         memory_limit_bytes: int | None = None,
         command: Sequence[str] = WORKER_COMMAND,
@@ -104,14 +104,14 @@ class CyclesRenderer:
             timeout_s=timeout_s,
             allowance_s=allowance_s,
             command=command,
-            pictures_per_worker=pictures_per_worker,
+            images_per_worker=images_per_worker,
             growth_bytes=growth_bytes,
             memory_limit_bytes=memory_limit_bytes or memory_share(cores) // len(threads),
         )
 
     @property
     def settings(self) -> RenderSettings:
-        """Size and effort of the pictures."""
+        """Size and effort of the images."""
         return self._settings
 
     @property
@@ -131,11 +131,11 @@ class CyclesRenderer:
 
     @property
     def devices(self) -> set[str]:
-        """What is rendered on: CPU, or the names of GPUs; empty before the first picture."""
+        """What is rendered on: CPU, or the names of GPUs; empty before the first image."""
         return self._pool.devices
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
-        """Pictures, (height, width, 3) uint8 sRGB; see Renderer."""
+        """Images, (height, width, 3) uint8 sRGB; see Renderer."""
         return self._run("picture", scenes)
 
     def object_ids(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
@@ -207,6 +207,6 @@ def memory_share(cores: int | None = None) -> int:
 
 
 def timeout_of(settings: RenderSettings, *, threads: int) -> float:
-    """Seconds after which a picture's worker counts as hung."""
+    """Seconds after which an image's worker counts as hung."""
     expected_s = settings.width * settings.height * settings.samples * SECONDS_PER_SAMPLE / threads
     return LEAST_TIMEOUT_S + PATIENCE * expected_s

@@ -59,7 +59,7 @@ class CentreRays:
             (layer, "use_pass_object_index", True),
             (layer, "use_pass_z", True),
             (layer, "use_pass_normal", True),
-            # Hidden, they would come back in another order, and the next picture's noise with them.
+            # Hidden, they would come back in another order, and the next image's noise with them.
             *((light.data, "energy", 0.0) for light in self._lights),
         ]
         self._before = [(thing, name, getattr(thing, name)) for thing, name, _ in wanted]

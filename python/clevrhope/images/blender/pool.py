@@ -25,15 +25,15 @@ K = TypeVar("K", bound=Hashable)
 
 #: A task that ended so many workers is not given to another.
 ATTEMPTS = 3
-#: So many in a row, and no picture in between: it is not the tasks.
+#: So many in a row, and no image in between: it is not the tasks.
 FAILURES_IN_A_ROW = 12
-#: A worker is replaced after so many pictures, or when it holds so much more than after its first.
-PICTURES_PER_WORKER = 2000
+#: A worker is replaced after so many images, or when it holds so much more than after its first.
+IMAGES_PER_WORKER = 2000
 GROWTH_BYTES = 1 << 30
 
 
 class ScenesFailedError(RenderError):
-    """Some scenes gave no picture; all others did.
+    """Some scenes gave no image; all others did.
 
     Attributes:
         reasons: what happened, by the key of the scene.
@@ -67,8 +67,8 @@ class WorkerPool:
         timeout_s: how long a task may take before its worker counts as hung.
         allowance_s: how much longer a worker's first task may take.
         command: the worker's command line, to which its folder is added.
-        pictures_per_worker: after so many a worker is replaced.
-        growth_bytes: it is replaced too when it holds so much more than after its first picture.
+        images_per_worker: after so many a worker is replaced.
+        growth_bytes: it is replaced too when it holds so much more than after its first image.
         memory_limit_bytes: it is killed, and its task done again, when it holds more than that.
     """
 
@@ -79,7 +79,7 @@ class WorkerPool:
         timeout_s: float,
         allowance_s: float = 0.0,
         command: Sequence[str],
-        pictures_per_worker: int = PICTURES_PER_WORKER,
+        images_per_worker: int = IMAGES_PER_WORKER,
         growth_bytes: int = GROWTH_BYTES,
         memory_limit_bytes: int = UNKNOWN_BYTES,
     ) -> None:
@@ -89,7 +89,7 @@ class WorkerPool:
         self._timeout_s = timeout_s
         self._allowance_s = allowance_s
         self._command = command
-        self._pictures_per_worker = pictures_per_worker
+        self._images_per_worker = images_per_worker
         self._tasks: queue.SimpleQueue[tuple[Any, Mapping[str, Any]] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[_Done[Any] | RenderError] = queue.SimpleQueue()
         self._drivers: list[_Driver] = []
@@ -142,7 +142,7 @@ class WorkerPool:
                     failed[done.key] = done.reason
                     in_a_row += done.ended_workers
                     if in_a_row == FAILURES_IN_A_ROW:
-                        raise RenderError(f"{in_a_row} scenes in a row gave no picture: {done.reason}")
+                        raise RenderError(f"{in_a_row} scenes in a row gave no image: {done.reason}")
                 else:
                     in_a_row = 0
                     yield done.key, done.pixels
@@ -212,7 +212,7 @@ class _Driver:
             if process is None:
                 break
             try:
-                allowance_s = 0.0 if process.pictures else pool._allowance_s
+                allowance_s = 0.0 if process.images else pool._allowance_s
                 pixels = process.ask(task, timeout_s=pool._timeout_s + allowance_s)
             except TaskError as error:
                 return _Done(key, reason=str(error))
@@ -220,7 +220,7 @@ class _Driver:
                 reason = f"{ATTEMPTS} workers in turn ended over it, the last one because it {error}"
                 self._drop()
                 continue
-            if process.pictures >= pool._pictures_per_worker or process.growth_bytes > pool._growth_bytes:
+            if process.images >= pool._images_per_worker or process.growth_bytes > pool._growth_bytes:
                 self._drop()
             return _Done(key, pixels)
         return _Done(key, reason=reason, ended_workers=True)

@@ -50,8 +50,8 @@ class WorkerProcess:
 
     Attributes:
         device: CPU or the name of a GPU, once it is ready; empty before.
-        pictures: how many it has made.
-        growth_bytes: by how much its memory has grown since its first picture.
+        images: how many it has made.
+        growth_bytes: by how much its memory has grown since its first image.
     """
 
     def __init__(self, command: Sequence[str], *, memory_limit_bytes: int = UNKNOWN_BYTES) -> None:
@@ -73,7 +73,7 @@ class WorkerProcess:
         self._ready = False
         self._first_bytes = 0
         self.device = ""
-        self.pictures = 0
+        self.images = 0
         self.growth_bytes = 0
 
     @property
@@ -108,7 +108,7 @@ class WorkerProcess:
             raise WorkerEndedError(header["unfit"])
         if "problem" in header:
             raise TaskError(header["problem"])
-        self.pictures += 1
+        self.images += 1
         self._first_bytes = self._first_bytes or header["memory_bytes"]
         self.growth_bytes = header["memory_bytes"] - self._first_bytes
         shape = (header["height"], header["width"], header["channels"])

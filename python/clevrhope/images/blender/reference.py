@@ -1,7 +1,7 @@
 """Renders the reference scenes with 512 samples: `python -m clevrhope.images.blender.reference [FOLDER]`.
 
-The scenes are those of FOLDER/scenes.json (tests/data/look if none is given), and the pictures are put beside
-it. Takes a minute or more a picture on two cores. Pictures that are there are kept, so it may be stopped and
+The scenes are those of FOLDER/scenes.json (tests/data/look if none is given), and the images are put beside
+it. Takes a minute or more an image on two cores. Images that are there are kept, so it may be stopped and
 run again; to make them anew, remove them first.
 """
 
@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clevrhope.errors import ClevrhopeError
-from clevrhope.images.quality import reference_folder, reference_picture, reference_scenes
+from clevrhope.images.quality import reference_folder, reference_image, reference_scenes
 from clevrhope.images.settings import SAMPLES_OF_THE_ORIGINAL, RenderSettings
 from clevrhope.images.stage import render_png_files
 
-#: On the CPU, whose pictures do not depend on what GPU there is.
+#: On the CPU, whose images do not depend on what GPU there is.
 REFERENCE_SETTINGS = RenderSettings(device="cpu").with_samples(SAMPLES_OF_THE_ORIGINAL)
 
 
@@ -24,12 +24,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Renders what is missing."""
     folder = Path(next(iter(sys.argv[1:] if arguments is None else arguments), reference_folder()))
     try:
-        pictures = render_png_files(
+        images = render_png_files(
             reference_scenes(folder),
-            lambda scene: reference_picture(scene["image_index"], folder),
+            lambda scene: reference_image(scene["image_index"], folder),
             settings=REFERENCE_SETTINGS,
         )
-        for path in pictures:
+        for path in images:
             sys.stdout.write(f"{path.relative_to(folder)}\n")
             sys.stdout.flush()
     except ClevrhopeError as error:

@@ -2,7 +2,7 @@
 
 One of the two modules that import bpy (the other is blend_reader.py). It runs in a worker process, which
 loads the look once; after that a scene only moves, scales, recolours, hides and shows what is there, so that
-Cycles keeps its geometry, its trees and its shaders from picture to picture.
+Cycles keeps its geometry, its trees and its shaders from image to image.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import mathutils
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.images.blender.apart import Box, box_in_picture, groups_apart
+from clevrhope.images.blender.apart import Box, box_in_image, groups_apart
 from clevrhope.images.blender.passes import CentreRays
 from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measured
@@ -40,7 +40,7 @@ class BlenderScene:
         settings: size, samples, denoiser, device.
         threads: how many threads Cycles may use.
         gpu: the one to render on, {"interface", "identity", "name"}; without it the CPU.
-        folder: where a picture lies for the moment between Blender and the reader; memory is best.
+        folder: where an image lies for the moment between Blender and the reader; memory is best.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class BlenderScene:
         bpy.ops.wm.read_factory_settings(use_empty=True)
         self._scene = bpy.context.scene
         self._look = look
-        self._picture = folder / "picture.tga"
+        self._image = folder / "image.tga"
         self._objects: dict[tuple[str, str], list[Any]] = {}
         self._meshes: dict[tuple[str, str], Any] = {}
         self._materials: dict[str, Any] = {}
@@ -66,21 +66,21 @@ class BlenderScene:
         self._camera = _build_camera(data["camera"])
         self._lights = {name: _build_light(name, entry) for name, entry in data["lights"].items()}
         _configure_output(self._scene, data["render"], settings, threads)
-        self._scene.render.filepath = str(self._picture)
+        self._scene.render.filepath = str(self._image)
         _configure_cycles(self._scene, data["render"], settings)
         self.device = _bind(self._scene, gpu)
         self._keep_loaded()
 
     def render(self, scene: Mapping[str, Any]) -> Pixels:
-        """The picture of a scene, (height, width, 3) uint8 sRGB.
+        """The image of a scene, (height, width, 3) uint8 sRGB.
 
         Raises:
             SceneError: the scene names what the look does not have.
         """
         self._place(place(scene, self._look))
-        self._picture.unlink(missing_ok=True)  # what Blender does not write is not the picture before
+        self._image.unlink(missing_ok=True)  # what Blender does not write is not the image before
         bpy.ops.render.render(write_still=True)
-        return read_targa(self._picture.read_bytes())[:, :, :3]
+        return read_targa(self._image.read_bytes())[:, :, :3]
 
     def object_ids(self, scene: Mapping[str, Any]) -> Pixels:
         """Which object each pixel shows, (height, width) uint8: 0 background, i + 1 object i of the scene.
@@ -117,14 +117,14 @@ class BlenderScene:
         def render() -> None:
             bpy.ops.render.render(write_still=True)
 
-        return CentreRays(self._scene, list(self._lights.values()), self._picture.parent, render)
+        return CentreRays(self._scene, list(self._lights.values()), self._image.parent, render)
 
     def _box(self, body: Any, camera: Vector) -> Box:
         """What a body's pixels lie within."""
         turn = mathutils.Matrix.LocRotScale(body.location, body.rotation_euler, body.scale)
         corners = [turn @ mathutils.Vector(corner) for corner in body.bound_box]
         render = self._scene.render
-        return box_in_picture(
+        return box_in_image(
             np.asarray(corners), camera, self._look.look["camera"], render.resolution_x, render.resolution_y
         )
 
@@ -377,12 +377,12 @@ def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     cycles = scene.cycles
     cycles.seed = 0
     cycles.samples = settings.samples
-    # Choosing lights by a tree takes over a quarter of a picture's time, and the denoiser makes up for all
+    # Choosing lights by a tree takes over a quarter of an image's time, and the denoiser makes up for all
     # but 0.3 dB of what it saves in noise; without a denoiser it is worth 2.7 dB.
     cycles.use_light_tree = not settings.denoise
     # Cycles' own choice computes its numbers anew for each dimension, 6% of the time, and comes no closer.
     cycles.sampling_pattern = "TABULATED_SOBOL" if settings.denoise else "AUTOMATIC"
-    # With no more samples than these the picture is the same but for rounding, in a thirtieth less time.
+    # With no more samples than these the image is the same but for rounding, in a thirtieth less time.
     asks = settings.samples > ADAPTIVE_STEP
     cycles.use_adaptive_sampling = asks and settings.adaptive_threshold > 0.0
     cycles.adaptive_threshold = settings.adaptive_threshold

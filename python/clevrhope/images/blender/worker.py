@@ -32,7 +32,7 @@ OUT_OF_MEMORY_SCORE = 1000
 
 def main(folder: Path) -> int:
     """Serves the pool until the pipe closes."""
-    # Blender's settings, add-ons and caches of this user stay out of the pictures.
+    # Blender's settings, add-ons and caches of this user stay out of the images.
     os.environ["BLENDER_USER_RESOURCES"] = str(folder)
     _be_ended_first()
     tasks, replies = open_pipes(folder)

@@ -1,6 +1,6 @@
 """Nothing in, a folder for one worker out: in memory, and removed even when nobody is left to do so.
 
-A picture passes through a file on its way out of Blender. A worker and its run that are killed at once, as a
+An image passes through a file on its way out of Blender. A worker and its run that are killed at once, as a
 cluster's scheduler does, leave the folder behind; the next worker that starts here removes it.
 """
 

@@ -27,7 +27,7 @@ class Answer:
     """What became of a task.
 
     Attributes:
-        made: of a scene: a picture, (height, width, 3) uint8, or annotations.
+        made: of a scene: an image, (height, width, 3) uint8, or annotations.
         reason: why there is none for this scene.
         problem: why there is none for any, on this machine.
         pid: process number of the actor.
@@ -64,7 +64,7 @@ class RenderActor:
         return Answer(pid=os.getpid())
 
     def render(self, scene: Scene) -> Answer:
-        """A picture; `hello` was well."""
+        """An image; `hello` was well."""
         return self._made(lambda renderer: renderer.render([(0, scene)]))
 
     def passes(self, scene: Scene) -> Answer:
@@ -95,7 +95,7 @@ class RenderActor:
             )
         rendering = self._rendering
         if not isinstance(rendering, RenderSettings):
-            # Read when the first picture is rendered: all cores of a node would be too many for each actor.
+            # Read when the first image is rendered: all cores of a node would be too many for each actor.
             os.environ["RAYON_NUM_THREADS"] = str(self._cores)
             return NativeRenderer(
                 look=self._look,

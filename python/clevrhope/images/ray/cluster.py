@@ -23,7 +23,7 @@ DEFAULT_PORT = 6379
 CONNECT_TIMEOUT_S = 5.0
 #: What answers, but not as Ray within that, is something else. Ray itself would try for two minutes.
 HELLO_TIMEOUT_S = 20.0
-#: A cluster on this machine holds pictures on their way, a few for each actor.
+#: A cluster on this machine holds images on their way, a few for each actor.
 OBJECT_STORE_BYTES = 512 << 20
 
 _HELLO = (sys.executable, "-P", "-c", "import ray, sys; ray._raylet.GcsClient(address=sys.argv[1])")

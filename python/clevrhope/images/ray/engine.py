@@ -1,4 +1,4 @@
-"""Scenes in, pictures out: renderers in the actors of a Ray cluster, on any number of machines.
+"""Scenes in, images out: renderers in the actors of a Ray cluster, on any number of machines.
 
 An actor holds one of Blender's workers, or the native renderer. It gets scenes from here and sends pixels
 back, and nothing else is shared: no folder, no file. So what is written, and by whom, is the same as without
@@ -98,7 +98,7 @@ class _Actor(Generic[K]):
 
 
 class RayRenderer:
-    """Renders in a Ray cluster; actors start with the first picture and end with `close`.
+    """Renders in a Ray cluster; actors start with the first image and end with `close`.
 
     Args:
         rendering: size and effort; of Blender or of the native renderer.
@@ -140,7 +140,7 @@ class RayRenderer:
         self._actors: list[_Actor[Any]] = []
         self._under_way: dict[Any, tuple[_Actor[Any], _Task[Any] | None]] = {}
         self._idle_since = 0.0
-        self._has_pictures = False
+        self._has_images = False
 
     @property
     def workers(self) -> int:
@@ -153,11 +153,11 @@ class RayRenderer:
         return [actor.pid for actor in self._actors if actor.is_ready]
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
-        """Pictures, (height, width, 3) uint8 sRGB, in the order in which they are done.
+        """Images, (height, width, 3) uint8 sRGB, in the order in which they are done.
 
         Raises:
             RenderError: no actor finds a place or can work, or one after another is lost.
-            ScenesFailedError: after all others are done, if some scenes gave no picture.
+            ScenesFailedError: after all others are done, if some scenes gave no image.
         """
         return self._run("render", scenes)
 
@@ -173,7 +173,7 @@ class RayRenderer:
             return
         failed: dict[K, str] = {}
         lost_in_a_row = 0
-        self._has_pictures = False
+        self._has_images = False
         finished = False
         try:
             self._ensure_started()
@@ -196,7 +196,7 @@ class RayRenderer:
                         failed[given.key] = answer.reason
                     else:
                         lost_in_a_row = 0
-                        self._has_pictures = True
+                        self._has_images = True
                         yield given.key, answer.made
             finished = True
         finally:
@@ -265,9 +265,9 @@ class RayRenderer:
                 yield actor, task, _Lost(error)
                 continue
             if answer.problem:
-                if not self._has_pictures:
+                if not self._has_images:
                     raise RenderError(answer.problem)
-                # There were pictures, so it is not what all machines lack: this one has broken down.
+                # There were images, so it is not what all machines lack: this one has broken down.
                 yield actor, task, _Lost(RenderError(answer.problem))
                 continue
             if task is not None:

@@ -1,4 +1,4 @@
-"""Pictures' features and programs in, a score for each answer out."""
+"""Images' features and programs in, a score for each answer out."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple

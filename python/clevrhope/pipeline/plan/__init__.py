@@ -1,4 +1,4 @@
-"""A request in; how many pictures, questions and bytes, and how long here, out. Nothing is written."""
+"""A request in; how many images, questions and bytes, and how long here, out. Nothing is written."""
 
 from clevrhope.pipeline.plan.make import make_plan
 from clevrhope.pipeline.plan.result import Plan, Rates, SplitPlan

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from clevrhope.pipeline.plan.pictures import (
+from clevrhope.pipeline.plan.images import (
     NONE,
     annotations_there,
     by_pool_of,
     counted,
     estimated,
     estimated_copies,
+    images_there,
     n_published,
     of_each_hop,
-    pictures_there,
     split_plan,
 )
 from clevrhope.pipeline.plan.rates import measured
@@ -33,35 +33,35 @@ def make_plan(request: Request) -> Plan:
     exact = sum(job.goal for job in streamed) <= COUNTED
     used = counted(resolved) if exact else None
     splits = [split_plan(job, resolved, used) for job in resolved.jobs]
-    there = pictures_there(resolved)
+    there = images_there(resolved)
     if used is not None:
         by_pool = by_pool_of(used)
         missing = {pool: np.setdiff1d(each, there.get(pool, NONE)) for pool, each in by_pool.items()}
         to_render = sum(map(len, missing.values()))
         to_copy = sum(n_published(pool, each, resolved) for pool, each in missing.items())
-        pictures = {pool: len(indices) for pool, indices in by_pool.items()}
+        images = {pool: len(indices) for pool, indices in by_pool.items()}
         scanned = resolved.engine.scanned()
     else:
-        pictures, scanned = estimated(resolved)
-        to_render = sum(max(0, n - len(there.get(pool, NONE))) for pool, n in pictures.items())
-        to_copy = estimated_copies(resolved, pictures, scanned, there)
+        images, scanned = estimated(resolved)
+        to_render = sum(max(0, n - len(there.get(pool, NONE))) for pool, n in images.items())
+        to_copy = estimated_copies(resolved, images, scanned, there)
     to_render -= to_copy
     annotated = annotations_there(resolved)
     to_annotate = 0
     if resolved.config.passes:
-        to_annotate = sum(n - annotated.get(pool, 0) for pool, n in pictures.items())
+        to_annotate = sum(n - annotated.get(pool, 0) for pool, n in images.items())
     work = to_render > 0 or to_annotate > 0
-    rates, problem = measured(resolved, pictures=resolved.request.render and work)
+    rates, problem = measured(resolved, images=resolved.request.render and work)
     return Plan(
         resolved=resolved,
         splits=splits,
-        hop_pictures=of_each_hop(resolved, splits, used),
-        pictures=pictures,
+        hop_images=of_each_hop(resolved, splits, used),
+        images=images,
         scanned=scanned,
         to_render=to_render,
         to_copy=to_copy,
         to_annotate=max(0, to_annotate),
         exact=exact,
         rates=rates,
-        no_pictures_because=problem,
+        no_images_because=problem,
     )

@@ -24,15 +24,15 @@ from clevrhope.pipeline.text import questions_of
 from clevrhope.runtime.cores import available_cores
 
 QUESTIONS_LOOKED_AT = 2_250
-PICTURES_TIMED = {"blender": 1, "native": 8}
+IMAGES_TIMED = {"blender": 1, "native": 8}
 """For each worker, after one that is not counted."""
 
 BYTES_OF_ARRAYS = 30
 """Of a question in HDF5, compressed; measured on a train split of 5,600."""
 
 
-def measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
-    """Rates of this machine, and why pictures could not be timed."""
+def measured(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
+    """Rates of this machine, and why images could not be timed."""
     job = max(resolved.jobs, key=lambda job: job.goal if job.unit == "questions" else 0)
     began = perf_counter()
     batch = next(iter(questions_of(replace(job, goal=min(job.goal, QUESTIONS_LOOKED_AT)), resolved)))
@@ -44,14 +44,14 @@ def measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
     seconds: float | None = None
     seconds_of_passes: float | None = None
     start = 0.0
-    picture_bytes: dict[str, float] = {}
+    image_bytes: dict[str, float] = {}
     problem = ""
-    if pictures:
+    if images:
         try:
             scenes = [json.loads(row) for row in rows]
             # CLEVR's are copied; they can only stand in for others where there are none.
             own = [scene for scene in scenes if "source" not in scene]
-            seconds, seconds_of_passes, start, picture_bytes = _timed_pictures(own or scenes, resolved)
+            seconds, seconds_of_passes, start, image_bytes = _timed_images(own or scenes, resolved)
         except RenderError as error:
             problem = str(error)
     rates = Rates(
@@ -62,33 +62,33 @@ def measured(resolved: Resolved, *, pictures: bool) -> tuple[Rates, str]:
         seconds_to_renderer=start,
         bytes_a_question=sum(map(len, batch.rows)) / len(batch.arrays) + BYTES_OF_ARRAYS,
         bytes_a_scene=sum(map(len, rows)) / len(rows),
-        bytes_a_picture=picture_bytes,
+        bytes_an_image=image_bytes,
     )
     return rates, problem
 
 
-def _timed_pictures(
+def _timed_images(
     scenes: Sequence[Mapping[str, Any]], resolved: Resolved
 ) -> tuple[float, float | None, float, dict[str, float]]:
-    """What a picture takes with all workers busy.
+    """What an image takes with all workers busy.
 
     Returns:
-        Seconds a picture; those of its masks, depths and normals, where they are wanted; seconds until all
-        workers are busy; bytes a picture by kind of file.
+        Seconds an image; those of its masks, depths and normals, where they are wanted; seconds until all
+        workers are busy; bytes an image by kind of file.
     """
     with ExitStack() as stack:
         renderer = open_renderer(stack, resolved)
         n_workers = renderer.workers
-        n_timed = n_workers * PICTURES_TIMED[renderer_of(resolved.config.rendering)]
+        n_timed = n_workers * IMAGES_TIMED[renderer_of(resolved.config.rendering)]
         repeated = [scenes[k % len(scenes)] for k in range(n_workers + n_timed)]
-        pictures = []
+        images = []
         ends = []
         began = perf_counter()
         for _, pixels in renderer.render(enumerate(repeated)):
             ends.append(perf_counter())
-            pictures.append(pixels)
+            images.append(pixels)
         passes = _timed_passes(repeated[:n_timed], resolved, renderer) if resolved.config.passes else None
-    # The first picture of each worker pays for Blender's start.
+    # The first image of each worker pays for Blender's start.
     seconds = (ends[-1] - ends[n_workers - 1]) / n_timed
     start = max(0.0, ends[n_workers - 1] - began - n_workers * seconds)
     encoders = {
@@ -99,9 +99,9 @@ def _timed_pictures(
     for kind, (wanted, encode) in encoders.items():
         if wanted:
             began = perf_counter()
-            sizes[kind] = sum(len(encode(pixels)) for pixels in pictures) / len(pictures)
+            sizes[kind] = sum(len(encode(pixels)) for pixels in images) / len(images)
             # Threads do it beside the rendering, on cores that this could have used.
-            seconds += (perf_counter() - began) / len(pictures) / available_cores()
+            seconds += (perf_counter() - began) / len(images) / available_cores()
     if passes is not None:
         sizes["passes"] = passes[1]
     return seconds, passes and passes[0], start, sizes
@@ -110,7 +110,7 @@ def _timed_pictures(
 def _timed_passes(
     scenes: Sequence[Mapping[str, Any]], resolved: Resolved, renderer: Renderer
 ) -> tuple[float, float]:
-    """Seconds and bytes of a picture's masks, depths and normals, with all workers busy."""
+    """Seconds and bytes of an image's masks, depths and normals, with all workers busy."""
     began = perf_counter()
     n_bytes = 0
     for _, passes in annotator_of(renderer).passes(enumerate(scenes)):

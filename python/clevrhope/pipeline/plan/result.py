@@ -22,7 +22,7 @@ class SplitPlan:
     split: str
     pool: str
     questions: int
-    pictures: int
+    images: int
 
 
 @dataclass(frozen=True)
@@ -34,12 +34,12 @@ class Rates:
     seconds_per_picture: float | None
     """With all workers; None where nothing is rendered, or could be."""
     seconds_per_passes: float | None
-    """Of masks, depths and normals of a picture; None where none are asked for, or could be timed."""
+    """Of masks, depths and normals of an image; None where none are asked for, or could be timed."""
     seconds_to_renderer: float
     """Until all workers render: Blender's start, and its first look at the materials."""
     bytes_a_question: float
     bytes_a_scene: float
-    bytes_a_picture: Mapping[str, float]
+    bytes_an_image: Mapping[str, float]
     """Of each kind of file that will be there."""
 
 
@@ -49,23 +49,23 @@ class Plan:
 
     resolved: Resolved
     splits: Sequence[SplitPlan]
-    hop_pictures: Mapping[str, int]
-    """Pair -> pictures that some split of it uses, each once."""
-    pictures: Mapping[str, int]
-    """Pool -> pictures that some split of this request uses, each once."""
+    hop_images: Mapping[str, int]
+    """Pair -> images that some split of it uses, each once."""
+    images: Mapping[str, int]
+    """Pool -> images that some split of this request uses, each once."""
     scanned: Mapping[str, int]
-    """Pool -> scenes that are looked at to find them; none of the pools of one-object pictures."""
+    """Pool -> scenes that are looked at to find them; none of the pools of one-object images."""
     to_render: int
     """Those of them that are not there yet, but for CLEVR's own."""
     to_copy: int
     """Those that are CLEVR's, and not there yet."""
     to_annotate: int
-    """Pictures of which some mask, depth or normal that is asked for is not there yet."""
+    """Images of which some mask, depth or normal that is asked for is not there yet."""
     exact: bool
     """Counted, not estimated."""
     rates: Rates
-    no_pictures_because: str
-    """Why pictures could not be timed; empty when they were, or were not asked for."""
+    no_images_because: str
+    """Why images could not be timed; empty when they were, or were not asked for."""
 
     @property
     def questions(self) -> int:
@@ -74,23 +74,21 @@ class Plan:
 
     @property
     def reuse(self) -> float:
-        """How many of the request's pairs use a picture, on average."""
-        return sum(self.hop_pictures.values()) / max(1, sum(self.pictures.values()))
+        """How many of the request's pairs use an image, on average."""
+        return sum(self.hop_images.values()) / max(1, sum(self.images.values()))
 
     @property
     def bytes(self) -> float:
         """Bytes of all files."""
-        n_pictures = sum(self.pictures.values())
-        pictures = (
-            n_pictures * sum(self.rates.bytes_a_picture.values()) if self.resolved.request.render else 0.0
-        )
-        return self.questions * self.rates.bytes_a_question + n_pictures * self.rates.bytes_a_scene + pictures
+        n_images = sum(self.images.values())
+        images = n_images * sum(self.rates.bytes_an_image.values()) if self.resolved.request.render else 0.0
+        return self.questions * self.rates.bytes_a_question + n_images * self.rates.bytes_a_scene + images
 
     @property
     def seconds(self) -> float | None:
-        """Time from nothing; None when pictures are wanted and could not be timed."""
+        """Time from nothing; None when images are wanted and could not be timed."""
         text = self.questions * (1 / self.rates.questions_per_second + SECONDS_OF_CHECK)
-        text += sum(self.pictures.values()) / self.rates.scenes_per_second
+        text += sum(self.images.values()) / self.rates.scenes_per_second
         text += SECONDS_TO_START + SECONDS_A_SPLIT * len(self.splits)
         if not self.resolved.request.render or not (self.to_render or self.to_annotate):
             return text

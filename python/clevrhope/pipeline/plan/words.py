@@ -8,8 +8,8 @@ from clevrhope.pipeline.plan.result import Plan
 from clevrhope.runtime.display import duration, size
 from clevrhope.splits.palettes import Palette, split_name
 
-PICTURES_OF_THE_PAPER = 402_000
-"""Of all 29 pairs at the paper's sizes, each once: what a time for one picture is held against."""
+IMAGES_OF_THE_PAPER = 402_000
+"""Of all 29 pairs at the paper's sizes, each once: what a time for one image is held against."""
 
 
 def plan_lines(plan: Plan) -> list[str]:
@@ -20,21 +20,21 @@ def plan_lines(plan: Plan) -> list[str]:
         f"{request.out}, preset {request.config.preset}, seed {plan.resolved.seed}; nothing is written.",
         "",
     ]
-    lines.append(f"{'HOP':<18} {'split':<12} {'questions':>11} {'pictures':>11}")
-    for hop, n_pictures in plan.hop_pictures.items():
+    lines.append(f"{'HOP':<18} {'split':<12} {'questions':>11} {'images':>11}")
+    for hop, n_images in plan.hop_images.items():
         splits = [split for split in plan.splits if split.hop == hop]
-        lines += [f"{hop:<18} {s.split:<12} {s.questions:>11,} {s.pictures:>11,}" for s in splits]
+        lines += [f"{hop:<18} {s.split:<12} {s.questions:>11,} {s.images:>11,}" for s in splits]
         n_questions = sum(split.questions for split in splits)
-        lines.append(f"{hop:<18} {'each once':<12} {n_questions:>11,} {n_pictures:>11,}")
+        lines.append(f"{hop:<18} {'each once':<12} {n_questions:>11,} {n_images:>11,}")
     lines += plan.resolved.exhausted
     lines += _seen_lines(plan)
-    apart = sum(plan.hop_pictures.values())
-    shared = sum(plan.pictures.values())
+    apart = sum(plan.hop_images.values())
+    shared = sum(plan.images.values())
     lines += [
         "",
         f"{plan.questions:,} questions on {about}{shared:,} scenes"
         + (
-            f" ({apart:,} if pairs shared none: {plan.reuse:.1f} pairs use a picture)"
+            f" ({apart:,} if pairs shared none: {plan.reuse:.1f} pairs use an image)"
             if apart > shared
             else ""
         ),
@@ -45,7 +45,7 @@ def plan_lines(plan: Plan) -> list[str]:
             if plan.resolved.config.strictness == "implied"
             else []
         ),
-        f"{about}{plan.to_render:,} pictures to render" if request.render else "no pictures (--no-render)",
+        f"{about}{plan.to_render:,} images to render" if request.render else "no images (--no-render)",
         *_passes_lines(plan, about),
         *_clevr_lines(plan, about),
         f"{about}{size(plan.bytes)}",
@@ -53,15 +53,15 @@ def plan_lines(plan: Plan) -> list[str]:
     if plan.seconds is not None:
         each = plan.rates.seconds_per_picture
         with_what = rendering_in_words(rendering_as_json(plan.resolved.config.rendering))
-        rate = f" ({each:.2g} s a picture with {with_what}, measured now)" if each is not None else ""
+        rate = f" ({each:.2g} s an image with {with_what}, measured now)" if each is not None else ""
         lines.append(f"{about}{duration(plan.seconds)} here{rate}")
-        if each is not None and plan.to_render < PICTURES_OF_THE_PAPER / 2:
+        if each is not None and plan.to_render < IMAGES_OF_THE_PAPER / 2:
             lines.append(
-                f"at that, the {PICTURES_OF_THE_PAPER:,} pictures of all 29 pairs at the paper's size take "
-                f"{duration(PICTURES_OF_THE_PAPER * each)}"
+                f"at that, the {IMAGES_OF_THE_PAPER:,} images of all 29 pairs at the paper's size take "
+                f"{duration(IMAGES_OF_THE_PAPER * each)}"
             )
     else:
-        lines.append(f"how long cannot be told: {plan.no_pictures_because}")
+        lines.append(f"how long cannot be told: {plan.no_images_because}")
     return lines
 
 
@@ -72,7 +72,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "seed": plan.resolved.seed,
         "exact": plan.exact,
         "questions": plan.questions,
-        "scenes": sum(plan.pictures.values()),
+        "scenes": sum(plan.images.values()),
         "pictures_to_render": plan.to_render if plan.resolved.request.render else 0,
         "pictures_to_annotate": plan.to_annotate,
         "seconds_per_passes": plan.rates.seconds_per_passes,
@@ -83,25 +83,25 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "rendering": plan.resolved.request.rendering,
         "questions_per_second": round(plan.rates.questions_per_second),
         "scenes_per_second": round(plan.rates.scenes_per_second),
-        "pools": dict(plan.pictures),
+        "pools": dict(plan.images),
         "scanned": dict(plan.scanned),
-        "hops": dict(plan.hop_pictures),
+        "hops": dict(plan.hop_images),
         "pairs_a_picture": round(plan.reuse, 3),
         "palettes": {name: palette.as_json() for name, palette in _palettes(plan).items()},
         "splits": [
-            {"hop": s.hop, "split": s.split, "pool": s.pool, "questions": s.questions, "pictures": s.pictures}
+            {"hop": s.hop, "split": s.split, "pool": s.pool, "questions": s.questions, "pictures": s.images}
             for s in plan.splits
         ],
     }
 
 
 def _passes_lines(plan: Plan, about: str) -> list[str]:
-    """What is told of pictures beside their colours."""
+    """What is told of images beside their colours."""
     kinds, each = plan.resolved.config.passes, plan.rates.seconds_per_passes
     if not kinds:
         return []
     rate = f" ({each:.2g} s each)" if each is not None else ""
-    return [f"{about}{plan.to_annotate:,} pictures to annotate: {', '.join(kinds)}{rate}"]
+    return [f"{about}{plan.to_annotate:,} images to annotate: {', '.join(kinds)}{rate}"]
 
 
 def _clevr_lines(plan: Plan, about: str) -> list[str]:
@@ -110,7 +110,7 @@ def _clevr_lines(plan: Plan, about: str) -> list[str]:
     if clevr is None or clevr.clevr is None:
         return []
     _, n_scenes, reach = clevr.clevr
-    what = "pictures to copy from" if plan.resolved.request.render else "scenes of"
+    what = "images to copy from" if plan.resolved.request.render else "scenes of"
     share = f"whose train scenes are {config.clevr_share:.2g} of pool {TRAIN}"
     lines = [f"{about}{plan.to_copy:,} {what} {config.clevr}, {share}"]
     if plan.scanned.get(TRAIN, 0) > reach:

@@ -2,7 +2,7 @@
 //!
 //! CLEVR's rule, in code of the audit's own: an answer waits while its family has given it more than 1.1 times
 //! as often as the second most frequent answer, or more than 5 times the median (at least 5); the counts begin
-//! anew with each window. Scenes that gave no question are in no file, so a window can show fewer pictures than
+//! anew with each window. Scenes that gave no question are in no file, so a window can show fewer images than
 //! it had scenes: windows are looked for whose questions all came when the rule allowed them.
 
 use std::collections::BTreeSet;
@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 pub struct Asked<'a> {
     pub families: &'a [i32],
     pub answers: &'a [i32],
-    /// Pictures; a picture's questions are next to each other.
-    pub pictures: &'a [i32],
+    /// Images; an image's questions are next to each other.
+    pub images: &'a [i32],
 }
 
 /// What was found out about a split.
@@ -29,37 +29,37 @@ pub enum Balanced {
 ///
 /// `answers_of` holds the answers that each family can have.
 pub fn balanced(asked: Asked<'_>, answers_of: &[Vec<i32>], window: usize, unseen: usize) -> Balanced {
-    let n_rows = asked.families.len().min(asked.answers.len()).min(asked.pictures.len());
-    let changes = |row: &usize| *row == 0 || asked.pictures[*row] != asked.pictures[row - 1];
+    let n_rows = asked.families.len().min(asked.answers.len()).min(asked.images.len());
+    let changes = |row: &usize| *row == 0 || asked.images[*row] != asked.images[row - 1];
     let mut begins: Vec<usize> = (0..n_rows).filter(changes).collect();
-    let n_pictures = begins.len();
+    let n_images = begins.len();
     begins.push(n_rows);
     let mut counts = Counts::new(answers_of);
-    // Pictures at which a window can begin, given all windows before it, and with how many of them.
+    // Images at which a window can begin, given all windows before it, and with how many of them.
     let mut starts: BTreeSet<(usize, usize)> = BTreeSet::from([(0, 0)]);
     let mut furthest = 0;
     let soonest = |start: usize| start.saturating_add(window - unseen.min(window - 1));
     while let Some((start, before)) = starts.pop_first() {
-        let last = start.saturating_add(window).min(n_pictures);
+        let last = start.saturating_add(window).min(n_images);
         let end = counts.first_refused(asked, begins[start]..begins[last]);
         let Some(refused) = end else {
-            if last == n_pictures {
-                return Balanced::Windows(before + usize::from(n_pictures > start));
+            if last == n_images {
+                return Balanced::Windows(before + usize::from(n_images > start));
             }
             starts.extend((soonest(start)..=last).map(|next| (next, before + 1)));
             thin(&mut starts);
             continue;
         };
         furthest = furthest.max(refused);
-        // The window may have ended before the picture whose question was refused.
-        let picture = begins.partition_point(|&begin| begin <= refused) - 1;
-        starts.extend((soonest(start)..=picture).map(|next| (next, before + 1)));
+        // The window may have ended before the image whose question was refused.
+        let image = begins.partition_point(|&begin| begin <= refused) - 1;
+        starts.extend((soonest(start)..=image).map(|next| (next, before + 1)));
         thin(&mut starts);
     }
     Balanced::Broken(furthest)
 }
 
-/// Of the ways to a picture, keeps the first.
+/// Of the ways to an image, keeps the first.
 fn thin(starts: &mut BTreeSet<(usize, usize)>) {
     let mut last = None;
     starts.retain(|&(start, _)| last.replace(start) != Some(start));
@@ -109,8 +109,8 @@ mod tests {
 
     fn of(answers: &[i32], window: usize, unseen: usize) -> Balanced {
         let families = vec![0; answers.len()];
-        let pictures: Vec<i32> = (0..answers.len() as i32).collect();
-        let asked = Asked { families: &families, answers, pictures: &pictures };
+        let images: Vec<i32> = (0..answers.len() as i32).collect();
+        let asked = Asked { families: &families, answers, images: &images };
         balanced(asked, &[ANSWERS.to_vec()], window, unseen)
     }
 
@@ -134,8 +134,8 @@ mod tests {
         // The third answer never comes, so with two of five the median is zero, taken for five.
         let rows: Vec<i32> = [0, 1].repeat(27);
         let families = vec![0; rows.len()];
-        let pictures: Vec<i32> = (0..rows.len() as i32).collect();
-        let asked = Asked { families: &families, answers: &rows, pictures: &pictures };
+        let images: Vec<i32> = (0..rows.len() as i32).collect();
+        let asked = Asked { families: &families, answers: &rows, images: &images };
         assert_eq!(balanced(asked, &[vec![0, 1, 2, 3, 4]], 100, 0), Balanced::Broken(52));
         assert_eq!(balanced(asked, &[vec![0, 1]], 100, 0), Balanced::Windows(1));
     }
@@ -162,14 +162,14 @@ mod tests {
     #[test]
     fn what_no_family_can_answer_is_refused() {
         assert_eq!(of(&[4, 5, 9], 5, 0), Balanced::Broken(2));
-        let asked = Asked { families: &[0, 7], answers: &[4, 4], pictures: &[0, 0] };
+        let asked = Asked { families: &[0, 7], answers: &[4, 4], images: &[0, 0] };
         assert_eq!(balanced(asked, &[ANSWERS.to_vec()], 5, 0), Balanced::Broken(1));
     }
 
     #[test]
-    fn a_picture_is_in_one_window() {
-        // Two pictures of two questions each: a window may not begin between questions of one picture.
-        let asked = Asked { families: &[0; 4], answers: &[4, 5, 4, 4], pictures: &[0, 0, 1, 1] };
+    fn a_image_is_in_one_window() {
+        // Two images of two questions each: a window may not begin between questions of one image.
+        let asked = Asked { families: &[0; 4], answers: &[4, 5, 4, 4], images: &[0, 0, 1, 1] };
         assert_eq!(balanced(asked, &[ANSWERS.to_vec()], 2, 1), Balanced::Broken(3));
     }
 }

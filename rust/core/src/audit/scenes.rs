@@ -1,4 +1,4 @@
-//! Finished scene files in; by scene its index, its picture's name, what programs see of it, and digests that
+//! Finished scene files in; by scene its index, its image's name, what programs see of it, and digests that
 //! tell what is where out.
 
 use super::AuditError;

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 /// The mask's value where no object is; objects have their numbers, from 0 on.
 pub const NOBODY: u8 = 255;
 
-/// The annotations of a picture, rows from the top.
+/// The annotations of an image, rows from the top.
 #[derive(Clone, Debug, Default)]
 pub struct Passes {
     /// Of each pixel, the number of the object that it shows, or `NOBODY`.
@@ -59,7 +59,7 @@ pub fn passes(stage: &Stage<'_>) -> Passes {
     found
 }
 
-/// What is met through a place in the picture; counts every body that is met above the ground.
+/// What is met through a place in the image; counts every body that is met above the ground.
 fn look(stage: &Stage<'_>, u_px: f64, v_px: f64, alone_px: &mut [u32]) -> Seen {
     let camera = &stage.camera;
     let ray = camera.ray(u_px, v_px);

@@ -1,4 +1,4 @@
-//! A stage in, a picture out by plain path tracing: slow and obvious, what the fast renderer is held against.
+//! A stage in, an image out by plain path tracing: slow and obvious, what the fast renderer is held against.
 //!
 //! Everything that Cycles does with this look and nothing for speed: one path a sample, all lights
 //! at each of its vertices weighed against the surface's own sampling (power heuristic), lobes that
@@ -18,7 +18,7 @@ const MOST_GLOSSY: usize = 4;
 /// Rays start this far off the surface that they leave.
 const OFFSET: f32 = 1e-4;
 
-/// A picture as bytes, rows from the top, RGB.
+/// An image as bytes, rows from the top, RGB.
 pub fn path_trace(stage: &Stage<'_>, samples: u32) -> Vec<u8> {
     let lens = stage.camera.lens;
     let filter = FilterTable::new();

@@ -97,7 +97,7 @@ impl Sheet {
     ///
     /// Newton's steps: on to a plane that is seen ahead, then to the one of the place reached, until they
     /// agree. What lies above the sheet is convex, so after the first step they only come nearer. (CLEVR's is not
-    /// quite so at its upper end, above all that a picture shows.)
+    /// quite so at its upper end, above all that an image shows.)
     #[inline]
     pub fn hit(&self, origin: V3, direction: V3) -> Option<(f32, V3)> {
         let o = self.to_local(origin);

@@ -27,7 +27,7 @@ const SMALLEST_RADIUS: f64 = 1e-3;
 /// Entries with their names and aliases.
 type Assets<T> = Vec<(Vec<String>, T)>;
 
-/// What of the look decides a picture.
+/// What of the look decides an image.
 #[derive(Clone, Debug)]
 pub struct Studio {
     camera: CameraSpec,
@@ -151,7 +151,7 @@ impl Studio {
         serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message("placement", &e)))
     }
 
-    /// The stage of a placement, seen in a picture of this size in pixels.
+    /// The stage of a placement, seen in an image of this size in pixels.
     pub fn stage(&self, placement: &Placement, width: u32, height: u32) -> Result<Stage<'_>, SceneError> {
         for (key, value) in [("width", width), ("height", height)] {
             if !(1..=MAX_SIDE).contains(&value) {

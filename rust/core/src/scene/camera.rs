@@ -1,11 +1,11 @@
-//! A place to look from in, where points fall in the picture out.
+//! A place to look from in, where points fall in the image out.
 
 use super::geometry::{Vec3, cross, dot, normalize, sub};
 
-/// The lens and the picture that it fills.
+/// The lens and the image that it fills.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Lens {
-    /// Focal length in pixels: the sensor's width spans the longer side of the picture.
+    /// Focal length in pixels: the sensor's width spans the longer side of the image.
     pub focal_px: f64,
     pub width_px: u32,
     pub height_px: u32,
@@ -20,18 +20,18 @@ impl Lens {
     }
 }
 
-/// A pinhole camera that looks at a point with its picture's up side towards +Z.
+/// A pinhole camera that looks at a point with its image's up side towards +Z.
 #[derive(Clone, Copy, Debug)]
 pub struct Camera {
     pub location: Vec3,
-    /// Unit vectors of the picture's right and up, and of the view.
+    /// Unit vectors of the image's right and up, and of the view.
     pub right: Vec3,
     pub up: Vec3,
     pub forward: Vec3,
     pub lens: Lens,
 }
 
-/// Where a point falls: right and down in pixels from the picture's top left corner, and its depth.
+/// Where a point falls: right and down in pixels from the image's top left corner, and its depth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Projected {
     pub u_px: f64,
@@ -61,7 +61,7 @@ impl Camera {
         }
     }
 
-    /// The ray through a place in the picture: a direction whose depth is 1.
+    /// The ray through a place in the image: a direction whose depth is 1.
     #[inline]
     pub fn ray(&self, u_px: f64, v_px: f64) -> Vec3 {
         let x = (u_px - 0.5 * f64::from(self.lens.width_px)) / self.lens.focal_px;

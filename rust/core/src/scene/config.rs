@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DirectionsFrom {
-    /// The camera that takes the picture, jitter included.
+    /// The camera that takes the image, jitter included.
     Camera,
     /// The camera before its jitter, as in every published CLEVR scene.
     Clevr,
@@ -29,7 +29,7 @@ pub struct SceneConfig {
     pub tries_per_object: u32,
     /// x and y are uniform in `-position_range..position_range`.
     pub position_range: f64,
-    /// Least number of visible pixels of each object in a picture of `width` x `height`.
+    /// Least number of visible pixels of each object in an image of `width` x `height`.
     pub min_pixels: u32,
     pub width: u32,
     pub height: u32,
@@ -56,7 +56,7 @@ impl Default for SceneConfig {
     }
 }
 
-/// Most pixels along a side of a picture, so that a pixel's place fits in 16 bits.
+/// Most pixels along a side of an image, so that a pixel's place fits in 16 bits.
 pub const MAX_SIDE: u32 = 8192;
 
 impl SceneConfig {
@@ -106,7 +106,7 @@ impl SceneConfig {
                 self.min_pixels.to_string(),
                 (1..=self.width.saturating_mul(self.height)).contains(&self.min_pixels),
                 format!(
-                    "from 1 to the {} pixels of a {} x {} picture",
+                    "from 1 to the {} pixels of a {} x {} image",
                     self.width.saturating_mul(self.height),
                     self.width,
                     self.height

@@ -1,4 +1,4 @@
-//! Scenes: what is in a picture, where, and how it is seen.
+//! Scenes: what is in an image, where, and how it is seen.
 //!
 //! Properties, look and constraints make a [`World`]; a world, a seed and a name make a [`Pool`],
 //! an endless stream of [`Scene`]s; a scene goes to and from JSON, and gives a [`SceneGraph`].
@@ -64,13 +64,13 @@ pub struct Scene {
     pub index: u64,
     /// None: the name that `image_filename` makes of pool and index.
     pub image_filename: Option<Box<str>>,
-    /// The name of the picture that the scene was published with, for one from elsewhere.
+    /// The name of the image that the scene was published with, for one from elsewhere.
     pub source: Option<Box<str>>,
     pub objects: Vec<Object>,
     /// By `relation * n_objects + object`: the objects that stand so to the object.
     pub related: Vec<u32>,
     pub directions: Directions,
-    /// Where the picture is taken from and lit from; published CLEVR scenes do not say.
+    /// Where the image is taken from and lit from; published CLEVR scenes do not say.
     pub staging: Option<Staging>,
 }
 
@@ -108,14 +108,14 @@ pub struct Object {
     /// Its centre.
     pub position: Vec3,
     pub rotation_deg: f64,
-    /// Where its centre falls in the picture, right and down, and how deep it lies.
+    /// Where its centre falls in the image, right and down, and how deep it lies.
     pub pixel: [i32; 2],
     pub depth: f64,
     /// What is seen of it; published CLEVR scenes do not say.
     pub sight: Option<Seen>,
 }
 
-/// What is seen of an object in its picture.
+/// What is seen of an object in its image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Seen {
     pub visible_px: u32,
@@ -125,7 +125,7 @@ pub struct Seen {
     pub bbox: [u16; 4],
 }
 
-/// The name that a pool's pictures have.
+/// The name that a pool's images have.
 pub fn image_filename(pool: &str, index: u64) -> String {
     format!("HOPE_{pool}_{index:06}.png")
 }
@@ -135,7 +135,7 @@ impl Scene {
         self.objects.len()
     }
 
-    /// The file name of the scene's picture, unique over all pools.
+    /// The file name of the scene's image, unique over all pools.
     pub fn image_filename(&self) -> String {
         self.image_filename.as_deref().map_or_else(|| image_filename(&self.origin.pool, self.index), str::to_owned)
     }

@@ -179,11 +179,11 @@ impl<'w> Pool<'w> {
         results.into_iter().flatten().collect()
     }
 
-    /// The one-object pictures of a place: the same position, rotation, camera and lights, with the
+    /// The one-object images of a place: the same position, rotation, camera and lights, with the
     /// attributes given, each with the index that its scene has in the pool.
     ///
     /// Drawn again until each of them shows at least `min_pixels` of its object.
-    pub fn single(&self, place: u64, pictures: &[(u64, [u8; N_TYPES])]) -> Result<Vec<Scene>, SceneError> {
+    pub fn single(&self, place: u64, images: &[(u64, [u8; N_TYPES])]) -> Result<Vec<Scene>, SceneError> {
         let mut rng = self.places.at(place);
         let mut workspace = Workspace::default();
         let mut rejections = Rejections::default();
@@ -191,8 +191,8 @@ impl<'w> Pool<'w> {
             let stage = self.draw_stage(&mut rng);
             let ground = self.draw_position(&mut rng);
             let rotation_deg = draw_rotation(&mut rng);
-            let mut scenes = Vec::with_capacity(pictures.len());
-            for &(index, attributes) in pictures {
+            let mut scenes = Vec::with_capacity(images.len());
+            for &(index, attributes) in images {
                 workspace.placed.clear();
                 workspace.placed.push(self.placed(attributes, ground, rotation_deg));
                 match self.finish(index, &stage, &mut workspace) {
@@ -208,10 +208,10 @@ impl<'w> Pool<'w> {
         Err(self.exhausted(place, 1, rejections))
     }
 
-    /// Pictures of objects that stand at the same positions on the ground: one draw of rotations, camera and
-    /// lights, and of what `draw` makes of the rest of it, each picture's index and its objects' values.
+    /// Images of objects that stand at the same positions on the ground: one draw of rotations, camera and
+    /// lights, and of what `draw` makes of the rest of it, each image's index and its objects' values.
     ///
-    /// Drawn again until all pictures satisfy every constraint.
+    /// Drawn again until all images satisfy every constraint.
     pub fn arranged(
         &self,
         place: u64,
@@ -224,9 +224,9 @@ impl<'w> Pool<'w> {
         while rejections.restarts() <= u64::from(self.world.config().max_restarts) {
             let stage = self.draw_stage(&mut rng);
             let rotations_deg: Vec<f64> = ground.iter().map(|_| draw_rotation(&mut rng)).collect();
-            let pictures = draw(&mut rng);
-            let mut scenes = Vec::with_capacity(pictures.len());
-            for (index, objects) in &pictures {
+            let images = draw(&mut rng);
+            let mut scenes = Vec::with_capacity(images.len());
+            for (index, objects) in &images {
                 let standing = objects.iter().zip(ground).zip(&rotations_deg);
                 if !self.stand(standing, &stage.directions, &mut workspace.placed, &mut rejections) {
                     rejections.placement += 1;
@@ -238,7 +238,7 @@ impl<'w> Pool<'w> {
                 };
                 scenes.push(scene);
             }
-            if scenes.len() == pictures.len() {
+            if scenes.len() == images.len() {
                 return Ok(scenes);
             }
         }

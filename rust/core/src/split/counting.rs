@@ -1,9 +1,9 @@
-//! A value in, sets of six pictures with 0, 1, ... 5 objects that have it, and the questions that count them, out.
+//! A value in, sets of six images with 0, 1, ... 5 objects that have it, and the questions that count them, out.
 //!
 //! CLEVR-HOPE's preliminary sets (Berlot-Attwell et al., appendix B) ask for one value at a time, before pairs of
 //! them are held out: existence, as a minimal set of one type (`MinimalPool`), and counting, here. Five objects
-//! stand at the same five positions in every picture of every set. A set is one draw of camera, lights, rotations,
-//! and the objects' other values; each picture has one more object with the value than the one before it, and
+//! stand at the same five positions in every image of every set. A set is one draw of camera, lights, rotations,
+//! and the objects' other values; each image has one more object with the value than the one before it, and
 //! nothing else changes.
 //!
 //! The paper says neither where the positions are nor what the other objects have; both are chosen here. An object
@@ -29,10 +29,10 @@ const POSITIONS: [[f64; 2]; 5] = [[0.0, 0.0], [1.0, -2.0], [2.0, 1.0], [-1.0, 2.
 const UNIT: f64 = 0.4;
 /// Scenes of a pool have numbers that fit in 31 bits, as the files' arrays have them.
 const MOST_SCENES: u64 = 1 << 31;
-/// Pictures of a set: none of the objects has the value, one, ... all.
-const PICTURES: usize = POSITIONS.len() + 1;
+/// Images of a set: none of the objects has the value, one, ... all.
+const IMAGES: usize = POSITIONS.len() + 1;
 
-/// The pool of counting pictures of an attribute type: how its scenes are numbered.
+/// The pool of counting images of an attribute type: how its scenes are numbered.
 ///
 /// Scene `(set * values of the type + value) * 6 + objects with the value`; sets have no end.
 #[derive(Clone, Debug)]
@@ -67,9 +67,9 @@ impl CountingPool {
         format!("counting_{}", TYPE_NAMES[self.kind])
     }
 
-    /// Pictures of a set.
-    pub fn pictures(&self) -> usize {
-        PICTURES
+    /// Images of a set.
+    pub fn images(&self) -> usize {
+        IMAGES
     }
 
     /// Where objects stand on the ground of a world: x and y of each.
@@ -87,17 +87,17 @@ impl CountingPool {
     pub fn scenes_at(&self, world: &World, seed: u64, indices: &[u64]) -> Result<Vec<Scene>, SceneError> {
         let pool = Pool::new(world, seed, &self.name());
         let ground = Self::positions(world);
-        // A set is drawn once for a run of its pictures.
+        // A set is drawn once for a run of its images.
         let runs: Vec<&[u64]> = indices.chunk_by(|a, b| self.place_of(*a) == self.place_of(*b)).collect();
         let scenes = runs.par_iter().map(|run| {
             let place = self.place_of(run[0]);
             let drawn = pool.arranged(place, &ground, |rng| self.draw_set(world.vocab(), place, rng))?;
-            Ok(run.iter().map(|index| drawn[(index % PICTURES as u64) as usize].clone()).collect())
+            Ok(run.iter().map(|index| drawn[(index % IMAGES as u64) as usize].clone()).collect())
         });
         Ok(scenes.collect::<Result<Vec<Vec<Scene>>, SceneError>>()?.concat())
     }
 
-    /// The questions of some sets of a value: each set's pictures with none, one, ... all, asked the same.
+    /// The questions of some sets of a value: each set's images with none, one, ... all, asked the same.
     pub fn questions(
         &self,
         templates: &TemplateSet,
@@ -105,7 +105,7 @@ impl CountingPool {
         value: u8,
         sets: Range<u64>,
     ) -> Result<Vec<Question>, SplitError> {
-        let most = MOST_SCENES / (PICTURES as u64 * self.n_values);
+        let most = MOST_SCENES / (IMAGES as u64 * self.n_values);
         if sets.end > most {
             let problem = format!("{} sets, but a pool has room for {most} of each value", sets.end);
             return Err(SplitError::Minimal { split: self.name(), problem });
@@ -119,12 +119,12 @@ impl CountingPool {
         ]);
         let mut values = [None; N_TYPES];
         values[self.kind] = Some(value);
-        let mut questions = Vec::with_capacity(PICTURES * sets.end.saturating_sub(sets.start) as usize);
+        let mut questions = Vec::with_capacity(IMAGES * sets.end.saturating_sub(sets.start) as usize);
         for set in sets {
             let place = set * self.n_values + u64::from(value);
             let (text, program) = Ask::Count.question(templates, family, &values, &mut key.at(place));
-            questions.extend((0..PICTURES as u64).map(|matching| Question {
-                scene: place * PICTURES as u64 + matching,
+            questions.extend((0..IMAGES as u64).map(|matching| Question {
+                scene: place * IMAGES as u64 + matching,
                 family: family.index as u16,
                 answer: Answer::Integer(matching as u8),
                 text: text.clone(),
@@ -138,10 +138,10 @@ impl CountingPool {
 
     /// A set's number and its value's, in one.
     fn place_of(&self, index: u64) -> u64 {
-        index / PICTURES as u64
+        index / IMAGES as u64
     }
 
-    /// The objects' values in each picture of a set, with the index of its scene.
+    /// The objects' values in each image of a set, with the index of its scene.
     fn draw_set(&self, vocab: &Vocabulary, place: u64, rng: &mut StreamRng) -> Vec<(u64, Vec<[u8; N_TYPES]>)> {
         let value = (place % self.n_values) as u8;
         let without: [[u8; N_TYPES]; POSITIONS.len()] = std::array::from_fn(|_| {
@@ -155,11 +155,11 @@ impl CountingPool {
         });
         let mut turns: [usize; POSITIONS.len()] = std::array::from_fn(|object| object);
         rng.shuffle(&mut turns);
-        (0..PICTURES)
+        (0..IMAGES)
             .map(|matching| {
                 let mut objects = without.to_vec();
                 turns[..matching].iter().for_each(|&object| objects[object][self.kind] = value);
-                (place * PICTURES as u64 + matching as u64, objects)
+                (place * IMAGES as u64 + matching as u64, objects)
             })
             .collect()
     }

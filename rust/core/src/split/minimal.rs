@@ -1,16 +1,16 @@
-//! Attribute types in, one-object pictures and the questions that tell them apart out.
+//! Attribute types in, one-object images and the questions that tell them apart out.
 //!
 //! For each grid of values (two of each type), each combination of the other attributes and each copy
-//! there is a place: one draw of position, rotation, camera and lights, pictured with each corner of
+//! there is a place: one draw of position, rotation, camera and lights, shown with each corner of
 //! the grid. Each corner is the match of one group: its pair of values is asked for on the corner's own
-//! picture and on those where one value or both are changed. CLEVR-HOPE's minimal sets follow
+//! image and on those where one value or both are changed. CLEVR-HOPE's minimal sets follow
 //! (Berlot-Attwell et al., section 3), with their numbers. With one type a grid is two of its values, a group two
-//! pictures: the existence questions of the preliminary sets (appendix B), where `MinimalKind::Ood` of a single
+//! images: the existence questions of the preliminary sets (appendix B), where `MinimalKind::Ood` of a single
 //! value is what is asked for.
 //!
 //! Where a train set sees a palette only, the grids are those of which it sees four corners or three; the fourth
-//! may be the held-out pair. Questions are about what was seen, on pictures that show what was seen, the pair's
-//! group apart, whose three other pictures show what was seen. So there are fewer grids, and more copies of each.
+//! may be the held-out pair. Questions are about what was seen, on images that show what was seen, the pair's
+//! group apart, whose three other images show what was seen. So there are fewer grids, and more copies of each.
 
 use super::asking::Ask;
 use super::diversity::check_seen;
@@ -34,7 +34,7 @@ pub enum MinimalKind {
     Ood,
 }
 
-/// The pool of one-object pictures of some attribute types: how its scenes are numbered.
+/// The pool of one-object images of some attribute types: how its scenes are numbered.
 ///
 /// Scene `((grid * combinations + combination) * copies + copy) * corners + corner`, where `copies` is
 /// the paper's number, whatever number of them a dataset uses.
@@ -122,7 +122,7 @@ impl MinimalPool {
         kinds.iter().fold("minimal".to_owned(), |name, &kind| format!("{name}_{}", TYPE_NAMES[kind]))
     }
 
-    /// Pictures of a place.
+    /// Images of a place.
     pub fn corners(&self) -> usize {
         1 << self.kinds.len()
     }
@@ -196,17 +196,17 @@ impl MinimalPool {
         self.held_corner(place, holdout).or_else(|| (0..self.corners()).find(is_absent))
     }
 
-    /// The pictures of some places, in order, `corners()` each.
+    /// The images of some places, in order, `corners()` each.
     pub fn scenes(&self, world: &World, seed: u64, places: &[u64]) -> Result<Vec<Scene>, SplitError> {
         let pool = Pool::new(world, seed, &self.name());
         let corners = self.corners() as u64;
         let scenes = places
             .par_iter()
             .map(|&place| {
-                let pictures: Vec<(u64, [u8; N_TYPES])> = (0..corners)
+                let images: Vec<(u64, [u8; N_TYPES])> = (0..corners)
                     .map(|corner| (place * corners + corner, self.attributes(place, corner as usize)))
                     .collect();
-                pool.single(place, &pictures)
+                pool.single(place, &images)
             })
             .collect::<Result<Vec<_>, _>>()?;
         Ok(scenes.into_iter().flatten().collect())
@@ -224,18 +224,18 @@ impl MinimalPool {
             return Err(SplitError::Minimal { split: self.name(), problem });
         }
         let pool = Pool::new(world, seed, &self.name());
-        // A place is drawn once for a run of its pictures.
+        // A place is drawn once for a run of its images.
         let runs: Vec<&[u64]> = indices.chunk_by(|a, b| a / corners == b / corners).collect();
         let scenes = runs.par_iter().map(|run| {
             let place = run[0] / corners;
-            let picture = |corner: u64| (place * corners + corner, self.attributes(place, corner as usize));
-            let drawn = pool.single(place, &(0..corners).map(picture).collect::<Vec<_>>())?;
+            let image = |corner: u64| (place * corners + corner, self.attributes(place, corner as usize));
+            let drawn = pool.single(place, &(0..corners).map(image).collect::<Vec<_>>())?;
             Ok(run.iter().map(|index| drawn[(index % corners) as usize].clone()).collect())
         });
         Ok(scenes.collect::<Result<Vec<Vec<Scene>>, SceneError>>()?.concat())
     }
 
-    /// The questions of a set on some places: group by group, the match first, then the pictures with
+    /// The questions of a set on some places: group by group, the match first, then the images with
     /// the first value changed, the second, both.
     pub fn questions(
         &self,

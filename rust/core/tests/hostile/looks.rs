@@ -32,7 +32,7 @@ fn draw(look: &[u8], placement: &[u8]) {
 }
 
 #[test]
-fn an_undamaged_look_is_drawn_in_pictures_of_any_size() {
+fn an_undamaged_look_is_drawn_in_images_of_any_size() {
     let studio = Studio::from_json(LOOK, "look.json").unwrap();
     let placement = Studio::placement(placement().to_string().as_bytes()).unwrap();
     for [width, height] in [[1, 1], [8_192, 1], [1, 8_192], [3, 7]] {

@@ -26,10 +26,10 @@ const LONGEST_MESSAGE: usize = 2_000;
 pub static VOCAB: LazyLock<Vocabulary> =
     LazyLock::new(|| Vocabulary::from_properties_json(PROPERTIES, "properties.json", 10).unwrap());
 
-/// A world whose pictures are small.
+/// A world whose images are small.
 pub static WORLD: LazyLock<World> = LazyLock::new(|| world(PROPERTIES, LOOK).unwrap());
 
-/// A world of CLEVR's constraints but for the pictures' size, which gives a scene up early.
+/// A world of CLEVR's constraints but for the images' size, which gives a scene up early.
 pub fn world(properties: &[u8], look: &[u8]) -> Result<World, String> {
     let config = SceneConfig { width: 48, height: 32, min_pixels: 1, max_restarts: 3, ..SceneConfig::default() };
     let (properties, look) =

@@ -75,7 +75,7 @@ proptest! {
         let seen = [("red".to_owned(), "cube".to_owned())];
         let absent = AbsentReader::new(&VOCAB, TOKENS.names(), &names(&["red"]), &words, ["color", "shape"], &seen).unwrap();
         absent.read_rows(&rows, &rows, [WIDTH, WIDTH]);
-        let asked = Asked { families: &rows, answers: &rows, pictures: &rows };
+        let asked = Asked { families: &rows, answers: &rows, images: &rows };
         balanced(asked, &[vec![], vec![1], vec![1, 2, 3]], usize::MAX, usize::MAX);
     }
 

@@ -6,7 +6,7 @@ use clevrhope_core::Vocabulary;
 use clevrhope_core::audit::FinishedScenes;
 use clevrhope_core::program::SceneTable;
 use clevrhope_core::rng::StreamKey;
-use clevrhope_core::scene::clevr::{picture_name, read_clevr};
+use clevrhope_core::scene::clevr::{image_name, read_clevr};
 use clevrhope_core::scene::{Asset, ClevrImport, Palette, Pool, SceneConfig, SceneGraph, World, json};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -38,7 +38,7 @@ static CLEVR: LazyLock<(World, Value)> = LazyLock::new(|| {
             let mut row = Vec::new();
             json::write_scene(&scene, world.vocab(), &mut row).unwrap();
             let mut row: Value = serde_json::from_slice(&row).unwrap();
-            (row["split"], row["image_filename"]) = ("train".into(), picture_name(scene.index as u32).into());
+            (row["split"], row["image_filename"]) = ("train".into(), image_name(scene.index as u32).into());
             row
         })
         .collect();

@@ -209,7 +209,7 @@ fn shows_pair(pool: &MinimalPool, holdout: &Holdout, scene: u64) -> bool {
     (0..4).all(|kind| holdout.values()[kind].is_none_or(|value| value == shown[kind]))
 }
 
-/// A group of four: one sentence, one place; the first picture matches it, the others change the first
+/// A group of four: one sentence, one place; the first image matches it, the others change the first
 /// value, the second, both; nothing else changes.
 fn check_groups(pool: &MinimalPool, vocab: &Vocabulary, ood: &[Question]) {
     for group in ood.chunks(4) {
@@ -243,7 +243,7 @@ fn every_combination_of_the_other_values_is_used_equally_often() {
 }
 
 #[test]
-fn a_places_pictures_differ_in_the_values_alone_and_answers_hold() {
+fn a_places_images_differ_in_the_values_alone_and_answers_hold() {
     let world = project_world();
     let vocab = world.vocab();
     let templates = Templates::own(vocab);
@@ -255,12 +255,12 @@ fn a_places_pictures_differ_in_the_values_alone_and_answers_hold() {
         let scenes = pool.scenes(&world, 5, &places).unwrap();
         assert_eq!(scenes.len(), 20);
         let mut staged = BTreeSet::new();
-        for pictures in scenes.chunks(4) {
+        for images in scenes.chunks(4) {
             let place = |i: usize| {
-                let object = &pictures[i].objects[0];
-                (object.position[0], object.position[1], object.rotation_deg, pictures[i].staging.clone())
+                let object = &images[i].objects[0];
+                (object.position[0], object.position[1], object.rotation_deg, images[i].staging.clone())
             };
-            assert!((0..4).all(|i| pictures[i].objects.len() == 1 && place(i) == place(0)));
+            assert!((0..4).all(|i| images[i].objects.len() == 1 && place(i) == place(0)));
             staged.insert(format!("{:?}", place(0)));
         }
         assert_eq!(staged.len(), places.len(), "a place is drawn anew for each");

@@ -399,15 +399,15 @@ fn a_text_of_two_meanings_keeps_both_and_is_ambiguous_where_their_answers_differ
     assert_eq!(vocab.value_name(1, 1), "red");
     let count = "count filter_shape[cube] filter_color[red] scene";
     let exist = "exist filter_shape[cube] filter_color[red] scene";
-    // A number is never a truth, so the two meanings' answers differ on any picture.
+    // A number is never a truth, so the two meanings' answers differ on any image.
     for (program, family) in [(count, 0), (exist, 1)] {
         let found = look("Say of red cubes", program, family, 0);
         assert!(found.has_several && found.is_ambiguous);
         assert!(!(found.is_unread || found.is_other_program || found.is_other_family || found.is_other_answer));
     }
     assert!(look("Say of red cubes", exist, 2, 0).is_other_family);
-    let without_picture = look("Say of red cubes", count, 0, -1);
-    assert!(without_picture.has_several && !without_picture.is_ambiguous);
+    let without_image = look("Say of red cubes", count, 0, -1);
+    assert!(without_image.has_several && !without_image.is_ambiguous);
     // The optional word is said in one of them only.
     let found = look("Say of red cubes all", count, 0, 0);
     assert!(!found.has_several && !found.is_ambiguous && !found.is_other_program);

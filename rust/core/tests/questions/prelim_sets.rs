@@ -23,7 +23,7 @@ fn values(vocab: &Vocabulary) -> Vec<(usize, u8, String)> {
         .collect()
 }
 
-/// What of a scene no picture of its set may change.
+/// What of a scene no image of its set may change.
 fn staged(scene: &Scene) -> String {
     let places: Vec<_> = scene.objects.iter().map(|o| (o.position[0], o.position[1], o.rotation_deg)).collect();
     format!("{places:?} {:?}", scene.staging)
@@ -60,13 +60,13 @@ fn existence_has_the_numbers_that_follow_from_the_minimal_sets() {
         let scenes = pool.scenes_at(&world, 3, &indices).unwrap();
         let mut others: BTreeMap<[u8; N_TYPES], usize> = BTreeMap::new();
         let mut texts = BTreeSet::new();
-        for (group, pictures) in questions.chunks(2).zip(scenes.chunks(2)) {
-            group.iter().zip(pictures).for_each(|(question, scene)| check_question(question, scene, vocab, &name));
+        for (group, images) in questions.chunks(2).zip(scenes.chunks(2)) {
+            group.iter().zip(images).for_each(|(question, scene)| check_question(question, scene, vocab, &name));
             assert_eq!((group[0].answer, group[1].answer), (Answer::Bool(true), Answer::Bool(false)));
             assert_eq!((&group[0].text, &group[0].program), (&group[1].text, &group[1].program));
-            assert_eq!(staged(&pictures[0]), staged(&pictures[1]));
-            let shown = [0, 1].map(|i| pictures[i].objects[0].attributes);
-            assert!(pictures.iter().all(|scene| scene.objects.len() == 1));
+            assert_eq!(staged(&images[0]), staged(&images[1]));
+            let shown = [0, 1].map(|i| images[i].objects[0].attributes);
+            assert!(images.iter().all(|scene| scene.objects.len() == 1));
             assert!(shown[0][kind] == value && shown[1][kind] != value);
             assert!((0..N_TYPES).all(|k| k == kind || shown[0][k] == shown[1][k]));
             *others.entry(shown[1]).or_default() += 1;
@@ -94,17 +94,17 @@ fn counting_sets_count_from_none_to_all_and_change_nothing_else() {
         let (mut texts, mut staging) = (BTreeSet::new(), BTreeSet::new());
         let mut distractors = vec![0_usize; vocab.n_values(kind)];
         let mut last_to_turn = [0_usize; 5];
-        for (set, pictures) in questions.chunks(6).zip(scenes.chunks(6)) {
-            set.iter().zip(pictures).for_each(|(question, scene)| check_question(question, scene, vocab, &name));
+        for (set, images) in questions.chunks(6).zip(scenes.chunks(6)) {
+            set.iter().zip(images).for_each(|(question, scene)| check_question(question, scene, vocab, &name));
             let answers: Vec<Answer> = set.iter().map(|question| question.answer).collect();
             assert_eq!(answers, [0, 1, 2, 3, 4, 5].map(Answer::Integer));
             assert!(set.iter().all(|q| q.text == set[0].text && q.program == set[0].program));
-            for scene in pictures {
-                assert_eq!(staged(scene), staged(&pictures[0]));
+            for scene in images {
+                assert_eq!(staged(scene), staged(&images[0]));
                 let ground: Vec<[f64; 2]> = scene.objects.iter().map(|o| [o.position[0], o.position[1]]).collect();
                 assert_eq!(ground, positions);
             }
-            for pair in pictures.windows(2) {
+            for pair in images.windows(2) {
                 let changed: Vec<(usize, usize)> = (0..5)
                     .flat_map(|object| (0..N_TYPES).map(move |k| (object, k)))
                     .filter(|&(object, k)| {
@@ -113,11 +113,11 @@ fn counting_sets_count_from_none_to_all_and_change_nothing_else() {
                     .collect();
                 assert!(matches!(changed[..], [(_, k)] if k == kind), "{name}: {changed:?}");
             }
-            pictures[0].objects.iter().for_each(|o| distractors[usize::from(o.attributes[kind])] += 1);
-            let last = pictures[4].objects.iter().position(|o| o.attributes[kind] != value).unwrap();
+            images[0].objects.iter().for_each(|o| distractors[usize::from(o.attributes[kind])] += 1);
+            let last = images[4].objects.iter().position(|o| o.attributes[kind] != value).unwrap();
             last_to_turn[last] += 1;
             texts.insert(set[0].text.clone());
-            staging.insert(staged(&pictures[0]));
+            staging.insert(staged(&images[0]));
         }
         assert_eq!(staging.len() as u64, n_sets, "camera, lights and rotations are drawn anew for each set");
         assert!(texts.len() >= 5, "every phrasing is used: {texts:?}");
@@ -190,7 +190,7 @@ fn without_a_template_that_counts_there_are_no_sets() {
     assert_eq!(error, format!("split counting_color: {wanted}"));
 }
 
-/// The project's world with pictures of full size.
+/// The project's world with images of full size.
 static WORLD: LazyLock<World> = LazyLock::new(|| {
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../blender_assets");
     let read = |name: &str| std::fs::read(assets.join(name)).unwrap();

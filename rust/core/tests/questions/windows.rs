@@ -21,7 +21,7 @@ const SEED: u64 = 11;
 const TRAIN: (&str, SceneRule, QuestionRule, u32) = ("train", SceneRule::Without, QuestionRule::Without, 9);
 const OOD: (&str, SceneRule, QuestionRule, u32) = ("test_ood", SceneRule::With, QuestionRule::With, 1);
 
-/// A world whose pictures are small, so that its scenes are quick to sample.
+/// A world whose images are small, so that its scenes are quick to sample.
 static WORLD: LazyLock<Arc<World>> = LazyLock::new(|| Arc::new(project_world()));
 static TEMPLATES: LazyLock<Arc<Templates>> = LazyLock::new(|| Arc::new(Templates::own(WORLD.vocab())));
 

@@ -173,7 +173,7 @@ pub fn own_folder() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../question_templates"))
 }
 
-/// The project's world, its pictures small so that scenes are quick to sample.
+/// The project's world, its images small so that scenes are quick to sample.
 pub fn project_world() -> World {
     let properties =
         Asset { file: "properties.json", bytes: include_bytes!("../../../../blender_assets/properties.json") };

@@ -189,7 +189,7 @@ pub struct Agreement {
     pub is_other_answer: bool,
     /// They mean several programs.
     pub has_several: bool,
-    /// They mean programs with different answers on this picture.
+    /// They mean programs with different answers on this image.
     pub is_ambiguous: bool,
 }
 
@@ -244,7 +244,7 @@ fn agreement(
         is_other_family: !readings.iter().filter(same).any(|reading| i32::from(reading.family) == family),
         is_other_answer: given.is_some_and(|given| given != answer),
         has_several: others().next().is_some(),
-        // A reading without an answer is none that the picture allows.
+        // A reading without an answer is none that the image allows.
         is_ambiguous: others().any(|other| answer_of(other).is_some_and(|found| found >= 0 && Some(found) != given)),
     }
 }

@@ -1,7 +1,7 @@
 //! The ground sheet and the lights in, how bright the empty sheet is everywhere out.
 //!
 //! The sheet is cut into patches once; how much of the light that one throws reaches another does
-//! not depend on the scene. A picture then needs their direct light and a few products with that
+//! not depend on the scene. An image then needs their direct light and a few products with that
 //! matrix (radiosity).
 
 use crate::render::light::Light;

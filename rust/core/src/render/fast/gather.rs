@@ -13,7 +13,7 @@ use std::f32::consts::{PI, TAU};
 const MARGIN: f32 = 2.2;
 /// Bodies that could throw no more than this share of all light on a place are passed over there.
 const LEAST_SHARE: f32 = 0.002;
-/// The longer side, in pixels, of a picture whose map is as fine as the effort says; smaller ones have coarser maps.
+/// The longer side, in pixels, of an image whose map is as fine as the effort says; smaller ones have coarser maps.
 const LONGER_SIDE: usize = 480;
 /// Points along each side of the coarsest map.
 const LEAST_SIDE: usize = 24;
@@ -21,7 +21,7 @@ const LEAST_SIDE: usize = 24;
 /// How finely the map is made.
 #[derive(Clone, Copy, Debug)]
 pub struct NearEffort {
-    /// Points along each side, for a picture of `LONGER_SIDE` or more; the indirect light has half as many.
+    /// Points along each side, for an image of `LONGER_SIDE` or more; the indirect light has half as many.
     pub side: usize,
     /// Rays of a point to a body that fills its sky; a power of two.
     pub rays: u32,
@@ -30,7 +30,7 @@ pub struct NearEffort {
 }
 
 impl NearEffort {
-    /// The effort for a picture by its longer side: what its pixels are too coarse to show is not worked out.
+    /// The effort for an image by its longer side: what its pixels are too coarse to show is not worked out.
     pub fn for_side(self, longer_px: usize) -> Self {
         let side = (self.side * longer_px / LONGER_SIDE).max(LEAST_SIDE).min(self.side);
         Self { side: side & !1, ..self }
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn small_pictures_have_coarse_maps_and_large_ones_no_finer_ones() {
+    fn small_images_have_coarse_maps_and_large_ones_no_finer_ones() {
         let effort = NearEffort { side: 64, rays: 4, shadow_rays: 1 };
         let sides = [96, 240, 250, 480, 1920].map(|px| effort.for_side(px).side);
         assert_eq!(sides, [24, 32, 32, 64, 64]);

@@ -1,4 +1,4 @@
-//! The same pictures quickly: what Cycles makes of this world, with each kind of light found in its own way.
+//! The same images quickly: what Cycles makes of this world, with each kind of light found in its own way.
 //!
 //! `far` is the empty ground, `near` a map of the ground around the bodies, which rays that leave
 //! bodies see (`shade`). Of what the camera sees (`view`), `ground` finds pixels without bodies,
@@ -9,9 +9,9 @@ pub mod bodies;
 pub mod far;
 pub mod gather;
 pub mod ground;
+pub mod image;
 pub mod near;
 pub mod numbers;
-pub mod picture;
 pub mod pixel;
 pub mod shade;
 mod view;
@@ -21,22 +21,22 @@ use bodies::Bodies;
 use far::Patches;
 use gather::NearEffort;
 use ground::GroundEffort;
+use image::ImageEffort;
 use near::Near;
-use picture::PictureEffort;
 use pixel::PixelEffort;
 use shade::Room;
 
-/// How much is spent on a picture.
+/// How much is spent on an image.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
     pub near: NearEffort,
-    pub picture: PictureEffort,
+    pub image: ImageEffort,
 }
 
 impl Effort {
     pub const DRAFT: Self = Self {
         near: NearEffort { side: 64, rays: 4, shadow_rays: 1 },
-        picture: PictureEffort {
+        image: ImageEffort {
             ground: GroundEffort { corner_rays: 4, shadow_rays: [1, 1], difference: 0.1 },
             pixels: PixelEffort { outline: [2, 2], metal: [1, 1], matte: [1, 1], difference: 0.2 },
             window: 2,
@@ -44,7 +44,7 @@ impl Effort {
     };
     pub const STANDARD: Self = Self {
         near: NearEffort { side: 96, rays: 16, shadow_rays: 4 },
-        picture: PictureEffort {
+        image: ImageEffort {
             ground: GroundEffort { corner_rays: 16, shadow_rays: [4, 8], difference: 0.1 },
             pixels: PixelEffort { outline: [2, 4], metal: [2, 8], matte: [2, 2], difference: 0.15 },
             window: 3,
@@ -52,7 +52,7 @@ impl Effort {
     };
     pub const HIGH: Self = Self {
         near: NearEffort { side: 128, rays: 32, shadow_rays: 8 },
-        picture: PictureEffort {
+        image: ImageEffort {
             ground: GroundEffort { corner_rays: 64, shadow_rays: [8, 64], difference: 0.02 },
             pixels: PixelEffort { outline: [4, 16], metal: [4, 16], matte: [4, 4], difference: 0.1 },
             window: 3,
@@ -70,7 +70,7 @@ impl Effort {
     }
 }
 
-/// A picture as bytes, rows from the top, RGB.
+/// An image as bytes, rows from the top, RGB.
 pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
     let bodies = Bodies::new(stage);
     let between = (0..bodies.list.len()).map(|number| bodies.between(number, &stage.lights)).collect();
@@ -85,5 +85,5 @@ pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
     };
     let lens = stage.camera.lens;
     room.near = effort.near.for_side(lens.width_px.max(lens.height_px) as usize).map(&room);
-    picture::picture(&room, &stage.camera, effort.picture)
+    image::image(&room, &stage.camera, effort.image)
 }

@@ -1,4 +1,4 @@
-//! A camera and bodies in, rays through the picture out, and what they first meet.
+//! A camera and bodies in, rays through the image out, and what they first meet.
 
 use super::bodies::NOBODY;
 use super::shade::Room;
@@ -8,13 +8,13 @@ use crate::scene::camera::Camera;
 /// Pixels along a tile's side: a tile's rays are tested against the bodies that it may show alone.
 pub const TILE: usize = 8;
 
-/// The picture's rays.
+/// The image's rays.
 pub struct View<'a> {
     pub room: &'a Room<'a>,
     pub width: usize,
     pub height: usize,
     origin: V3,
-    /// Through the top left corner of the picture, and what a pixel to the right and one down add.
+    /// Through the top left corner of the image, and what a pixel to the right and one down add.
     corner: V3,
     right: V3,
     down: V3,
@@ -58,13 +58,13 @@ impl<'a> View<'a> {
         view
     }
 
-    /// The ray through a place in the picture, in pixels from its top left corner.
+    /// The ray through a place in the image, in pixels from its top left corner.
     #[inline(always)]
     pub fn ray(&self, u: f32, v: f32) -> Ray {
         Ray { origin: self.origin, direction: (self.corner + self.right * u + self.down * v).unit() }
     }
 
-    /// Bodies that a pixel's rays may meet, as bits; beyond the picture's edge, those of the nearest pixel.
+    /// Bodies that a pixel's rays may meet, as bits; beyond the image's edge, those of the nearest pixel.
     #[inline(always)]
     pub fn bodies(&self, column: usize, row: usize) -> u64 {
         let (column, row) = (column.min(self.width - 1), row.min(self.height - 1));

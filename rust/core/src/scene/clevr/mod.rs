@@ -1,6 +1,6 @@
 //! CLEVR's published train scenes in; which places of a train pool they take, and as what scenes, out.
 //!
-//! The paper's train pictures come partly from CLEVR. Here a pool's places are divided into runs of `1 / share`;
+//! The paper's train images come partly from CLEVR. Here a pool's places are divided into runs of `1 / share`;
 //! in each run one place, drawn, has a published scene, the next of a seeded permutation of them. So every
 //! beginning of the pool holds the same share of them, give or take one, whatever the size asked for.
 
@@ -48,8 +48,8 @@ pub(super) struct Places<'w> {
     origin: Arc<Origin>,
 }
 
-/// The name of a published picture.
-pub fn picture_name(index: u32) -> String {
+/// The name of a published image.
+pub fn image_name(index: u32) -> String {
     format!("CLEVR_{SPLIT}_{index:06}.png")
 }
 
@@ -178,7 +178,7 @@ impl<'w> Places<'w> {
             origin: Arc::clone(&self.origin),
             index,
             image_filename: None,
-            source: Some(picture_name(scenes.indices[number]).into()),
+            source: Some(image_name(scenes.indices[number]).into()),
             related: scenes.directions.related(&positions),
             objects,
             directions: scenes.directions,

@@ -2,7 +2,7 @@
 //!
 //! The published file is one line of some 200 MB: it is parsed scene by scene and never whole in memory.
 
-use super::{ClevrScenes, SPLIT, picture_name};
+use super::{ClevrScenes, SPLIT, image_name};
 use crate::message::{json_cause, listed, shown, suggestion};
 use crate::scene::config::DirectionsFrom;
 use crate::scene::relation::Directions;
@@ -138,8 +138,8 @@ impl Reading<'_> {
         if raw.split != SPLIT {
             return Err(fault("split", format!("\"{}\"; {ONLY_TRAIN}", shown(&raw.split))));
         }
-        if raw.image_filename != picture_name(raw.image_index) {
-            let published = picture_name(raw.image_index);
+        if raw.image_filename != image_name(raw.image_index) {
+            let published = image_name(raw.image_index);
             return Err(fault(
                 "image_filename",
                 format!("\"{}\", not {published}; {ONLY_TRAIN}", shown(&raw.image_filename)),

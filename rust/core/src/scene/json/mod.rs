@@ -2,7 +2,7 @@
 //!
 //! CLEVR's keys are as CLEVR has them. Added are `camera` and `lights` (where they stand, so that
 //! a scene can be rendered again), `stream` (what the scene is a function of) or `source` (the name of
-//! the picture that it was published with), and for each object
+//! the image that it was published with), and for each object
 //! `visible_pixels`, `visible_fraction` and `bbox` (x and y of the first visible pixel, x and y
 //! behind the last). Reading does without what is added.
 

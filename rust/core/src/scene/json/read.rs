@@ -23,7 +23,7 @@ pub fn read_scenes(bytes: &[u8], file: &str, vocab: &Vocabulary) -> Result<Vec<S
     Ok(scenes)
 }
 
-/// Reads only what programs and questions see, so scenes without places and pictures do too.
+/// Reads only what programs and questions see, so scenes without places and images do too.
 ///
 /// Relations are the file's `relationships`; where there are none, they follow from `3d_coords`
 /// and `directions`.

@@ -1,4 +1,4 @@
-//! Bodies of which some are no convex solids and a camera in, the picture of the nearest in each pixel out.
+//! Bodies of which some are no convex solids and a camera in, the image of the nearest in each pixel out.
 
 use super::body::Body;
 use super::layer::Layer;

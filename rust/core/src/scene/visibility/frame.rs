@@ -1,11 +1,11 @@
-//! A body and a camera in, maps from the body's own coordinates to the picture and to the ground out.
+//! A body and a camera in, maps from the body's own coordinates to the image and to the ground out.
 
 use super::body::Body;
 use crate::scene::camera::Camera;
 use crate::scene::geometry::{Vec3, dot, sub};
 use crate::scene::ground::Plane;
 
-/// From a body's own coordinates (unit size, not turned) to the picture and to the ground.
+/// From a body's own coordinates (unit size, not turned) to the image and to the ground.
 pub struct Frame<'a> {
     /// The camera in the body's coordinates.
     pub eye: Vec3,

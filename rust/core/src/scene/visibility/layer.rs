@@ -9,7 +9,7 @@ use crate::scene::camera::{Camera, Projected};
 use crate::scene::geometry::{Vec3, ceil_within, cross, dot, sub};
 use crate::scene::ground::{Ground, Plane};
 
-/// The pixels of a body, as a window of the picture.
+/// The pixels of a body, as a window of the image.
 #[derive(Clone, Debug, Default)]
 pub struct Layer {
     first: [u16; 2],

@@ -1,7 +1,7 @@
 //! Bodies and a camera in, how much of each is seen out: an object-id raster, exact at pixel centres.
 //!
 //! Bodies are convex, so each covers one span of a row, and one hides another by taking its span
-//! away. No picture is filled in unless somebody asks for the ids, or a body is a mesh with hollows.
+//! away. No image is filled in unless somebody asks for the ids, or a body is a mesh with hollows.
 
 mod body;
 mod by_depth;
@@ -31,7 +31,7 @@ use rows::{Outline, Span};
 pub struct Sight {
     /// Pixels in which it is nearest.
     pub visible_px: u32,
-    /// Pixels of the picture that it would have if it stood alone on the ground.
+    /// Pixels of the image that it would have if it stood alone on the ground.
     pub total_px: u32,
     /// Tight box of the visible pixels: x and y of the first, x and y behind the last. All 0 if none.
     pub bbox: [u16; 4],
@@ -79,7 +79,7 @@ impl Viewer {
         Some(&self.sights)
     }
 
-    /// The whole picture, row by row: 0 where no body is, else 1 + the number of the nearest.
+    /// The whole image, row by row: 0 where no body is, else 1 + the number of the nearest.
     pub fn ids(&mut self, bodies: &[Body<'_>], camera: &Camera, ground: &Ground) -> Vec<u8> {
         if has_hollows(bodies) {
             return ByDepth::new(bodies, camera, ground, &mut self.tracer).ids;
@@ -169,7 +169,7 @@ impl Viewer {
         Sight { visible_px, total_px: own.area, bbox: if visible_px > 0 { bbox } else { [0; 4] } }
     }
 
-    /// Fills a picture with the numbers of the nearest bodies, by their outlines.
+    /// Fills an image with the numbers of the nearest bodies, by their outlines.
     fn fill(&self, bodies: &[Body<'_>], camera: &Camera) -> Vec<u8> {
         let (width, height) = (camera.lens.width_px as usize, camera.lens.height_px as usize);
         let mut ids = vec![0u8; width * height];
@@ -286,7 +286,7 @@ mod tests {
         distance.is_finite().then_some((distance, stands))
     }
 
-    /// The picture asked ray by ray, without outlines, spans or order.
+    /// The image asked ray by ray, without outlines, spans or order.
     fn ids_by_rays(bodies: &[Body<'_>], camera: &Camera, ground: &Ground) -> Vec<u8> {
         let depths: Vec<Depth<'_>> = bodies.iter().map(|body| Depth::new(body, camera.location)).collect();
         let lens = &camera.lens;

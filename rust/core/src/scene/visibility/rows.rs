@@ -79,7 +79,7 @@ impl Rows {
         }
     }
 
-    /// Widens the rows whose centres an edge crosses; its ends are places in the picture.
+    /// Widens the rows whose centres an edge crosses; its ends are places in the image.
     #[inline]
     pub fn edge(&mut self, a: [f64; 2], b: [f64; 2]) {
         let (top, bottom) = if a[1] <= b[1] { (a, b) } else { (b, a) };

@@ -1,4 +1,4 @@
-"""Pictures: those that show their scenes pass, real ones too; missing, blank and exchanged ones do not."""
+"""Images: those that show their scenes pass, real ones too; missing, blank and exchanged ones do not."""
 
 import json
 import re
@@ -19,7 +19,7 @@ from clevrhope._core import SceneBatch, object_ids
 from clevrhope.audit import Check, audit
 from clevrhope.audit.checks import second_look
 from clevrhope.audit.checks.cameras import Cameras
-from clevrhope.audit.checks.pictures import LEAST_PIXELS, Colours, check_pictures, without_outlines
+from clevrhope.audit.checks.images import LEAST_PIXELS, Colours, check_images, without_outlines
 from clevrhope.audit.checks.second_look import SecondLook
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.config.presets import PRESETS
@@ -34,7 +34,7 @@ LOOK = Path(__file__).parents[1] / "data" / "look"
 
 @pytest.fixture(scope="module")
 def painted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A few pictures of each pool, as PNG and HDF5."""
+    """A few images of each pool, as PNG and HDF5."""
     out = tmp_path_factory.mktemp("pictures") / "painted"
     config = PRESETS["demo"]
     sizes = replace(config.sizes, train=36, complex_iid=18, complex_ood=4, minimal_places=2)
@@ -44,7 +44,7 @@ def painted(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def pictures(painted: Path, tmp_path: Path) -> Spoilt:
+def images(painted: Path, tmp_path: Path) -> Spoilt:
     return Spoilt.copy(painted, tmp_path / "pictures")
 
 
@@ -54,7 +54,7 @@ def checks(root: Path) -> dict[str, Check]:
 
 def of_objects(root: Path) -> Check:
     """What is found in objects' pixels alone."""
-    _, objects = check_pictures(AuditFolder(root), Cameras(), lambda _: None)
+    _, objects = check_images(AuditFolder(root), Cameras(), lambda _: None)
     return objects.check()
 
 
@@ -62,25 +62,25 @@ def first_png(data: Spoilt, pool: str = "train", place: int = 0) -> Path:
     return sorted(data.path(f"images/{pool}").glob("*.png"))[place]
 
 
-def test_pictures_that_show_their_scenes_pass(painted: Path) -> None:
+def test_images_that_show_their_scenes_pass(painted: Path) -> None:
     found = checks(painted)
     not_made_here = {"palette", "passes", "preliminary sets", "scenes from CLEVR"}
     assert {name for name, each in found.items() if each.result == "not done"} == not_made_here
     assert all(each.result == "passed" for name, each in found.items() if name not in not_made_here)
-    assert found["pictures"].n_checked == len(list(painted.glob("images/*/*.png")))
-    assert found["objects in pictures"].n_checked > 2 * found["pictures"].n_checked
+    assert found["images"].n_checked == len(list(painted.glob("images/*/*.png")))
+    assert found["objects in images"].n_checked > 2 * found["images"].n_checked
 
 
-def test_without_pictures_it_says_so(clean: Path) -> None:
+def test_without_images_it_says_so(clean: Path) -> None:
     found = checks(clean)
-    assert found["pictures"].result == found["objects in pictures"].result == "not done"
-    assert "no pictures were rendered" in found["pictures"].note
+    assert found["images"].result == found["objects in images"].result == "not done"
+    assert "no images were rendered" in found["images"].note
 
 
 def missing(data: Spoilt) -> Path:
     path = first_png(data)
     path.unlink()
-    # The manifest forgets it too: the picture check has to notice by itself.
+    # The manifest forgets it too: the image check has to notice by itself.
     data.manifest(lambda raw: raw["files"].pop(path.relative_to(data.root).as_posix()))
     return path
 
@@ -117,23 +117,23 @@ def unlike_hdf5(data: Spoilt) -> Path:
 
 
 @pytest.mark.parametrize("plant", [missing, cut_off, blank, small, unlike_hdf5])
-def test_a_picture_that_is_none_is_named(pictures: Spoilt, plant: Callable[[Spoilt], Path]) -> None:
-    path = plant(pictures)
-    check = checks(pictures.root)["pictures"]
+def test_an_image_that_is_none_is_named(images: Spoilt, plant: Callable[[Spoilt], Path]) -> None:
+    path = plant(images)
+    check = checks(images.root)["images"]
     assert check.result == "failed"
     index = int(path.stem.rpartition("_")[2])
     assert {fault.index for fault in check.faults} == {index}
 
 
-def test_a_picture_that_is_not_there_is_told_as_that(pictures: Spoilt) -> None:
-    path = missing(pictures)
-    (fault, *_) = checks(pictures.root)["pictures"].faults
-    assert (fault.file, fault.problem) == (path.relative_to(pictures.root).as_posix(), "no such picture")
+def test_an_image_that_is_not_there_is_told_as_that(images: Spoilt) -> None:
+    path = missing(images)
+    (fault, *_) = checks(images.root)["images"].faults
+    assert (fault.file, fault.problem) == (path.relative_to(images.root).as_posix(), "no such image")
     assert fault.value == "the file is not there"
 
 
 def exchange_two(data: Spoilt) -> set[int]:
-    """Exchanges the first pictures of the train pool, which then has no HDF5; their indices."""
+    """Exchanges the first images of the train pool, which then has no HDF5; their indices."""
     for path in data.path("images").glob("*.h5"):
         path.unlink()
     data.manifest(lambda raw: [raw["files"].pop(name) for name in list(raw["files"]) if is_packed(name)])
@@ -145,32 +145,32 @@ def exchange_two(data: Spoilt) -> set[int]:
     return {int(path.stem.rpartition("_")[2]) for path in (a, b)}
 
 
-def test_two_pictures_exchanged_are_both_named(pictures: Spoilt) -> None:
-    indices = exchange_two(pictures)
-    found = checks(pictures.root)
-    assert found["pictures"].result == "passed"
-    assert {fault.index for fault in found["objects in pictures"].faults} == indices
+def test_two_images_exchanged_are_both_named(images: Spoilt) -> None:
+    indices = exchange_two(images)
+    found = checks(images.root)
+    assert found["images"].result == "passed"
+    assert {fault.index for fault in found["objects in images"].faults} == indices
 
 
 def test_without_a_render_to_hold_them_against_they_are_counted_in_a_note(
-    pictures: Spoilt, monkeypatch: pytest.MonkeyPatch
+    images: Spoilt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exchange_two(pictures)
+    exchange_two(images)
     look = read_look()
     own = deepcopy(dict(look.look))
     own["shapes"]["cube"]["edge_exponent"] = 2.0
     monkeypatch.setattr(second_look, "read_look", lambda **_: Look(own, look.properties))
-    found = of_objects(pictures.root)
+    found = of_objects(images.root)
     assert (found.result, found.n_faults) == ("passed", 0)
     assert re.match("[1-9][0-9]* may have another colour, but the native renderer has no formula", found.note)
 
 
 def test_after_many_faults_no_more_scenes_are_rendered(
-    pictures: Spoilt, monkeypatch: pytest.MonkeyPatch
+    images: Spoilt, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    exchange_two(pictures)
-    monkeypatch.setattr("clevrhope.audit.checks.pictures.MOST_FAULTS", 1)
-    found = of_objects(pictures.root)
+    exchange_two(images)
+    monkeypatch.setattr("clevrhope.audit.checks.images.MOST_FAULTS", 1)
+    found = of_objects(images.root)
     assert found.result == "failed"
     assert len({fault.index for fault in found.faults}) == 1
     assert re.match("[1-9][0-9]* more may have another colour; after 1 faults", found.note)
@@ -178,7 +178,7 @@ def test_after_many_faults_no_more_scenes_are_rendered(
 
 @pytest.fixture(scope="module")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A few pictures by the native renderer; a brown metal cylinder in the first one seems to be yellow."""
+    """A few images by the native renderer; a brown metal cylinder in the first one seems to be yellow."""
     out = tmp_path_factory.mktemp("pictures") / "rendered"
     config = PRESETS["demo"]
     sizes = replace(config.sizes, train=54, complex_iid=18, complex_ood=4, minimal_places=1)
@@ -199,9 +199,9 @@ def test_an_object_that_its_neighbours_light_otherwise_passes(rendered: Path) ->
     [raster] = object_ids(world, SceneBatch.from_json(world.vocabulary, data, file="rendered"))
     colours, inner = Colours(assets.blender_assets() / "properties.json"), without_outlines(raster)
     with Image.open(rendered / "images/train" / scene["image_filename"]) as image:
-        picture = np.asarray(image.convert("RGB"))
+        image = np.asarray(image.convert("RGB"))
     seems = [
-        colours.are_of(each["color"], picture[inner == number])
+        colours.are_of(each["color"], image[inner == number])
         for number, each in enumerate(scene["objects"], 1)
     ]
     assert False in seems
@@ -238,7 +238,7 @@ def test_a_native_draft_and_cycles_show_objects_alike() -> None:
     """As they are, by the bound beyond which an object counts as another; recoloured, all are beyond it."""
     for scene, raster in list(look_scenes())[::3]:
         with Image.open(LOOK / scene["image_filename"]) as image:
-            picture = np.asarray(image.convert("RGB"))
+            image = np.asarray(image.convert("RGB"))
         inner = without_outlines(raster)
         numbers = [
             number
@@ -246,25 +246,25 @@ def test_a_native_draft_and_cycles_show_objects_alike() -> None:
             if np.count_nonzero(inner == number) >= LEAST_PIXELS
         ]
         second = SecondLook((320, 480))
-        assert second.unlike(scene, picture, inner, numbers) == []
+        assert second.unlike(scene, image, inner, numbers) == []
         for each in scene["objects"]:
             each["color"] = {"brown": "red", "red": "brown", "yellow": "brown"}.get(each["color"], "yellow")
-        assert second.unlike(scene, picture, inner, numbers) == numbers
+        assert second.unlike(scene, image, inner, numbers) == numbers
 
 
 def is_packed(name: str) -> bool:
     return name.startswith("images/") and name.endswith(".h5")
 
 
-def test_a_row_that_hdf5_lacks_is_named(pictures: Spoilt) -> None:
+def test_a_row_that_hdf5_lacks_is_named(images: Spoilt) -> None:
     import h5py
 
-    with h5py.File(pictures.path("images/train.h5"), "r+") as file:
+    with h5py.File(images.path("images/train.h5"), "r+") as file:
         indices = file["indices"][:]
         del file["indices"]
         file["indices"] = indices[1:]
-    pictures.sign()
-    check = checks(pictures.root)["pictures"]
+    images.sign()
+    check = checks(images.root)["images"]
     assert [(fault.file, fault.index) for fault in check.faults] == [("images/train.h5", int(indices[0]))]
 
 
@@ -285,16 +285,16 @@ def look_scenes() -> Iterator[tuple[dict[str, Any], npt.NDArray[np.uint8]]]:
     return zip(scenes, rasters, strict=True)
 
 
-def test_every_object_of_rendered_pictures_has_its_colour_and_no_other() -> None:
+def test_every_object_of_rendered_images_has_its_colour_and_no_other() -> None:
     path = assets.blender_assets() / "properties.json"
     colours, names = Colours(path), json.loads(path.read_bytes())["colors"]
     n = 0
     for scene, raster in look_scenes():
         with Image.open(LOOK / scene["image_filename"]) as image:
-            picture = np.asarray(image.convert("RGB"))
+            image = np.asarray(image.convert("RGB"))
         inner = without_outlines(raster)
         for number, each in enumerate(scene["objects"], 1):
-            pixels = picture[inner == number]
+            pixels = image[inner == number]
             if len(pixels) < LEAST_PIXELS:
                 continue
             fits = [name for name in names if colours.are_of(name, pixels)]

@@ -1,4 +1,4 @@
-//! A room and a camera in, a picture out.
+//! A room and a camera in, an image out.
 //!
 //! Pixels of ground alone come from `ground`, one value each; others are sampled by `pixel`, and
 //! each sample counts in all pixels whose filter reaches it.
@@ -15,9 +15,9 @@ use crate::scene::camera::Camera;
 use rayon::prelude::*;
 use std::ops::Range;
 
-/// How much is spent on a picture.
+/// How much is spent on an image.
 #[derive(Clone, Copy, Debug)]
-pub struct PictureEffort {
+pub struct ImageEffort {
     pub ground: GroundEffort,
     pub pixels: PixelEffort,
     /// Half of the window over which noisy light is averaged, in pixels.
@@ -42,8 +42,8 @@ const PLAIN: u32 = u32::MAX;
 /// Sums of some rows and of those just before and after.
 struct Sums(Vec<Weighed>);
 
-/// A picture as bytes, rows from the top, RGB.
-pub fn picture(room: &Room<'_>, camera: &Camera, effort: PictureEffort) -> Vec<u8> {
+/// An image as bytes, rows from the top, RGB.
+pub fn image(room: &Room<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8> {
     let view = View::new(room, camera);
     let (width, height) = (view.width, view.height);
     let filter = FilterWeights::new();

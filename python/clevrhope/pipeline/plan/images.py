@@ -1,9 +1,9 @@
-"""Jobs in; the pictures that their splits use, counted or estimated, out.
+"""Jobs in; the images that their splits use, counted or estimated, out.
 
 Small splits are made in memory and counted. Of large ones the first scenes of each pool are looked at. A
-split needs so many scenes of a pool to be scanned: its pictures over the share of scenes that it takes. Up to
+split needs so many scenes of a pool to be scanned: its images over the share of scenes that it takes. Up to
 there it takes each eligible scene or, where scenes are thinned to equal numbers of objects, some of them.
-So the pictures that any split uses are the scenes that not all splits pass over.
+So the images that any split uses are the scenes that not all splits pass over.
 """
 
 import json
@@ -16,8 +16,8 @@ import numpy.typing as npt
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.pipeline.annotations import missing_passes
 from clevrhope.pipeline.engine import TRAIN, MinimalPool
+from clevrhope.pipeline.images import missing_images
 from clevrhope.pipeline.minimal import first_places
-from clevrhope.pipeline.pictures import missing_pictures
 from clevrhope.pipeline.plan.result import SplitPlan
 from clevrhope.pipeline.request import Job, Resolved
 from clevrhope.pipeline.text import questions_of, scenes_in_use, stream_of
@@ -30,12 +30,12 @@ NONE: Ints = np.zeros(0, dtype=np.int32)
 
 
 def counted(resolved: Resolved) -> dict[Job, Ints]:
-    """Makes every split in memory; keeps which pictures it uses."""
+    """Makes every split in memory; keeps which images it uses."""
     return {job: _asked_about(job, resolved) for job in resolved.jobs}
 
 
 def _asked_about(job: Job, resolved: Resolved) -> Ints:
-    """The pictures of a split, each once."""
+    """The images of a split, each once."""
     indices: Ints = np.unique(
         np.concatenate([batch.arrays.image_idxs for batch in questions_of(job, resolved)])
     )
@@ -43,50 +43,50 @@ def _asked_about(job: Job, resolved: Resolved) -> Ints:
 
 
 def split_plan(job: Job, resolved: Resolved, used: Mapping[Job, Ints] | None) -> SplitPlan:
-    """Questions and pictures of a split; `used` is what was counted, if it was."""
+    """Questions and images of a split; `used` is what was counted, if it was."""
     if job.prelim:
-        questions = pictures = job.kind.group * job.goal
+        questions = images = job.kind.group * job.goal
     else:
-        questions, pictures = _minimal_counts(job, resolved) if job.minimal else (job.goal, _n_pictures(job))
+        questions, images = _minimal_counts(job, resolved) if job.minimal else (job.goal, _n_images(job))
     if used is not None:
-        pictures = len(used[job])
-    return SplitPlan(job.hop.name, job.split, job.pool, questions, pictures)
+        images = len(used[job])
+    return SplitPlan(job.hop.name, job.split, job.pool, questions, images)
 
 
 def of_each_hop(
     resolved: Resolved, splits: Sequence[SplitPlan], used: Mapping[Job, Ints] | None
 ) -> dict[str, int]:
-    """Pair -> pictures that any split of it uses; its two minimal splits share most of theirs."""
-    pictures: dict[str, int] = {}
+    """Pair -> images that any split of it uses; its two minimal splits share most of theirs."""
+    images: dict[str, int] = {}
     for hop in dict.fromkeys(job.hop for job in resolved.jobs):
         jobs = [job for job in resolved.jobs if job.hop == hop]
         if used is not None:
-            pictures[hop.name] = sum(map(len, by_pool_of({job: used[job] for job in jobs}).values()))
+            images[hop.name] = sum(map(len, by_pool_of({job: used[job] for job in jobs}).values()))
             continue
         minimal = [job for job in jobs if job.minimal]
         counted = [split for split in splits if split.hop == hop.name]
         if len(minimal) == 2:
             counted = [split for split in counted if SPLITS[split.split].drawn != "places"]
-        pictures[hop.name] = sum(split.pictures for split in counted)
+        images[hop.name] = sum(split.images for split in counted)
         if len(minimal) == 2:
-            pictures[hop.name] += max(
+            images[hop.name] += max(
                 sum(_n_shown(pool, place) for place in places)
                 for pool, places in (_places(job, resolved) for job in minimal)
             )
-    return pictures
+    return images
 
 
-def _n_pictures(job: Job) -> int:
-    """Pictures of a streamed split, if each gives as many questions as it should."""
+def _n_images(job: Job) -> int:
+    """Images of a streamed split, if each gives as many questions as it should."""
     return -(-job.goal // stream_of(job).questions_per_scene)
 
 
 def _minimal_counts(job: Job, resolved: Resolved) -> tuple[int, int]:
-    """Questions and pictures of a minimal split.
+    """Questions and images of a minimal split.
 
-    A place has a picture for each corner of its grid (four for two types), and each is the match of a group,
+    A place has an image for each corner of its grid (four for two types), and each is the match of a group,
     asked about all of them. One whose grid holds the pair gives that pair's group out of distribution; in
-    distribution the other groups, less their questions about the pair's picture. Others give all, less one
+    distribution the other groups, less their questions about the pair's image. Others give all, less one
     corner where it shows what the palette has not.
     """
     corners = job.hop.corners
@@ -106,32 +106,32 @@ def _places(job: Job, resolved: Resolved) -> tuple[MinimalPool, list[int]]:
 
 
 def _n_shown(pool: MinimalPool, place: int) -> int:
-    """Pictures of a place that both minimal splits show together: not what the palette has not."""
+    """Images of a place that both minimal splits show together: not what the palette has not."""
     return pool.corners - (pool.has_unseen(place) and not pool.has_pair(place))
 
 
-def pictures_there(resolved: Resolved) -> dict[str, Ints]:
-    """Pool -> pictures that are in the folder already."""
+def images_there(resolved: Resolved) -> dict[str, Ints]:
+    """Pool -> images that are in the folder already."""
     used = scenes_in_use(resolved.manifest, resolved)
-    work = missing_pictures(used, resolved.layout)
+    work = missing_images(used, resolved.layout)
     return {each.pool: np.setdiff1d(each.used, each.missing) for each in work}
 
 
 def annotations_there(resolved: Resolved) -> dict[str, int]:
-    """Pool -> pictures that have all masks, depths and normals that are asked for."""
+    """Pool -> images that have all masks, depths and normals that are asked for."""
     used = scenes_in_use(resolved.manifest, resolved)
     work = missing_passes(used, resolved.layout, resolved.config.passes)
     return {each.pool: len(each.used) - len(each.missing) for each in work}
 
 
 def estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
-    """Pool -> pictures that any split uses, and scenes that are looked at; see the first lines."""
-    pictures: dict[str, int] = {}
+    """Pool -> images that any split uses, and scenes that are looked at; see the first lines."""
+    images: dict[str, int] = {}
     scanned: dict[str, int] = {}
     for pool in dict.fromkeys(job.pool for job in resolved.jobs):
         jobs = [job for job in resolved.jobs if job.pool == pool]
         if jobs[0].prelim:
-            pictures[pool] = len(by_pool_of({job: _asked_about(job, resolved) for job in jobs})[pool])
+            images[pool] = len(by_pool_of({job: _asked_about(job, resolved) for job in jobs})[pool])
             continue
         if jobs[0].minimal:
             corners: set[int] = set()
@@ -143,13 +143,13 @@ def estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
                     for corner in range(_n_shown(minimal, place))
                     if job.kind.shown == "never" or minimal.has_pair(place)
                 )
-            pictures[pool] = len(corners)
+            images[pool] = len(corners)
             continue
         looked_at = _scenes_looked_at(resolved, pool)
         kept = [_kept(looked_at, job, resolved) for job in jobs]
         reach = np.asarray(
             [
-                _n_pictures(job) / each.mean() if each.any() else 0.0
+                _n_images(job) / each.mean() if each.any() else 0.0
                 for job, each in zip(jobs, kept, strict=True)
             ]
         )
@@ -162,8 +162,8 @@ def estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
         for place, job in enumerate(order.tolist()):
             used += (reach[job] - begin) * float((1 - without[place]).mean())
             begin = reach[job]
-        pictures[pool] = round(used)
-    return pictures, scanned
+        images[pool] = round(used)
+    return images, scanned
 
 
 def n_published(pool: str, indices: Ints, resolved: Resolved) -> int:
@@ -172,11 +172,11 @@ def n_published(pool: str, indices: Ints, resolved: Resolved) -> int:
 
 
 def estimated_copies(
-    resolved: Resolved, pictures: Mapping[str, int], scanned: Mapping[str, int], there: Mapping[str, Ints]
+    resolved: Resolved, images: Mapping[str, int], scanned: Mapping[str, int], there: Mapping[str, Ints]
 ) -> int:
-    """CLEVR's pictures among those of the train pool that are not there, by their share of first scenes."""
+    """CLEVR's images among those of the train pool that are not there, by their share of first scenes."""
     clevr = resolved.engine.clevr
-    if clevr is None or clevr.clevr is None or TRAIN not in pictures:
+    if clevr is None or clevr.clevr is None or TRAIN not in images:
         return 0
     reach = clevr.clevr[2]
     first = _scenes_looked_at(resolved, TRAIN)[:reach]
@@ -186,7 +186,7 @@ def estimated_copies(
     within = min(1.0, reach / max(1, scanned[TRAIN]))
     share = sum(published) / max(1, len(published)) * within
     n_there = n_published(TRAIN, there.get(TRAIN, NONE), resolved)
-    return max(0, round(pictures[TRAIN] * share) - n_there)
+    return max(0, round(images[TRAIN] * share) - n_there)
 
 
 def _scenes_looked_at(resolved: Resolved, pool: str) -> list[Mapping[str, Any]]:
@@ -213,7 +213,7 @@ def _eligible(scene: Mapping[str, Any], job: Job) -> bool:
 
 
 def by_pool_of(used: Mapping[Job, Ints]) -> dict[str, Ints]:
-    """Pool -> pictures that any of its splits uses, each once."""
+    """Pool -> images that any of its splits uses, each once."""
     lists: dict[str, list[Ints]] = {}
     for job, indices in used.items():
         lists.setdefault(job.pool, []).append(indices)

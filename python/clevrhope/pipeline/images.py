@@ -1,4 +1,4 @@
-"""Scenes in use in; PNG files and HDF5 files of their pictures out."""
+"""Scenes in use in; PNG files and HDF5 files of their images out."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.clevr_folder import picture_name
+from clevrhope.dataset.clevr_folder import image_name
 from clevrhope.dataset.clevr_json import read_scenes_at
-from clevrhope.dataset.images_h5 import aggregate_pictures, pictures_in, read_pictures
+from clevrhope.dataset.images_h5 import aggregate_images, images_in, read_images
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, images_of, own_files
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
@@ -19,15 +19,15 @@ from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.png import encode_png, is_whole_png
 from clevrhope.images.renderer import Renderer, Scene
 from clevrhope.images.stage import TRY_AGAIN, render_png_files, stage_title
-from clevrhope.pipeline.clevr import copy_pictures
+from clevrhope.pipeline.clevr import copy_images
 from clevrhope.pipeline.request import Resolved
 from clevrhope.runtime.atomic import FileRecord, WorkingFolder, record, write_whole
 from clevrhope.runtime.progress import Advance, Progress
 
 
 @dataclass(frozen=True)
-class PoolPictures:
-    """What is to be done for the pictures of one pool."""
+class PoolImages:
+    """What is to be done for the images of one pool."""
 
     pool: str
     used: Ints
@@ -35,25 +35,25 @@ class PoolPictures:
     """Scenes to be rendered, or copied from CLEVR: their pixels are in no file yet."""
 
 
-def missing_pictures(used: Mapping[str, Ints], layout: Layout) -> list[PoolPictures]:
-    """For each pool the scenes whose pictures are neither in PNG files nor in HDF5."""
+def missing_images(used: Mapping[str, Ints], layout: Layout) -> list[PoolImages]:
+    """For each pool the scenes whose images are neither in PNG files nor in HDF5."""
     found = []
     for pool, indices in used.items():
-        there = np.union1d(pictures_in(layout.pictures_h5(pool)), _png_indices(layout.pictures(pool), pool))
-        there = np.union1d(there, _png_indices(layout.picture_store(pool), pool))
-        found.append(PoolPictures(pool, indices, np.setdiff1d(indices, there)))
+        there = np.union1d(images_in(layout.images_h5(pool)), _png_indices(layout.images(pool), pool))
+        there = np.union1d(there, _png_indices(layout.image_store(pool), pool))
+        found.append(PoolImages(pool, indices, np.setdiff1d(indices, there)))
     return found
 
 
 def render_missing(
-    work: Sequence[PoolPictures], resolved: Resolved, renderer: Renderer, progress: Progress
+    work: Sequence[PoolImages], resolved: Resolved, renderer: Renderer, progress: Progress
 ) -> None:
     """Renders what is missing, pool by pool, into PNG files; each appears when it is whole.
 
-    CLEVR's own pictures are copied, before any is rendered.
+    CLEVR's own images are copied, before any is rendered.
 
     Raises:
-        ScenesFailedError: after all others are written, of all pools, if some scenes gave no picture.
+        ScenesFailedError: after all others are written, of all pools, if some scenes gave no image.
     """
     layout = resolved.layout
     rendered = _copy_published(work, resolved, progress)
@@ -61,7 +61,7 @@ def render_missing(
     if not n_missing:
         return
     failed: dict[Path, str] = {}
-    with progress.stage(stage_title(renderer), total=n_missing, unit="pictures") as advance:
+    with progress.stage(stage_title(renderer), total=n_missing, unit="images") as advance:
         for pool, missing in rendered.items():
             folder = _png_folder(pool, resolved)
             scenes = scenes_of(layout, pool, missing)
@@ -74,10 +74,8 @@ def render_missing(
         raise ScenesFailedError(failed, remedy=TRY_AGAIN)
 
 
-def _copy_published(
-    work: Sequence[PoolPictures], resolved: Resolved, progress: Progress
-) -> Mapping[str, Ints]:
-    """Copies the missing pictures that CLEVR has; gives, by pool, those that are left to be rendered."""
+def _copy_published(work: Sequence[PoolImages], resolved: Resolved, progress: Progress) -> Mapping[str, Ints]:
+    """Copies the missing images that CLEVR has; gives, by pool, those that are left to be rendered."""
     wanted: list[tuple[int, str, Path]] = []
     rendered = {}
     for each in work:
@@ -85,31 +83,31 @@ def _copy_published(
         rendered[each.pool] = each.missing[published < 0]
         for index, number in zip(each.missing.tolist(), published.tolist(), strict=True):
             if number >= 0:
-                name = resolved.layout.picture(each.pool, index).name
+                name = resolved.layout.image(each.pool, index).name
                 path = _png_folder(each.pool, resolved) / name
-                wanted.append((index, picture_name(number), path))
+                wanted.append((index, image_name(number), path))
     if wanted and resolved.config.clevr is not None:
         size = (resolved.config.rendering.height, resolved.config.rendering.width)
-        with progress.stage("Copying CLEVR's pictures", total=len(wanted), unit="pictures") as advance:
-            copy_pictures(resolved.config.clevr, wanted, size=size, on_picture=lambda: advance(1))
+        with progress.stage("Copying CLEVR's images", total=len(wanted), unit="images") as advance:
+            copy_images(resolved.config.clevr, wanted, size=size, on_image=lambda: advance(1))
     return rendered
 
 
 def _png_folder(pool: str, resolved: Resolved) -> Path:
     """Where a pool's PNG files are put, for good or on their way into HDF5."""
     layout = resolved.layout
-    return layout.pictures(pool) if resolved.config.png else layout.picture_store(pool)
+    return layout.images(pool) if resolved.config.png else layout.image_store(pool)
 
 
-def store_pictures(each: PoolPictures, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
-    """Brings a pool's pictures into the kinds of file that are asked for; all pixels are there already."""
+def store_images(each: PoolImages, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
+    """Brings a pool's images into the kinds of file that are asked for; all pixels are there already."""
     layout, pool = resolved.layout, each.pool
-    png_folder, store, h5 = layout.pictures(pool), layout.picture_store(pool), layout.pictures_h5(pool)
+    png_folder, store, h5 = layout.images(pool), layout.image_store(pool), layout.images_h5(pool)
     files: dict[str, FileRecord] = {}
     if resolved.config.png:
         new = {*each.missing.tolist(), *_png_from_elsewhere(each.used, png_folder, store, h5, layout, pool)}
         for index in each.used.tolist():
-            path = layout.picture(pool, index)
+            path = layout.image(pool, index)
             name = layout.relative(path)
             listed = None if index in new else manifest.files.get(name)
             files[name] = listed or _new_png(path)
@@ -120,18 +118,18 @@ def store_pictures(each: PoolPictures, resolved: Resolved, manifest: Manifest, a
         }
 
         def aggregate() -> bool:
-            changed = aggregate_pictures(
+            changed = aggregate_images(
                 h5,
                 each.used.tolist(),
-                lambda index: sources.get(index, png_folder) / layout.picture(pool, index).name,
+                lambda index: sources.get(index, png_folder) / layout.image(pool, index).name,
                 pool=pool,
-                on_picture=lambda: advance(1),
+                on_image=lambda: advance(1),
             )
             advance(0 if changed else len(each.used))
             return changed
 
         files[layout.relative(h5)] = archived(h5, aggregate, layout, manifest)
-    picture_store(layout, pool).remove()
+    image_store(layout, pool).remove()
     entry = {
         "pictures": len(each.used),
         "size": int(each.used[-1]) + 1,
@@ -180,7 +178,7 @@ def check_images(layout: Layout, manifest: Manifest) -> None:
 
 def unlisted_archives(pools: Iterable[str], layout: Layout, manifest: Manifest) -> Mapping[str, FileRecord]:
     """The records of archives whose run was stopped before the manifest listed them again."""
-    paths = (path for pool in pools for path in (layout.pictures_h5(pool), layout.passes_h5(pool)))
+    paths = (path for pool in pools for path in (layout.images_h5(pool), layout.passes_h5(pool)))
     return {
         name: record(path)
         for path in paths
@@ -206,9 +204,9 @@ def _path_in(folder: Path, scene: Mapping[str, Any]) -> Path:
     return folder / str(scene["image_filename"])
 
 
-def picture_store(layout: Layout, pool: str) -> WorkingFolder:
+def image_store(layout: Layout, pool: str) -> WorkingFolder:
     """Where a pool's images are on their way into HDF5."""
-    return WorkingFolder(layout.picture_store(pool), own_files(pool, ".png"))
+    return WorkingFolder(layout.image_store(pool), own_files(pool, ".png"))
 
 
 def _png_indices(folder: Path, pool: str) -> Ints:
@@ -223,10 +221,10 @@ def _png_from_elsewhere(
     missing = np.setdiff1d(used, _png_indices(folder, pool))
     stored = np.intersect1d(missing, _png_indices(store, pool))
     for index in stored.tolist():
-        path = layout.picture(pool, index)
+        path = layout.image(pool, index)
         write_whole(path, (store / path.name).read_bytes())
     packed = np.setdiff1d(missing, stored)
     if len(packed):
-        for index, pixels in read_pictures(h5, packed.tolist()):
-            write_whole(layout.picture(pool, index), encode_png(pixels))
+        for index, pixels in read_images(h5, packed.tolist()):
+            write_whole(layout.image(pool, index), encode_png(pixels))
     return [int(index) for index in missing]

@@ -1,4 +1,4 @@
-"""A pool in, its pictures out as pixels, as PNG or packed for HDF5, from whichever files are there."""
+"""A pool in, its images out as pixels, as PNG or packed for HDF5, from whichever files are there."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -11,8 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from clevrhope.dataset.clevr_folder import picture_name, pictures_folder
-from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, IMAGES, Picture, pictures_in
+from clevrhope.dataset.clevr_folder import image_name, images_folder
+from clevrhope.dataset.images_h5 import DEFLATE_LEVEL, IMAGES, ImageArray, images_in
 from clevrhope.dataset.layout import Layout, image_filename, images_of
 from clevrhope.dataset.process_file import ProcessFile
 from clevrhope.dataset.questions_h5 import Ints
@@ -23,10 +23,10 @@ from clevrhope.runtime.reading import read_bytes
 _PNG_HEAD, _PNG_TAIL = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
 
 
-class Pictures(Protocol):
-    """The pictures of one pool, by the scene's index. Pickles without an open file."""
+class Images(Protocol):
+    """The images of one pool, by the scene's index. Pickles without an open file."""
 
-    def pixels(self, index: int) -> Picture:
+    def pixels(self, index: int) -> ImageArray:
         """(height, width, 3) uint8 RGB, an array of the caller's own."""
         ...
 
@@ -39,7 +39,7 @@ class Pictures(Protocol):
         ...
 
 
-class PngPictures:
+class PngImages:
     """PNG files of a folder."""
 
     def __init__(self, folder: Path, named: Callable[[int], str]) -> None:
@@ -49,8 +49,8 @@ class PngPictures:
     def _path(self, index: int) -> Path:
         return self._folder / self._named(index)
 
-    def pixels(self, index: int) -> Picture:
-        """As `Pictures`; a DatasetError names a file that is missing or cut off."""
+    def pixels(self, index: int) -> ImageArray:
+        """As `Images`; a DatasetError names a file that is missing or cut off."""
         return np.array(read_png(self._path(index)))  # a copy: Pillow's own buffer cannot be written to
 
     def png(self, index: int) -> Callable[[], bytes]:
@@ -66,25 +66,25 @@ class PngPictures:
         return read
 
     def deflated(self, index: int) -> Callable[[], bytes]:
-        """As `Pictures`."""
+        """As `Images`."""
         path = self._path(index)
         return lambda: zlib.compress(read_png(path).tobytes(), DEFLATE_LEVEL)
 
 
-class H5Pictures:
+class H5Images:
     """The rows of a pool's HDF5 file."""
 
     def __init__(self, layout: Layout, pool: str) -> None:
-        self._file = ProcessFile(layout.pictures_h5(pool), IMAGES)
+        self._file = ProcessFile(layout.images_h5(pool), IMAGES)
 
-    def pixels(self, index: int) -> Picture:
-        """As `Pictures`; a DatasetError tells of a file that is cut off."""
+    def pixels(self, index: int) -> ImageArray:
+        """As `Images`; a DatasetError tells of a file that is cut off."""
         with self._file.reading() as file:
-            picture: Picture = file["images"][index]
-        return picture
+            image: ImageArray = file["images"][index]
+        return image
 
     def png(self, index: int) -> Callable[[], bytes]:
-        """As `Pictures`; the same pixels give the same bytes."""
+        """As `Images`; the same pixels give the same bytes."""
         pixels = self.pixels(index)
         return lambda: encode_png(pixels)
 
@@ -95,42 +95,42 @@ class H5Pictures:
         return lambda: chunk
 
 
-def find_pictures(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Pictures | None:
-    """Where the pictures of the scenes `wanted` (any order, repeated or not) are; None where there are none.
+def find_images(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Images | None:
+    """Where the images of the scenes `wanted` (any order, repeated or not) are; None where there are none.
 
     `prefer` ("h5" or "png") is taken when the folder has both kinds.
 
     Raises:
-        DatasetError: some of the pictures are there and others are not, or an HDF5 file is cut off.
+        DatasetError: some of the images are there and others are not, or an HDF5 file is cut off.
     """
     wanted = np.unique(wanted)
-    there = {"h5": pictures_in(layout.pictures_h5(pool)), "png": png_indices(layout, pool)}
+    there = {"h5": images_in(layout.images_h5(pool)), "png": png_indices(layout, pool)}
     kinds = ("h5", "png") if prefer == "h5" else ("png", "h5")
     missing = {kind: np.setdiff1d(wanted, there[kind], assume_unique=True) for kind in kinds}
     for kind in kinds:
         if len(there[kind]) and not len(missing[kind]):
-            return H5Pictures(layout, pool) if kind == "h5" else _png_pictures(layout, pool)
+            return H5Images(layout, pool) if kind == "h5" else _png_images(layout, pool)
     fewest = min(missing.values(), key=len)
     if len(fewest) == len(wanted):
         return None
     raise DatasetError(
-        f"{layout.pictures(pool)}: {len(fewest):,} of {len(wanted):,} pictures are missing, first "
+        f"{layout.images(pool)}: {len(fewest):,} of {len(wanted):,} images are missing, first "
         f"{image_filename(pool, int(fewest[0]))}; run its build again to render them"
     )
 
 
-def clevr_pictures(folder: Path, split: str) -> Pictures:
-    """The pictures of a split in a CLEVR folder."""
-    return PngPictures(pictures_folder(folder, split), partial(picture_name, split=split))
+def clevr_images(folder: Path, split: str) -> Images:
+    """The images of a split in a CLEVR folder."""
+    return PngImages(images_folder(folder, split), partial(image_name, split=split))
 
 
-def _png_pictures(layout: Layout, pool: str) -> Pictures:
-    return PngPictures(layout.pictures(pool), partial(image_filename, pool))
+def _png_images(layout: Layout, pool: str) -> Images:
+    return PngImages(layout.images(pool), partial(image_filename, pool))
 
 
 def png_indices(layout: Layout, pool: str) -> Ints:
     """The scene indices of a pool's PNG files, sorted; none where there is no folder."""
-    return np.asarray(sorted(images_of(layout.pictures(pool), pool)), dtype=np.int32)
+    return np.asarray(sorted(images_of(layout.images(pool), pool)), dtype=np.int32)
 
 
 def ahead(work: Iterator[Callable[[], bytes]]) -> Iterator[bytes]:

@@ -1,4 +1,4 @@
-"""Pictures and scenes in, whether each picture is there, of its size, not blank, and shows its objects out.
+"""Images and scenes in, whether each image is there, of its size, not blank, and shows its objects out.
 
 An object's pixels are those of the object-id raster by which its visibility was counted, less their outline.
 Their mean, its grey taken off, must point where the object's colour points, and to no other more: light,
@@ -25,7 +25,7 @@ from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Tally
 from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.dataset.hdf5 import hdf5_words
-from clevrhope.dataset.images_h5 import Picture, pictures_in, read_pictures
+from clevrhope.dataset.images_h5 import ImageArray, images_in, read_images
 from clevrhope.errors import DatasetError
 from clevrhope.images.png import read_png
 from clevrhope.runtime import assets
@@ -34,7 +34,7 @@ from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.progress import Advance
 
 LEAST_SPREAD = 2.0
-"""A picture whose values deviate by less, of 255, is called blank; rendered ones have 10 or more."""
+"""An image whose values deviate by less, of 255, is called blank; rendered ones have 10 or more."""
 
 LEAST_COSINE = 0.9
 """Between an object's mean and its colour, greys taken off."""
@@ -52,34 +52,34 @@ LEAST_PIXELS = 60
 """Objects of which fewer pixels remain without their outline are not looked at."""
 
 MOST_FAULTS = 100
-"""After so many objects no scene is rendered any more: with all pictures exchanged it would take hours."""
+"""After so many objects no scene is rendered any more: with all images exchanged it would take hours."""
 
 SCENES_A_BATCH = 48
 
 Vector = npt.NDArray[np.float64]
 
 
-def check_pictures(folder: AuditFolder, cameras: Cameras, advance: Advance) -> list[Tally]:
-    """Looks at the picture of every scene that a split uses, in each form that the pool has.
+def check_images(folder: AuditFolder, cameras: Cameras, advance: Advance) -> list[Tally]:
+    """Looks at the image of every scene that a split uses, in each form that the pool has.
 
     Raises:
-        DatasetError: a scene file or an HDF5 file of pictures that cannot be read.
+        DatasetError: a scene file or an HDF5 file of images that cannot be read.
     """
-    pictures = Tally(
-        "pictures",
+    images = Tally(
+        "images",
         "each is there, of the right size, not blank; PNG and HDF5 are the same pixels",
-        "pictures",
+        "images",
     )
     objects = Tally(
-        "objects in pictures", "each object's pixels have its colour, where its scene says", "objects"
+        "objects in images", "each object's pixels have its colour, where its scene says", "objects"
     )
     if not folder.manifest.pools:
-        pictures.skip("no pictures were rendered")
-        objects.skip("no pictures were rendered")
-        return [pictures, objects]
+        images.skip("no images were rendered")
+        objects.skip("no images were rendered")
+        return [images, objects]
     of_clevr, in_doubt = _OfClevr(), _InDoubt()
     for pool, used in used_scenes(folder).items():
-        _PoolCheck(folder, pool, used, pictures, objects, cameras, of_clevr, in_doubt).run(advance)
+        _PoolCheck(folder, pool, used, images, objects, cameras, of_clevr, in_doubt).run(advance)
     if in_doubt.n_unrendered:
         objects.notes.append(
             f"{in_doubt.n_unrendered:,} may have another colour, but the native renderer has no formula for "
@@ -92,10 +92,10 @@ def check_pictures(folder: AuditFolder, cameras: Cameras, advance: Advance) -> l
         )
     if of_clevr.n_objects:
         objects.notes.append(
-            f"in CLEVR's own pictures {of_clevr.n_unlike:,} of {of_clevr.n_objects:,} objects have another "
+            f"in CLEVR's own images {of_clevr.n_unlike:,} of {of_clevr.n_objects:,} objects have another "
             "colour than this project's renders would show, which is no fault"
         )
-    return [pictures, objects]
+    return [images, objects]
 
 
 def used_scenes(folder: AuditFolder) -> dict[str, set[int]]:
@@ -109,7 +109,7 @@ def used_scenes(folder: AuditFolder) -> dict[str, set[int]]:
 
 @dataclass
 class _OfClevr:
-    """Objects in CLEVR's own pictures, for whose light and materials the thresholds were not set."""
+    """Objects in CLEVR's own images, for whose light and materials the thresholds were not set."""
 
     n_objects: int = 0
     n_unlike: int = 0
@@ -126,21 +126,21 @@ class _InDoubt:
 
 
 class _PoolCheck:
-    """A pool's pictures."""
+    """A pool's images."""
 
     def __init__(
         self,
         folder: AuditFolder,
         pool: str,
         used: set[int],
-        pictures: Tally,
+        images: Tally,
         objects: Tally,
         cameras: Cameras,
         of_clevr: _OfClevr,
         in_doubt: _InDoubt,
     ) -> None:
         self._folder, self._pool, self._used = folder, pool, used
-        self._pictures, self._objects = pictures, objects
+        self._images, self._objects = images, objects
         self._cameras, self._of_clevr, self._in_doubt = cameras, of_clevr, in_doubt
         self._colours = Colours(folder.properties or assets.blender_assets() / "properties.json")
         # Larger or smaller than the frame in which visible pixels were counted, if the user wants it.
@@ -148,16 +148,16 @@ class _PoolCheck:
         self._size = (int(size["height"]), int(size["width"]))
         self._second_look = SecondLook(self._size, folder.properties)
         layout = folder.layout
-        self._png = layout.pictures(pool) if layout.pictures(pool).is_dir() else None
-        packed = layout.pictures_h5(pool)
+        self._png = layout.images(pool) if layout.images(pool).is_dir() else None
+        packed = layout.images_h5(pool)
         self._h5 = packed if packed.is_file() and folder.is_readable(packed) else None
-        self._packed = set(pictures_in(self._h5).tolist()) if self._h5 else set()
+        self._packed = set(images_in(self._h5).tolist()) if self._h5 else set()
 
     def run(self, advance: Advance) -> None:
-        if self._png is None and not self._folder.is_readable(self._folder.layout.pictures_h5(self._pool)):
+        if self._png is None and not self._folder.is_readable(self._folder.layout.images_h5(self._pool)):
             return
         if self._png is None and self._h5 is None:
-            self._pictures.fault(f"images/{self._pool}", None, "no pictures of the pool", self._pool)
+            self._images.fault(f"images/{self._pool}", None, "no images of the pool", self._pool)
             return
         rows = self._rows()
         with ThreadPoolExecutor() as threads:
@@ -175,8 +175,8 @@ class _PoolCheck:
                 if "camera" not in scene:
                     camera, fault = self._cameras.of(self._pool, scene)
                     if fault is not None:
-                        self._pictures.n_checked += 1
-                        self._pictures.fault(self._folder.layout.relative(path), index, *fault)
+                        self._images.n_checked += 1
+                        self._images.fault(self._folder.layout.relative(path), index, *fault)
                         continue
                     # Where no camera fits, which another check tells, it is looked at from where they
                     # stand on average.
@@ -196,63 +196,63 @@ class _PoolCheck:
         ids = object_ids(world, SceneBatch.from_json(world.vocabulary, data, file=f"scenes/{self._pool}"))
         rows, columns = (np.arange(n) * old // n for n, old in zip(self._size, ids.shape[1:], strict=True))
         ids = ids[:, rows[:, None], columns]
-        for scene, picture, raster in zip(scenes, shown, ids, strict=True):
-            self._pictures.n_checked += 1
-            if picture is not None and self._is_picture(scene, picture):
-                self._look(scene, picture, raster)
+        for scene, image, raster in zip(scenes, shown, ids, strict=True):
+            self._images.n_checked += 1
+            if image is not None and self._is_image(scene, image):
+                self._look(scene, image, raster)
 
-    def _read_png(self, scene: Mapping[str, Any]) -> Picture | None:
-        path = self._folder.layout.picture(self._pool, scene["image_index"])
-        problem: tuple[str, object] = ("no such picture", "the file is not there")
+    def _read_png(self, scene: Mapping[str, Any]) -> ImageArray | None:
+        path = self._folder.layout.image(self._pool, scene["image_index"])
+        problem: tuple[str, object] = ("no such image", "the file is not there")
         if path.is_file():
             try:
                 return read_png(path)
             except DatasetError as error:
                 problem = ("not a whole PNG file", error.__cause__ or error)
-        self._pictures.fault(self._folder.layout.relative(path), scene["image_index"], *problem)
+        self._images.fault(self._folder.layout.relative(path), scene["image_index"], *problem)
         return None
 
-    def _read_h5(self, scenes: Sequence[Mapping[str, Any]]) -> Iterator[Picture | None]:
+    def _read_h5(self, scenes: Sequence[Mapping[str, Any]]) -> Iterator[ImageArray | None]:
         assert self._h5 is not None
         there = [scene["image_index"] for scene in scenes if scene["image_index"] in self._packed]
         try:
-            pictures = dict(read_pictures(self._h5, there))
+            images = dict(read_images(self._h5, there))
         except OSError as error:
             raise DatasetError(f"{self._h5}: cannot be read ({hdf5_words(error)})") from error
         for scene in scenes:
             index = scene["image_index"]
-            if index not in pictures:
+            if index not in images:
                 file = self._folder.layout.relative(self._h5)
-                self._pictures.fault(file, index, "no such picture", f"row {index} is empty")
-            yield pictures.get(index)
+                self._images.fault(file, index, "no such image", f"row {index} is empty")
+            yield images.get(index)
 
     def _compared(
-        self, scene: Mapping[str, Any], png: Picture | None, packed: Picture | None
-    ) -> Picture | None:
+        self, scene: Mapping[str, Any], png: ImageArray | None, packed: ImageArray | None
+    ) -> ImageArray | None:
         """One of the two, after a look at whether they are the same."""
         if png is not None and packed is not None and not np.array_equal(png, packed):
             file = self._folder.layout.relative(self._h5) if self._h5 else ""
-            self._pictures.fault(file, scene["image_index"], "not the pixels of", scene["image_filename"])
+            self._images.fault(file, scene["image_index"], "not the pixels of", scene["image_filename"])
         return packed if png is None else png
 
-    def _is_picture(self, scene: Mapping[str, Any], picture: Picture) -> bool:
+    def _is_image(self, scene: Mapping[str, Any], image: ImageArray) -> bool:
         file, index = f"images/{self._pool}", scene["image_index"]
-        if picture.shape[:2] != self._size:
-            height, width = picture.shape[:2]
+        if image.shape[:2] != self._size:
+            height, width = image.shape[:2]
             wanted = f"{self._size[1]} x {self._size[0]}"
-            self._pictures.fault(file, index, f"not {wanted} pixels", f"{width} x {height}")
+            self._images.fault(file, index, f"not {wanted} pixels", f"{width} x {height}")
             return False
-        if float(picture.std()) < LEAST_SPREAD:
-            self._pictures.fault(file, index, "blank", f"all pixels near {picture.mean(axis=(0, 1)).round()}")
+        if float(image.std()) < LEAST_SPREAD:
+            self._images.fault(file, index, "blank", f"all pixels near {image.mean(axis=(0, 1)).round()}")
             return False
         return True
 
-    def _look(self, scene: Mapping[str, Any], picture: Picture, raster: npt.NDArray[np.uint8]) -> None:
+    def _look(self, scene: Mapping[str, Any], image: ImageArray, raster: npt.NDArray[np.uint8]) -> None:
         """Holds each object's pixels against its colour."""
         inner = without_outlines(raster)
         suspects: list[int] = []
         for number, each in enumerate(scene["objects"], 1):
-            pixels = picture[inner == number]
+            pixels = image[inner == number]
             are_right = None if len(pixels) < LEAST_PIXELS else self._colours.are_of(each["color"], pixels)
             if are_right is None:
                 continue
@@ -264,12 +264,12 @@ class _PoolCheck:
             if not are_right:
                 suspects.append(number)
         if suspects:
-            self._look_again(scene, picture, inner, suspects)
+            self._look_again(scene, image, inner, suspects)
 
     def _look_again(
         self,
         scene: Mapping[str, Any],
-        picture: Picture,
+        image: ImageArray,
         inner: npt.NDArray[np.uint8],
         suspects: Sequence[int],
     ) -> None:
@@ -277,12 +277,12 @@ class _PoolCheck:
         if self._objects.n_faults >= MOST_FAULTS:
             self._in_doubt.n_left += len(suspects)
             return
-        unlike = self._second_look.unlike(scene, picture, inner, suspects)
+        unlike = self._second_look.unlike(scene, image, inner, suspects)
         if unlike is None:
             self._in_doubt.n_unrendered += len(suspects)
             return
         for number in unlike:
-            each, mean = scene["objects"][number - 1], picture[inner == number].mean(axis=0)
+            each, mean = scene["objects"][number - 1], image[inner == number].mean(axis=0)
             name = " ".join(each[kind] for kind in ("size", "color", "material", "shape"))
             found = "red, green, blue are " + ", ".join(f"{value:.0f}" for value in mean)
             problem = f"object {number - 1}, a {name}, has not its colour"
@@ -318,7 +318,7 @@ class Colours:
         }
         self._greys = {name for name, length in lengths.items() if length <= GREY}
 
-    def are_of(self, name: str, pixels: Picture) -> bool | None:
+    def are_of(self, name: str, pixels: ImageArray) -> bool | None:
         """Whether pixels (n, 3) are surely an object's of this colour; None for one that cannot be told."""
         chroma = _chroma(pixels.mean(axis=0))
         length = float(np.linalg.norm(chroma))
