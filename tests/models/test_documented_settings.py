@@ -21,7 +21,7 @@ from clevrhope.models.vector_nmn import VectorNmnConfig
 PAGE = (Path(__file__).parents[2] / "docs/models.md").read_text("utf-8")
 LXMERT = PAGE.split("## LXMERT")[1].split("\n## ")[0]
 NMN = PAGE.split("## Tensor-NMN")[1].split("\n## ")[0]
-OTHERS = PAGE.split("## The others")[1].split("| updates |")[0]
+OTHERS = PAGE.split("## Other models")[1].split("| updates |")[0]
 SHARED = {each.name for each in fields(MapsConfig)}
 
 

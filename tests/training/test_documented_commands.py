@@ -79,7 +79,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         (TRAINING, ["build", "features", "train", "evaluate", "score"]),
         ("docs/models_of_your_own.md", ["features", "train", "evaluate", "score"]),
-        ("README.md", ["features", "train", "evaluate"]),
+        ("README.md", ["build", "features", "train", "evaluate", "report"]),
     ],
 )
 def test_what_a_page_says_works(
