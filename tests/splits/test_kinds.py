@@ -1,11 +1,25 @@
 """The rows of the kinds of split fit each other and what the rest of the package knows."""
 
+import ast
 from dataclasses import fields
+from pathlib import Path
 
 import pytest
 
+import clevrhope
 from clevrhope.config.presets import Sizes
-from clevrhope.splits.kinds import PAIR_SPLITS, PLAIN_SPLITS, SECOND_SPLITS, SPLITS, VALUE_SPLITS, SplitKind
+from clevrhope.splits.kinds import (
+    GAPS,
+    IID,
+    OOD,
+    PAIR_SPLITS,
+    PLAIN_SPLITS,
+    SECOND_SPLITS,
+    SPLITS,
+    SYSTEMATICITY_GAPS,
+    VALUE_SPLITS,
+    SplitKind,
+)
 
 
 def test_every_split_belongs_to_a_dataset() -> None:
@@ -35,3 +49,56 @@ def test_nothing_is_held_out_of_a_stream_of_none() -> None:
     assert SPLITS["train"].stream("train-x", held_out=False).rule == "any"
     assert SPLITS["train"].stream("train", held_out=True).rule == "without"
     assert SPLITS["complex_ood"].stream("test_ood", held_out=True).questions_per_scene == 1
+
+
+def test_gaps_are_between_splits_drawn_alike() -> None:
+    assert list(SYSTEMATICITY_GAPS) == ["complex", "minimal"]
+    assert (OOD, IID) == ("complex_ood", "complex_iid")
+    assert {name: (gap.split, gap.baseline) for name, gap in GAPS.items()} == {
+        "complex": ("complex_ood", "complex_iid"),
+        "minimal": ("minimal_ood", "minimal_iid"),
+        "val": ("val_b", "val"),
+        "test": ("test_b", "test"),
+    }
+
+
+AMBIGUOUS = {"train", "val", "test"}
+"""Names of splits that are names of pools, roles, stages and CLEVR's own splits, too."""
+
+MAY_QUOTE = ("splits/kinds.py", "config/presets.py")
+
+
+def quoted_splits(source: str) -> list[str]:
+    """Names of splits that Python source quotes, and comparisons of anything called a split with a string."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Constant) and node.value in set(SPLITS) - AMBIGUOUS:
+            found.append(f"{node.lineno}: {node.value!r}")
+        if isinstance(node, ast.Compare):
+            sides = [node.left, *node.comparators]
+            strings = [each for side in sides for each in ast.walk(side) if isinstance(each, ast.Constant)]
+            names = [ast.unparse(side) for side in sides if not isinstance(side, ast.Constant)]
+            if any("split" in name.lower() and not name.endswith(".role") for name in names) and any(
+                each.value in AMBIGUOUS for each in strings
+            ):
+                found.append(f"{node.lineno}: {ast.unparse(node)}")
+    return found
+
+
+def test_no_other_file_asks_for_a_split_by_name() -> None:
+    package = Path(clevrhope.__file__).parent
+    found = {
+        name: quoted
+        for path in sorted(package.rglob("*.py"))
+        if (name := path.relative_to(package).as_posix()) not in MAY_QUOTE
+        and (quoted := quoted_splits(path.read_text()))
+    }
+    # CLEVR's published splits have names of their own.
+    assert set(found) == {"dataset/clevr_folder.py"}, found
+
+
+def test_the_scan_finds_what_it_looks_for() -> None:
+    assert quoted_splits('a = b["complex_iid"]') == ["1: 'complex_iid'"]
+    assert quoted_splits('if split.name == "train": pass') == ["1: split.name == 'train'"]
+    assert quoted_splits('if each.split in ("val", NAME): pass') == ["1: each.split in ('val', NAME)"]
+    assert quoted_splits('stage == "train"; SPLITS[a].role != "test"; f"{split} of train"') == []

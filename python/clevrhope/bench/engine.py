@@ -32,7 +32,8 @@ from clevrhope.errors import RenderError
 from clevrhope.images.device_choice import parse_device
 from clevrhope.questions import read_templates
 from clevrhope.scenes import read_world
-from clevrhope.splits import PoolScan, Rule, SplitStream
+from clevrhope.splits import PoolScan, SplitStream
+from clevrhope.splits.kinds import OOD, SPLITS, TRAIN, SplitKind
 
 if TYPE_CHECKING:
     from clevrhope.images.quality import Quality
@@ -136,8 +137,7 @@ def run(
     scenes_per_second = _scenes_per_second(world, work)
     # One pool serves both splits: what they ask is what counts, and scenes take most of the time.
     scan = PoolScan(world, seed=SEED, pool="bench")
-    train = _Splits(scan, templates, "train", "without", 9)
-    ood = _Splits(scan, templates, "complex_ood", "with", 1)
+    train, ood = (_Splits(scan, templates, SPLITS[name]) for name in (TRAIN.name, OOD))
     advance("questions")
     train_rate, train_work, questions = train.measure(work)
     ood_rate, ood_work, _ = ood.measure(work)
@@ -214,9 +214,7 @@ class _Splits:
 
     scan: PoolScan
     templates: _core.Templates
-    name: str
-    rule: Rule
-    per_scene: int
+    kind: SplitKind
 
     def measure(self, work: Work) -> tuple[float, dict[str, float], _core.QuestionBatch]:
         """Questions a second, what the search did for each, and the questions."""
@@ -240,11 +238,11 @@ class _Splits:
         return SplitStream(
             self.scan,
             self.templates,
-            split=self.name,
+            split=self.kind.name,
             pair=PAIR,
-            scenes=self.rule,
-            questions=self.rule,
-            questions_per_scene=self.per_scene,
+            scenes=self.kind.rule,
+            questions=self.kind.rule,
+            questions_per_scene=self.kind.questions_per_scene,
         )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.runtime.json_text import as_json_values
+from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import split_name
 
 
@@ -22,7 +23,7 @@ def identity(manifest: Manifest, vocab: Vocab, *, hop: str, images: bool) -> dic
         hop: the sub-dataset that counts, by its name in the manifest.
         images: whether images count.
     """
-    train = manifest.splits.get(hop, {}).get("train", {})
+    train = manifest.splits.get(hop, {}).get(TRAIN.name, {})
     _, palette = split_name(str(train.get("pool", "")))
     found = {
         "version": manifest.version,

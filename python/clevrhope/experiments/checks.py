@@ -20,6 +20,7 @@ from clevrhope.experiments.config import DatasetConfig, ModelConfig
 from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of
 from clevrhope.experiments.settings import Places, places_below, write_settings
 from clevrhope.models.names import MODELS
+from clevrhope.splits.kinds import TRAIN
 
 if TYPE_CHECKING:
     import click
@@ -178,14 +179,15 @@ def _check_train_set(built: _Built, request: "TrainRequest", dataset: DatasetCon
             "build"
         )
     splits = built.splits[request.hop]
-    if "train" not in splits:
+    if TRAIN.name not in splits:
         raise ConfigError(
-            f"{request.hop} in dataset {dataset.name} has no split train; add it to the dataset's splits"
+            f"{request.hop} in dataset {dataset.name} has no split {TRAIN.name}; add it to the dataset's "
+            "splits"
         )
-    if request.size > splits["train"]:
+    if request.size > splits[TRAIN.name]:
         raise ConfigError(
             f"sizes: {request.size:,} questions, but the train set of {request.hop} in dataset "
-            f"{dataset.name} has {splits['train']:,}; ask for fewer, or for more with the dataset's "
+            f"{dataset.name} has {splits[TRAIN.name]:,}; ask for fewer, or for more with the dataset's "
             "config.sizes.train"
         )
 

@@ -31,6 +31,7 @@ from clevrhope.runtime.atomic import disk_errors, sync_folder, temporary_path
 from clevrhope.runtime.lock import LOCK_FILE, locked
 from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Advance, Progress, Silent
+from clevrhope.splits.kinds import TRAIN
 
 SOURCE = "source.json"
 """Says what an export was made of; the first file of each."""
@@ -171,7 +172,7 @@ def _source(
     vocab = read_vocab(layout.vocab)
     splits = []
     for hop, split in names:
-        limit = train_questions if split == "train" else None
+        limit = train_questions if split == TRAIN.name else None
         entry = manifest.splits.get(hop, {}).get(split)
         if entry is None:
             raise DatasetError(f"{layout.manifest}: splits.{hop}.{split} is missing; run its build again")

@@ -16,8 +16,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
-
-_TRAIN = "train"
+from clevrhope.splits.kinds import TRAIN
 
 
 def baseline(
@@ -64,7 +63,7 @@ def _rows(
         if kind in _LEARN:
             learned["train_size"] = len(_train(layout, vocab, hop, size)["answers"])
         for split in splits_in(layout, hop):
-            if split == _TRAIN:
+            if split == TRAIN.name:
                 continue
             for k, number in enumerate(BASELINES[kind](layout, vocab, hop, split, size).tolist()):
                 row = {"hop": hop, "split": split, "question_index": k, "answer": names[number]}
@@ -73,7 +72,7 @@ def _rows(
 
 def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Mapping[str, Ints]:
     """Answers and families of the first so many questions of train."""
-    path = layout.questions_h5(hop, _TRAIN)
+    path = layout.questions_h5(hop, TRAIN.name)
     if not path.is_file():
         raise DatasetError(f"{path}: no such file, and this baseline learns from it; build train first")
     columns = read_columns(path, ("answers", "question_families"))

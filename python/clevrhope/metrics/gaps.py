@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from clevrhope.errors import MismatchedRunsError, PredictionsError
+from clevrhope.splits.kinds import SYSTEMATICITY_GAPS, GapKind
 
 GapKey = tuple[Any, str, Any, Any]
 """Model, "complex" or "minimal", diversity and train size; but for the second as the rows have them."""
@@ -49,12 +50,10 @@ def systematicity_gap(ood: Mapping[str, Any], iid: Mapping[str, Any]) -> float:
             raise MismatchedRunsError(
                 f"a gap needs two accuracies of one model: {name} is {ood.get(name)!r} and {iid.get(name)!r}"
             )
-    halves = str(ood["split"]), str(iid["split"])
-    if halves not in (("complex_ood", "complex_iid"), ("minimal_ood", "minimal_iid")):
-        raise MismatchedRunsError(
-            f"a gap is complex_ood minus complex_iid, or minimal_ood minus minimal_iid, not {halves[0]} "
-            f"minus {halves[1]}"
-        )
+    gap = GapKind(str(ood["split"]), str(iid["split"]))
+    if gap not in SYSTEMATICITY_GAPS.values():
+        known = " or ".join(f"{each.split} minus {each.baseline}" for each in SYSTEMATICITY_GAPS.values())
+        raise MismatchedRunsError(f"a gap is {known}, not {gap.split} minus {gap.baseline}")
     return float(ood["mean_percent"]) - float(iid["mean_percent"])
 
 
@@ -83,24 +82,27 @@ def gaps_by_run(rows: Iterable[Mapping[str, Any]]) -> dict[GapKey, Spread]:
 
 def gap_of_each(rows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[GapKey, float]]:
     """The gap of each HOP and run, in the order in which the rows are; errors as `gap_by_diversity`."""
+    name_of = {split: name for name, gap in SYSTEMATICITY_GAPS.items() for split in (gap.split, gap.baseline)}
     pairs: dict[tuple[Any, ...], dict[str, Mapping[str, Any]]] = {}
     for row in rows:
         if row.get("metric", "accuracy") != "accuracy":
             continue
         _check(row)
-        sets, _, half = str(row["split"]).partition("_")
-        if sets not in ("complex", "minimal") or half not in ("ood", "iid"):
+        split = str(row["split"])
+        if split not in name_of:
             continue
-        halves = pairs.setdefault((sets, *(row.get(name) for name in _OF_RUN)), {})
-        if half in halves:
+        halves = pairs.setdefault((name_of[split], *(row.get(name) for name in _OF_RUN)), {})
+        if split in halves:
             raise PredictionsError(
                 f"{row['model']} on {row['split']} of {row['hop']} after {row['train_size']} is there twice; "
                 'give several runs apart, in a column "run"'
             )
-        halves[half] = row
-    for (sets, model, _, diversity, size, _), halves in pairs.items():
+        halves[split] = row
+    for (name, model, _, diversity, size, _), halves in pairs.items():
         if len(halves) == 2:
-            yield (model, str(sets), diversity, size), systematicity_gap(halves["ood"], halves["iid"])
+            gap = SYSTEMATICITY_GAPS[name]
+            points = systematicity_gap(halves[gap.split], halves[gap.baseline])
+            yield (model, str(name), diversity, size), points
 
 
 def _check(row: Mapping[str, Any]) -> None:

@@ -22,6 +22,7 @@ from clevrhope.metrics.rows import (
 )
 from clevrhope.runtime.json_text import decode
 from clevrhope.runtime.reading import numbered_lines
+from clevrhope.splits.kinds import OOD
 
 _MARK = '"question_index": '
 """What parts of a file's lines that differ in this number alone are told apart by."""
@@ -115,7 +116,7 @@ def _is_shape(before: str, index: str, behind: str) -> bool:
 def _explain(path: Path, number: int, line: str) -> NoReturn:
     """Says what is wrong with a line that could not be read."""
     where = f"{path}:{number}"
-    example = '{"hop": "rubber_cylinder", "split": "complex_ood", "question_index": 0, "answer": "yes"}'
+    example = json.dumps({"hop": "rubber_cylinder", "split": OOD, "question_index": 0, "answer": "yes"})
     try:
         row = decode(line)
     except (ValueError, RecursionError) as error:

@@ -19,6 +19,7 @@ from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.collect import NOT_GIVEN, Given
 from clevrhope.splits.hops import parse_hop
+from clevrhope.splits.kinds import IID, OOD
 
 Flags = npt.NDArray[np.bool_]
 
@@ -100,7 +101,7 @@ class Matcher:
             DatasetError: a file of the folder that is missing or not whole.
             PredictionsError: answers of another number than there are questions.
         """
-        ood, iid = "complex_ood", "complex_iid"
+        ood, iid = OOD, IID
         types = self._types(hop)
         if not types or not {ood, iid} <= set(given) or not {ood, iid} <= set(self._key.splits[hop]):
             return None

@@ -31,7 +31,7 @@ from clevrhope.runtime.forms import NUMBER, TEXT, Fields, ListOf, MapOf, check_f
 from clevrhope.runtime.json_text import read_object
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import SPLITS, Stream
+from clevrhope.splits.kinds import SPLITS, TRAIN, Stream
 from clevrhope.splits.palettes import Palette, pool_name, split_name
 
 __all__ = ["CountingPool", "MinimalPool", "Templates", "World"]
@@ -44,9 +44,6 @@ WINDOWS_A_BATCH = 32
 SCENES_A_BATCH = 2_000
 PLACES_A_BATCH = 500
 SETS_A_BATCH = 500
-
-TRAIN = "train"
-"""The pool that CLEVR's scenes go into."""
 
 RELATIONS = 3
 """Most relations of a question in CLEVR's templates; files have room for so many, or for what others need."""
@@ -166,7 +163,7 @@ class Engine:
         """The world of a pool: with its palette, if it has one."""
         _, name = split_name(pool)
         if not name:
-            return self.clevr if self.clevr is not None and pool == TRAIN else self.world
+            return self.clevr if self.clevr is not None and pool == TRAIN.pool else self.world
         if pool not in self._worlds:
             data = self.palettes[name].data(pool)
             self._worlds[pool] = self.world.with_palette(data, name=name, file=f"palette {name}")

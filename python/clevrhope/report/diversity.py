@@ -8,6 +8,7 @@ from clevrhope.report.page import Cell, Table
 from clevrhope.report.results import Result
 from clevrhope.report.runs import LAST
 from clevrhope.report.tables import UNMATCHED, spread, unmatched_cells, with_sign, with_sound
+from clevrhope.splits.kinds import IID, OOD
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ def late_runs(results: Iterable[Result]) -> list[LateRun]:
             LateRun(
                 result=max(of_run, key=lambda each: (each.checkpoint == LAST, each.checkpoint)),
                 n_checkpoints=len(of_run),
-                iid=mean_of([each.accuracies["complex_iid"] for each in of_run]).value,
-                ood=mean_of([each.accuracies["complex_ood"] for each in of_run]).value,
+                iid=mean_of([each.accuracies[IID] for each in of_run]).value,
+                ood=mean_of([each.accuracies[OOD] for each in of_run]).value,
                 gap=mean_of(gaps).value,
                 lowest=min(gaps),
                 highest=max(gaps),
@@ -90,10 +91,10 @@ def diversity_tables(runs: Sequence[LateRun], *, least_iid: float) -> Iterator[T
         ])  # fmt: skip
     if not rows:
         return
-    counted = f"Runs count from {least_iid:g}% on complex_iid. " if least_iid else ""
+    counted = f"Runs count from {least_iid:g}% on {IID}. " if least_iid else ""
     yield Table(
         title="Controlled diversity (section 4.4): complex gap, points",
-        head=["pair, combinations, diversity", "model", "train size", "runs that count", "complex_iid, %",
+        head=["pair, combinations, diversity", "model", "train size", "runs that count", f"{IID}, %",
               "plain gap: mean, range over runs", "matched gap: mean, range over runs", *UNMATCHED],
         rows=rows,
         note=f"{counted}A run's values are means over its late checkpoints. Rows in italics have no run that "
@@ -102,8 +103,8 @@ def diversity_tables(runs: Sequence[LateRun], *, least_iid: float) -> Iterator[T
     )  # fmt: skip
     yield Table(
         title="Each run, with the range over its late checkpoints",
-        head=["pair, combinations, diversity", "model", "train size", "run", "checkpoints", "complex_iid, %",
-              "complex_ood, %", "plain gap, points (range)", "matched gap"],
+        head=["pair, combinations, diversity", "model", "train size", "run", "checkpoints", f"{IID}, %",
+              f"{OOD}, %", "plain gap, points (range)", "matched gap"],
         rows=[
             _row_of(run, grey=run.iid < least_iid or says_little([run])) for run in sorted(runs, key=_place)
         ],

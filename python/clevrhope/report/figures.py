@@ -23,6 +23,7 @@ from clevrhope.report.paper_values import paper_accuracies, paper_gap, paper_gap
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.tables import with_sign
 from clevrhope.splits.hops import NAME_ORDER
+from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS
 
 _LOOKS: Mapping[int, tuple[str, str]] = {
     4: ("#D55E00", "o"),
@@ -87,8 +88,7 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
 def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
     """Accuracy on the four test sets over train size, a line a held-out pair."""
     own = _with_gap(results, model)
-    splits = [split for split in ("complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
-              if any(split in each.accuracies for each in own)]  # fmt: skip
+    splits = [split for split in PAIR_TEST_SPLITS if any(split in each.accuracies for each in own)]
     if not own or not splits:
         return None
     sizes = sorted({each.train_size or 0 for each in own})
@@ -270,7 +270,7 @@ def diversity_plot(runs: Sequence[LateRun], model: str, *, least_iid: float) -> 
             for mode in modes
         ]  # fmt: skip
         drawn.legend(handles=handles, loc="outside lower left", ncols=4)
-        counted = f" Only runs with {least_iid:g}% or more on complex_iid." if least_iid else ""
+        counted = f" Only runs with {least_iid:g}% or more on {IID}." if least_iid else ""
         return Figure(
             name=f"diversity_{_file(model)}",
             title=f"Controlled diversity: gap of {model}",

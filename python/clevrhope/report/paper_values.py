@@ -7,6 +7,7 @@ from functools import cache
 import numpy as np
 
 from clevrhope.metrics.paper import paper_results, size_number
+from clevrhope.splits.kinds import SYSTEMATICITY_GAPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +39,11 @@ def paper_accuracies(model: str) -> Mapping[tuple[str, str, int], float]:
 
 def paper_gaps(model: str, kind: str, size: int) -> Mapping[str, float]:
     """Pair -> the paper's gap at a train size, in points; nothing at sizes that it has not."""
-    accuracies = paper_accuracies(model)
+    accuracies, gap = paper_accuracies(model), SYSTEMATICITY_GAPS[kind]
     return {
-        hop: ood - accuracies[f"{kind}_iid", hop, size]
+        hop: ood - accuracies[gap.baseline, hop, size]
         for (split, hop, of_size), ood in accuracies.items()
-        if (split, of_size) == (f"{kind}_ood", size) and (f"{kind}_iid", hop, size) in accuracies
+        if (split, of_size) == (gap.split, size) and (gap.baseline, hop, size) in accuracies
     }
 
 

@@ -7,6 +7,7 @@ from clevrhope.report.page import Block, Cell, Table, Text
 from clevrhope.report.results import QUESTION_ONLY, Result
 from clevrhope.report.runs import LAST
 from clevrhope.report.setups import Setup, differences
+from clevrhope.splits.kinds import IID
 
 
 def remarks(results: Sequence[Result]) -> Iterator[Block]:
@@ -19,7 +20,7 @@ def remarks(results: Sequence[Result]) -> Iterator[Block]:
         )
     if floors:
         yield Text(
-            "In italics: the mean complex_iid accuracy does not beat that of reading the question alone, so "
+            f"In italics: the mean {IID} accuracy does not beat that of reading the question alone, so "
             "the gap says nothing."
         )
     missing = [each for each in results if each.n_missing]
@@ -67,11 +68,11 @@ def collapsed_table(results: Sequence[Result]) -> Table | None:
     if not fallen:
         return None
     return Table(
-        title="Runs that collapsed: complex_iid below who reads the question alone",
-        head=["model", "held-out pair", "train size", "run", "complex_iid", "question alone", "from"],
+        title=f"Runs that collapsed: {IID} below who reads the question alone",
+        head=["model", "held-out pair", "train size", "run", IID, "question alone", "from"],
         rows=[
             [Cell(e.model), Cell(e.hop), Cell(e.size), Cell(e.run),
-             Cell(f"{e.accuracies['complex_iid']:.1f}"), Cell(f"{e.floor:.1f}"), Cell(e.floor_from)]
+             Cell(f"{e.accuracies[IID]:.1f}"), Cell(f"{e.floor:.1f}"), Cell(e.floor_from)]
             for e in fallen
         ],
         note="Never judged on an OOD set. Cells with such runs give the mean without them behind a slash.",

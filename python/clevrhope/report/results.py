@@ -19,12 +19,13 @@ from clevrhope.metrics.predictions import read_predictions
 from clevrhope.report.runs import LAST, Source
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.hops import parse_hop
+from clevrhope.splits.kinds import IID, SYSTEMATICITY_GAPS
 from clevrhope.splits.palettes import MARK, read_diversity
 
 QUESTION_ONLY = "question_only"
 """The model whose runs say what reading the question alone gives."""
 
-KINDS = ("complex", "minimal")
+KINDS = tuple(SYSTEMATICITY_GAPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,12 +83,13 @@ class Result:
         """Whether it did; never where it cannot be told, nor of what was to read questions alone."""
         if self.source.model in (QUESTION_ONLY, *BASELINES):
             return False
-        iid = self.accuracies.get("complex_iid")
+        iid = self.accuracies.get(IID)
         return iid is not None and self.floor is not None and is_collapsed(iid, self.floor)
 
     def gap(self, kind: str) -> float | None:
         """The complex or minimal gap in points; None without both of its test sets."""
-        ood, iid = self.accuracies.get(f"{kind}_ood"), self.accuracies.get(f"{kind}_iid")
+        gap = SYSTEMATICITY_GAPS[kind]
+        ood, iid = self.accuracies.get(gap.split), self.accuracies.get(gap.baseline)
         return None if ood is None or iid is None else ood - iid
 
     def rows(self) -> list[dict[str, Any]]:
@@ -250,7 +252,7 @@ def _floor(folder: Path, hop: str, size: int | None) -> float | None:
     """
     for learned in (size, None):
         try:
-            return train_accuracy_floor(folder, hop, "complex_iid", learned)
+            return train_accuracy_floor(folder, hop, IID, learned)
         except ClevrhopeError:
             continue
     return None
@@ -261,8 +263,8 @@ def _with_question_only(results: Sequence[Result]) -> list[Result]:
     read: dict[tuple[Path, str, int | None], list[float]] = {}
     for each in results:
         is_last = each.checkpoint == LAST and not each.source.after
-        if each.source.model == QUESTION_ONLY and is_last and "complex_iid" in each.accuracies:
-            read.setdefault(_trained_on(each), []).append(each.accuracies["complex_iid"])
+        if each.source.model == QUESTION_ONLY and is_last and IID in each.accuracies:
+            read.setdefault(_trained_on(each), []).append(each.accuracies[IID])
     return [
         replace(each, floor=float(np.mean(read[_trained_on(each)])), floor_from=QUESTION_ONLY)
         if _trained_on(each) in read

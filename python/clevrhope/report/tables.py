@@ -14,10 +14,7 @@ from clevrhope.metrics.paper import ResultRow, paper_results, size_name
 from clevrhope.report.page import Cell, Table
 from clevrhope.report.paper_values import paper_gap
 from clevrhope.report.results import KINDS, Result
-from clevrhope.splits import kinds
-
-SPLITS = tuple(name for name in kinds.PAIR_SPLITS if kinds.SPLITS[name].role == "test")
-"""Test sets of a held-out pair."""
+from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS
 
 _NO_NUMBER = Cell()
 
@@ -37,7 +34,7 @@ def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
     """A table a test set, as the paper's tables 4 to 15; `results` are of plain pairs, of last weights."""
     own = [each for each in results if each.model == model]
     sizes = _sizes(own)
-    for split in SPLITS:
+    for split in PAIR_TEST_SPLITS:
         hops = _hops([each for each in own if split in each.accuracies])
         if not hops:
             continue
@@ -234,7 +231,7 @@ def _cells(
 
 def says_little(cell: Sequence[Result]) -> bool:
     """Whether the mean IID accuracy of a cell's runs does not beat who reads the question alone."""
-    iid = [e.accuracies["complex_iid"] for e in cell if "complex_iid" in e.accuracies]
+    iid = [e.accuracies[IID] for e in cell if IID in e.accuracies]
     floors = [e.floor for e in cell if e.floor is not None]
     return bool(iid and floors) and not beats_question_only(mean_of(iid).value, mean_of(floors).value)
 

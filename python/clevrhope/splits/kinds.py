@@ -49,6 +49,7 @@ class SplitKind:
         baseline: the split that its accuracy is held against; "" for none.
         gap: the name of the difference; "" for none.
         caption: what a reader should look for in it; {group} is the size of a group.
+        construction: how its groups or sets are made, for datasheets; "" where the pair's datasheet says it.
         color: in plots.
         marker: in plots, as matplotlib names it.
     """
@@ -69,6 +70,13 @@ class SplitKind:
     asked: Occurs = "anywhere"
     baseline: str = ""
     gap: str = ""
+    construction: str = ""
+
+    @property
+    def reference(self) -> str:
+        """The split that its distributions are set beside: its baseline, or train; "" for none."""
+        beside_train = self.drawn == "stream" and self.role != "train"
+        return self.baseline or ("train" if beside_train else "")
 
     @property
     def unit(self) -> str:
@@ -222,6 +230,13 @@ _ROWS = (
         group=2,
         shown="in one",
         asked="always",
+        construction=(
+            "Existence is a minimal set of a single type. A group is two images of one object with the "
+            "same sentence, position, rotation, camera, lights and other values: the first has the value,"
+            " the second another one of its type. Each other value of the type comes with every "
+            "combination of the other types' values, as often as any, where all groups are there. Always "
+            "answering no is right half the time."
+        ),
     ),
     SplitKind(
         "counting",
@@ -233,11 +248,41 @@ _ROWS = (
         "v",
         group=6,
         asked="always",
+        construction=(
+            "Counting has sets of six images, all asked the same. Five objects stand at five positions, "
+            "which are the same in every image of every set; within a set camera, lights, rotations and "
+            "the objects' other values are, too. The first image shows the value on no object, and from "
+            "image to image one more object takes it, in an order that is drawn for the set; so the "
+            "answers are 0 to 5, each equally often."
+        ),
     ),
 )
 
 SPLITS: Mapping[str, SplitKind] = {row.name: row for row in _ROWS}
 """The kinds by name, in the order in which lists of splits are given."""
+
+TRAIN = SPLITS["train"]
+"""What models learn from; where a dataset has scenes of CLEVR, they are in its pool."""
+
+
+@dataclass(frozen=True)
+class GapKind:
+    """A difference of two accuracies: that of a split minus that of its baseline."""
+
+    split: str
+    baseline: str
+
+
+GAPS: Mapping[str, GapKind] = {row.gap: GapKind(row.name, row.baseline) for row in _ROWS if row.gap}
+"""All gaps by name."""
+
+SYSTEMATICITY_GAPS: Mapping[str, GapKind] = {
+    name: gap for name, gap in GAPS.items() if "pair" in SPLITS[gap.split].of
+}
+"""The gaps of a held-out pair: on whole scenes ("complex") and on single objects ("minimal")."""
+
+IID, OOD = GAPS["complex"].baseline, GAPS["complex"].split
+"""The test sets of whole scenes: runs are judged on the first, and the gap that counts is between the two."""
 
 
 def splits_of_dataset(*datasets: Dataset) -> tuple[str, ...]:
@@ -247,6 +292,9 @@ def splits_of_dataset(*datasets: Dataset) -> tuple[str, ...]:
 
 PAIR_SPLITS = splits_of_dataset("pair")
 """Splits of a held-out pair."""
+
+PAIR_TEST_SPLITS = tuple(name for name in PAIR_SPLITS if SPLITS[name].role == "test")
+"""Test sets of a held-out pair."""
 
 PLAIN_SPLITS = splits_of_dataset("plain")
 """Splits of `none`, the dataset that holds nothing out."""

@@ -26,6 +26,7 @@ from clevrhope.runtime.atomic import sweep, write_whole
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.splits.kinds import TRAIN
 from clevrhope.training import recipes
 from clevrhope.training.checkpoints import Progressed, check_states, read_about, read_state, remove_states
 from clevrhope.training.checks import as_sentence
@@ -62,7 +63,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     layout = Layout(request.dataset)
     manifest = dataset_manifest(layout)
     request = replace(request, hop=find_hop(layout, request.hop))
-    split = find_split(layout, request.hop, "train")
+    split = find_split(layout, request.hop, TRAIN.name)
     vocab = read_vocab(layout.vocab)
     device = chosen_device(request.device)
     config, about_recipe = recipes.split_settings(request.settings)

@@ -19,6 +19,7 @@ from clevrhope.audit.report import Tally
 from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
 from clevrhope.runtime.progress import Advance
 from clevrhope.runtime.reading import read_bytes
+from clevrhope.splits.kinds import SPLITS
 
 POOL = "train"
 """The one pool that may have scenes of CLEVR."""
@@ -116,7 +117,7 @@ def _inconsistent(
 def _check_datasheets(folder: AuditFolder, ours: set[int] | None, tally: Tally) -> None:
     """Datasheets say how many images of train are CLEVR's; nothing of the kind where None can be."""
     for split in folder.splits:
-        if split.name != "train":
+        if SPLITS[split.name].role != "train":
             continue
         path = folder.layout.hop_datasheet(split.hop.name)
         file = folder.layout.relative(path)

@@ -14,7 +14,7 @@ from clevrhope.describe.markdown import code, decimal, escape, listed, number, p
 from clevrhope.describe.measure import SplitStats, mean
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.splits.palettes import Palette, split_name
 
 ENOUGH_TO_TELL = 20
@@ -121,21 +121,12 @@ def compared(data: SubDataset) -> str:
     return "\n\n".join(parts)
 
 
-_BESIDE = (
-    ("complex_iid", "complex_ood"),
-    ("train", "val"),
-    ("train", "test"),
-    ("val", "val_b"),
-    ("test", "test_b"),
-)
-
-
 def _beside(data: SubDataset) -> Iterator[tuple[SplitStats, SplitStats]]:
     """Splits of which it is said how far apart they are."""
-    for a, b in _BESIDE:
-        first, second = data.split(a), data.split(b)
-        if first is not None and second is not None:
-            yield first, second
+    for kind in SPLITS.values():
+        reference, split = data.split(kind.reference), data.split(kind.name)
+        if kind.drawn == "stream" and reference is not None and split is not None:
+            yield reference, split
 
 
 def _why_plain_ones_differ(data: SubDataset) -> Iterator[str]:
@@ -151,7 +142,7 @@ def _why_plain_ones_differ(data: SubDataset) -> Iterator[str]:
 
 def baselines(data: SubDataset) -> str:
     """What answers can be had without looking; and how frequent they and the types of questions are."""
-    train = data.split("train")
+    train = data.split(TRAIN.name)
     rows = [
         (
             code(each.split),

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from clevrhope.describe.markdown import code, escape, listed, number, table
 from clevrhope.images.settings import made_by
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SPLITS, TRAIN
 
 PAPER = (
     "Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "
@@ -51,7 +51,7 @@ class Provenance:
     @property
     def shares_clevr(self) -> bool:
         """Scenes of CLEVR are in the folder: no other pool than that of train takes any."""
-        return self.clevr is not None and "train" in self.splits
+        return self.clevr is not None and TRAIN.name in self.splits
 
 
 def made_with(made: Provenance) -> str:

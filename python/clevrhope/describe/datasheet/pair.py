@@ -12,6 +12,7 @@ from clevrhope.describe.datasheet.origin import CLEVR, PAPER, made_with
 from clevrhope.describe.markdown import code, escape, listed, number, table
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import TRAIN
 
 
 def sub_datasheet(data: SubDataset) -> str:
@@ -143,12 +144,12 @@ def clevr_share(split: str, n_from_clevr: int, n_images: int) -> str:
 
 
 def _published(data: SubDataset) -> str:
-    if data.made_with.clevr is None or data.split("train") is None:
+    if data.made_with.clevr is None or data.split(TRAIN.name) is None:
         return ""
     parts = [
         clevr_share(each.split, data.from_clevr.get(each.split, 0), each.n_images)
         for each in data.splits
-        if each.split == "train"
+        if each.split == TRAIN.name
     ]
     parts.append(
         f"They and their scenes are from the train split of CLEVR ({CLEVR}), under CC BY 4.0; no other split "

@@ -1,30 +1,12 @@
 """What was measured in the files of a value that is asked for alone in, its DATASHEET.md out."""
 
-from collections.abc import Mapping
-
 from clevrhope.describe.datasheet.measured import composition
 from clevrhope.describe.datasheet.origin import PAPER, made_with
 from clevrhope.describe.datasheet.pair import validated, with_plots
 from clevrhope.describe.markdown import code, escape, number, percent, table
 from clevrhope.describe.measure import SplitStats
 from clevrhope.describe.sub_dataset import SubDataset
-
-_HOW: Mapping[str, str] = {
-    "existence": (
-        "Existence is a minimal set of a single type. A group is two images of one object with the same "
-        "sentence, position, rotation, camera, lights and other values: the first has the value, the second "
-        "another one of its type. Each other value of the type comes with every combination of the other "
-        "types' values, as often as any, where all groups are there. Always answering no is right half the "
-        "time."
-    ),
-    "counting": (
-        "Counting has sets of six images, all asked the same. Five objects stand at five positions, which "
-        "are the same in every image of every set; within a set camera, lights, rotations and the objects' "
-        "other values are, too. The first image shows the value on no object, and from image to image "
-        "one more object takes it, in an order that is drawn for the set; so the answers are 0 to 5, each "
-        "equally often."
-    ),
-}
+from clevrhope.splits.kinds import SPLITS
 
 _CHOSEN = (
     "The paper's appendix B says what the questions ask and how a counting set counts. It does not give the "
@@ -61,7 +43,7 @@ def _motivation(data: SubDataset) -> str:
 
 
 def _composition(data: SubDataset) -> str:
-    how = [_HOW[each.split] for each in data.splits if each.split in _HOW]
+    how = [SPLITS[each.split].construction for each in data.splits]
     return "\n\n".join(["## What is in it?", *how, composition(data), _CHOSEN])
 
 

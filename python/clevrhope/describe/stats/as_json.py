@@ -21,14 +21,12 @@ def as_json(
 
 
 def _sheet(sheet: Sheet) -> dict[str, Any]:
-    train = sheet.own("train")
-    reference = None if train is None else train.stats
     own = [each for each in sheet.columns if not each.other]
     beside = [each for each in sheet.columns if each.other]
     return {
         "held_out": dict(sheet.held_out),
-        "splits": {each.label: _split(each, reference) for each in own},
-        "against": {each.label: _split(each, reference) for each in beside},
+        "splits": {each.label: _split(each, sheet.train) for each in own},
+        "against": {each.label: _split(each, sheet.train) for each in beside},
         "distances": [_comparison(each) for each in sheet.comparisons],
     }
 

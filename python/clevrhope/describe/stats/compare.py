@@ -6,11 +6,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from clevrhope.describe.measure import Value, total_variation, total_variation_by_chance
+from clevrhope.describe.measure import SplitStats, Value, total_variation, total_variation_by_chance
 from clevrhope.describe.stats.sources import CLEVR, Measured, Source, open_source
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import NONE
+from clevrhope.splits.kinds import OOD, PLAIN_SPLITS, SPLITS, TRAIN
 
 DISTRIBUTIONS: Mapping[str, Callable[[Measured], Mapping[Any, int]]] = {
     "answers": lambda each: each.stats.answers,
@@ -26,32 +27,28 @@ DISTRIBUTIONS: Mapping[str, Callable[[Measured], Mapping[Any, int]]] = {
 }
 """What two splits are compared in. Values and pairs are the mean over types and over pairs of types."""
 
-_WITHIN: Sequence[tuple[str, str]] = (
-    ("complex_ood", "complex_iid"),
-    ("complex_iid", "train"),
-    ("minimal_ood", "minimal_iid"),
-    ("val", "train"),
-    ("test", "train"),
-    ("val_b", "val"),
-    ("test_b", "test"),
-)
-"""Splits of one group that are compared."""
-
 _IN_CLEVR: Mapping[str, Sequence[str]] = {
     "train": ("train", "val"),
-    "val": ("val", "train"),
+    "tune": ("val", "train"),
     "test": ("val", "train"),
-    "complex_iid": ("val", "train"),
-    "complex_ood": ("val", "train"),
 }
-"""The splits of CLEVR, best first, that a split is set beside. The one-object sets have no counterpart."""
+"""Role of a split -> the published splits of CLEVR that it is set beside, best first."""
 
-_OF_NONE: Mapping[str, Sequence[str]] = {
-    "train": ("train",),
-    "complex_iid": ("test", "val"),
-    "complex_ood": ("test", "val"),
-}
-"""The splits of a dataset with nothing held out that a split is set beside."""
+
+def _in_clevr(split: str) -> Sequence[str]:
+    """The one-object sets, and those of a second palette, have no counterpart."""
+    kind = SPLITS.get(split)
+    is_like_clevr = kind is not None and kind.drawn == "stream" and "second" not in kind.of
+    return _IN_CLEVR[kind.role] if kind and is_like_clevr else ()
+
+
+def _in_none(split: str) -> Sequence[str]:
+    """The splits of a dataset with nothing held out that a split of a pair is set beside, best first."""
+    kind = SPLITS.get(split)
+    if kind is None or "pair" not in kind.of or kind.drawn != "stream":
+        return ()
+    roles = ("train",) if kind.role == "train" else ("test", "tune")
+    return [name for role in roles for name in PLAIN_SPLITS if SPLITS[name].role == role]
 
 
 @dataclass(frozen=True)
@@ -93,10 +90,11 @@ class Sheet:
     """Its own splits first, then the other folder's."""
     comparisons: Sequence[Comparison]
 
-    def own(self, split: str) -> Measured | None:
-        """A split of the group itself."""
-        columns = (each for each in self.columns if not each.other)
-        return next((each.measured for each in columns if each.measured.stats.split == split), None)
+    @property
+    def train(self) -> SplitStats | None:
+        """The train set of the group itself."""
+        own = (each.measured.stats for each in self.columns if not each.other)
+        return next((stats for stats in own if stats.split == TRAIN.name), None)
 
 
 def measure_folder(
@@ -175,9 +173,9 @@ class _Other:
     def _counterpart(self, group: str, split: str) -> tuple[str, str] | None:
         groups = self._other.groups
         if CLEVR in groups and group != CLEVR:
-            wanted = [(CLEVR, name) for name in _IN_CLEVR.get(split, ())]
+            wanted = [(CLEVR, name) for name in _in_clevr(split)]
         else:
-            wanted = [(group, split), *((NONE, name) for name in _OF_NONE.get(split, ()))]
+            wanted = [(group, split), *((NONE, name) for name in _in_none(split))]
             if len(groups) == 1:
                 wanted.append((next(iter(groups)), split))
         return next((each for each in wanted if each[1] in groups.get(each[0], ())), None)
@@ -207,9 +205,10 @@ def _sheet(
 
 def _comparisons(columns: Sequence[Column], beside: Mapping[str, Column]) -> Iterator[Comparison]:
     by_split = {each.measured.stats.split: each for each in columns}
-    for a, b in _WITHIN:
-        if a in by_split and b in by_split:
-            yield _compared(by_split[a], by_split[b])
+    # The two that the gap is between come first.
+    for kind in sorted(SPLITS.values(), key=lambda kind: kind.name != OOD):
+        if kind.name in by_split and kind.reference in by_split:
+            yield _compared(by_split[kind.name], by_split[kind.reference])
     for split, other in beside.items():
         yield _compared(by_split[split], other)
 

@@ -265,17 +265,14 @@ def _relations(sheet: Sheet) -> bytes:
 def _baselines(sheet: Sheet) -> bytes:
     from clevrhope.describe.stats.charts import Row, dots, figure, legend, png
 
-    train = sheet.own("train")
+    train = sheet.train
     guessers: dict[str, Callable[[SplitStats], float]] = {
         "most frequent answer\nof the split itself": lambda each: each.majority[1],
         "and of each of\nits families": lambda each: each.majority_of_families,
     }
     if train is not None:
-        reference = train.stats
-        guessers["most frequent answer\nof train"] = lambda each: each.guessed_from(
-            reference, by_family=False
-        )
-        guessers["and of each of\ntrain's families"] = lambda each: each.guessed_from(reference)
+        guessers["most frequent answer\nof train"] = lambda each: each.guessed_from(train, by_family=False)
+        guessers["and of each of\ntrain's families"] = lambda each: each.guessed_from(train)
     series = [
         _series(each, [100 * guess(each.measured.stats) for guess in guessers.values()])
         for each in sheet.columns

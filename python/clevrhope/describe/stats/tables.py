@@ -140,17 +140,15 @@ def _guessers(sheet: Sheet) -> Table:
         _row(sheet, "- right", lambda each: percent(each.majority[1])),
         _row(sheet, "that of each family, right", lambda each: percent(each.majority_of_families)),
     ]
-    train = sheet.own("train")
+    train = sheet.train
     if train is not None:
         rows += [
             _row(
                 sheet,
                 "train's answer, right",
-                lambda each: percent(each.guessed_from(train.stats, by_family=False)),
+                lambda each: percent(each.guessed_from(train, by_family=False)),
             ),
-            _row(
-                sheet, "train's of each family, right", lambda each: percent(each.guessed_from(train.stats))
-            ),
+            _row(sheet, "train's of each family, right", lambda each: percent(each.guessed_from(train))),
         ]
     return Table(
         "What a guesser reaches", _head(sheet), rows, "The first two are chosen on the split itself."

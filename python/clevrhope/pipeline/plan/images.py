@@ -15,13 +15,13 @@ import numpy.typing as npt
 
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.pipeline.annotations import missing_passes
-from clevrhope.pipeline.engine import TRAIN, MinimalPool
+from clevrhope.pipeline.engine import MinimalPool
 from clevrhope.pipeline.images import missing_images
 from clevrhope.pipeline.minimal import first_places
 from clevrhope.pipeline.plan.result import SplitPlan
 from clevrhope.pipeline.request import Job, Resolved
 from clevrhope.pipeline.text import questions_of, scenes_in_use, stream_of
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import SPLITS, TRAIN
 
 SCENES_LOOKED_AT = 2_000
 """The first of a pool, for shares."""
@@ -176,17 +176,17 @@ def estimated_copies(
 ) -> int:
     """CLEVR's images among those of the train pool that are not there, by their share of first scenes."""
     clevr = resolved.engine.clevr
-    if clevr is None or clevr.clevr is None or TRAIN not in images:
+    if clevr is None or clevr.clevr is None or TRAIN.pool not in images:
         return 0
     reach = clevr.clevr[2]
-    first = _scenes_looked_at(resolved, TRAIN)[:reach]
-    jobs = [job for job in resolved.jobs if job.pool == TRAIN]
+    first = _scenes_looked_at(resolved, TRAIN.pool)[:reach]
+    jobs = [job for job in resolved.jobs if job.pool == TRAIN.pool]
     kept = [any(_eligible(scene, job) for job in jobs) for scene in first]
     published = ["source" in scene for scene, each in zip(first, kept, strict=True) if each]
-    within = min(1.0, reach / max(1, scanned[TRAIN]))
+    within = min(1.0, reach / max(1, scanned[TRAIN.pool]))
     share = sum(published) / max(1, len(published)) * within
-    n_there = n_published(TRAIN, there.get(TRAIN, NONE), resolved)
-    return max(0, round(images[TRAIN] * share) - n_there)
+    n_there = n_published(TRAIN.pool, there.get(TRAIN.pool, NONE), resolved)
+    return max(0, round(images[TRAIN.pool] * share) - n_there)
 
 
 def _scenes_looked_at(resolved: Resolved, pool: str) -> list[Mapping[str, Any]]:

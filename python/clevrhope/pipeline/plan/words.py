@@ -3,9 +3,9 @@
 from typing import Any
 
 from clevrhope.images.settings import rendering_as_json, rendering_in_words
-from clevrhope.pipeline.engine import TRAIN
 from clevrhope.pipeline.plan.result import Plan
 from clevrhope.runtime.display import duration, size
+from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import Palette, split_name
 
 IMAGES_OF_THE_PAPER = 402_000
@@ -111,9 +111,9 @@ def _clevr_lines(plan: Plan, about: str) -> list[str]:
         return []
     _, n_scenes, reach = clevr.clevr
     what = "images to copy from" if plan.resolved.request.render else "scenes of"
-    share = f"whose train scenes are {config.clevr_share:.2g} of pool {TRAIN}"
+    share = f"whose train scenes are {config.clevr_share:.2g} of pool {TRAIN.pool}"
     lines = [f"{about}{plan.to_copy:,} {what} {config.clevr}, {share}"]
-    if plan.scanned.get(TRAIN, 0) > reach:
+    if plan.scanned.get(TRAIN.pool, 0) > reach:
         lines.append(
             f"its {n_scenes:,} train scenes end at place {reach:,} of the pool; then all are our own"
         )
