@@ -239,3 +239,17 @@ def test_nothing_in_a_manifest_tells_the_time(tmp_path: Path) -> None:
     time.sleep(0.01)
     write_manifest(tmp_path / "b.json", manifest())
     assert (tmp_path / "a.json").read_bytes() == (tmp_path / "b.json").read_bytes()
+
+
+def test_folders_made_for_a_lock_go_where_nothing_came_of_it(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    with locked(tmp_path / "there/a/b"):
+        assert (tmp_path / "there/a/b").is_dir()
+    assert list((tmp_path / "there").iterdir()) == []
+    with locked(tmp_path / "there/a/b"):
+        (tmp_path / "there/a/file").touch()
+    assert (tmp_path / "there/a/file").exists()
+    assert not (tmp_path / "there/a/b").exists()
+    with locked(tmp_path / "there"):
+        pass
+    assert (tmp_path / "there").is_dir()

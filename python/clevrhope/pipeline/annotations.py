@@ -16,7 +16,7 @@ from clevrhope.images.passes import Passes
 from clevrhope.images.renderer import Renderer, Scene
 from clevrhope.images.stage import TRY_AGAIN
 from clevrhope.pipeline.images import archived, scenes_of
-from clevrhope.pipeline.request import Resolved
+from clevrhope.pipeline.resolved import Resolved
 from clevrhope.runtime.atomic import WorkingFolder
 from clevrhope.runtime.progress import Advance, Progress
 

@@ -25,7 +25,7 @@ from clevrhope.images.settings import made_by
 from clevrhope.pipeline import engine
 from clevrhope.pipeline.images import scenes_of
 from clevrhope.pipeline.prefetch import side_by_side
-from clevrhope.pipeline.request import Resolved
+from clevrhope.pipeline.resolved import Resolved
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.runtime.progress import Progress
 from clevrhope.splits.hops import Hop

@@ -24,7 +24,8 @@ from clevrhope.dataset.manifest import (
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.pipeline.annotations import annotate_missing, missing_passes
 from clevrhope.pipeline.images import missing_images, render_missing
-from clevrhope.pipeline.request import Request, Resolved, resolve
+from clevrhope.pipeline.request import Request
+from clevrhope.pipeline.resolved import Resolved, resolve
 from clevrhope.pipeline.run import (
     MakeRenderer,
     Summary,
@@ -71,13 +72,13 @@ def build_part(
     progress = progress or Silent()
     if request.seed is None:
         raise ConfigError("--shard: needs --seed, the same on all machines")
-    _check_is_part(request.out, shard)
-    resolved = resolve(request, checksums=True)
-    mine = replace(resolved, jobs=shard.jobs(resolved.jobs))
     with ExitStack() as stack:
+        stack.enter_context(locked(request.out))
+        _check_is_part(request.out, shard)
+        resolved = resolve(request, checksums=True)
+        mine = replace(resolved, jobs=shard.jobs(resolved.jobs))
         try_each_split(mine)
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
-        stack.enter_context(locked(request.out))
         sweep(resolved.layout.folders())
         manifest = begun(replace(mine, manifest=replace(mine.manifest, shard=described(shard, resolved))))
         manifest = write_text(mine, manifest, progress)
@@ -87,7 +88,7 @@ def build_part(
                 for pool, indices in images.items():
                     manifest = write_scenes(pool, indices, resolved, manifest, advance)
             # A part has PNG files; what kinds the whole has is seen to when it is joined.
-            as_png = replace(resolved, request=replace(request, config=replace(request.config, images="png")))
+            as_png = replace(resolved, config=replace(resolved.config, images="png"))
             render_missing(missing_images(images, resolved.layout), as_png, renderer, progress)
             annotations = missing_passes(images, resolved.layout, resolved.config.passes)
             annotate_missing(annotations, resolved, renderer, progress)
@@ -113,12 +114,12 @@ def merge(
     found = [(folder, _read_part(folder)) for folder in parts]
     if request.seed is None and not Layout(request.out).manifest.exists() and found:
         request = replace(request, seed=found[0][1].seed)
-    resolved = resolve(request)
-    check_whole(resolved)
-    _check_parts(found, resolved)
-    layout = resolved.layout
     with locked(request.out), progress.stage("Joining parts", total=len(found), unit="parts") as advance:
-        sweep(resolved.layout.folders())
+        resolved = resolve(request)
+        check_whole(resolved)
+        _check_parts(found, resolved)
+        layout = resolved.layout
+        sweep(layout.folders())
         manifest = begun(resolved)
         splits = {name: dict(entries) for name, entries in manifest.splits.items()}
         for folder, part in found:

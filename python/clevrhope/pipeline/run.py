@@ -34,8 +34,10 @@ from clevrhope.pipeline.images import (
     store_images,
     unlisted_archives,
 )
+from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.prefetch import side_by_side
-from clevrhope.pipeline.request import Job, Request, Resolved, resolve, resolved_config
+from clevrhope.pipeline.request import Request
+from clevrhope.pipeline.resolved import Resolved, resolve, resolved_config
 from clevrhope.pipeline.text import asked, questions_of, scenes_in_use, write_scenes, write_split
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.lock import locked
@@ -93,17 +95,13 @@ def build(
     """
     began = monotonic()
     progress = progress or Silent()
-    resolved = resolve(request)
-    check_whole(resolved)
     with ExitStack() as stack:
-        # What is bound to fail is told before there is a folder.
+        stack.enter_context(locked(request.out))
+        resolved = resolve(request, checksums=True)
+        check_whole(resolved)
+        # What is bound to fail does so before anything is written.
         try_each_split(resolved)
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
-        stack.enter_context(locked(request.out))
-        # Another run may have changed the folder before this one held it.
-        again = resolve(same_share(request, resolved), clevr=resolved.engine.clevr, checksums=True)
-        resolved.engine.palettes.update(again.engine.palettes)
-        resolved = replace(again, engine=resolved.engine)
         sweep(resolved.layout.folders())
         if request.render:
             check_images(resolved.layout, resolved.manifest)
@@ -142,14 +140,6 @@ def build(
         seconds=monotonic() - began,
         contact_sheet=resolved.layout.contact_sheet,
     )
-
-
-def same_share(request: Request, resolved: Resolved) -> Request:
-    """A request that asks for the share of CLEVR's scenes that its first look found.
-
-    Those were read at that share. So a folder that another run began with its own is an error, not a mixture.
-    """
-    return replace(request, config=replace(request.config, clevr_share=resolved.config.clevr_share))
 
 
 def check_whole(resolved: Resolved) -> None:

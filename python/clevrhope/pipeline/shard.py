@@ -14,7 +14,8 @@ import numpy as np
 
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError
-from clevrhope.pipeline.request import Job, Resolved
+from clevrhope.pipeline.jobs import Job
+from clevrhope.pipeline.resolved import Resolved
 from clevrhope.pipeline.text import questions_of, stream_of
 
 SCENES_TOGETHER = 50

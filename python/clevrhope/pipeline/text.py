@@ -14,10 +14,11 @@ from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints, QuestionWriter, read_scenes_in_use
 from clevrhope.describe.datasheet.plots import without_plots
 from clevrhope.pipeline.engine import Questions
+from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_places
 from clevrhope.pipeline.prefetch import ahead, each_ahead
 from clevrhope.pipeline.prelim import first_groups
-from clevrhope.pipeline.request import Job, Resolved
+from clevrhope.pipeline.resolved import Resolved
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SECOND_SPLITS, Stream

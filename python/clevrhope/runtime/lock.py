@@ -1,12 +1,12 @@
-"""A dataset's folder in, the sole right to write to it out."""
+"""The sole right to write to a folder."""
 
 import errno
 import fcntl
 import os
 import socket
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event
 
@@ -34,6 +34,7 @@ class FolderInUseError(DatasetError):
 def locked(root: Path) -> Iterator[None]:
     """Makes the folder if need be and holds it; the lock goes with the process, however it ends.
 
+    Folders that were made for it are removed again where nothing is in them at the end.
     The folder itself is locked, so no lock file is left in the dataset. Where a disk locks files alone, a
     file in it is, on all machines that share it; one that a killed run left there holds nobody up.
 
@@ -41,18 +42,25 @@ def locked(root: Path) -> Iterator[None]:
         FolderInUseError: another run is at work in the folder, named if the system tells which.
         DatasetError: the folder cannot be made, or its disk has no locks at all.
     """
-    with ExitStack() as stack:
-        with disk_errors(root):
-            root.mkdir(parents=True, exist_ok=True)
-            folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
-        stack.callback(os.close, folder)
-        try:
-            _lock(folder, root)
-        except OSError as error:
-            if error.errno not in _FILES_ALONE:
-                raise
-            stack.enter_context(_locked_file(root / LOCK_FILE))
-        yield
+    held = False
+    while not held:
+        with ExitStack() as stack:
+            with disk_errors(root):
+                made = [path for path in (root, *root.parents) if not path.exists()]
+                root.mkdir(parents=True, exist_ok=True)
+                folder = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+            stack.callback(os.close, folder)
+            try:
+                _lock(folder, root)
+            except OSError as error:
+                if error.errno not in _FILES_ALONE:
+                    raise
+                stack.enter_context(_locked_file(root / LOCK_FILE))
+            # Whoever had it may have removed it since it was opened, for being empty.
+            held = _is_at(folder, root)
+            if held:
+                stack.callback(_remove_empty, made)
+                yield
 
 
 def wait_until_free(root: Path, *, seconds: float, stop: Event | None = None) -> None:
@@ -91,6 +99,13 @@ def _locked_file(path: Path) -> Iterator[None]:
                 os.truncate(file, 0)
                 os.pwrite(file, f"process {os.getpid()} on {socket.gethostname()}".encode(), 0)
                 yield
+
+
+def _remove_empty(folders: Sequence[Path]) -> None:
+    """Removes folders, the innermost first, up to one with something in it."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
 
 
 def _is_at(file: int, path: Path) -> bool:

@@ -17,9 +17,10 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.pipeline.annotations import missing_passes
 from clevrhope.pipeline.engine import MinimalPool
 from clevrhope.pipeline.images import missing_images
+from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_places
 from clevrhope.pipeline.plan.result import SplitPlan
-from clevrhope.pipeline.request import Job, Resolved
+from clevrhope.pipeline.resolved import Resolved
 from clevrhope.pipeline.text import questions_of, scenes_in_use, stream_of
 from clevrhope.splits.kinds import SPLITS, TRAIN
 

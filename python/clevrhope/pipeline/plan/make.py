@@ -16,7 +16,8 @@ from clevrhope.pipeline.plan.images import (
 )
 from clevrhope.pipeline.plan.rates import measured
 from clevrhope.pipeline.plan.result import Plan
-from clevrhope.pipeline.request import Request, resolve
+from clevrhope.pipeline.request import Request
+from clevrhope.pipeline.resolved import resolve
 
 COUNTED = 20_000
 """Questions up to which a request is made in memory and counted rather than estimated."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clevrhope.pipeline.request import Resolved
+from clevrhope.pipeline.resolved import Resolved
 
 SECONDS_OF_CHECK = 3.5e-5
 """Of the check for leaks, a question; measured on two cores, on a sub-dataset of 708,440."""

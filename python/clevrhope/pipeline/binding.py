@@ -1,0 +1,142 @@
+"""The second step of resolving a request: its inputs are bound to the folder, or are found not to fit it."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from clevrhope.config.presets import WINDOW, Config
+from clevrhope.dataset.layout import FOLDERS, Layout
+from clevrhope.dataset.manifest import Manifest, check_binding
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.images.passes import parse_passes
+from clevrhope.pipeline import clevr
+from clevrhope.pipeline.engine import template_files
+from clevrhope.pipeline.inputs import Inputs
+from clevrhope.pipeline.limits import folder_palettes, with_diversity
+from clevrhope.pipeline.request import Request
+from clevrhope.runtime.reading import os_reason, reading
+from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import SPLITS, splits_of_dataset
+from clevrhope.splits.palettes import Palette
+from clevrhope.version import DATASET_VERSION
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A folder and what is to be made in it."""
+
+    manifest: Manifest
+    """The folder's as it is before the run; of a new folder with nothing in it."""
+    config: Config
+    """What was asked for, with the kinds of images and annotations that the folder has already."""
+    palettes: Mapping[str, Palette]
+    """The folder's by name, and those that are added."""
+    hops: tuple[Hop, ...]
+    """With the number of combinations that their palettes have."""
+
+
+def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Bound:
+    """Compares a request with the folder.
+
+    Raises:
+        ClevrhopeError: the folder is bound to another seed, world or the like, or is not a dataset's.
+    """
+    if existing is None:
+        _check_empty(request.out)
+    manifest = _bound_manifest(request, inputs, existing)
+    there = parse_passes(manifest.config.get("passes", ()), f"{Layout(request.out).manifest}: config.passes")
+    config = replace(
+        inputs.config,
+        images=_union(inputs.config.images, manifest.config.get("images")),
+        passes=parse_passes([*inputs.config.passes, *there], "--passes"),
+    )
+    palettes = folder_palettes(inputs.hops, request.limits, manifest, inputs.world)
+    return Bound(manifest, config, palettes, tuple(with_diversity(hop, palettes) for hop in inputs.hops))
+
+
+def _bound_manifest(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifest:
+    """The folder's manifest, checked against the request; for a new folder one with nothing in it."""
+    seed = request.seed if request.seed is not None else existing.seed if existing else None
+    if seed is None:
+        raise ConfigError(f"{request.out}: a new dataset needs a seed")
+    world, config = inputs.world, inputs.config
+    wanted = Manifest(
+        version=DATASET_VERSION,
+        seed=seed,
+        world={
+            "fingerprint": world.fingerprint,
+            "constraints": json.loads(world.config_json),
+            "attributes": {kind: list(values) for kind, values in world.attribute_types},
+            **clevr.binding(config, inputs.clevr),
+        },
+        templates={
+            "fingerprint": inputs.templates.fingerprint,
+            "files": template_files(inputs.templates),
+        },
+        questions={
+            "window": WINDOW,
+            "a_picture": {
+                name: SPLITS[name].questions_per_scene
+                for name in splits_of_dataset("pair", "plain")
+                if SPLITS[name].drawn == "stream"
+            },
+            **({} if config.match == "none" else {"match": config.match}),
+            **({} if config.strictness == "description" else {"strictness": config.strictness}),
+        },
+        rendering=request.rendering,
+    )
+    if existing is None:
+        return replace(wanted, rendering=None)
+    clevr.check_same(existing, wanted, config, request.out)
+    check_binding(existing, wanted, request.out)
+    _check_seed(existing, Layout(request.out))
+    return existing
+
+
+def _check_empty(root: Path) -> None:
+    """A folder without a manifest has to be new, so that nothing of a user's is mixed with a dataset."""
+    try:
+        there = [path for path in root.iterdir() if not path.name.startswith(".")]
+    except FileNotFoundError:
+        return
+    except OSError as error:
+        raise DatasetError(
+            f"{root}: no folder for a dataset ({os_reason(error)}); choose another --out"
+        ) from error
+    # A link to another disk may be put there beforehand, for what takes the most space.
+    strays = [path for path in there if not (path.name in FOLDERS and _is_link_to_an_empty_folder(path))]
+    if strays:
+        raise DatasetError(
+            f"{root}: not empty ({strays[0].name}) and no dataset of clevrhope (no manifest.json); "
+            "choose another --out"
+        )
+
+
+def _is_link_to_an_empty_folder(path: Path) -> bool:
+    return path.is_symlink() and path.is_dir() and not any(path.iterdir())
+
+
+_STREAM = re.compile(rb'"stream":\{"world":"\w+","seed":(\d+)')
+
+
+def _check_seed(manifest: Manifest, layout: Layout) -> None:
+    """The scenes of a folder were drawn with the seed that its manifest says: one edited there would mix two.
+
+    Raises:
+        DatasetError: they were drawn with another.
+    """
+    for pool in sorted({entry["pool"] for splits in manifest.splits.values() for entry in splits.values()}):
+        for path in layout.scene_files(pool)[:1]:
+            with reading(path, "a scene file"), path.open("rb") as file:
+                drawn = _STREAM.search(file.read(1 << 16))
+            if drawn is not None and int(drawn[1]) != manifest.seed:
+                raise DatasetError(
+                    f"{layout.manifest}: seed is {manifest.seed}, but {layout.relative(path)} was drawn with "
+                    f"seed {int(drawn[1])}; put the manifest's own seed back, or build into another folder"
+                )
+
+
+def _union(asked: str, there: str | None) -> str:
+    return asked if there is None or there == asked else "both"

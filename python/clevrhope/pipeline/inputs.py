@@ -1,0 +1,72 @@
+"""The first step of resolving a request: everything that it names is opened, and nothing of it written."""
+
+from dataclasses import dataclass
+
+from clevrhope.config.presets import Config
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.errors import ConfigError
+from clevrhope.pipeline.clevr import check_palettes, open_clevr, with_share
+from clevrhope.pipeline.engine import Templates, World, open_templates, open_world
+from clevrhope.pipeline.limits import limited_hops
+from clevrhope.pipeline.request import Request
+from clevrhope.splits.hops import Hop, parse_hop, prelim_hops
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """What a request names, opened."""
+
+    config: Config
+    """With the share of CLEVR's scenes, which the folder decides where the request does not."""
+    world: World
+    clevr: World | None
+    """The world of the pool `train`, where that holds CLEVR's scenes."""
+    templates: Templates
+    hops: tuple[Hop, ...]
+    """Each once, with the name of its palette."""
+
+
+def open_inputs(request: Request, existing: Manifest | None) -> Inputs:
+    """Reads world, templates and CLEVR's scenes, and looks up the pairs.
+
+    Args:
+        request: what is asked for.
+        existing: the folder's manifest; None for a new folder.
+
+    Raises:
+        ClevrhopeError: a pair, template or setting that is wrong, or that does not go with another.
+    """
+    config = with_share(request.config, existing)
+    world = open_world(config)
+    templates = open_templates(config, world)
+    hops = limited_hops(_hops(request, world), request.limits)
+    check_palettes(config, existing, hops, request.out)
+    _check_passes(request, existing)
+    return Inputs(config, world, open_clevr(config, world, images=request.render), templates, hops)
+
+
+def _hops(request: Request, world: World) -> tuple[Hop, ...]:
+    if not request.hops and not request.prelim:
+        raise ConfigError("no HOP given; name one or more with --hop, such as --hop rubber_cylinder")
+    types = world.attribute_types
+    named = (parse_hop(name, types) for name in request.hops)
+    return tuple(dict.fromkeys((*named, *prelim_hops(request.prelim, types))))
+
+
+def _check_passes(request: Request, existing: Manifest | None) -> None:
+    """Passes where every image that is asked for can have the annotations that are asked for.
+
+    Raises:
+        ConfigError: images are left out, or some are CLEVR's.
+    """
+    if not request.config.passes:
+        return
+    if not request.render:
+        raise ConfigError(
+            "--passes: masks, depths and normals are made with the images; leave --no-render out"
+        )
+    if request.config.clevr is not None or (existing is not None and "clevr" in existing.world):
+        raise ConfigError(
+            f"--passes: CLEVR's scenes do not say where their camera stood, so no mask fits their images; "
+            f"leave --clevr out and choose another folder than {request.out}"
+        )

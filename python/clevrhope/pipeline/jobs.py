@@ -1,0 +1,167 @@
+"""The third step of resolving a request: which splits are to be written, and how large each is to be."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clevrhope.config.presets import Config, check_splits, splits_of
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.errors import ConfigError
+from clevrhope.pipeline.binding import Bound
+from clevrhope.pipeline.engine import Engine, World
+from clevrhope.pipeline.limits import second_palette
+from clevrhope.pipeline.minimal import n_places
+from clevrhope.pipeline.prelim import n_sets
+from clevrhope.pipeline.request import Request
+from clevrhope.runtime.atomic import record
+from clevrhope.splits.hops import Hop, parse_hop
+from clevrhope.splits.kinds import SECOND_SPLITS, SPLITS, SplitKind
+from clevrhope.splits.palettes import pool_name
+
+
+@dataclass(frozen=True)
+class Job:
+    """One split of one pair: the questions that the folder will hold when the run is done."""
+
+    hop: Hop
+    split: str
+    pool: str
+    goal: int
+    """Questions of a streamed split, places of a minimal one, groups or sets of a preliminary one: what is
+    asked for, or what is there if more."""
+    finished: bool
+    """The files of exactly this goal are there."""
+    question_json: bool = True
+    """CLEVR's question file is among them."""
+    asked: int = 0
+    """What the request asks for; less than the goal where the folder has more already."""
+
+    @property
+    def kind(self) -> SplitKind:
+        """What kind of split it is."""
+        return SPLITS[self.split]
+
+    @property
+    def minimal(self) -> bool:
+        """A split of one-object grids, counted in places."""
+        return self.kind.drawn == "places"
+
+    @property
+    def prelim(self) -> bool:
+        """A split of groups or sets that ask for one value."""
+        return self.hop.value is not None
+
+    @property
+    def unit(self) -> str:
+        """What the goal counts."""
+        return self.kind.unit
+
+
+def expand_jobs(request: Request, bound: Bound, engine: Engine, *, checksums: bool) -> tuple[Job, ...]:
+    """The splits of a request, and those of earlier runs whose files are missing or damaged.
+
+    A split whose files are not as the manifest lists them is to be written anew. Their sizes are compared,
+    and with `checksums` what they hold.
+
+    Raises:
+        ClevrhopeError: a split that no sub-dataset has, a pool that has no room, or one that has moved.
+    """
+    second = second_palette(request.limits)
+    files = _Files(bound.manifest, Layout(request.out), checksums)
+    jobs = tuple(
+        _job(hop, split, bound.config, files, engine, second)
+        for hop in bound.hops
+        for split in _splits(hop, request.splits, second)
+    )
+    expanded = {job.split for job in jobs}
+    strays = [name for name in request.splits or () if name not in expanded]
+    if strays:
+        known = dict.fromkeys(name for hop in bound.hops for name in _splits(hop, None, second))
+        raise ConfigError(
+            f"--splits: {' and '.join(strays)} {'is no split' if len(strays) == 1 else 'are no splits'} of "
+            f"{', '.join(hop.name for hop in bound.hops[:12])}; known: {', '.join(known)}"
+        )
+    return (*jobs, *_repairs(jobs, files, engine.world))
+
+
+def _splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[str, ...]:
+    known = (*splits_of(hop), *(SECOND_SPLITS if second else ()))
+    if wanted is None:
+        return known
+    own = tuple(name for name in SECOND_SPLITS if second and name in wanted)
+    first = check_splits([name for name in wanted if name not in own]) if len(own) < len(wanted) else ()
+    return (*(name for name in first if name in known), *own)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """The question files of a folder, held against its manifest."""
+
+    manifest: Manifest
+    layout: Layout
+    checksums: bool
+
+    def has_json(self, hop: str, split: str) -> bool:
+        """Whether a split was written with its question file; one written with it keeps it."""
+        return self.layout.relative(self.layout.questions_json(hop, split)) in self.manifest.files
+
+    def are_whole(self, hop: str, split: str, *, question_json: bool) -> bool:
+        """Whether a split's files are there, as the manifest lists them."""
+        files = [self.layout.questions_h5(hop, split)]
+        if question_json:
+            files.append(self.layout.questions_json(hop, split))
+        return all(map(self._as_listed, files))
+
+    def _as_listed(self, path: Path) -> bool:
+        known = self.manifest.files.get(self.layout.relative(path))
+        try:
+            same = known is not None and path.stat().st_size == known.bytes
+        except OSError:
+            return False
+        return same and (not self.checksums or record(path) == known)
+
+
+def _job(hop: Hop, split: str, config: Config, files: _Files, engine: Engine, second: str) -> Job:
+    sizes, kind = config.sizes, SPLITS[split]
+    there: Mapping[str, Any] = files.manifest.splits.get(hop.name, {}).get(split, {})
+    if hop.value is not None:
+        pool = engine.prelim_pool(hop, split).name
+        goal = sizes.prelim_counting
+        if kind.drawn == "groups":
+            goal = n_sets(engine.existence_pool(hop), sizes.prelim_existence)
+        else:
+            engine.check_sets(hop, goal)
+        had = int(there.get("sets", 0))
+    elif kind.drawn == "places":
+        minimal = engine.minimal_pool(hop)
+        pool = minimal.name
+        goal = n_places(minimal, copies=sizes.minimal_copies, limit=sizes.minimal_places)
+        had = int(there.get("places", 0))
+    else:
+        pool = pool_name(kind.pool, second if split in SECOND_SPLITS else hop.pools)
+        goal = getattr(sizes, kind.size)
+        if there and there["pool"] != pool:
+            raise ConfigError(
+                f"{files.layout.hop(hop.name)}: {split} is of pool {there['pool']}, not of {pool}; "
+                "choose another --out"
+            )
+        had = int(there.get("questions", 0))
+    question_json = config.question_json or files.has_json(hop.name, split)
+    whole = had >= goal and files.are_whole(hop.name, split, question_json=question_json)
+    return Job(hop, split, pool, max(goal, had), finished=whole, question_json=question_json, asked=goal)
+
+
+def _repairs(jobs: Sequence[Job], files: _Files, world: World) -> Iterator[Job]:
+    """Splits of earlier runs whose files are missing, or not as the manifest lists them."""
+    asked = {(job.hop.name, job.split) for job in jobs}
+    for name, splits in files.manifest.splits.items():
+        for split, entry in splits.items():
+            if (name, split) in asked:
+                continue
+            question_json = files.has_json(name, split)
+            if not files.are_whole(name, split, question_json=question_json):
+                hop = parse_hop(name, world.attribute_types)
+                goal = int(entry.get("places", entry.get("sets", entry["questions"])))
+                yield Job(hop, split, entry["pool"], goal, finished=False, question_json=question_json)
