@@ -209,7 +209,7 @@ def test_broken_json_in_a_template(fail: Fail, templates: Path) -> None:
 def test_a_folder_without_templates(fail: Fail, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     assert "empty" in fail("--templates", tmp_path / "empty", "--no-render")
-    assert "is no folder" in fail("--templates", tmp_path / "nowhere", "--no-render")
+    assert "is not a folder" in fail("--templates", tmp_path / "nowhere", "--no-render")
 
 
 def test_a_properties_file_without_colours(fail: Fail, tmp_path: Path) -> None:
@@ -243,7 +243,10 @@ def test_constraints_of_the_wrong_kind_are_told_in_the_files_words(fail: Fail, t
         ("min_pixels = 1.5", ": world.min_pixels is 1.5; expected a whole number"),
         ("min_objects = true", ": world.min_objects is true; expected a whole number"),
         ("max_objects = -3", ": world.max_objects is -3; expected a number that is not negative"),
-        ('directions = "clever"', ': world.directions: unknown kind "clever" (did you mean "clevr"?)'),
+        (
+            'directions = "clever"',
+            ': world.directions is "clever" (did you mean "clevr"?); expected "camera" or "clevr"',
+        ),
     ):
         path = toml(tmp_path, f"[world]\n{line}")
         assert f"{path}{message}" in fail("--config", path, "--no-render")

@@ -75,7 +75,7 @@ def test_a_choice_is_a_kind_and_numbers(text: str, choice: DeviceChoice) -> None
 def test_what_is_no_choice_gets_a_sentence(text: str) -> None:
     with pytest.raises(ConfigError, match=f"{text!r} should be auto, cpu, or one of optix, cuda, hip"):
         parse_device(text)
-    with pytest.raises(ConfigError, match="render setting device: "):
+    with pytest.raises(ConfigError, match=r"^device: "):
         RenderSettings(device=text)
 
 

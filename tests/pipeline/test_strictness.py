@@ -170,5 +170,5 @@ def test_other_strengths_are_refused(tmp_path: Path) -> None:
     assert resolve_config(file=file).strictness == "implied"
     assert resolve_config(file=file, strictness="description").strictness == "description"
     file.write_text('strictness = "implies"\n')
-    with pytest.raises(ConfigError, match=r'strictness: unknown kind "implies" .did you mean "implied"'):
+    with pytest.raises(ConfigError, match=r'strictness is "implies" .did you mean "implied"'):
         resolve_config(file=file)

@@ -27,9 +27,9 @@ OF_DATASETS = {
     "preset": (
         CONFIG,
         "config.preset = { a = 1 }",
-        'dataset[0].config.preset is {"a": 1}; expected a string',
+        'dataset[0].config.preset is {"a": 1}; expected "demo"',
     ),
-    "unknown preset": (CONFIG, 'config.preset = "dem"', 'dataset[0].config.preset: unknown preset "dem"'),
+    "unknown preset": (CONFIG, 'config.preset = "dem"', 'config.preset is "dem" (did you mean "demo"?)'),
     "world": (
         CONFIG,
         'config.world.max_objects = "x"',
@@ -41,7 +41,7 @@ OF_DATASETS = {
     "sizes": (CONFIG, "config.sizes.train = 1.5", "dataset[0].config.sizes.train is 1.5; expected a whole"),
     "renderer": (CONFIG, 'config.rendering.renderer = "x"', "dataset[0].config.rendering.renderer: unknown"),
     "seed": (SEED, "seed = 18446744073709551616", "expected a number of 64 bits"),
-    "negative seed": (SEED, "seed = -1", "dataset[0].seed: -1; expected a whole number from 0"),
+    "negative seed": (SEED, "seed = -1", "dataset[0].seed is -1; expected a whole number from 0"),
     "hop": (HOPS, 'hops = ["rubber_cylindre"]', 'dataset[0].build[0]: HOP "rubber_cylindre"'),
     "split": (
         SEED,
@@ -75,7 +75,7 @@ OF_DATASETS = {
         "dataset[0].features[0]: features of kind resnet101 need weights",
     ),
     "needless weights": (KIND, f'{KIND}\nweights = "random"', "features of kind pixels take no --weights"),
-    "name": ('name = "d"', 'name = "../d"', 'dataset[0].name: "../d"; expected letters'),
+    "name": ('name = "d"', 'name = "../d"', 'dataset[0].name is "../d"; expected letters'),
     "NUL": ('name = "d"', 'name = "d\\u0000"', "has a NUL character"),
 }
 OF_MODELS = {
@@ -102,13 +102,13 @@ OF_MODELS = {
         "",
         "film reads features of kind resnet101, which dataset d has none",
     ),
-    "updates": (SEEDS, f"{SEEDS}\nupdates = 0", "model[0].updates: 0; expected a whole number from 1"),
-    "keep_last": (SEEDS, f"{SEEDS}\nkeep_last = 'x'", 'model[0].keep_last: "x"; expected a whole number'),
+    "updates": (SEEDS, f"{SEEDS}\nupdates = 0", "model[0].updates is 0; expected a whole number from 1"),
+    "keep_last": (SEEDS, f"{SEEDS}\nkeep_last = 'x'", 'model[0].keep_last is "x"; expected a whole number'),
     "keep_every": (SEEDS, f"{SEEDS}\nkeep_last = 2", "keep_last is 2, but keep_every does not say"),
     "sizes": ("300]", "30000]", "model[0]: sizes: 30,000 questions, but the train set of rubber_cylinder"),
-    "type of sizes": ("300]", "true]", "model[0].sizes: size: "),
+    "type of sizes": ("300]", "true]", 'model[0].sizes is ["25k", true]; expected a whole number'),
     "digits of sizes": ("300]", f'"{"9" * 5_000}"]', "model[0].sizes: size: "),
-    "seeds": (SEEDS, "seeds = [1.5]", "model[0].seeds: 1.5; expected whole numbers from 0"),
+    "seeds": (SEEDS, "seeds = [1.5]", "model[0].seeds is [1.5]; expected a whole number or a list of such"),
     "options": (SEEDS, f'{SEEDS}\noptions = ["--detreministic"]', "model[0]: No such option"),
     "value of an option": (SEEDS, f'{SEEDS}\noptions = ["--tune-every", "0"]', "model[0]: --tune-every"),
     "help": (SEEDS, f'{SEEDS}\noptions = ["--help"]', "model[0]: --help is no option of a step"),
@@ -133,22 +133,22 @@ OF_MODELS = {
     ),
 }
 OF_ALL = {
-    "title": ("jobs = 2", "jobs = 2\ntitle = 3", "title: 3; expected a string"),
-    "out": ("jobs = 2", "jobs = 2\nout = []", "out: []; expected a string"),
-    "jobs": ("jobs = 2", "jobs = 2.5", "jobs: 2.5; expected a whole number from 1"),
-    "threads": ("jobs = 2", "jobs = 2\nthreads = 0", "threads: 0; expected a whole number from 1"),
+    "title": ("jobs = 2", "jobs = 2\ntitle = 3", "title is 3; expected a string"),
+    "out": ("jobs = 2", "jobs = 2\nout = []", "out is []; expected a string"),
+    "jobs": ("jobs = 2", "jobs = 2.5", 'jobs is 2.5; expected a whole number or "cores"'),
+    "threads": ("jobs = 2", "jobs = 2\nthreads = 0", "threads is 0; expected a whole number from 1"),
     "least_iid": (
         LAST,
         f"{LAST}[report]\nleast_iid = 'x'",
-        'report.least_iid: "x"; expected a number from 0',
+        'report.least_iid is "x"; expected a number',
     ),
     "least_iid's reach": (
         LAST,
         f"{LAST}[report]\nleast_iid = nan",
-        "report.least_iid: nan; expected a number",
+        "report.least_iid is nan; expected a number",
     ),
     "ways": (LAST, f"{LAST}[report]\nways = ['x']", 'report.ways: no model answers in the way "x"'),
-    "report's title": (LAST, f"{LAST}[report]\ntitle = 1979-05-27", "report.title: 1979-05-27; expected"),
+    "report's title": (LAST, f"{LAST}[report]\ntitle = 1979-05-27", "report.title is 1979-05-27; expected"),
     "digits": ("jobs = 2", f"jobs = {'9' * 5_000}", "broken TOML: a number of thousands of digits"),
     "depth": ("jobs = 2", f"jobs = {'[' * 5_000}", "broken TOML: nested more than 50 deep"),
 }

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -162,7 +163,7 @@ def dataset_options(command: _Command) -> _Command:
         ),
         click.option(
             "--clevr-share",
-            type=float,
+            type=click.FloatRange(1e-6, 1),
             metavar="X",
             help="The part of the train pool that is CLEVR's, above 0, up to 1.  "
             "[default: the folder's own; of a new one 0.21]",
@@ -234,13 +235,27 @@ def _out(choices: Mapping[str, Any]) -> Path:
     return Path("out") / resolve_config(preset=choices["preset"], file=choices["config_file"]).preset
 
 
+_OF_SIZES_AND_RENDERING = (
+    "train_questions",
+    "test_questions",
+    "prelim_sets",
+    "renderer",
+    "quality",
+    "samples",
+    "device",
+)
+"""Options that say a part of `Config.sizes` or `Config.rendering`; others have the names of its fields."""
+
+
 def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Request":
     """What the options ask for; without a seed, one is drawn, unless the folder has its own.
 
     Without a preset the sizes are those that the folder was made with, or the parts that are to be joined.
     """
+    from clevrhope.config.presets import Config
     from clevrhope.config.sources import resolve_config
     from clevrhope.dataset.layout import Layout
+    from clevrhope.images.passes import parse_passes
     from clevrhope.pipeline import Limits, Request
     from clevrhope.splits.hops import HOP_GROUPS, PRELIM
 
@@ -259,27 +274,12 @@ def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Req
     _check_sizes(choices, [*names, *(f"{PRELIM}_{value}" for value in prelim)])
     out = _out(choices)
     before = _before(out, parts)
-    config = resolve_config(
-        preset=choices["preset"],
-        file=choices["config_file"],
-        train_questions=choices["train_questions"],
-        test_questions=choices["test_questions"],
-        prelim_sets=choices["prelim_sets"],
-        renderer=choices["renderer"],
-        quality=choices["quality"],
-        samples=choices["samples"],
-        device=choices["device"],
-        images=choices["images"],
-        passes=read_names(choices["passes"]),
-        question_json=False if choices["no_json"] else None,
-        match=choices["match"],
-        strictness=choices["strictness"],
-        templates=choices["templates"],
-        properties=choices["properties"],
-        clevr=choices["clevr"],
-        clevr_share=choices["clevr_share"],
-        before=before,
-    )
+    passes = tuple(read_names(choices["passes"]))
+    named = {each.name for each in fields(Config)} | set(_OF_SIZES_AND_RENDERING)
+    chosen = {name: choices[name] for name in named & choices.keys()}
+    chosen["passes"] = parse_passes(passes, "--passes") or None
+    chosen["question_json"] = False if choices["no_json"] else None
+    config = resolve_config(file=choices["config_file"], before=before, **chosen)
     if before and not (choices["preset"] or choices["config_file"] or choices["quiet"]):
         click.echo(f"preset {config.preset}, with the sizes that are there already", err=True)
     seed = choices["seed"]

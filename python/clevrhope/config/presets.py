@@ -3,33 +3,27 @@
 The world's own settings are checked by the core.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from clevrhope.errors import ConfigError
-from clevrhope.images.settings import (
-    Rendering,
-    RenderSettings,
-)
+from clevrhope.images.passes import parse_passes
+from clevrhope.images.settings import Rendering, RenderSettings
+from clevrhope.runtime.settings import suggestion as suggestion
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import PAIR_SPLITS, PLAIN_SPLITS, VALUE_SPLITS, splits_of_dataset
 
 WINDOW = 250
 """Eligible scenes over which the questions of a split are balanced."""
 
-IMAGE_KINDS = ("png", "h5", "both")
-"""How images can be stored: a file each, one HDF5 file a pool, or both."""
+ImageKinds = Literal["png", "h5", "both"]
 
-MATCH_KINDS = ("none", "objects")
-"""objects: scenes are thinned until 3, 4, ... 10 objects are equally frequent in every split."""
-
-DIRECTIONS = ("camera", "clevr")
+Directions = Literal["camera", "clevr"]
 """What left, right, front and behind are seen from: the image's own camera, or CLEVR's before jitter."""
 
-STRICTNESS_KINDS = ("description", "implied")
+Strictness = Literal["description", "implied"]
 """description: no description in a train or IID question holds all of the pair's values; implied: nor does
 such a question ask for the pair by way of likenesses (docs/configuration.md says what that means)."""
 
@@ -65,26 +59,26 @@ class Sizes:
         for each in fields(self):
             least = 0 if each.name in ZERO_IS_ALL else 1
             number = getattr(self, each.name)
-            if number < least:
-                raise ConfigError(f"sizes.{each.name} is {number}; expected a whole number from {least}")
+            if not least <= number < 1 << 53:
+                raise ConfigError(f"{each.name} is {number}; expected a whole number from {least} below 2^53")
 
 
 @dataclass(frozen=True)
 class Config:
     """Everything that can be chosen for a dataset but its seed, its folder and its pairs."""
 
-    preset: str
+    preset: Literal["demo", "small", "paper"]
     sizes: Sizes
-    images: str = "both"
-    """How images are stored: one of `IMAGE_KINDS`."""
+    images: ImageKinds = "both"
+    """How images are stored: a file each, one HDF5 file a pool, or both."""
     passes: tuple[str, ...] = ()
     """What is told of each pixel beside its colour: some of `PASSES`, in their order."""
     question_json: bool = True
     """Whether each HDF5 file of questions has a question file of CLEVR's kind beside it."""
-    match: str = "none"
-    """What all splits are made to have in the same numbers: one of `MATCH_KINDS`."""
-    strictness: str = "description"
-    """How a pair is held out of questions: one of `STRICTNESS_KINDS`."""
+    match: Literal["none", "objects"] = "none"
+    """objects: scenes are thinned until 3, 4, ... 10 objects are equally frequent in every split."""
+    strictness: Strictness = "description"
+    """How a pair is held out of questions."""
     rendering: Rendering = field(default_factory=RenderSettings)
     """What makes the images, and with how much effort."""
     world: Mapping[str, Any] = field(default_factory=dict)
@@ -98,6 +92,20 @@ class Config:
     clevr_share: float | None = None
     """The part of the train pool's scenes that are CLEVR's, above 0, up to 1; None for the folder's own, or
     `CLEVR_SHARE` for a new folder."""
+
+    def __post_init__(self) -> None:
+        share = self.clevr_share
+        if share is not None:
+            if not 1e-6 <= share <= 1:
+                raise ConfigError(
+                    f"clevr_share is {share}; expected a number above 0, up to 1, such as {CLEVR_SHARE}"
+                )
+            object.__setattr__(self, "clevr_share", round(float(share), 6))
+        if self.templates is not None and not self.templates.is_dir():
+            raise ConfigError(
+                f"templates: {self.templates} is not a folder; expected one with question templates (JSON)"
+            )
+        object.__setattr__(self, "passes", parse_passes(self.passes, "passes"))
 
     @property
     def png(self) -> bool:
@@ -174,9 +182,3 @@ def check_splits(names: Sequence[str]) -> tuple[str, ...]:
                 f'--splits: unknown split "{name}"{suggestion(name, known)}; known: {", ".join(known)}'
             )
     return tuple(name for name in known if name in names)
-
-
-def suggestion(name: str, known: Iterable[str]) -> str:
-    """The known name that is meant by another, in brackets; nothing where none is near."""
-    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f' (did you mean "{near[0]}"?)' if near else ""

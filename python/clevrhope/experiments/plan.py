@@ -157,7 +157,7 @@ def make_plan(experiment: Experiment) -> Plan:
         for dataset in experiment.datasets:
             if not model.datasets or dataset.name in model.datasets:
                 for hop, size, seed in product(
-                    _hops_of(experiment, model, dataset), model.sizes, model.seeds
+                    _hops_of(experiment, model, dataset), model.size_names, model.seeds
                 ):
                     name = _run_name(experiment, model, dataset, hop, size, seed)
                     if name in runs:
@@ -215,7 +215,7 @@ def build_arguments(dataset: DatasetConfig, build: BuildConfig, places: Places) 
         arguments += ["--diversity", ",".join(map(str, build.diversity))]
         arguments += ["--diversity-mode", build.mode]
     if build.palette is not None:
-        arguments += ["--palette", build.palette]
+        arguments += ["--palette", str(build.palette)]
     if dataset.splits:
         arguments += ["--splits", ",".join(dataset.splits)]
     if dataset.has_templates:

@@ -82,11 +82,11 @@ class RenderSettings:
             checks[name] = (getattr(self, name) in known, f"one of {', '.join(known)}")
         for name, (good, right) in checks.items():
             if not good:
-                raise ConfigError(f"render setting {name}: {getattr(self, name)!r} should be {right}")
+                raise ConfigError(f"{name} is {shown(getattr(self, name))}; expected {right}")
         try:
             parse_device(self.device)
         except ConfigError as error:
-            raise ConfigError(f"render setting device: {error}") from error
+            raise ConfigError(f"device: {error}") from error
 
     def with_samples(self, samples: int) -> RenderSettings:
         """The same with other samples; from 512 on as in the original: all of them, not denoised."""
@@ -126,9 +126,7 @@ class NativeSettings:
         check_quality("native", self.quality)
         for name in ("width", "height"):
             if not 1 <= getattr(self, name) <= 8192:
-                raise ConfigError(
-                    f"render setting {name}: {getattr(self, name)!r} should be from 1 to 8192 pixels"
-                )
+                raise ConfigError(f"{name} is {shown(getattr(self, name))}; expected from 1 to 8192 pixels")
 
     def with_quality(self, quality: str) -> NativeSettings:
         """The same with another effort; raises as the class does."""

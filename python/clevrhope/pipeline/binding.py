@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from clevrhope.config.presets import WINDOW, Config
+from clevrhope.config.presets import WINDOW, Config, ImageKinds
 from clevrhope.dataset.layout import FOLDERS, Layout
 from clevrhope.dataset.manifest import Manifest, check_binding
 from clevrhope.errors import ConfigError, DatasetError
@@ -138,5 +138,5 @@ def _check_seed(manifest: Manifest, layout: Layout) -> None:
                 )
 
 
-def _union(asked: str, there: str | None) -> str:
+def _union(asked: ImageKinds, there: ImageKinds | None) -> ImageKinds:
     return asked if there is None or there == asked else "both"

@@ -1,0 +1,214 @@
+"""Settings of files and commands, read into frozen dataclasses; a wrong one gets one sentence.
+
+A dataclass says all that is to be known of its settings: their names, types and defaults, and, in its
+`__post_init__`, what their values must be. Errors raised there begin with the field's name.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, Field, dataclass, fields, is_dataclass, replace
+from difflib import get_close_matches
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+
+from clevrhope.errors import ConfigError, shown
+
+Settings = TypeVar("Settings")
+
+MOST = 1 << 64
+"""What a whole number is below, where nothing else is said: that of seeds."""
+
+_NAMES: Mapping[Any, str] = {
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    str: "a string",
+    Path: "a path",
+    type(None): "none",
+}
+
+
+def read_settings(
+    kind: type[Settings],
+    given: Mapping[str, Any],
+    *,
+    where: object,
+    path: str = "",
+    start: Settings | None = None,
+    base: Path | None = None,
+    strings: bool = False,
+    most: int = MOST,
+) -> Settings:
+    """A dataclass with what was given, and for the rest what there is or its defaults.
+
+    Fields are numbers, strings, truth values, paths, literals, other dataclasses (tables), tuples of these (a
+    list, or one value alone), mappings of these, or unions. A field's metadata "key" is its name in files
+    where that differs.
+
+    Args:
+        kind: a frozen dataclass.
+        given: values by name, as TOML or JSON gives them.
+        where: the settings are from, for messages: a file, a model's name.
+        path: of the table in the file, with a dot at its end; "" for all of it.
+        start: settings that the given ones are laid over; None for the defaults.
+        base: the folder that paths are meant from; None to leave them as they are.
+        strings: whether a number may be a string, as a command line gives it.
+        most: what whole numbers are below.
+
+    Raises:
+        ConfigError: an unknown name, one that is missing, a value of another type, or one that the dataclass
+            refuses.
+    """
+    settings: Settings = _Reader(str(where), base, strings, most).table(kind, given, path, start)
+    return settings
+
+
+def check_at_least(least: int, **values: int | None) -> None:
+    """Passes where all values are `least` or more, or not set.
+
+    Raises:
+        ConfigError: one is not; names it.
+    """
+    for name, value in values.items():
+        if value is not None and value < least:
+            raise ConfigError(f"{name} is {value}; expected a whole number from {least}")
+
+
+def suggestion(name: str, known: Iterable[str]) -> str:
+    """The known name that is meant by another, in brackets; nothing where none is near."""
+    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
+    return f' (did you mean "{near[0]}"?)' if near else ""
+
+
+def join_or(words: Sequence[str]) -> str:
+    """`a, b or c`."""
+    return " or ".join(part for part in (", ".join(words[:-1]), words[-1]) if part)
+
+
+_NOTHING = object()
+
+
+@dataclass(frozen=True)
+class _Reader:
+    where: str
+    base: Path | None
+    strings: bool
+    most: int
+
+    def table(self, kind: Any, given: Mapping[str, Any], path: str, start: Any = None) -> Any:
+        hints = get_type_hints(kind)
+        known: dict[str, Field[Any]] = {each.metadata.get("key", each.name): each for each in fields(kind)}
+        values = {}
+        for key, value in given.items():
+            if key not in known:
+                names = list(known)
+                hint = f"{suggestion(key, names)}; known: {', '.join(names)}"
+                raise ConfigError(f"{self.where}: unknown setting {shown(path + key)}{hint}")
+            name = known[key].name
+            there = getattr(start, name, None)
+            values[name] = self.value(hints[name], value, f"{path}{key}", there)
+        if start is not None:
+            return self._made(path, lambda: replace(start, **values))
+        for key, each in known.items():
+            if each.name not in values and each.default is MISSING and each.default_factory is MISSING:
+                raise ConfigError(f'{self._place(path)}: no "{key}"')
+        return self._made(path, lambda: kind(**values))
+
+    def value(self, hint: Any, value: Any, place: str, there: Any = None) -> Any:
+        """A value as a field has it.
+
+        Raises:
+            ConfigError: it is of another type.
+        """
+        read, expected = self._read(hint, value, place, there)
+        if read is _NOTHING:
+            near = (
+                suggestion(value, get_args(hint))
+                if get_origin(hint) is Literal and isinstance(value, str)
+                else ""
+            )
+            raise ConfigError(f"{self.where}: {place} is {shown(value)}{near}; expected {expected}")
+        return read
+
+    def _read(self, hint: Any, value: Any, place: str, there: Any) -> tuple[Any, str]:
+        """The value as the type wants it, or `_NOTHING`, and what was expected."""
+        origin = get_origin(hint)
+        if origin is Literal:
+            choices = get_args(hint)
+            is_one = any(value == each and type(value) is type(each) for each in choices)
+            return (value if is_one else _NOTHING), join_or([f'"{each}"' for each in choices])
+        if origin in (Union, UnionType):
+            tried = [self._read(each, value, place, there) for each in get_args(hint)]
+            read = next((read for read, _ in tried if read is not _NOTHING), _NOTHING)
+            # Files have no value for "none": whoever means it leaves the setting out.
+            words = [
+                each
+                for (_, each), member in zip(tried, get_args(hint), strict=True)
+                if self.strings or member is not type(None)
+            ]
+            return read, join_or(words)
+        if origin is tuple:
+            return self._members(get_args(hint)[0], value, place)
+        if is_dataclass(hint):
+            if not isinstance(value, dict):
+                return _NOTHING, f"a table [{place}]"
+            return self.table(hint, value, f"{place}.", there), ""
+        if origin is not None:
+            if not isinstance(value, dict):
+                return _NOTHING, f"a table [{place}]"
+            member = get_args(hint)[1]
+            if member is Any:
+                return value, ""
+            return {key: self.value(member, each, f"{place}.{key}") for key, each in value.items()}, ""
+        return self._scalar(hint, value)
+
+    def _members(self, hint: Any, value: Any, place: str) -> tuple[Any, str]:
+        """A list's members; of one value alone, this one."""
+        many = value if isinstance(value, list | tuple) else [value]
+        if is_dataclass(hint):
+            if not all(isinstance(each, dict) for each in many):
+                return _NOTHING, f"a table, or [[{place}]] for several"
+            return tuple(self.table(hint, each, f"{place}[{k}].") for k, each in enumerate(many)), ""
+        read = [self._read(hint, each, place, None) for each in many]
+        if any(each is _NOTHING for each, _ in read):
+            expected = self._read(hint, _NOTHING, place, None)[1]
+            return _NOTHING, f"{expected} or a list of such"
+        return tuple(each for each, _ in read), ""
+
+    def _scalar(self, hint: Any, value: Any) -> tuple[Any, str]:
+        expected = _NAMES[hint]
+        if self.strings and isinstance(value, str) and hint is not str:
+            value = _from_string(hint, value)
+        if hint is float and type(value) is int:
+            value = float(value) if abs(value) < self.most else _NOTHING
+        if hint is Path and isinstance(value, str):
+            value = Path(value) if self.base is None else self.base / value
+        if not (isinstance(value, Path) if hint is Path else type(value) is hint):
+            return _NOTHING, expected
+        if hint is float and not math.isfinite(value):
+            return _NOTHING, expected
+        if hint is int and abs(value) >= self.most:
+            return _NOTHING, f"{expected} below 2^{self.most.bit_length() - 1}"
+        return value, expected
+
+    def _place(self, path: str) -> str:
+        return f"{self.where}: {path.removesuffix('.')}" if path else self.where
+
+    def _made(self, path: str, make: Any) -> Any:
+        try:
+            return make()
+        except ConfigError as error:
+            if str(error).startswith(self.where.partition("_")[0]):
+                raise
+            raise ConfigError(f"{self.where}: {path}{error}") from error
+
+
+def _from_string(hint: Any, text: str) -> Any:
+    """A number or truth value that a command line gives as a string; the string as it is where it is none."""
+    try:
+        if hint in (int, float) and text.isascii() and "_" not in text:
+            return hint(text)
+    except ValueError:
+        return text
+    return {"true": True, "false": False}.get(text.lower(), text) if hint is bool else text
