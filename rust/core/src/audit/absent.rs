@@ -114,7 +114,7 @@ impl AbsentReader {
     fn asked(&self, rest: &mut &[i32], found: &mut bool) -> Vec<Values> {
         let Some(token) = self.tokens.next(rest) else { return vec![0] };
         let mut alternatives = match token.function.effect() {
-            Effect::Keeps => self.asked(rest, found),
+            Effect::Keeps => return self.asked(rest, found),
             Effect::Adds => self.asked(rest, found).into_iter().map(|asked| asked | token.values).collect(),
             Effect::TakesEither => [self.asked(rest, found), self.asked(rest, found)].concat(),
             Effect::Joins => {

@@ -51,7 +51,7 @@ impl ProgramReader {
         let Some(token) = self.tokens.next(rest) else { return vec![Thing::default()] };
         let bit = |kind: u8| self.bits[usize::from(kind)];
         let things = match token.function.effect() {
-            Effect::Keeps => self.things(rest, found),
+            Effect::Keeps => return self.things(rest, found),
             Effect::Adds => {
                 let with = |thing: Thing| Thing { values: thing.values | token.values as u8, ..thing };
                 self.things(rest, found).into_iter().map(with).collect()

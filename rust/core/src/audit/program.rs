@@ -105,7 +105,7 @@ impl ProgramReader {
     fn describe(&self, rest: &mut &[i32], found: &mut bool) -> Alternatives {
         let Some(token) = self.tokens.next(rest) else { return ANEW };
         let described = match token.function.effect() {
-            Effect::Keeps => self.describe(rest, found),
+            Effect::Keeps => return self.describe(rest, found),
             Effect::Adds => added(self.describe(rest, found), token.values as u8),
             Effect::TakesEither => self.describe(rest, found) | self.describe(rest, found),
             Effect::Joins => joined(self.describe(rest, found), self.describe(rest, found)),
