@@ -1,11 +1,13 @@
-//! Rows of tokens and the combinations of values that were seen in; which rows ask for one that was not out.
+//! Rows that ask for a combination of values that was not seen, in program or in words.
 //!
-//! A value, or two of two types, that no object had: asked for by an alternative of some set of the program, or
+//! A value, or two of two types, that no object had: asked for by an alternative of some step of the program, or
 //! by a noun phrase. Alternatives are kept as they are, one by one, and the list of what was seen is looked up
 //! for each: the plain reading of the definition, and no part of what made the questions.
 
+use super::token::Tokens;
 use super::words::{Word, WordReader};
 use super::{AuditError, MOST_TOKENS, between_marks};
+use crate::program::Effect;
 use crate::vocab::{TYPE_NAMES, Vocabulary};
 use rayon::prelude::*;
 
@@ -15,23 +17,10 @@ const MOST_BITS: usize = Values::BITS as usize;
 /// A step of a question has fewer alternatives.
 const MOST_ALTERNATIVES: usize = 256;
 
-/// What a program's token does to what is asked for.
-#[derive(Clone, Copy, Debug)]
-enum Says {
-    /// Something new, whatever its so many inputs said.
-    Anew(usize),
-    /// What its input said, and these values.
-    Adds(Values),
-    /// What either input said.
-    Either,
-    /// What both inputs said together.
-    Both,
-}
-
 /// Knows which values were seen together.
 #[derive(Clone, Debug)]
 pub struct AbsentReader {
-    tokens: Vec<Says>,
+    tokens: Tokens,
     words: WordReader,
     /// Each combination seen, two bits.
     seen: Vec<Values>,
@@ -60,16 +49,23 @@ impl AbsentReader {
         if n_first + n_second > MOST_BITS {
             return Err(AuditError::TooMany(n_first + n_second));
         }
-        let bit = |kind: &str, value: &str| -> Option<Values> {
-            let found = vocab.value(kind_of(kind)?, value)?;
-            if kind == types[0] { Some(1 << found) } else { (kind == types[1]).then_some(1 << (n_first + found)) }
+        let bits = |kind: usize, value: usize| -> Values {
+            if kind == first {
+                1 << value
+            } else if kind == second {
+                1 << (n_first + value)
+            } else {
+                0
+            }
         };
         let both = |(a, b): &(String, String)| {
-            let bits = bit(types[0], a).zip(bit(types[1], b));
-            bits.map(|(a, b)| a | b).ok_or_else(|| unknown(&types.join(" or "), &format!("{a}, {b}")))
+            let values = vocab.value(first, a).zip(vocab.value(second, b));
+            values
+                .map(|(a, b)| bits(first, a) | bits(second, b))
+                .ok_or_else(|| unknown(&types.join(" or "), &format!("{a}, {b}")))
         };
         Ok(Self {
-            tokens: functions.iter().map(|name| says(name, bit)).collect(),
+            tokens: Tokens::new(vocab, functions, bits),
             words: WordReader::new(names, words, 0)?,
             seen: seen.iter().map(both).collect::<Result<_, _>>()?,
             n_first,
@@ -116,19 +112,18 @@ impl AbsentReader {
 
     /// The alternatives of the step that comes next; takes its tokens, and notes what it finds on the way.
     fn asked(&self, rest: &mut &[i32], found: &mut bool) -> Vec<Values> {
-        let Some((&token, others)) = rest.split_first() else { return vec![0] };
-        *rest = others;
-        let says = usize::try_from(token).ok().and_then(|i| self.tokens.get(i)).copied().unwrap_or(Says::Anew(0));
-        let mut alternatives = match says {
-            Says::Anew(n_inputs) => {
-                (0..n_inputs).for_each(|_| drop(self.asked(rest, found)));
-                vec![0]
-            }
-            Says::Adds(values) => self.asked(rest, found).into_iter().map(|asked| asked | values).collect(),
-            Says::Either => [self.asked(rest, found), self.asked(rest, found)].concat(),
-            Says::Both => {
+        let Some(token) = self.tokens.next(rest) else { return vec![0] };
+        let mut alternatives = match token.function.effect() {
+            Effect::Keeps => return self.asked(rest, found),
+            Effect::Adds => self.asked(rest, found).into_iter().map(|asked| asked | token.values).collect(),
+            Effect::TakesEither => [self.asked(rest, found), self.asked(rest, found)].concat(),
+            Effect::Joins => {
                 let (some, others) = (self.asked(rest, found), self.asked(rest, found));
                 some.iter().flat_map(|a| others.iter().map(move |b| a | b)).collect()
+            }
+            Effect::StartsAnew | Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => {
+                (0..token.function.arity()).for_each(|_| drop(self.asked(rest, found)));
+                vec![0]
             }
         };
         alternatives.sort_unstable();
@@ -136,19 +131,6 @@ impl AbsentReader {
         *found |= alternatives.iter().any(|&asked| self.is_absent(asked)) || alternatives.len() > MOST_ALTERNATIVES;
         // What was found stays found, so nothing further is looked at.
         if *found { vec![0] } else { alternatives }
-    }
-}
-
-/// What a name such as `filter_color[red]` does.
-fn says(name: &str, bit: impl Fn(&str, &str) -> Option<Values>) -> Says {
-    let (function, argument) = name.split_once('[').unwrap_or((name, ""));
-    match function.split_once('_').unwrap_or((function, "")) {
-        ("filter", kind) => Says::Adds(bit(kind, argument.trim_end_matches(']')).unwrap_or(0)),
-        ("union", _) => Says::Either,
-        ("intersect", _) => Says::Both,
-        ("equal" | "less" | "greater", _) => Says::Anew(2),
-        ("scene", _) => Says::Anew(0),
-        _ => Says::Anew(1),
     }
 }
 

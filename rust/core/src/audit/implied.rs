@@ -1,4 +1,4 @@
-//! A program's tokens in; whether it asks for the held-out values, by way of likenesses or in so many words, out.
+//! Whether a program asks for the held-out values, by way of likenesses or in so many words, from its tokens.
 //!
 //! The definition, read plainly. A set or an object is a list of alternatives, as in `program`; but an alternative is
 //! a thing that is asked to have values, and to be like other things in an attribute. A filter adds its value to each
@@ -8,7 +8,8 @@
 //! for one that is both. All else begins a thing of which nothing is asked. Things that are alike in an attribute have
 //! the same held-out value of it, if either has one. The program asks for the held-out values when some thing has all.
 
-use super::program::{ProgramReader, Token};
+use super::program::ProgramReader;
+use crate::program::Effect;
 
 /// A step of a question is about fewer things.
 const MOST_THINGS: usize = 256;
@@ -29,11 +30,11 @@ impl ProgramReader {
         if !self.names_all(program) {
             return false;
         }
-        let mut rest = program;
-        let mut has_likeness = false;
-        while let Some(token) = self.next(&mut rest) {
-            has_likeness |= matches!(token, Token::Same(_) | Token::EqualValues(_) | Token::EqualObjects);
-        }
+        let mut effects = program.iter().filter_map(|&token| Some(self.tokens.get(token)?.function.effect()));
+        let has_likeness = effects.any(|effect| match effect {
+            Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => true,
+            Effect::StartsAnew | Effect::Keeps | Effect::Adds | Effect::TakesEither | Effect::Joins => false,
+        });
         if !has_likeness {
             return self.mentions(program);
         }
@@ -47,37 +48,30 @@ impl ProgramReader {
 
     /// The things of the step that comes next; takes its tokens, and notes what it finds on the way.
     fn things(&self, rest: &mut &[i32], found: &mut bool) -> Vec<Thing> {
-        let things = match self.next(rest) {
-            Some(Token::Filter { bit, .. }) => {
-                let with = |thing: Thing| Thing { values: thing.values | bit, ..thing };
+        let Some(token) = self.tokens.next(rest) else { return vec![Thing::default()] };
+        let bit = |kind: u8| self.bits[usize::from(kind)];
+        let things = match token.function.effect() {
+            Effect::Keeps => return self.things(rest, found),
+            Effect::Adds => {
+                let with = |thing: Thing| Thing { values: thing.values | token.values as u8, ..thing };
                 self.things(rest, found).into_iter().map(with).collect()
             }
-            Some(Token::Unique | Token::Query(_)) => self.things(rest, found),
-            Some(Token::Union) => [self.things(rest, found), self.things(rest, found)].concat(),
-            Some(Token::Intersect | Token::EqualObjects) => {
+            Effect::TakesEither => [self.things(rest, found), self.things(rest, found)].concat(),
+            Effect::Joins | Effect::Identifies => {
                 each_with_each(&self.things(rest, found), &self.things(rest, found), |a, b| Thing {
                     values: a.values | b.values,
                     like: [&a.like[..], &b.like].concat(),
                 })
             }
-            Some(Token::Same(kind)) => {
-                let like = |thing: Thing| Thing { values: 0, like: vec![(self.bits[kind], thing)] };
+            Effect::Likens(kind) => {
+                let like = |thing: Thing| Thing { values: 0, like: vec![(bit(kind), thing)] };
                 self.things(rest, found).into_iter().map(like).collect()
             }
-            Some(Token::EqualValues(kind)) => {
-                each_with_each(&self.things(rest, found), &self.things(rest, found), |a, b| Thing {
-                    values: 0,
-                    like: vec![(self.bits[kind], a.clone()), (self.bits[kind], b.clone())],
-                })
-            }
-            Some(Token::Equal | Token::Less | Token::More) => {
-                self.things(rest, found);
-                self.things(rest, found);
-                vec![Thing::default()]
-            }
-            Some(Token::Scene | Token::Unknown) | None => vec![Thing::default()],
-            Some(Token::Relate(_) | Token::Count | Token::Exist) => {
-                self.things(rest, found);
+            Effect::Compares(kind) => each_with_each(&self.things(rest, found), &self.things(rest, found), |a, b| {
+                Thing { values: 0, like: vec![(bit(kind), a.clone()), (bit(kind), b.clone())] }
+            }),
+            Effect::StartsAnew => {
+                (0..token.function.arity()).for_each(|_| drop(self.things(rest, found)));
                 vec![Thing::default()]
             }
         };

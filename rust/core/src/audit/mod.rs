@@ -1,18 +1,22 @@
-//! Rows of tokens as finished files hold them in; what each asks for, in program and in words, and what it
-//! answers, out.
+//! The audit's own reading of what the generator wrote: what each row of a finished file asks for, in program and
+//! in words, and what it answers.
 //!
-//! The audit's own reading of what the generator wrote: it shares the vocabulary and the scenes' sets with it,
-//! and neither code nor definitions. Programs are read as trees of tokens, words as noun phrases.
+//! It shares with the generator the vocabulary, the scenes' sets, and of the catalogue of functions their names,
+//! types and effects; what effects come to and how functions are executed is written once more, and no match on
+//! either leaves one out. Programs are read as trees of tokens, words as noun phrases.
 
 mod absent;
 mod balance;
 mod implied;
+#[cfg(test)]
+mod made_up;
 mod needed;
 mod parse;
 mod program;
 mod relations;
 mod scenes;
 mod spoken;
+mod token;
 mod words;
 
 pub use absent::AbsentReader;

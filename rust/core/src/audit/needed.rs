@@ -1,10 +1,11 @@
-//! A program's tokens in prefix order in; which of its relations its answer needs, out.
+//! Which relations of a program its answer needs.
 //!
 //! A relation is needed when the question with "anywhere" in its place has another answer, or none. Here that
 //! question is written down, the relation and all that it starts from replaced by the scene, and executed.
 
 use super::MOST_TOKENS;
-use super::program::{ProgramReader, Token};
+use super::program::ProgramReader;
+use crate::program::Function;
 use crate::scene::SceneView;
 use std::cmp::Reverse;
 
@@ -20,7 +21,7 @@ impl ProgramReader {
             return Some(Vec::new());
         }
         let answer = self.answer(program, scene);
-        let anywhere = self.scene_token()?;
+        let anywhere = self.tokens.number_of(Function::Scene)?;
         let without = |&(first, end): &(usize, usize)| {
             let shorter = [&program[..first], &[anywhere], &program[end..]].concat();
             self.answer(&shorter, scene) != answer
@@ -31,11 +32,8 @@ impl ProgramReader {
     /// Where each relation begins, and where the tokens end that it starts from; none for what is no program.
     fn relates(&self, program: &[i32]) -> Option<Vec<(usize, usize)>> {
         let mut found = Vec::new();
-        let mut rest = program;
-        while let Some(first) = program.len().checked_sub(rest.len())
-            && let Some(token) = self.next(&mut rest)
-        {
-            if matches!(token, Token::Relate(_)) {
+        for (first, &token) in program.iter().enumerate() {
+            if self.tokens.get(token).is_some_and(|token| token.function == Function::Relate) {
                 let mut behind = &program[first..];
                 self.skip(&mut behind)?;
                 found.push((first, program.len() - behind.len()));
@@ -50,14 +48,7 @@ impl ProgramReader {
     fn skip(&self, rest: &mut &[i32]) -> Option<()> {
         let mut steps = 1usize;
         while steps > 0 {
-            steps = steps - 1
-                + match self.next(rest)? {
-                    Token::Scene => 0,
-                    Token::Union | Token::Intersect | Token::Equal | Token::EqualValues(_) => 2,
-                    Token::EqualObjects | Token::Less | Token::More => 2,
-                    Token::Unknown => return None,
-                    _ => 1,
-                };
+            steps = steps - 1 + self.tokens.next(rest)?.function.arity();
         }
         Some(())
     }

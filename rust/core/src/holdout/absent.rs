@@ -1,4 +1,4 @@
-//! A palette in; whether a description asks for a combination that it has not, out.
+//! Combinations that a palette has not, and which descriptions ask for one.
 //!
 //! Where a pair is held out in a pool with a palette, questions name nothing that no object of the pool could be:
 //! no two values of the palette's types that never meet, and no value that meets none. "Naming" is meant as for
@@ -10,8 +10,9 @@
 //! each with each. So a set of values is all that has to be carried along, as long as nothing absent was named.
 
 use super::combinations::Combinations;
+use super::domain::Domain;
 use super::error::HoldoutError;
-use crate::program::{Function, Program};
+use crate::program::Program;
 use crate::scene::Palette;
 use crate::vocab::{N_TYPES, Vocabulary};
 
@@ -71,34 +72,10 @@ impl Absent {
         Ok(absent)
     }
 
-    /// The bit of a value; none for other types.
-    #[inline]
-    pub fn value(&self, kind: usize, value: u8) -> Named {
-        if kind == self.kinds[0] {
-            1 << value
-        } else if kind == self.kinds[1] {
-            1 << (self.n_first + usize::from(value))
-        } else {
-            0
-        }
-    }
-
     /// The values of a combination of all types.
     #[inline]
     pub fn combination(&self, number: u32) -> Named {
         self.named[number as usize]
-    }
-
-    /// Whether values added to each alternative of a description name something absent.
-    #[inline]
-    pub fn is_named_by_adding(&self, added: Named, description: Named) -> bool {
-        added & self.alone != 0 || self.meet(added, description | added)
-    }
-
-    /// Whether joining each alternative of a description with each of another's names something absent.
-    #[inline]
-    pub fn is_named_by_joining(&self, description: Named, other: Named) -> bool {
-        self.meet(description, other)
     }
 
     /// Whether a value of one set never meets one of the other set.
@@ -116,31 +93,48 @@ impl Absent {
 
     /// Whether any node of a program names something absent.
     pub fn is_named_in(&self, program: &Program) -> bool {
-        let mut descriptions: Vec<Named> = Vec::with_capacity(program.steps.len());
-        for step in &program.steps {
-            let input = |i: usize| descriptions[usize::from(step.inputs[i])];
-            let (description, is_named) = match step.function {
-                Function::Filter(kind) => {
-                    let added = self.value(usize::from(kind), step.argument);
-                    (input(0) | added, self.is_named_by_adding(added, input(0)))
-                }
-                Function::Union => (input(0) | input(1), false),
-                Function::Intersect => (input(0) | input(1), self.is_named_by_joining(input(0), input(1))),
-                _ => (0, false),
-            };
-            if is_named {
-                return true;
-            }
-            descriptions.push(description);
+        self.is_asked_in(program)
+    }
+}
+
+impl Domain for Absent {
+    /// The values that any alternative has.
+    type State = Named;
+    type Values = Named;
+    const ANYTHING: Named = 0;
+
+    /// The bit of a value; none for other types.
+    #[inline]
+    fn value(&self, kind: usize, value: u8) -> Named {
+        if kind == self.kinds[0] {
+            1 << value
+        } else if kind == self.kinds[1] {
+            1 << (self.n_first + usize::from(value))
+        } else {
+            0
         }
-        false
+    }
+
+    #[inline]
+    fn add(&self, named: Named, added: Named) -> (Named, bool) {
+        (named | added, added & self.alone != 0 || self.meet(added, named | added))
+    }
+
+    #[inline]
+    fn either(&self, a: Named, b: Named) -> Named {
+        a | b
+    }
+
+    #[inline]
+    fn join(&self, a: Named, b: Named) -> (Named, bool) {
+        (a | b, self.meet(a, b))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::Step;
+    use crate::program::{Function, Step};
     use crate::rng::StreamKey;
     use std::collections::BTreeSet;
 

@@ -2,12 +2,14 @@
 
 mod absent;
 mod combinations;
+mod domain;
 mod error;
 mod implied;
 mod pair;
 
 pub use absent::{Absent, Named};
 pub use combinations::{Combination, Combinations};
+pub use domain::Domain;
 pub use error::HoldoutError;
-pub use implied::Known;
-pub use pair::{Description, Holdout};
+pub use implied::{Implications, Known};
+pub use pair::{Description, Holdout, Mentions};

@@ -1,13 +1,15 @@
-//! A held-out conjunction of attribute values in; predicates on scenes and on descriptions out.
+//! The held-out conjunction of attribute values: which objects are of it, and which descriptions mention it.
 //!
 //! What "mentioning" means is defined here for the generator: each node of a program that gives a
 //! set has a description, a list of alternatives, each a set of values that its members are asked
 //! to have. A question mentions the conjunction when one alternative of one node holds all of it.
+//! (An object is described as the set that it was taken from, which matters where a value is added to it.)
 
 use super::absent::Absent;
+use super::domain::Domain;
 use super::error::HoldoutError;
 use crate::message::shown;
-use crate::program::{Function, Program};
+use crate::program::Program;
 use crate::scene::{Palette, SceneView};
 use crate::vocab::{N_TYPES, Vocabulary};
 use std::sync::Arc;
@@ -131,21 +133,45 @@ impl Holdout {
 
     /// Whether any node of a program mentions the conjunction.
     pub fn is_mentioned_in(&self, program: &Program) -> bool {
-        let mut descriptions: Vec<Description> = Vec::with_capacity(program.steps.len());
-        for step in &program.steps {
-            let input = |i: usize| descriptions[usize::from(step.inputs[i])];
-            let description = match step.function {
-                Function::Filter(kind) => input(0).with(self.bits(usize::from(kind), step.argument)),
-                Function::Intersect => input(0).join(input(1)),
-                Function::Union => input(0).or(input(1)),
-                _ => Description::ANYTHING,
-            };
-            if self.is_mentioned_by(description) {
-                return true;
-            }
-            descriptions.push(description);
-        }
-        false
+        Mentions(self).is_asked_in(program)
+    }
+}
+
+/// Descriptions, and whether they mention the conjunction.
+#[derive(Clone, Copy)]
+pub struct Mentions<'a>(pub &'a Holdout);
+
+impl Mentions<'_> {
+    #[inline(always)]
+    fn judged(&self, description: Description) -> (Description, bool) {
+        (description, self.0.is_mentioned_by(description))
+    }
+}
+
+impl Domain for Mentions<'_> {
+    type State = Description;
+    /// Bits of the conjunction.
+    type Values = u8;
+    const ANYTHING: Description = Description::ANYTHING;
+
+    #[inline]
+    fn value(&self, kind: usize, value: u8) -> u8 {
+        self.0.bits(kind, value)
+    }
+
+    #[inline(always)]
+    fn add(&self, description: Description, bits: u8) -> (Description, bool) {
+        self.judged(description.with(bits))
+    }
+
+    #[inline]
+    fn either(&self, a: Description, b: Description) -> Description {
+        a.or(b)
+    }
+
+    #[inline(never)] // Few programs join sets.
+    fn join(&self, a: Description, b: Description) -> (Description, bool) {
+        self.judged(a.join(b))
     }
 }
 
@@ -202,7 +228,7 @@ impl Description {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::Step;
+    use crate::program::{Function, Step};
 
     const PROPERTIES: &str = r#"{"sizes": {"small": 0.35, "large": 0.7}, "colors": {"red": [1, 2, 3]},
         "materials": {"rubber": "r", "metal": "m"}, "shapes": {"cube": "c", "cylinder": "y"}}"#;

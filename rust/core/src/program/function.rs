@@ -1,9 +1,10 @@
 //! The catalogue of functions: one entry each, from which all else about it follows.
 //!
-//! An entry reads `Variant "name" (inputs) [argument] -> output => |facts, argument, a, b| meaning`.
+//! An entry reads `Variant "name" (inputs) [argument] -> output, effect => |facts, argument, a, b| meaning`.
 //! A variant with a number exists once for each attribute type, and its name ends in the type's
-//! (`filter_color`). Type checking, execution (of one program or of many), tracing, JSON and tokens
-//! work from these entries, so a new function is a new entry here and nothing elsewhere.
+//! (`filter_color`). Type checking, execution (of one program or of many), tracing, JSON, tokens and all
+//! that is held out work from these entries, so a new function is a new entry here. The audit alone has
+//! the meanings once more (`audit::program`), and does not compile until it has the new one.
 //!
 //! Meanings are those of CLEVR's question engine (Johnson et al. 2017), on words of 32 bits: a set is
 //! a mask of object numbers, an object its number, an integer itself, a truth value 0 or 1, an
@@ -35,7 +36,31 @@ pub enum Argument {
     Relation,
 }
 
-/// A function's types: everything about it but its name and meaning.
+/// What a function says about objects: how what is asked of its output follows from what is asked of its inputs.
+///
+/// An object is asked for what the set is that it was taken from, and a number or a truth value may still be
+/// about objects that something was asked of. `holdout` and the audit each read programs by these effects.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Effect {
+    /// Nothing: what is asked of its output starts anew.
+    StartsAnew,
+    /// Keeps what is asked of its input.
+    Keeps,
+    /// Asks for a value, its argument, besides what is asked of its input.
+    Adds,
+    /// Its output may be what either input is.
+    TakesEither,
+    /// Its output is what both inputs are.
+    Joins,
+    /// Starts anew with objects that have the value of this type that its input has.
+    Likens(u8),
+    /// Asks whether its inputs have one value of this type: of something that is like both.
+    Compares(u8),
+    /// Asks whether its inputs are one object: of something that is both.
+    Identifies,
+}
+
+/// A function's types: everything about it but its name, effect and meaning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Signature {
     /// The inputs' types in order; None where the function takes fewer than two.
@@ -47,22 +72,23 @@ pub struct Signature {
 /// Writes the enum and all that is read off an entry.
 macro_rules! catalogue {
     ($(
-        $(#[$doc:meta])*
-        $variant:ident $(($kind:ident))? $name:literal ($($input:expr),*) [$argument:expr] -> $output:expr
+        $(#[$attribute:meta])*
+        $variant:ident $(($kind:ident))? $name:literal ($($input:expr),*) [$argument:expr] -> $output:expr, $effect:expr
             => |$facts:pat_param, $value:pat_param, $a:pat_param, $b:pat_param| $meaning:expr;
     )*) => {
         /// A function of a program; those that exist for each attribute type carry the type's number.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         pub enum Function {
-            $($(#[$doc])* $variant $((catalogue!(@number $kind)))?,)*
+            $($(#[$attribute])* $variant $((catalogue!(@number $kind)))?,)*
         }
 
+        #[allow(unused_doc_comments)] // An entry's attributes stand at each of its arms.
         impl Function {
-            /// Every function, in the catalogue's order.
-            pub fn all() -> &'static [Self] {
+            /// Every function, in the catalogue's order, and those made up for tests.
+            fn catalogue() -> &'static [Self] {
                 static ALL: LazyLock<Vec<Function>> = LazyLock::new(|| {
                     let mut all = Vec::new();
-                    $(catalogue!(@each all $variant $($kind)?);)*
+                    $($(#[$attribute])* { catalogue!(@each all $variant $($kind)?); })*
                     all
                 });
                 &ALL
@@ -72,10 +98,10 @@ macro_rules! catalogue {
             #[inline]
             pub(super) const fn number(self) -> usize {
                 enum Variant {
-                    $($variant,)*
+                    $($(#[$attribute])* $variant,)*
                 }
                 match self {
-                    $(Self::$variant $(($kind))? => Variant::$variant as usize * N_TYPES $(+ $kind as usize)?,)*
+                    $($(#[$attribute])* Self::$variant $(($kind))? => Variant::$variant as usize * N_TYPES $(+ $kind as usize)?,)*
                 }
             }
 
@@ -86,7 +112,7 @@ macro_rules! catalogue {
                 use Argument::*;
                 use Type::{Bool, Integer, Object, Set};
                 match self {
-                    $(Self::$variant $(($kind))? => Signature {
+                    $($(#[$attribute])* Self::$variant $(($kind))? => Signature {
                         inputs: at_most_two(&[$($input),*]),
                         argument: $argument,
                         output: $output,
@@ -94,10 +120,20 @@ macro_rules! catalogue {
                 }
             }
 
+            /// What it says about objects.
+            #[inline]
+            #[allow(unused_variables)] // Not every effect depends on the attribute type.
+            pub const fn effect(self) -> Effect {
+                use Effect::*;
+                match self {
+                    $($(#[$attribute])* Self::$variant $(($kind))? => $effect,)*
+                }
+            }
+
             /// The name up to the attribute type, and the type where it has one.
             const fn name_parts(self) -> (&'static str, Option<u8>) {
                 match self {
-                    $(Self::$variant $(($kind))? => ($name, catalogue!(@option $($kind)?)),)*
+                    $($(#[$attribute])* Self::$variant $(($kind))? => ($name, catalogue!(@option $($kind)?)),)*
                 }
             }
 
@@ -106,7 +142,7 @@ macro_rules! catalogue {
             #[allow(unused_variables)]
             pub(super) fn apply<A: Apply>(self, to: A) -> A::Done {
                 match self {
-                    $(Self::$variant $(($kind))? => to.apply(
+                    $($(#[$attribute])* Self::$variant $(($kind))? => to.apply(
                         #[inline(always)]
                         |$facts: A::Facts, $value: u8, $a: u32, $b: u32| Output::from($meaning).0
                     ),)*
@@ -123,29 +159,46 @@ macro_rules! catalogue {
 
 catalogue! {
     /// All objects.
-    Scene "scene" () [Nothing] -> Set => |facts, _, _, _| facts.everything();
+    Scene "scene" () [Nothing] -> Set, StartsAnew => |facts, _, _, _| facts.everything();
     /// Those of a set that have a value.
-    Filter(kind) "filter" (Set) [Value(kind)] -> Set => |facts, value, set, _| set & facts.having(kind, value);
+    Filter(kind) "filter" (Set) [Value(kind)] -> Set, Adds => |facts, value, set, _| set & facts.having(kind, value);
     /// The only member; of a set with none or several the program has no answer.
-    Unique "unique" (Set) [Nothing] -> Object
+    Unique "unique" (Set) [Nothing] -> Object, Keeps
         => |_, _, set, _| if set.count_ones() == 1 { Ok(set.trailing_zeros()) } else { Err(Invalid) };
     /// The objects that stand in a relation to an object.
-    Relate "relate" (Object) [Relation] -> Set => |facts, relation, object, _| facts.related(relation, object);
-    Union "union" (Set, Set) [Nothing] -> Set => |_, _, a, b| a | b;
-    Intersect "intersect" (Set, Set) [Nothing] -> Set => |_, _, a, b| a & b;
-    Count "count" (Set) [Nothing] -> Integer => |_, _, set, _| set.count_ones();
-    Exist "exist" (Set) [Nothing] -> Bool => |_, _, set, _| set != 0;
+    Relate "relate" (Object) [Relation] -> Set, StartsAnew => |facts, relation, object, _| facts.related(relation, object);
+    Union "union" (Set, Set) [Nothing] -> Set, TakesEither => |_, _, a, b| a | b;
+    Intersect "intersect" (Set, Set) [Nothing] -> Set, Joins => |_, _, a, b| a & b;
+    Count "count" (Set) [Nothing] -> Integer, StartsAnew => |_, _, set, _| set.count_ones();
+    Exist "exist" (Set) [Nothing] -> Bool, StartsAnew => |_, _, set, _| set != 0;
     /// An object's value of a type.
-    Query(kind) "query" (Object) [Nothing] -> Type::Value(kind) => |facts, _, object, _| facts.value(kind, object);
+    Query(kind) "query" (Object) [Nothing] -> Type::Value(kind), Keeps => |facts, _, object, _| facts.value(kind, object);
     /// The other objects that have an object's value of a type.
-    Same(kind) "same" (Object) [Nothing] -> Set
+    Same(kind) "same" (Object) [Nothing] -> Set, Likens(kind)
         => |facts, _, object, _| facts.having(kind, facts.value(kind, object) as u8) & !(1 << object);
     /// Whether two values of a type are the same.
-    Equal(kind) "equal" (Type::Value(kind), Type::Value(kind)) [Nothing] -> Bool => |_, _, a, b| a == b;
-    EqualInteger "equal_integer" (Integer, Integer) [Nothing] -> Bool => |_, _, a, b| a == b;
-    LessThan "less_than" (Integer, Integer) [Nothing] -> Bool => |_, _, a, b| a < b;
-    GreaterThan "greater_than" (Integer, Integer) [Nothing] -> Bool => |_, _, a, b| a > b;
-    EqualObject "equal_object" (Object, Object) [Nothing] -> Bool => |_, _, a, b| a == b;
+    Equal(kind) "equal" (Type::Value(kind), Type::Value(kind)) [Nothing] -> Bool, Compares(kind) => |_, _, a, b| a == b;
+    EqualInteger "equal_integer" (Integer, Integer) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a == b;
+    LessThan "less_than" (Integer, Integer) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a < b;
+    GreaterThan "greater_than" (Integer, Integer) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a > b;
+    EqualObject "equal_object" (Object, Object) [Nothing] -> Bool, Identifies => |_, _, a, b| a == b;
+    // Made up for tests: one of each effect.
+    #[cfg(test)]
+    Verify(kind) "verify" (Object) [Value(kind)] -> Bool, Adds => |facts, value, object, _| facts.value(kind, object) == u32::from(value);
+    #[cfg(test)]
+    First "first" (Set) [Nothing] -> Set, Keeps => |_, _, set, _| set & set.wrapping_neg();
+    #[cfg(test)]
+    Others "others" (Set) [Nothing] -> Set, StartsAnew => |facts, _, set, _| facts.everything() & !set;
+    #[cfg(test)]
+    Either "either" (Set, Set) [Nothing] -> Set, TakesEither => |_, _, a, b| a ^ b;
+    #[cfg(test)]
+    Overlap "overlap" (Set, Set) [Nothing] -> Bool, Joins => |_, _, a, b| a & b != 0;
+    #[cfg(test)]
+    Like(kind) "like" (Object) [Nothing] -> Set, Likens(kind) => |facts, _, object, _| facts.having(kind, facts.value(kind, object) as u8);
+    #[cfg(test)]
+    Differ(kind) "differ" (Type::Value(kind), Type::Value(kind)) [Nothing] -> Bool, Compares(kind) => |_, _, a, b| a != b;
+    #[cfg(test)]
+    DifferObject "differ_object" (Object, Object) [Nothing] -> Bool, Identifies => |_, _, a, b| a != b;
 }
 
 /// Lets an entry's meaning be a word, a truth value, or either that or no answer.
@@ -180,7 +233,22 @@ const fn at_most_two(types: &[Type]) -> [Option<Type>; 2] {
     }
 }
 
+/// How many functions are made up for tests, at the catalogue's end.
+const N_MADE_UP: usize = if cfg!(test) { 5 + 3 * N_TYPES } else { 0 };
+
 impl Function {
+    /// Every function, in the catalogue's order.
+    pub fn all() -> &'static [Self] {
+        let all = Self::catalogue();
+        &all[..all.len() - N_MADE_UP]
+    }
+
+    /// The functions made up for tests, which `all` does not list, so that tokens are numbered as ever.
+    #[cfg(test)]
+    pub(crate) fn made_up() -> &'static [Self] {
+        &Self::catalogue()[Self::all().len()..]
+    }
+
     /// The function's output on a scene: `argument` is the value or relation, `inputs` are the outputs
     /// of its inputs (0 where it takes none).
     #[inline(always)]
@@ -190,9 +258,8 @@ impl Function {
 
     /// The function of a name, as CLEVR's files spell it; an error suggests a near name.
     pub fn from_name(name: &str) -> Result<Self, String> {
-        let all = Self::all();
-        all.iter().copied().find(|function| function.is_named(name)).ok_or_else(|| {
-            let names: Vec<String> = all.iter().map(ToString::to_string).collect();
+        Self::catalogue().iter().copied().find(|function| function.is_named(name)).ok_or_else(|| {
+            let names: Vec<String> = Self::all().iter().map(ToString::to_string).collect();
             format!("unknown function \"{}\"{}", shown(name), suggestion(name, names.iter().map(String::as_str)))
         })
     }

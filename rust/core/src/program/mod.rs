@@ -21,7 +21,7 @@ pub use batch::{BatchError, ILL_FORMED, INVALID, IllFormed, execute_batch, execu
 pub use encode::{EncodeError, ProgramVocabulary, TokenError};
 pub use execute::{Output, execute, trace};
 pub use facts::Invalid;
-pub use function::{Argument, Function, Signature, Type};
+pub use function::{Argument, Effect, Function, Signature, Type};
 pub use json::Node;
 pub use levels::{NodePlan, plan_levels, plan_runs};
 pub use table::{ProgramTable, SceneTable};

@@ -1,11 +1,11 @@
-//! CLEVR's template files in, checked families out: nodes, parameters, constraints, phrasings.
+//! Families of questions, as CLEVR's template files define them: nodes, parameters, constraints, phrasings.
 //!
 //! The format is that of the CLEVR generator (Johnson et al. 2017): a file is a list of templates,
 //! each with `text`, `nodes`, `params` and `constraints`.
 
 use crate::json::read_unique;
 use crate::message::{json_message, shown, suggestion};
-use crate::program::function::{Function, Type};
+use crate::program::function::{Argument, Effect, Function, Type};
 use crate::question::param::{MAX_PARAMS, Param, ParamKind};
 use crate::question::wording::{Lexicon, Phrasing};
 use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
@@ -44,8 +44,8 @@ pub enum NodeKind {
     Plain(Function),
     /// `relate`, its relation a parameter.
     Relate,
-    /// `filter_<type>`, its value a parameter.
-    FilterOne(u8),
+    /// A function that adds a value of a type, as `filter_<type>` does; the value is a parameter.
+    Add(Function, u8),
     /// `filter*`: any combination of values, then the tail.
     Filter(Tail),
     /// `relate_filter*`: a relation, any combination of values, then the tail.
@@ -449,9 +449,15 @@ impl NodeKind {
             return Ok(*kind);
         }
         match Function::from_name(name) {
-            Ok(Function::Filter(kind)) => Ok(Self::FilterOne(kind)),
-            Ok(Function::Relate) => Ok(Self::Relate),
-            Ok(function) => Ok(Self::Plain(function)),
+            Ok(function) => match (function.signature().argument, function.effect()) {
+                (Argument::Nothing, _) => Ok(Self::Plain(function)),
+                (Argument::Relation, _) if function == Function::Relate => Ok(Self::Relate),
+                (Argument::Value(kind), Effect::Adds) if function.arity() == 1 => Ok(Self::Add(function, kind)),
+                // The search offers no parameter that such a function could take.
+                (Argument::Relation | Argument::Value(_), _) => {
+                    Err(format!("\"{name}\" cannot be a node: templates choose relations and values that are added"))
+                }
+            },
             Err(_) => {
                 let names: Vec<String> = Function::all().iter().map(ToString::to_string).collect();
                 let known = MACROS.iter().map(|(name, _)| *name).chain(names.iter().map(String::as_str));
@@ -465,24 +471,45 @@ impl NodeKind {
     pub(super) fn tail(self) -> Tail {
         match self {
             Self::Filter(tail) | Self::RelateFilter(tail) => tail,
-            Self::Plain(_) | Self::Relate | Self::FilterOne(_) => Tail::Set,
+            Self::Plain(_) | Self::Relate | Self::Add(..) => Tail::Set,
+        }
+    }
+
+    /// What the functions that it stands for say about objects, before and after those that add its values.
+    pub(super) fn effects(self) -> [Effect; 2] {
+        let after = self.tail().function().map_or(Effect::Keeps, Function::effect);
+        match self {
+            Self::Plain(function) => [function.effect(), after],
+            Self::Relate | Self::RelateFilter(_) => [Function::Relate.effect(), after],
+            Self::Add(..) | Self::Filter(_) => [Effect::Keeps, after],
+        }
+    }
+
+    /// The types of the values that it can add, a bit a type.
+    pub(super) fn added_types(self) -> u8 {
+        match self {
+            Self::Plain(_) | Self::Relate => 0,
+            Self::Add(_, kind) => 1 << kind,
+            Self::Filter(_) | Self::RelateFilter(_) => (1 << N_TYPES) - 1,
         }
     }
 
     /// The types of its inputs.
     pub fn inputs(self) -> Vec<Type> {
         match self {
-            Self::Plain(function) => function.signature().inputs.into_iter().flatten().collect(),
+            Self::Plain(function) | Self::Add(function, _) => {
+                function.signature().inputs.into_iter().flatten().collect()
+            }
             Self::Relate | Self::RelateFilter(_) => vec![Type::Object],
-            Self::FilterOne(_) | Self::Filter(_) => vec![Type::Set],
+            Self::Filter(_) => vec![Type::Set],
         }
     }
 
     /// The type of its output.
     pub fn output(self) -> Type {
         match self {
-            Self::Plain(function) => function.signature().output,
-            Self::Relate | Self::FilterOne(_) => Type::Set,
+            Self::Plain(function) | Self::Add(function, _) => function.signature().output,
+            Self::Relate => Type::Set,
             Self::Filter(tail) | Self::RelateFilter(tail) => {
                 tail.function().map_or(Type::Set, |f| f.signature().output)
             }
@@ -495,7 +522,7 @@ impl NodeKind {
         match self {
             Self::Plain(_) => Vec::new(),
             Self::Relate => vec![ParamKind::Relation],
-            Self::FilterOne(kind) => vec![ParamKind::Attribute(kind)],
+            Self::Add(_, kind) => vec![ParamKind::Attribute(kind)],
             Self::Filter(_) => all.collect(),
             Self::RelateFilter(_) => std::iter::once(ParamKind::Relation).chain(all).collect(),
         }

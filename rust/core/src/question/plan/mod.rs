@@ -1,20 +1,20 @@
-//! A family in, what the search needs to know of it before it sees a scene out.
+//! What the search needs to know of a family before it sees a scene.
 //!
 //! For each node: which types must stay unset, which outputs must differ from it, which earlier
 //! outputs still matter (so that two ways to the same state are one state), and whether any later
 //! node has a choice. For the whole: the answers that can come out at all.
 
 mod ending;
-mod implying;
+mod likeness;
 mod node;
 
 pub use ending::Ending;
 pub use node::{AnswerSet, PlanNode};
 
-use crate::holdout::{Description, Holdout};
-use crate::program::function::{Function, Type};
+use crate::holdout::{Description, Domain, Holdout, Mentions};
+use crate::program::function::{Effect, Function, Type};
 use crate::question::param::ParamKind;
-use crate::question::template::{Constraint, Family, NodeKind, TemplateNode, TemplateSet};
+use crate::question::template::{Constraint, Family, MAX_NODES, NodeKind, TemplateNode, TemplateSet};
 use crate::vocab::Vocabulary;
 
 /// A family made ready for search.
@@ -56,6 +56,7 @@ impl Plan {
         }
         mark_last_choice(&mut nodes);
         fill_live(&mut nodes);
+        mark_described(&mut nodes);
         Self {
             relates,
             ending: ending(&nodes, n_answers, vocab),
@@ -76,43 +77,47 @@ impl Plan {
     /// Whether a choice's outcome is a word small enough to be a bit, and all that the rest depends on
     /// but for raw relations.
     pub fn judges_by_outcome(&self, at: usize) -> bool {
-        self.nodes[at].output != Type::Set && self.equal_params.is_empty()
+        match self.nodes[at].output {
+            Type::Set | Type::Value(_) => false,
+            Type::Object | Type::Integer | Type::Bool => self.equal_params.is_empty(),
+        }
     }
 
     /// Whether a node after `at` joins descriptions, or adds a value to one.
-    pub fn intersects_after(&self, at: usize) -> bool {
-        self.nodes[at + 1..].iter().any(|n| {
-            matches!(n.kind, NodeKind::Plain(Function::Intersect) | NodeKind::FilterOne(_) | NodeKind::Filter(_))
+    pub fn joins_after(&self, at: usize) -> bool {
+        self.nodes[at + 1..].iter().any(|node| match node.effects[0] {
+            Effect::Adds | Effect::Joins => true,
+            Effect::Keeps => node.added_types != 0,
+            Effect::StartsAnew | Effect::TakesEither => false,
+            Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => false,
         })
     }
 
     /// Whether any choice of values could make the family mention the conjunction.
     pub fn can_mention(&self, holdout: &Holdout) -> bool {
-        let mut descriptions = [Description::ANYTHING; crate::question::template::MAX_NODES];
-        self.can_mention_from(0, &mut descriptions, holdout)
+        self.can_mention_from(0, &mut [Description::ANYTHING; MAX_NODES], holdout)
     }
 
     /// The same from node `from` on, given the descriptions of the nodes before it.
-    ///
-    /// Taking as much as a filter could name is enough: more values never unmention anything.
     pub fn can_mention_from(&self, from: usize, descriptions: &mut [Description], holdout: &Holdout) -> bool {
-        for (i, node) in self.nodes.iter().enumerate().skip(from) {
-            let input = |k: usize| descriptions[usize::from(node.inputs[k])];
-            let free = holdout.bits_of_types(!node.forbidden);
-            let description = match node.kind {
-                NodeKind::Filter(_) => input(0).with(free),
-                NodeKind::RelateFilter(_) => Description::ANYTHING.with(free),
-                NodeKind::FilterOne(kind) => input(0).with(holdout.bits_of_types(1 << kind)),
-                NodeKind::Plain(Function::Union) => input(0).or(input(1)),
-                NodeKind::Plain(Function::Intersect) => input(0).join(input(1)),
-                _ => Description::ANYTHING,
-            };
-            if holdout.is_mentioned_by(description) {
-                return true;
-            }
-            descriptions[i] = description;
-        }
-        false
+        self.can_ask_from(from, descriptions, &Mentions(holdout), holdout)
+    }
+
+    /// Whether any choice of values from node `from` on asks for what is held out.
+    ///
+    /// It is enough that each node adds all the values that it could: more values never ask for less.
+    fn can_ask_from<D: Domain<Values = u8>>(
+        &self,
+        from: usize,
+        states: &mut [D::State],
+        domain: &D,
+        holdout: &Holdout,
+    ) -> bool {
+        self.nodes.iter().enumerate().skip(from).any(|(at, node)| {
+            let (state, is_asked) = node.describe(domain, holdout.bits_of_types(node.added_types), states);
+            states[at] = state;
+            is_asked
+        })
     }
 }
 
@@ -140,7 +145,10 @@ fn plan_node(family: &Family, i: usize, node: &TemplateNode, earlier: &[PlanNode
         kind: node.kind,
         inputs,
         output: node.output,
+        effects: node.kind.effects(),
+        added_types: node.kind.added_types() & !forbidden,
         forbidden,
+        is_described: node.output == Type::Set,
         differs_from,
         live: Vec::new(),
         is_choice: !matches!(node.kind, NodeKind::Plain(_)),
@@ -170,6 +178,19 @@ fn fill_live(nodes: &mut [PlanNode]) {
             .filter(|&i| nodes[usize::from(i)].kind != NodeKind::Plain(Function::Scene) && used_later(i))
             .collect();
         nodes[at].live = live;
+    }
+}
+
+fn mark_described(nodes: &mut [PlanNode]) {
+    for at in (0..nodes.len()).rev() {
+        let node = &nodes[at];
+        let builds_on_inputs = match node.effects[0] {
+            Effect::Adds | Effect::Joins => true,
+            Effect::Keeps | Effect::TakesEither => node.is_described || node.added_types != 0,
+            Effect::StartsAnew | Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => false,
+        };
+        let (inputs, n_inputs) = (node.inputs, node.kind.inputs().len());
+        inputs[..n_inputs].iter().for_each(|&input| nodes[usize::from(input)].is_described |= builds_on_inputs);
     }
 }
 

@@ -1,6 +1,7 @@
 //! A node as the search sees it, and sets of answers.
 
-use crate::program::function::Type;
+use crate::holdout::Domain;
+use crate::program::function::{Effect, Type};
 use crate::question::template::NodeKind;
 
 /// A set of a family's own answers: no 0 and yes 1; an integer; a value's number.
@@ -50,8 +51,15 @@ pub struct PlanNode {
     pub kind: NodeKind,
     pub inputs: [u8; 2],
     pub output: Type,
+    /// What it says about objects, before and after it adds the values that are chosen for it.
+    pub effects: [Effect; 2],
+    /// Types of the values that it may add, a bit a type.
+    pub added_types: u8,
     /// Types that must stay unset here, a bit a type.
     pub forbidden: u8,
+    /// Whether a state of the search is another one where this node is described differently: that of a set, and
+    /// of all whose description a later node adds to.
+    pub is_described: bool,
     /// Earlier nodes whose outputs must differ from this one's.
     pub differs_from: Vec<u8>,
     /// Earlier nodes whose outputs are used here or later: with what was drawn for them forgotten,
@@ -62,4 +70,30 @@ pub struct PlanNode {
     pub is_last_choice: bool,
     /// Follows a raw `relate`, so its outcome alone does not tell whether a question degenerates.
     pub after_relate: bool,
+}
+
+impl PlanNode {
+    /// What is kept of the objects that the node's values are added to, given what is kept of those of earlier
+    /// nodes; whether that asks for what is held out. Of a node without a choice, this is all.
+    #[inline]
+    pub fn before<D: Domain>(&self, domain: &D, states: &[D::State]) -> (D::State, bool) {
+        domain.step(self.effects[0], D::Values::default(), self.inputs.map(|input| states[usize::from(input)]))
+    }
+
+    /// What is kept of the node's objects, given what is kept of those that its values were added to.
+    #[inline]
+    pub fn after<D: Domain>(&self, domain: &D, state: D::State) -> D::State {
+        domain.step(self.effects[1], D::Values::default(), [state; 2]).0
+    }
+
+    /// What is kept of the node's objects with these values added; whether that asks for what is held out.
+    #[inline]
+    pub fn describe<D: Domain>(&self, domain: &D, values: D::Values, states: &[D::State]) -> (D::State, bool) {
+        let (before, is_asked) = self.before(domain, states);
+        if !self.is_choice {
+            return (before, is_asked);
+        }
+        let (with_values, is_asked_by_adding) = domain.add(before, values);
+        (self.after(domain, with_values), is_asked | is_asked_by_adding)
+    }
 }

@@ -1,4 +1,4 @@
-//! A choice of a template and the state it is met in, in; its options, one by one, out.
+//! The options of a template's choice in the state in which the search meets it.
 //!
 //! Options are counted and numbered before any is left out for being unwanted: how many trivial
 //! relations and absent combinations are offered must not depend on what is looked for.
@@ -7,9 +7,8 @@ use super::super::keys::Key;
 use super::super::options::is_option;
 use super::super::template::{NodeKind, Tail};
 use super::{Living, Searcher, Task};
-use crate::holdout::Named;
-use crate::holdout::{Absent, Combinations, Description, Holdout, Known};
-use crate::program::facts::Facts;
+use crate::holdout::{Absent, Combinations, Description, Domain, Holdout, Implications, Known, Mentions, Named};
+use crate::program::function::Function;
 use crate::rng::{StateRng, StreamRng};
 use crate::vocab::{N_TYPES, RELATION_NAMES};
 
@@ -58,8 +57,10 @@ pub(super) enum Source {
     Relation {
         object: u32,
     },
+    /// A function on an input, with each value of a type, of which there are so many.
     Values {
-        set: u32,
+        function: Function,
+        input: u32,
         kind: u8,
         count: u32,
     },
@@ -128,8 +129,7 @@ pub(super) struct Wanted<'a> {
     pub mentioned: bool,
     pub living: Living,
     /// What must not be named besides the conjunction, and the values in the description that the choice adds to.
-    pub absent: Option<&'a Absent>,
-    pub asked: Named,
+    pub absent: Option<(&'a Absent, Named)>,
     /// What must not be implied either, and what is known of the objects that the choice goes on from.
     pub known: Option<(&'a Holdout, Known)>,
 }
@@ -260,7 +260,11 @@ impl Searcher {
                     Tail::Set => !0,
                 }
             }
-            Source::Relation { .. } | Source::Values { .. } => !0,
+            Source::Values { function, input, count, .. } => {
+                let outputs = (0..count).filter_map(|value| task.output(function, value, input));
+                outputs.fold(0, |outcomes, output| outcomes | 1 << (output & 63))
+            }
+            Source::Relation { .. } => !0,
         }
     }
 
@@ -296,8 +300,8 @@ impl Searcher {
                     extra: sums.n_trivial_offered(tail),
                 }
             }
-            NodeKind::FilterOne(kind) => {
-                Source::Values { set: input, kind, count: task.vocab.n_values(usize::from(kind)) as u32 }
+            NodeKind::Add(function, kind) => {
+                Source::Values { function, input, kind, count: task.vocab.n_values(usize::from(kind)) as u32 }
             }
             NodeKind::Relate | NodeKind::Plain(_) => Source::Relation { object: input },
         }
@@ -323,11 +327,11 @@ impl Searcher {
                 let related = task.scene.related(place as usize, object as usize);
                 wanted.admit(Choice { relation: place as u8, combination: 0 }, (0, 0), 0, wanted.outcome(related)?)
             }
-            Source::Values { set, kind, .. } => {
-                let objects = (task.scene, task.vocab).having(kind, place as u8);
+            Source::Values { function, input, kind, .. } => {
+                let output = task.output(function, place, input);
                 let bits = task.holdout.map_or(0, |h| h.bits(usize::from(kind), place as u8));
                 let choice = Choice { relation: 0, combination: place };
-                wanted.admit(choice, (0, bits), objects, wanted.outcome(objects & set)?)
+                wanted.admit(choice, (0, bits), 0, output.filter(|&output| wanted.may_live(output))?)
             }
         }
     }
@@ -362,25 +366,23 @@ impl Searcher {
 }
 
 impl<'a> Wanted<'a> {
-    /// What is wanted of a choice at a node, given what its input is described as.
-    pub(super) fn new(
-        task: &'a Task<'a>,
-        at: usize,
-        base: Description,
-        mention: bool,
-        mentioned: bool,
-        living: Living,
-    ) -> Self {
+    /// What is wanted of a choice at a node where nothing was asked of the objects that it goes on from.
+    pub(super) fn new(task: &'a Task<'a>, at: usize, mention: bool, mentioned: bool, living: Living) -> Self {
         let node = &task.plan.nodes[at];
         let named = node.kind == NodeKind::Filter(Tail::Set);
-        let (tail, forbidden, absent) = (node.kind.tail(), node.forbidden, task.absent);
-        Self { task, at, tail, forbidden, named, base, mention, mentioned, living, absent, asked: 0, known: None }
+        let (tail, forbidden, base) = (node.kind.tail(), node.forbidden, Description::ANYTHING);
+        Self { task, at, tail, forbidden, named, base, mention, mentioned, living, absent: None, known: None }
     }
 
     /// What the node gives for the set that its filters leave; None where that is nothing that lives.
     #[inline(always)]
     fn outcome(&self, left: u32) -> Option<u32> {
-        self.tail.of(left).filter(|&output| self.living.may_have(output, self.mentioned))
+        self.tail.of(left).filter(|&output| self.may_live(output))
+    }
+
+    #[inline(always)]
+    fn may_live(&self, output: u32) -> bool {
+        self.living.may_have(output, self.mentioned)
     }
 
     /// What a key does with a relation or without one, None where it is not wanted. Of the key's objects those
@@ -407,8 +409,8 @@ impl<'a> Wanted<'a> {
         if types & self.forbidden != 0 {
             return None;
         }
-        let description = self.base.with(bits);
-        let mentions = self.task.holdout.is_some_and(|holdout| holdout.is_mentioned_by(description));
+        let (description, mentions) =
+            self.task.holdout.map_or((self.base, false), |holdout| Mentions(holdout).add(self.base, bits));
         let is_wanted = (mentions || !self.mention)
             && self.living.has(output, self.mentioned || mentions)
             && !self.names_absent(choice)
@@ -420,15 +422,15 @@ impl<'a> Wanted<'a> {
     #[cold]
     #[inline(never)]
     fn implies(&self, bits: u8) -> bool {
-        self.known.is_some_and(|(holdout, known)| known.with(bits, holdout).implies(holdout))
+        self.known.is_some_and(|(holdout, known)| Implications(holdout).add(known, bits).1)
     }
 
     /// Whether an option names what must not be named.
     #[inline(always)]
     fn names_absent(&self, choice: Choice) -> bool {
-        self.absent.is_some_and(|absent| {
-            let added = named_by(self.task.plan.nodes[self.at].kind, choice, absent);
-            absent.is_named_by_adding(added, self.asked)
+        self.absent.is_some_and(|(absent, named)| {
+            let kind = self.task.plan.nodes[self.at].kind;
+            absent.add(named, named_by(kind, choice, absent, |combination| absent.combination(combination))).1
         })
     }
 
@@ -466,13 +468,13 @@ pub fn chosen_values(kind: NodeKind, choice: Choice, combinations: &Combinations
     let (from, to) = match kind {
         NodeKind::Plain(_) => (0, 0),
         NodeKind::Relate => (0, 1),
-        NodeKind::FilterOne(_) => (0, 1),
+        NodeKind::Add(..) => (0, 1),
         NodeKind::Filter(_) => (1, 1 + N_TYPES),
         NodeKind::RelateFilter(_) => (0, 1 + N_TYPES),
     };
     values[0] = Some(choice.relation);
     match kind {
-        NodeKind::FilterOne(_) => values[0] = Some(choice.combination as u8),
+        NodeKind::Add(..) => values[0] = Some(choice.combination as u8),
         NodeKind::Filter(_) | NodeKind::RelateFilter(_) => {
             values[1..].copy_from_slice(&combinations.get(choice.combination).values);
         }
@@ -481,22 +483,17 @@ pub fn chosen_values(kind: NodeKind, choice: Choice, combinations: &Combinations
     ChosenValues { values, from, to }
 }
 
-/// The conjunction's values that a choice names.
+/// The values that a choice names, given those of a combination.
 #[inline]
-pub(super) fn bits_of(kind: NodeKind, choice: Choice, combinations: &Combinations, holdout: &Holdout) -> u8 {
+pub(super) fn named_by<D: Domain>(
+    kind: NodeKind,
+    choice: Choice,
+    domain: &D,
+    of_combination: impl FnOnce(u32) -> D::Values,
+) -> D::Values {
     match kind {
-        NodeKind::Filter(_) | NodeKind::RelateFilter(_) => combinations.get(choice.combination).bits,
-        NodeKind::FilterOne(kind) => holdout.bits(usize::from(kind), choice.combination as u8),
-        NodeKind::Plain(_) | NodeKind::Relate => 0,
-    }
-}
-
-/// The values of a palette's types that a choice names.
-#[inline]
-pub(super) fn named_by(kind: NodeKind, choice: Choice, absent: &Absent) -> Named {
-    match kind {
-        NodeKind::Filter(_) | NodeKind::RelateFilter(_) => absent.combination(choice.combination),
-        NodeKind::FilterOne(kind) => absent.value(usize::from(kind), choice.combination as u8),
-        NodeKind::Plain(_) | NodeKind::Relate => 0,
+        NodeKind::Filter(_) | NodeKind::RelateFilter(_) => of_combination(choice.combination),
+        NodeKind::Add(_, kind) => domain.value(usize::from(kind), choice.combination as u8),
+        NodeKind::Plain(_) | NodeKind::Relate => D::Values::default(),
     }
 }

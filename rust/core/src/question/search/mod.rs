@@ -1,4 +1,4 @@
-//! A family made ready, a scene and the answers wanted in; one uniformly drawn question, or none, out.
+//! The search for a question of a family on a scene, with an answer that is wanted, drawn uniformly.
 //!
 //! Depth first in random order, as in the CLEVR generator: at each node that has a choice, one of its
 //! options that lead to an acceptable question, each equally likely. What makes it fast removes
@@ -17,11 +17,11 @@
 //! function of the attempt and the state, so that a state is the same each time it is reached.
 
 mod choice;
-mod said;
+mod description;
 mod task;
 
 pub use choice::{Choice, ChosenValues, chosen_values};
-use choice::{Pick, Source, Wanted, named_by};
+use choice::{Pick, Source, Wanted};
 pub use task::{QuestionRule, SearchStats, Task, Verdict};
 
 use super::memo::Memo;
@@ -29,8 +29,7 @@ use super::options::SceneOptions;
 use super::plan::{Plan, PlanNode};
 use super::template::MAX_RELATES;
 use super::template::{MAX_NODES, NodeKind};
-use crate::holdout::Named;
-use crate::holdout::{Description, Holdout, Known};
+use crate::holdout::{Description, Holdout, Implications, Known, Mentions, Named};
 use crate::program::function::Type;
 use crate::rng::StreamRng;
 use crate::vocab::Vocabulary;
@@ -152,26 +151,8 @@ impl Searcher {
             if !self.evaluate(task, node, state.at, &mut state.rows) {
                 return Verdict::None;
             }
-            if let Some(holdout) = task.holdout {
-                let description = self.describe(node);
-                self.descriptions[state.at] = description;
-                if holdout.is_mentioned_by(description) {
-                    if task.rule.forbids() {
-                        return Verdict::None;
-                    }
-                    state.mentioned = true;
-                }
-            }
-            if let Some(holdout) = task.implied
-                && self.learn(holdout, node, state.at)
-            {
+            if !self.describe(task, node, &mut state) {
                 return Verdict::None;
-            }
-            if let Some(absent) = task.absent {
-                if self.names_absent(absent, node) {
-                    return Verdict::None;
-                }
-                self.named[state.at] = self.named_by(node);
             }
             state.at += 1;
         }
@@ -249,10 +230,10 @@ impl Searcher {
             for row in 0..=task.plan.relates.len() {
                 key = Memo::extend(key, u64::from(self.outputs[row][i]));
             }
-            if task.holdout.is_some() && task.plan.nodes[i].output == Type::Set {
+            if task.holdout.is_some() && task.plan.nodes[i].is_described {
                 key = Memo::extend(key, u64::from(self.descriptions[i].0));
             }
-            if task.absent.is_some() && task.plan.nodes[i].output == Type::Set {
+            if task.absent.is_some() && task.plan.nodes[i].is_described {
                 key = Memo::extend(key, self.named[i]);
             }
         }
@@ -279,14 +260,17 @@ impl Searcher {
         if source.is_empty() || living == 0 {
             return Verdict::None;
         }
-        // An object is no longer the same to the rest when other things are said of it.
-        let tells_all = by_outcome && !node.after_relate && (node.output != Type::Object || task.implied.is_none());
+        // An object is no longer the same to the rest when other things are asked of it.
+        let is_described = node.is_described || node.output == Type::Object && task.implied.is_some();
+        let tells_all = by_outcome && !node.after_relate && !is_described;
         let living = Living::new(living, tells_all, task.rule);
         let mention = task.rule == QuestionRule::With && !state.mentioned && self.must_mention_at(task, state.at);
-        let base = self.descriptions[usize::from(node.inputs[0])];
-        let mut wanted = Wanted::new(task, state.at, base, mention, state.mentioned, living);
-        wanted.asked = self.named_before(task, state.at);
-        wanted.known = task.implied.map(|holdout| (holdout, self.known_before(task, state.at)));
+        let mut wanted = Wanted::new(task, state.at, mention, state.mentioned, living);
+        if let Some(holdout) = task.holdout {
+            wanted.base = node.before(&Mentions(holdout), &self.descriptions).0;
+        }
+        wanted.absent = task.absent.map(|absent| (absent, node.before(absent, &self.named).0));
+        wanted.known = task.implied.map(|holdout| (holdout, node.before(&Implications(holdout), &self.known).0));
         if !mention {
             let mut draws = if node.after_relate && node.is_last_choice { DRAWS_AFTER_RELATE } else { DRAWS };
             draws = draws.min(2 * source.slots());
@@ -371,13 +355,7 @@ impl Searcher {
         let node = &task.plan.nodes[at];
         self.outputs[0][at] = pick.output;
         self.choices[at] = pick.choice;
-        self.descriptions[at] = if node.output == Type::Set { pick.description } else { Description::ANYTHING };
-        if let Some(absent) = task.absent {
-            self.named[at] = self.named_before(task, at) | named_by(node.kind, pick.choice, absent);
-        }
-        if let Some(holdout) = task.implied {
-            self.learn_choice(task, holdout, at, pick.choice);
-        }
+        self.describe_choice(task, at, pick.choice, pick.description);
         if !self.differs(node, at) {
             return None;
         }
@@ -389,12 +367,14 @@ impl Searcher {
             let input = self.outputs[row][usize::from(node.inputs[0])];
             let related = || task.scene.related(usize::from(pick.choice.relation), input as usize);
             let set = match node.kind {
-                NodeKind::Relate if usize::from(task.plan.relates[row - 1]) == at => task.scene.everything(),
-                NodeKind::Relate => related(),
-                NodeKind::RelateFilter(_) => pick.key_objects & related(),
-                _ => pick.key_objects & input,
+                NodeKind::Relate if usize::from(task.plan.relates[row - 1]) == at => Some(task.scene.everything()),
+                NodeKind::Relate => Some(related()),
+                NodeKind::RelateFilter(_) => Some(pick.key_objects & related()),
+                NodeKind::Filter(_) | NodeKind::Plain(_) => Some(pick.key_objects & input),
+                // This is the output, whatever its type: nothing follows.
+                NodeKind::Add(function, _) => task.output(function, pick.choice.combination, input),
             };
-            match node.kind.tail().of(set) {
+            match set.and_then(|set| node.kind.tail().of(set)) {
                 Some(output) => self.outputs[row][at] = output,
                 None => rows &= !(1 << row),
             }

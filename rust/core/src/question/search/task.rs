@@ -1,6 +1,7 @@
 //! What a search is asked, how it ended, and the work that it took.
 
 use crate::holdout::{Absent, Holdout};
+use crate::program::function::Function;
 use crate::question::plan::{AnswerSet, Plan};
 use crate::scene::SceneView;
 use crate::vocab::Vocabulary;
@@ -98,5 +99,12 @@ impl<'a> Task<'a> {
         let absent = holdout.filter(|_| rule != QuestionRule::Any).and_then(Holdout::absent);
         let implied = holdout.filter(|_| rule == QuestionRule::Unimplied);
         Self { scene, vocab, plan, accept, rule, max_options, holdout, absent, implied }
+    }
+
+    /// What a function gives with a value, if anything.
+    // Few families choose a single value, so the functions' meanings stay out of the way of the others.
+    #[inline(never)]
+    pub(super) fn output(&self, function: Function, value: u32, input: u32) -> Option<u32> {
+        function.meaning((self.scene, self.vocab), value as u8, [input, 0]).ok()
     }
 }

@@ -1,0 +1,55 @@
+//! The tokens of programs as the audit reads them: each a function of the catalogue with its argument.
+
+use crate::program::{Argument, Function};
+use crate::vocab::{RELATION_NAMES, Vocabulary};
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Token {
+    pub function: Function,
+    /// A value's row among a scene's sets, a relation's number, or 0.
+    pub argument: usize,
+    /// The bits of its value, of those that are looked for.
+    pub values: u64,
+}
+
+/// Tokens by number; None for what is no function with its argument.
+#[derive(Clone, Debug)]
+pub(super) struct Tokens(Vec<Option<Token>>);
+
+impl Tokens {
+    /// From names such as `filter_color[red]`; `bits` are those of a value, by type and number.
+    pub fn new(vocab: &Vocabulary, names: &[String], bits: impl Fn(usize, usize) -> u64) -> Self {
+        let read = |name: &String| {
+            let (function, argument) = name.split_once('[').unwrap_or((name, ""));
+            let argument = argument.trim_end_matches(']');
+            let function = Function::from_name(function).ok()?;
+            let (argument, values) = match function.signature().argument {
+                Argument::Nothing => (0, 0),
+                Argument::Relation => (RELATION_NAMES.iter().position(|name| *name == argument)?, 0),
+                Argument::Value(kind) => {
+                    let kind = usize::from(kind);
+                    let value = vocab.value(kind, argument)?;
+                    (vocab.value_row(kind, value), bits(kind, value))
+                }
+            };
+            Some(Token { function, argument, values })
+        };
+        Self(names.iter().map(read).collect())
+    }
+
+    pub fn get(&self, number: i32) -> Option<Token> {
+        usize::try_from(number).ok().and_then(|i| self.0.get(i).copied().flatten())
+    }
+
+    /// Takes the first of the tokens that are left; None where there is none, or it is no function.
+    pub fn next(&self, rest: &mut &[i32]) -> Option<Token> {
+        let (&first, others) = rest.split_first()?;
+        *rest = others;
+        self.get(first)
+    }
+
+    /// The number of a function that takes no argument.
+    pub fn number_of(&self, function: Function) -> Option<i32> {
+        self.0.iter().position(|token| token.is_some_and(|token| token.function == function)).map(|i| i as i32)
+    }
+}

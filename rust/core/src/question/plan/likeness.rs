@@ -1,0 +1,57 @@
+//! Families whose questions could imply the held-out conjunction without a mention of it.
+
+use super::Plan;
+use crate::holdout::{Domain, Holdout};
+use crate::question::template::MAX_NODES;
+
+/// What could be known of a node's objects, as bits of the conjunction: more than is known in any one question.
+#[derive(Clone, Copy)]
+struct Possible {
+    /// Values that could be asked of them.
+    asked: u8,
+    /// Values of types in which something else could be like them.
+    alike: u8,
+}
+
+/// Whether a value could be carried from where it is asked for to another thing.
+struct Likenesses<'a>(&'a Holdout);
+
+impl Plan {
+    /// Whether some likeness could carry one of the conjunction's values from where it is asked for to another thing.
+    ///
+    /// Where none does, a question that implies the conjunction mentions it (`holdout::implied`).
+    pub fn can_imply(&self, holdout: &Holdout) -> bool {
+        self.can_ask_from(0, &mut [Likenesses::ANYTHING; MAX_NODES], &Likenesses(holdout), holdout)
+    }
+}
+
+impl Domain for Likenesses<'_> {
+    type State = Possible;
+    type Values = u8;
+    const ANYTHING: Possible = Possible { asked: 0, alike: 0 };
+
+    fn value(&self, kind: usize, value: u8) -> u8 {
+        self.0.bits(kind, value)
+    }
+
+    fn add(&self, a: Possible, bits: u8) -> (Possible, bool) {
+        (Possible { asked: a.asked | bits, ..a }, bits & a.alike != 0)
+    }
+
+    fn either(&self, a: Possible, b: Possible) -> Possible {
+        Possible { asked: a.asked | b.asked, alike: a.alike | b.alike }
+    }
+
+    fn join(&self, a: Possible, b: Possible) -> (Possible, bool) {
+        (self.either(a, b), (a.asked & b.alike | b.asked & a.alike) != 0)
+    }
+
+    fn liken(&self, kind: u8, a: Possible) -> (Possible, bool) {
+        let bit = self.0.bits_of_types(1 << kind);
+        (Possible { asked: a.asked & bit, alike: bit }, a.asked & bit != 0)
+    }
+
+    fn identify(&self, a: Possible, b: Possible) -> (Possible, bool) {
+        (self.either(a, b), a.asked | b.asked != 0)
+    }
+}

@@ -1,0 +1,88 @@
+//! What a question under construction asks for so far, and whether it can still ask for the held-out conjunction.
+
+use super::choice::{Choice, named_by};
+use super::{Searcher, State, Task};
+use crate::holdout::{Description, Holdout, Implications, Mentions};
+use crate::program::function::Type;
+use crate::question::plan::PlanNode;
+
+impl Searcher {
+    /// Describes a node without a choice, and notes whether that mentions the conjunction; false where the
+    /// question then asks for what it must not.
+    #[inline]
+    pub(super) fn describe(&mut self, task: &Task<'_>, node: &PlanNode, state: &mut State) -> bool {
+        let at = state.at;
+        if let Some(holdout) = task.holdout {
+            let (description, mentions) = node.before(&Mentions(holdout), &self.descriptions);
+            self.descriptions[at] = description;
+            if mentions && task.rule.forbids() {
+                return false;
+            }
+            state.mentioned |= mentions;
+        }
+        if task.implied.is_some_and(|holdout| self.learn(holdout, node, at)) {
+            return false;
+        }
+        if let Some(absent) = task.absent {
+            let (named, is_absent) = node.before(absent, &self.named);
+            self.named[at] = named;
+            return !is_absent;
+        }
+        true
+    }
+
+    /// Describes a choice, the description of the objects that it chooses from being known with its values.
+    #[inline]
+    pub(super) fn describe_choice(&mut self, task: &Task<'_>, at: usize, choice: Choice, chosen: Description) {
+        let node = &task.plan.nodes[at];
+        if let Some(holdout) = task.holdout {
+            self.descriptions[at] = node.after(&Mentions(holdout), chosen);
+        }
+        if let Some(absent) = task.absent {
+            let named = named_by(node.kind, choice, absent, |combination| absent.combination(combination));
+            self.named[at] = node.describe(absent, named, &self.named).0;
+        }
+        if let Some(holdout) = task.implied {
+            self.learn_choice(holdout, node, at, choice);
+        }
+    }
+
+    /// Notes what is known of the objects of a node without a choice; whether that implies the conjunction.
+    // Few questions are held to likenesses, so what only they need stays out of the way of the others.
+    #[cold]
+    #[inline(never)]
+    fn learn(&mut self, holdout: &Holdout, node: &PlanNode, at: usize) -> bool {
+        let (known, is_implied) = node.before(&Implications(holdout), &self.known);
+        self.known[at] = known;
+        is_implied
+    }
+
+    /// Notes what is known of the objects of a choice.
+    #[cold]
+    #[inline(never)]
+    fn learn_choice(&mut self, holdout: &Holdout, node: &PlanNode, at: usize, choice: Choice) {
+        let combinations = self.options.combinations();
+        let domain = Implications(holdout);
+        let bits = named_by(node.kind, choice, &domain, |combination| combinations.get(combination).bits);
+        self.known[at] = node.describe(&domain, bits, &self.known).0;
+    }
+
+    pub(super) fn can_still_mention(&self, task: &Task<'_>, at: usize) -> bool {
+        let mut descriptions = self.descriptions;
+        task.holdout.is_some_and(|holdout| task.plan.can_mention_from(at, &mut descriptions, holdout))
+    }
+
+    /// Whether a question that has not mentioned the conjunction yet must do so at this choice.
+    pub(super) fn must_mention_at(&self, task: &Task<'_>, at: usize) -> bool {
+        let node = &task.plan.nodes[at];
+        if node.output == Type::Set {
+            // A set's description may be completed later, unless all that follows is of this kind.
+            return node.is_last_choice && !task.plan.joins_after(at);
+        }
+        let Some(holdout) = task.holdout else { return true };
+        let mut descriptions = self.descriptions;
+        let most = holdout.bits_of_types(node.added_types);
+        descriptions[at] = node.describe(&Mentions(holdout), most, &descriptions).0;
+        !task.plan.can_mention_from(at + 1, &mut descriptions, holdout)
+    }
+}
