@@ -1,15 +1,33 @@
-//! Token rows in, which of them ask for what was not seen out, as columns.
+//! The audit's reader of questions that ask for what was not seen.
 
-use crate::errors::VocabularyError;
+use crate::audit::{WordEntry, words_of};
+use crate::convert::Values;
+use crate::errors::{VocabularyError, raise};
 use crate::vocabulary::PyVocabulary;
-use clevrhope_core::audit::{AbsentReader, Word};
+use clevrhope_core::audit::AbsentReader;
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
-/// Reads finished questions for combinations that were not seen, apart from what made them.
+/// Reads finished questions for combinations of values that were not seen, with code of its own.
+///
+/// Args:
+///     vocabulary: of the questions.
+///     question_tokens: tokens of questions by number.
+///     program_tokens: tokens of programs by number.
+///     types: the two attribute types of the combinations.
+///     seen: their values that objects had together.
+///     words: (text, number of the value that it names, whether it names some value, whether it ends a noun
+///         phrase); values of the first type have the first numbers, those of the second follow.
+///
+/// Raises:
+///     VocabularyError: a type or value that is not in the vocabulary, or too many of them.
 #[pyclass(name = "AbsentReader", module = "clevrhope._core", frozen)]
-pub struct PyAbsentReader(AbsentReader);
+pub struct PyAbsentReader {
+    reader: AbsentReader,
+    types: (String, String),
+    n_seen: usize,
+}
 
 #[pymethods]
 impl PyAbsentReader {
@@ -20,18 +38,18 @@ impl PyAbsentReader {
         question_tokens: Vec<String>,
         program_tokens: Vec<String>,
         types: (String, String),
-        seen: Vec<(String, String)>,
-        words: Vec<(String, Option<usize>, bool, bool)>,
+        seen: Values,
+        words: Vec<WordEntry>,
     ) -> PyResult<Self> {
-        let words: Vec<Word> = words
-            .into_iter()
-            .map(|(text, held_out, is_value, is_noun)| Word { text, held_out, is_value, is_noun })
-            .collect();
-        let types = [types.0.as_str(), types.1.as_str()];
-        let reader = AbsentReader::new(&vocabulary.0, &program_tokens, &question_tokens, &words, types, &seen);
-        reader.map(Self).map_err(|error| VocabularyError::new_err(error.to_string()))
+        let both = [types.0.as_str(), types.1.as_str()];
+        let words = words_of(words);
+        let reader = AbsentReader::new(&vocabulary.0, &program_tokens, &question_tokens, &words, both, &seen);
+        Ok(Self { reader: reader.map_err(raise::<VocabularyError>)?, types, n_seen: seen.len() })
     }
 
+    /// (N,) whether programs, and whether words, ask for values that no object had, alone or together.
+    ///
+    /// Questions and programs are (N, Q) and (N, P) rows of tokens.
     #[allow(clippy::type_complexity)] // Two columns of truths.
     fn read<'py>(
         &self,
@@ -40,14 +58,20 @@ impl PyAbsentReader {
         programs: PyReadonlyArray2<'py, i32>,
     ) -> PyResult<(Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>)> {
         if questions.shape()[0] != programs.shape()[0] || questions.shape()[1] == 0 || programs.shape()[1] == 0 {
-            return Err(PyValueError::new_err("rows of words and of programs are not as many, or have no width"));
+            return Err(PyValueError::new_err(
+                "expected as many rows of question tokens as of program tokens, none of them empty",
+            ));
         }
         let widths = [questions.shape()[1], programs.shape()[1]];
         let (questions, programs) = (questions.as_slice()?, programs.as_slice()?);
-        let found = py.detach(|| self.0.read_rows(questions, programs, widths));
+        let found = py.detach(|| self.reader.read_rows(questions, programs, widths));
         Ok((
             PyArray1::from_iter(py, found.iter().map(|(by_program, _)| *by_program)),
             PyArray1::from_iter(py, found.iter().map(|(_, by_words)| *by_words)),
         ))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<AbsentReader of {} and {}, {} combinations seen>", self.types.0, self.types.1, self.n_seen)
     }
 }

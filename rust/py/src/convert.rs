@@ -1,44 +1,36 @@
-//! numpy arrays and Python values in, the engine's types out, and back: the only place that converts.
+//! Converts numpy arrays and Python values to the engine's types and back.
 
-use crate::errors::{ProgramError, SplitError, VocabularyError, to_python};
+use crate::errors::{SplitError, VocabularyError, raise, to_python};
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::message::shown;
-use clevrhope_core::program::question_file::QuestionRecord;
-use clevrhope_core::program::{BatchError, ILL_FORMED, INVALID, IllFormed, Output, Program, Step};
-use clevrhope_core::question::instantiate::Question;
-use clevrhope_core::question::search::{QuestionRule, SearchStats};
-use clevrhope_core::split::{self, DiversityMode, MinimalKind, SceneRule};
+use clevrhope_core::program::{ILL_FORMED, INVALID, Output, Step};
+use clevrhope_core::split;
 use clevrhope_core::vocab::{Answer, Vocabulary};
-use numpy::{PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyArray2, PyArrayMethods, PyReadonlyArray1, PyReadonlyArray2};
 use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyTuple};
 use rayon::prelude::*;
-use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::Arc;
 
-/// An answer's number in Python: -1 where a program has none, -2 where tokens are no program.
+/// (attribute type, value) each.
+pub type Values = Vec<(String, String)>;
+
+/// Rows of tokens, and the number of tokens in each.
+pub type TokenRows<'py> = (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>);
+
+/// In place of an answer's number: the program has no answer on the scene.
+pub const NO_ANSWER: i32 = -1;
+/// In place of an answer's number: the tokens are not a program.
+pub const NO_PROGRAM: i32 = -2;
+
+/// An answer's number in Python.
 pub fn answer_number(number: u16) -> i32 {
     match number {
-        INVALID => -1,
-        ILL_FORMED => -2,
+        INVALID => NO_ANSWER,
+        ILL_FORMED => NO_PROGRAM,
         number => i32::from(number),
-    }
-}
-
-/// What is to become of rows of tokens that are no program.
-pub fn ill_formed(mark: bool) -> IllFormed {
-    if mark { IllFormed::Mark } else { IllFormed::Refuse }
-}
-
-/// An error about a row, which was `first` rows further in what the caller gave.
-pub fn shifted(error: BatchError, first: usize) -> BatchError {
-    match error {
-        BatchError::Token(mut token) => {
-            token.row += first;
-            BatchError::Token(token)
-        }
-        other => other,
     }
 }
 
@@ -53,7 +45,7 @@ pub fn answer<'py>(py: Python<'py>, answer: Answer, vocab: &Vocabulary) -> PyRes
 
 /// A step that was run: function, value, inputs, type, output.
 ///
-/// A set's output is a list of object numbers, an object's its number, None where there is none.
+/// The output of a set is a list of object numbers, that of an object its number; None where there is none.
 pub fn traced<'py>(
     py: Python<'py>,
     step: &Step,
@@ -73,31 +65,19 @@ pub fn traced<'py>(
     (step.function.to_string(), step.argument_name(vocab), inputs, kind, output).into_pyobject(py)
 }
 
-/// The programs of a question file, which all have one.
-pub fn programs(questions: Vec<QuestionRecord>, file: &str) -> PyResult<Vec<Program>> {
-    let program = |(number, question): (usize, QuestionRecord)| {
-        let missing = || ProgramError::new_err(format!("{file}.questions[{number}]: no \"program\" to execute"));
-        question.program.ok_or_else(missing)
-    };
-    questions.into_iter().enumerate().map(program).collect()
-}
-
-/// Numbers of things, copied; `name` names the array in messages, `available` is how many things there are.
-pub fn numbers(array: &PyReadonlyArray1<'_, u32>, name: &str, available: usize) -> PyResult<Vec<u32>> {
+/// Numbers below `available`, copied; `name` names the array in messages.
+pub fn numbers<T>(array: &PyReadonlyArray1<'_, T>, name: &str, available: u64) -> PyResult<Vec<T>>
+where
+    T: numpy::Element + Copy + Display + Into<u64>,
+{
     let numbers = array.as_array().to_vec();
-    match numbers.iter().position(|&number| number as usize >= available) {
+    match numbers.iter().position(|&number| number.into() >= available) {
         Some(place) => Err(PyIndexError::new_err(format!("{name}[{place}] is {}, of {available}", numbers[place]))),
         None => Ok(numbers),
     }
 }
 
-/// Two arrays of numbers as pairs.
-pub fn pairs(first: Vec<u32>, second: Vec<u32>) -> PyResult<Vec<(u32, u32)>> {
-    same_length(first.len(), second.len())?;
-    Ok(first.into_iter().zip(second).collect())
-}
-
-/// Refuses arrays that should go together and do not.
+/// Refuses arrays of different lengths.
 pub fn same_length(first: usize, second: usize) -> PyResult<()> {
     let message = || PyValueError::new_err(format!("arrays of {first} and of {second} entries; expected as many"));
     if first == second { Ok(()) } else { Err(message()) }
@@ -113,18 +93,13 @@ pub fn same_vocabulary(first: &Arc<Vocabulary>, second: &Arc<Vocabulary>) -> PyR
 pub fn rows<'a, T: numpy::Element>(array: &'a PyReadonlyArray2<'_, T>) -> PyResult<(&'a [T], usize)> {
     let width = array.as_array().ncols();
     if width == 0 {
-        return Err(PyValueError::new_err("rows of no tokens; expected at least one column"));
+        return Err(no_columns());
     }
     Ok((array.as_slice()?, width))
 }
 
-/// Places of a pool of so many, copied.
-pub fn places(array: &PyReadonlyArray1<'_, u64>, n_places: u64) -> PyResult<Vec<u64>> {
-    let places = array.as_array().to_vec();
-    match places.iter().find(|&&place| place >= n_places) {
-        Some(place) => Err(PyIndexError::new_err(format!("place {place} of {n_places}"))),
-        None => Ok(places),
-    }
+fn no_columns() -> PyErr {
+    PyValueError::new_err("rows of no tokens; expected at least one column")
 }
 
 /// The numbers of an attribute type and of a value of it.
@@ -132,12 +107,12 @@ pub fn value(vocab: &Vocabulary, (kind, value): &(String, String)) -> PyResult<(
     let number = vocab.type_index(kind).map_err(to_python)?;
     match vocab.value(number, value) {
         Some(value) => Ok((number, value as u8)),
-        None => Err(SplitError::new_err(format!("\"{}\" is no {kind}", shown(value)))),
+        None => Err(SplitError::new_err(format!("\"{}\" is not a value of {kind}", shown(value)))),
     }
 }
 
 /// A single (attribute type, value), or the conjunction of several.
-pub fn asked_for(vocab: &Vocabulary, values: &[(String, String)]) -> PyResult<Holdout> {
+pub fn value_or_pair(vocab: &Vocabulary, values: &[(String, String)]) -> PyResult<Holdout> {
     let [only] = values else { return holdout(vocab, values) };
     value(vocab, only)?;
     Holdout::of_one(vocab, &only.1).map_err(|error| to_python(split::SplitError::from(error)))
@@ -145,109 +120,44 @@ pub fn asked_for(vocab: &Vocabulary, values: &[(String, String)]) -> PyResult<Ho
 
 /// The conjunction of (attribute type, value) pairs.
 pub fn holdout(vocab: &Vocabulary, pair: &[(String, String)]) -> PyResult<Holdout> {
-    for (kind, value) in pair {
-        let number = vocab.type_index(kind).map_err(to_python)?;
-        if vocab.value(number, value).is_none() {
-            return Err(SplitError::new_err(format!("held-out pair: \"{}\" is no {kind}", shown(value))));
-        }
-    }
+    pair.iter().try_for_each(|each| value(vocab, each).map(drop))?;
     let values: Vec<&str> = pair.iter().map(|(_, value)| value.as_str()).collect();
     Holdout::new(vocab, &values).map_err(|error| to_python(split::SplitError::from(error)))
-}
-
-/// A predicate on scenes by name.
-pub fn scene_rule(name: &str) -> PyResult<SceneRule> {
-    Ok(match name {
-        "any" => SceneRule::Any,
-        "without" => SceneRule::Without,
-        "with" => SceneRule::With,
-        other => return Err(unknown("scenes", other, "any, without, with")),
-    })
-}
-
-/// A predicate on questions by name.
-pub fn question_rule(name: &str) -> PyResult<QuestionRule> {
-    Ok(match name {
-        "any" => QuestionRule::Any,
-        "without" => QuestionRule::Without,
-        "unimplied" => QuestionRule::Unimplied,
-        "with" => QuestionRule::With,
-        other => return Err(unknown("questions", other, "any, without, unimplied, with")),
-    })
-}
-
-/// One of the two minimal sets by name.
-pub fn minimal_kind(name: &str) -> PyResult<MinimalKind> {
-    Ok(match name {
-        "iid" => MinimalKind::Iid,
-        "ood" => MinimalKind::Ood,
-        other => return Err(unknown("kind", other, "iid, ood")),
-    })
-}
-
-/// How a lower diversity is chosen, by name.
-pub fn diversity_mode(name: &str) -> PyResult<DiversityMode> {
-    Ok(match name {
-        "nested" => DiversityMode::Nested,
-        "grid" => DiversityMode::Grid,
-        other => return Err(unknown("mode", other, "nested, grid")),
-    })
-}
-
-fn unknown(argument: &str, value: &str, known: &str) -> PyErr {
-    PyValueError::new_err(format!("{argument}: \"{}\"; known: {known}", shown(value)))
-}
-
-/// What a stream has done so far, by name.
-pub fn work(work: SearchStats, n_scenes: usize, n_scanned: u64) -> BTreeMap<&'static str, u64> {
-    let SearchStats { attempts, states, options, found, exhausted } = work;
-    let scenes = [("scenes", n_scenes as u64), ("scanned", n_scanned)];
-    let search = [("attempts", attempts), ("states", states), ("options", options), ("found", found)];
-    scenes.into_iter().chain(search).chain([("exhausted", exhausted)]).collect()
 }
 
 /// Most columns of a matrix that is made here: far more than any question or program has tokens.
 const MOST_COLUMNS: usize = 1 << 16;
 
-/// Refuses widths that no matrix made here has.
+/// Refuses widths above `MOST_COLUMNS`.
 pub fn check_width(width: usize) -> PyResult<()> {
     let message = || PyValueError::new_err(format!("a width of {width}; expected at most {MOST_COLUMNS}"));
     if width <= MOST_COLUMNS { Ok(()) } else { Err(message()) }
 }
 
-/// So many rows of a value, end to end.
+/// `n_rows` rows of a value, end to end.
 pub fn matrix_of<T: Clone>(value: T, n_rows: usize, width: usize) -> PyResult<Vec<T>> {
     check_width(width)?;
     Ok(vec![value; n_rows * width])
 }
 
-/// Rows of tokens end to end, and each row's number of tokens, made on all cores.
-pub fn token_rows<T: Sync, E: Into<clevrhope_core::Error> + Send>(
-    py: Python<'_>,
+/// Encodes each item, given with its number, into a row of a matrix, and counts its tokens; on all cores.
+pub fn token_rows<'py, T: Sync>(
+    py: Python<'py>,
     items: &[T],
     width: usize,
-    encode: impl Fn(&T, &mut [i32]) -> Result<usize, E> + Sync + Send,
-) -> PyResult<(Vec<i32>, Vec<i32>)> {
+    encode: impl Fn(usize, &T, &mut [i32]) -> PyResult<usize> + Sync + Send,
+) -> PyResult<TokenRows<'py>> {
     let mut rows = matrix_of(0, items.len(), width)?;
     if width == 0 && !items.is_empty() {
-        return Err(PyValueError::new_err("rows of no tokens; expected at least one column"));
+        return Err(no_columns());
     }
-    let lengths = rows.par_chunks_exact_mut(width.max(1)).zip(items).map(|(row, item)| encode(item, row));
-    let lengths = lengths.map(|length| length.map(|length| length as i32));
-    let lengths = py.detach(|| lengths.collect::<Result<Vec<_>, E>>()).map_err(to_python)?;
-    Ok((rows, lengths))
-}
-
-/// For each relation of a question whether its answer needs it, in a row that is -1 all through.
-pub fn relations_into(question: &Question, row: &mut [i8]) -> PyResult<()> {
-    let count = usize::from(question.n_relations);
-    if count > row.len() {
-        let message =
-            format!("\"{}\" has {count} relations, the row has room for {}", shown(&question.text), row.len());
-        return Err(PyValueError::new_err(message));
-    }
-    (0..count).for_each(|i| row[i] = (question.relation_needed >> i & 1) as i8);
-    Ok(())
+    let lengths: Vec<PyResult<usize>> = py.detach(|| {
+        let rows = rows.par_chunks_exact_mut(width.max(1)).zip(items).enumerate();
+        rows.map(|(number, (row, item))| encode(number, item, row)).collect()
+    });
+    // Of several faults the first one is raised, however rows were shared out.
+    let lengths = lengths.into_iter().map(|length| Ok(length? as i32)).collect::<PyResult<_>>()?;
+    Ok((to_matrix(py, rows, width)?, PyArray1::from_vec(py, lengths)))
 }
 
 /// Rows of a width end to end, as a matrix.
@@ -257,20 +167,25 @@ pub fn to_matrix<'py, T: numpy::Element>(
     width: usize,
 ) -> PyResult<Bound<'py, PyArray2<T>>> {
     let n_rows = values.len() / width.max(1);
-    numpy::PyArray1::from_vec(py, values).reshape([n_rows, width])
+    PyArray1::from_vec(py, values).reshape([n_rows, width])
+}
+
+/// Each row of JSON as bytes.
+pub fn json_rows<'py>(py: Python<'py>, rows: &[Vec<u8>]) -> Vec<Bound<'py, PyBytes>> {
+    rows.iter().map(|row| PyBytes::new(py, row)).collect()
 }
 
 /// JSON rows as a JSON list, a row a line.
-pub fn json_list(rows: &[Vec<u8>]) -> Vec<u8> {
-    [b"[".as_slice(), &rows.join(b",\n".as_slice()), b"]"].concat()
+pub fn json_list<'py>(py: Python<'py>, rows: &[Vec<u8>]) -> Bound<'py, PyBytes> {
+    PyBytes::new(py, &[b"[".as_slice(), &rows.join(b",\n".as_slice()), b"]"].concat())
 }
 
 /// A setting as JSON.
 pub fn json_text(value: &impl serde::Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(unwritten)
+    serde_json::to_string(value).map_err(raise::<PyValueError>)
 }
 
-/// What cannot be written as JSON; nothing that the engine makes.
-pub fn unwritten(error: serde_json::Error) -> PyErr {
-    PyValueError::new_err(error.to_string())
+/// The first characters of a fingerprint, for a repr.
+pub fn short(fingerprint: &str) -> &str {
+    &fingerprint[..8.min(fingerprint.len())]
 }

@@ -1,4 +1,4 @@
-//! A value in, the questions that count it in sets of six images out.
+//! The handle of the pool of counting images.
 
 use crate::convert;
 use crate::errors::to_python;
@@ -10,7 +10,16 @@ use clevrhope_core::vocab::Vocabulary;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// The pool of counting images of a value's type, and the questions that count the value.
+/// The pool of sets of six images in which 0, 1, ... 5 of five objects have a value of a type.
+///
+/// Scene `(set * values of the type + value) * images + objects with the value`.
+///
+/// Args:
+///     world: of the images.
+///     value: (type, value); the pool is that of the type, its questions count the value.
+///
+/// Raises:
+///     SplitError: not a value of the type, or a type with one value.
 #[pyclass(name = "CountingPool", module = "clevrhope._core", frozen)]
 pub struct PyCountingPool {
     vocab: Arc<Vocabulary>,
@@ -31,21 +40,28 @@ impl PyCountingPool {
         Ok(Self { vocab, value, pool, positions })
     }
 
+    /// `counting_<type>`, the name under which `sample_scenes` gives its scenes.
     #[getter]
     fn name(&self) -> String {
         self.pool.name()
     }
 
+    /// Images of a set: 6.
     #[getter]
     fn images(&self) -> usize {
         self.pool.images()
     }
 
+    /// X and y of the five objects, in Blender units, the same in every image.
     #[getter]
     fn positions(&self) -> Vec<(f64, f64)> {
         self.positions.clone()
     }
 
+    /// The questions of `n` sets from set `first` on: each set's images in order, asked the same.
+    ///
+    /// Raises:
+    ///     SplitError: no template asks for a count alone, or more sets than a pool has room for.
     #[pyo3(signature = (templates, *, seed, first, n))]
     fn questions(
         &self,
@@ -60,5 +76,9 @@ impl PyCountingPool {
         let made = py.detach(|| self.pool.questions(&templates, seed, self.value, sets));
         let images = Images::OfPool(self.pool.name().into());
         Ok(PyQuestionBatch::new(self.vocab.clone(), templates, images, made.map_err(to_python)?))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<CountingPool {} of sets of {} images>", self.pool.name(), self.pool.images())
     }
 }

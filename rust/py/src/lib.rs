@@ -1,7 +1,8 @@
-//! The binding: converts arguments, runs the core without the GIL, wraps results, maps errors.
+//! The Python binding of the engine: it converts arguments, runs without the GIL, wraps results and maps errors.
 
 mod absent;
 mod audit;
+mod choice;
 mod chunks;
 mod convert;
 mod counting;
@@ -25,7 +26,11 @@ use pyo3::prelude::*;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// The native module `clevrhope._core`.
+/// The binding of the engine; private: use the modules of `clevrhope` that wrap it.
+///
+/// Handles are opaque, frozen and safe to share between threads. What can take long releases the GIL, uses all
+/// cores and stops at Ctrl-C. Errors are those of `clevrhope.errors`. Arrays have exactly the types that the stub
+/// gives.
 #[pymodule]
 mod _core {
     #[pymodule_export]
@@ -34,6 +39,12 @@ mod _core {
     use super::audit::{PyAuditReader, PyAuditScenes};
     #[pymodule_export]
     use super::chunks::{deflate_chunks, inflate_chunks};
+    /// In place of an answer's number: the program has no answer on the scene.
+    #[pymodule_export]
+    const NO_ANSWER: i32 = super::convert::NO_ANSWER;
+    /// In place of an answer's number: the tokens are not a program.
+    #[pymodule_export]
+    const NO_PROGRAM: i32 = super::convert::NO_PROGRAM;
     #[pymodule_export]
     use super::counting::PyCountingPool;
     #[pymodule_export]

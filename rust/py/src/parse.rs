@@ -1,11 +1,9 @@
-//! Token rows and scenes in, what the audit's parser reads in their words out, as columns.
+//! The audit's parser of texts, and its check of balanced windows.
 
-use crate::audit::PyAuditScenes;
-use crate::errors::TemplateError;
+use crate::audit::{PyAuditScenes, rows_of};
+use crate::errors::{TemplateError, raise};
 use crate::vocabulary::PyVocabulary;
-use clevrhope_core::audit::{
-    Agreement, Asked, AuditError, Balanced, Names, ProgramReader, Rows, TextParser, balanced, parse_rows,
-};
+use clevrhope_core::audit::{Agreement, Asked, Balanced, Names, ProgramReader, TextParser, balanced, parse_rows};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -13,16 +11,45 @@ use pyo3::prelude::*;
 /// Flags of what was found out, and digests of the words.
 type Columns<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u64>>);
 
-/// Reads texts backwards through a folder of templates.
+/// Reads questions' words backwards through their templates, with code of its own.
+///
+/// Args:
+///     vocabulary: of the questions.
+///     question_tokens: tokens of questions by number, as in vocab.json.
+///     program_tokens: tokens of programs by number.
+///     answers: answers by number.
+///     templates: template files by name without suffix, in the order in which families are numbered.
+///     synonyms: the JSON object of words for values.
+///
+/// Raises:
+///     TemplateError: not a template file, or a phrasing that cannot be read backwards; names the place.
 #[pyclass(name = "TextReader", module = "clevrhope._core", frozen)]
 pub struct PyTextReader {
     parser: TextParser,
     programs: ProgramReader,
-    functions: Vec<String>,
 }
 
 #[pymethods]
 impl PyTextReader {
+    /// Flag of `read`: no template says this.
+    #[classattr]
+    const UNREAD: u8 = 1;
+    /// Flag of `read`: the words do not mean the program.
+    #[classattr]
+    const OTHER_PROGRAM: u8 = 2;
+    /// Flag of `read`: the words mean the program, but in another family.
+    #[classattr]
+    const OTHER_FAMILY: u8 = 4;
+    /// Flag of `read`: what the words mean has another answer.
+    #[classattr]
+    const OTHER_ANSWER: u8 = 8;
+    /// Flag of `read`: the words mean several programs.
+    #[classattr]
+    const SEVERAL: u8 = 16;
+    /// Flag of `read`: these programs have different answers on this image.
+    #[classattr]
+    const AMBIGUOUS: u8 = 32;
+
     #[new]
     #[pyo3(signature = (vocabulary, *, question_tokens, program_tokens, answers, templates, synonyms))]
     fn new(
@@ -35,23 +62,23 @@ impl PyTextReader {
     ) -> PyResult<Self> {
         let names = Names::new(&question_tokens, &program_tokens, &answers);
         let parser = TextParser::new(&names, &templates, synonyms);
-        let parser = parser.map_err(|error| TemplateError::new_err(error.to_string()))?;
         let programs = ProgramReader::new(&vocabulary.0, &program_tokens, &answers, &[]);
-        let programs = programs.map_err(|error: AuditError| PyValueError::new_err(error.to_string()))?;
-        Ok(Self { parser, programs, functions: program_tokens })
+        Ok(Self { parser: parser.map_err(raise::<TemplateError>)?, programs: programs.map_err(raise::<PyValueError>)? })
     }
 
+    /// The numbers of the answers that each family can have.
     #[getter]
     fn answers_by_family(&self) -> Vec<Vec<i32>> {
         (0..self.parser.n_families()).map(|family| self.parser.answers(family).to_vec()).collect()
     }
 
-    fn readings(&self, text: Vec<i32>) -> Vec<(u16, Vec<String>)> {
-        let name = |&number: &i32| usize::try_from(number).ok().and_then(|i| self.functions.get(i)).cloned();
-        let readings = self.parser.read(&text).into_iter();
-        readings.map(|reading| (reading.family, reading.program.iter().filter_map(name).collect())).collect()
-    }
-
+    /// Compares the words of rows (N, Q) with their programs (N, P), families and answers (N,). Uses all cores.
+    ///
+    /// Returns the flags of each row (N,), and numbers (N,) that are equal for rows of equal words. `scene_idxs`
+    /// (N,) are places among `scenes`, or -1 for a scene that is not there: its row is read without answers.
+    ///
+    /// Raises:
+    ///     ValueError: columns of different lengths.
     #[expect(clippy::too_many_arguments)]
     fn read<'py>(
         &self,
@@ -68,23 +95,46 @@ impl PyTextReader {
             return Err(PyValueError::new_err(format!("columns of different lengths, {lengths:?}")));
         }
         let (families, answers) = (families.as_slice()?, answers.as_slice()?);
-        let rows = Rows {
-            questions: questions.as_slice()?,
-            question_width: questions.shape()[1],
-            programs: programs.as_slice()?,
-            program_width: programs.shape()[1],
-            scenes: scene_idxs.as_slice()?,
-        };
+        let rows = rows_of(&questions, &programs, &scene_idxs)?;
         let view = |scene: usize| scenes.scenes.view(scene);
         let parsed = py.detach(|| parse_rows(&self.parser, &self.programs, rows, families, answers, view));
         Ok((
-            PyArray1::from_iter(py, parsed.iter().map(|(agreement, _)| flags(*agreement))),
+            PyArray1::from_iter(py, parsed.iter().map(|(agreement, _)| Self::flags(*agreement))),
             PyArray1::from_iter(py, parsed.iter().map(|(_, digest)| *digest)),
         ))
     }
+
+    fn __repr__(&self) -> String {
+        format!("<TextReader of {} question families>", self.parser.n_families())
+    }
 }
 
-/// Whether a split's windows can have been balanced: how many there are, or the first row against the rule.
+impl PyTextReader {
+    fn flags(found: Agreement) -> u8 {
+        let flags = [
+            (found.is_unread, Self::UNREAD),
+            (found.is_other_program, Self::OTHER_PROGRAM),
+            (found.is_other_family, Self::OTHER_FAMILY),
+            (found.is_other_answer, Self::OTHER_ANSWER),
+            (found.has_several, Self::SEVERAL),
+            (found.is_ambiguous, Self::AMBIGUOUS),
+        ];
+        flags.into_iter().filter(|(is_so, _)| *is_so).map(|(_, flag)| flag).sum()
+    }
+}
+
+/// Whether a split's questions (N,), in order, can have come from balanced windows of `window` scenes.
+///
+/// Args:
+///     families: (N,) of the questions.
+///     answers: (N,) their numbers.
+///     images: (N,) the questions' scenes.
+///     answers_by_family: the numbers of the answers that each family can have.
+///     window: scenes of a window.
+///     unseen: how many scenes of a window may have given no question.
+///
+/// Returns:
+///     The number of windows and None; or None and the first row that breaks the rule, however windows are laid.
 #[pyfunction]
 #[pyo3(signature = (families, answers, images, answers_by_family, *, window, unseen))]
 pub fn find_windows(
@@ -101,17 +151,4 @@ pub fn find_windows(
         Balanced::Windows(n) => (Some(n), None),
         Balanced::Broken(row) => (None, Some(row)),
     })
-}
-
-/// A bit for each thing found out, in the order in which `Agreement` has them.
-fn flags(found: Agreement) -> u8 {
-    let bits = [
-        found.is_unread,
-        found.is_other_program,
-        found.is_other_family,
-        found.is_other_answer,
-        found.has_several,
-        found.is_ambiguous,
-    ];
-    bits.into_iter().enumerate().fold(0, |all, (i, bit)| all | u8::from(bit) << i)
 }

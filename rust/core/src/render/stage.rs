@@ -146,6 +146,14 @@ impl Studio {
         &self.ground
     }
 
+    /// The names of its shapes and of its materials, without aliases.
+    pub fn names(&self) -> [Vec<&str>; 2] {
+        fn first<T>(assets: &Assets<T>) -> Vec<&str> {
+            assets.iter().map(|(names, _)| names[0].as_str()).collect()
+        }
+        [first(&self.shapes), first(&self.materials)]
+    }
+
     /// Reads a placement; errors in a sentence.
     pub fn placement(bytes: &[u8]) -> Result<Placement, SceneError> {
         serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message("placement", &e)))
