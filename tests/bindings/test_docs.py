@@ -116,8 +116,8 @@ def test_an_unknown_choice_lists_the_known_ones(world: _core.World) -> None:
             templates,
             seed=1,
             pair=None,
-            questions="al",
-            questions_per_scene=1,  # type: ignore[arg-type]
+            questions="al",  # type: ignore[arg-type]
+            questions_per_scene=1,
         )
     with pytest.raises(ValueError, match='kind: unknown value "id"; known: iid, ood'):
         pool.questions(templates, seed=1, kind="id", places=np.zeros(1, np.uint64))  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-//! The parts of messages: values shortened, names that were probably meant, what is wrong with JSON.
+//! Parts of messages: values shortened, names that were probably meant, what is wrong with JSON.
 
 use std::borrow::Cow;
 

@@ -3,7 +3,7 @@
 use crate::choice::Choice;
 use crate::errors::{raise, to_python};
 use clevrhope_core::png_file;
-use clevrhope_core::render::fast::{self, Effort, far::Patches};
+use clevrhope_core::render::fast::{self, Effort, far_ground::Patches};
 use clevrhope_core::render::passes::passes;
 use clevrhope_core::render::reference::path_trace;
 use clevrhope_core::render::stage::{Stage, Studio};

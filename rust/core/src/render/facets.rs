@@ -1,4 +1,4 @@
-//! A point on an icosphere in, the normal of the flat facet there out.
+//! Normals of the flat facets of Blender's icosphere.
 //!
 //! The mesh is Blender's icosphere with Catmull-Clark steps, built here once; to find a facet the
 //! point is taken back along its radius to a face of the icosahedron, which the subdivision cut

@@ -1,4 +1,4 @@
-//! A ray in, where it meets the ground sheet out.
+//! The ground sheet, as rays meet it.
 //!
 //! The sheet rises ever more steeply, so what lies above it is convex.
 

@@ -1,4 +1,4 @@
-//! The ground sheet in, its height under a point out.
+//! The height of the ground sheet under a point.
 //!
 //! The sheet rises behind the objects, so a few rows of pixels at an object's foot are hidden by
 //! it. It is convex (it rises ever more steeply), and so what stands above it of a convex solid

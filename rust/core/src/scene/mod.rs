@@ -24,7 +24,6 @@ pub use graph::{SceneGraph, SceneView};
 pub use palette::Palette;
 pub use relation::Directions;
 pub use sample::{Pool, Rejections};
-pub use visibility::Sight;
 pub use world::{Asset, World};
 
 use crate::vocab::{N_TYPES, VocabError, Vocabulary};

@@ -1,4 +1,4 @@
-//! Allowed combinations of values in, the attribute values of an object out: what a pool's objects can be.
+//! Palettes: the combinations of attribute values that a pool's objects can have.
 //!
 //! A palette is a list of rows, each a list of combinations of values of some types. An object's values are
 //! drawn in two steps, a row and then a combination of it, each uniform; the types that the palette says
@@ -89,7 +89,7 @@ impl Palette {
                 values.iter().for_each(|&(kind, value)| combination[kind] = value as u8);
                 if !before.insert(combination) {
                     let names: Vec<&str> = values.iter().map(|(k, v)| vocab.value_name(*k, *v)).collect();
-                    return Err(fault(&place, format!("{} is there twice", names.join(" "))));
+                    return Err(fault(&place, format!("{} appears twice", names.join(" "))));
                 }
                 combinations.push(combination);
             }
@@ -286,7 +286,7 @@ mod tests {
             (r#"{"cube": ["rde"]}"#, "A.json: \"cube\": unknown attribute value \"rde\" (did you mean \"red\"?)"),
             (r#"{"cube": "red"}"#, "A.json: \"cube\": expected a list of values that go with it, got \"red\""),
             (r#"{"cube": ["sphere"]}"#, "A.json: \"cube\": cube and sphere are of one type, shape"),
-            (r#"{"cube": ["red", "red"]}"#, "A.json: \"cube\": cube red is there twice"),
+            (r#"{"cube": ["red", "red"]}"#, "A.json: \"cube\": cube red appears twice"),
             (r#"{"cube": ["red"], "large": ["red"]}"#, "A.json: \"large\": combinations of size and color"),
             (r#"{"types": ["color"], "rows": [[["red"]], 3]}"#, "A.json: rows[1]: expected a list of lists"),
             (r#"{"cube": ["red"}"#, "A.json:1:"),

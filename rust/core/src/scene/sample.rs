@@ -1,4 +1,4 @@
-//! World, seed, pool and index in, a scene out that meets every constraint.
+//! Samples the scenes of a pool, so that each meets every constraint.
 //!
 //! A scene is a function of its index alone, so any of them can be made anywhere, in any order.
 //! What is tested is what the file will say: every number is rounded before it decides anything.
@@ -136,11 +136,6 @@ impl<'w> Pool<'w> {
 
     /// One scene.
     pub fn scene(&self, index: u64) -> Result<Scene, SceneError> {
-        self.sample(index, &mut Workspace::default()).map(|(scene, _)| scene)
-    }
-
-    /// One scene, and how often constraints rejected something on the way.
-    pub fn scene_with_rejections(&self, index: u64) -> Result<(Scene, Rejections), SceneError> {
         self.sample(index, &mut Workspace::default())
     }
 
@@ -169,7 +164,7 @@ impl<'w> Pool<'w> {
                 if place > first_failed.load(Ordering::Relaxed) {
                     return None;
                 }
-                let result = self.sample(index, workspace).map(|(scene, _)| look_at(scene));
+                let result = self.sample(index, workspace).map(&look_at);
                 if result.is_err() {
                     first_failed.fetch_min(place, Ordering::Relaxed);
                 }
@@ -264,11 +259,11 @@ impl<'w> Pool<'w> {
         true
     }
 
-    fn sample(&self, index: u64, workspace: &mut Workspace<'w>) -> Result<(Scene, Rejections), SceneError> {
+    fn sample(&self, index: u64, workspace: &mut Workspace<'w>) -> Result<Scene, SceneError> {
         if let Some(places) = &self.imported
             && let Some(number) = places.number_at(index)
         {
-            return Ok((places.scene(number, index), Rejections::default()));
+            return Ok(places.scene(number, index));
         }
         let config = self.world.config();
         let mut rng = self.scenes.at(index);
@@ -283,7 +278,7 @@ impl<'w> Pool<'w> {
                 continue;
             }
             match self.finish(index, &stage, workspace) {
-                Some(scene) => return Ok((scene, rejections)),
+                Some(scene) => return Ok(scene),
                 None => rejections.visibility += 1,
             }
         }

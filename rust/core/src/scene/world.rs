@@ -1,4 +1,4 @@
-//! Properties, look and constraints in, everything that decides a scene out, with a fingerprint.
+//! Everything that decides a scene but its seed, pool and index, with a fingerprint.
 
 use super::SceneError;
 use super::clevr::ClevrImport;

@@ -1,11 +1,11 @@
-//! A held-out pair and a number of combinations in, the palette that its train set sees out.
+//! The palette that a train set of a given diversity sees.
 //!
 //! Diversity K is the number of combinations of the pair's two types that are used, the pair itself among them
 //! (Berlot-Attwell et al., section 4.4), so K - 1 are seen. Whatever K is, each of the pair's values is seen with
 //! one partner, and these partners together: the four corners of a grid of two values by two, of which minimal
 //! sets are made. So the least is 4.
 
-use super::select::SplitError;
+use super::stream::SplitError;
 use crate::holdout::Holdout;
 use crate::rng::StreamKey;
 use crate::scene::Palette;

@@ -1,4 +1,4 @@
-//! A pool in, its scenes as graphs out: made once, in order, for every split that asks.
+//! The scenes of a pool as graphs, made once and in order for every split that asks.
 
 use crate::scene::{Pool, Scene, SceneError, SceneGraph, World};
 use std::sync::{Arc, Mutex, PoisonError};

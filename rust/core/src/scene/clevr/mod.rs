@@ -1,4 +1,4 @@
-//! CLEVR's published train scenes in; which places of a train pool they take, and as what scenes, out.
+//! CLEVR's published train scenes, and the places of a train pool that they take.
 //!
 //! The paper's train images come partly from CLEVR. Here a pool's places are divided into runs of `1 / share`;
 //! in each run one place, drawn, has a published scene, the next of a seeded permutation of them. So every

@@ -10,4 +10,4 @@ mod read;
 mod write;
 
 pub use read::{read_graphs, read_scenes};
-pub use write::{write_scene, write_scene_file};
+pub use write::write_scene;

@@ -1,6 +1,6 @@
-//! Scene JSON in, scenes or scene graphs out; a fault names its file, scene and place.
+//! Reads scenes or scene graphs from JSON; a fault names its file, scene and place.
 
-use crate::message::{json_cause, json_message, listed, shown, suggestion};
+use crate::message::{json_cause, json_message, shown};
 use crate::scene::geometry::Vec3;
 use crate::scene::relation::Directions;
 use crate::scene::{Object, Origin, Scene, SceneError, SceneGraph, Seen, Staging, StreamId, image_filename};
@@ -172,11 +172,7 @@ fn attributes(object: &Fields<'_>, vocab: &Vocabulary) -> Result<[u8; N_TYPES], 
     for (kind, name) in TYPE_NAMES.into_iter().enumerate() {
         attributes[kind] = object.required(name, |value| {
             let text = value.as_str().ok_or_else(|| format!("expected a {name}, got {}", shortened(value)))?;
-            vocab.value(kind, text).map(|value| value as u8).ok_or_else(|| {
-                let known = &vocab.types()[kind].values;
-                let hint = suggestion(text, known.iter().map(String::as_str));
-                format!("unknown {name} \"{}\"{hint}; known: {}", shown(text), listed(known))
-            })
+            vocab.known_value(kind, text).map_err(|error| error.to_string())
         })?;
     }
     Ok(attributes)

@@ -1,4 +1,4 @@
-//! A convex polyhedron and a camera in, the edges of its outline out.
+//! The edges of a convex polyhedron's outline.
 
 use super::frame::Frame;
 use super::rows::Rows;

@@ -1,4 +1,4 @@
-//! A shape as the look describes it in, a solid of unit size out, convex if its outline is to be found.
+//! Solids of unit size, made from the look's shapes; all but meshes are convex.
 
 use super::mesh::Mesh;
 use crate::message::shown;

@@ -1,4 +1,4 @@
-//! Attribute types in, one-object images and the questions that tell them apart out.
+//! The pool of one-object images of some attribute types, and the questions that tell them apart.
 //!
 //! For each grid of values (two of each type), each combination of the other attributes and each copy
 //! there is a place: one draw of position, rotation, camera and lights, shown with each corner of
@@ -12,9 +12,9 @@
 //! may be the held-out pair. Questions are about what was seen, on images that show what was seen, the pair's
 //! group apart, whose three other images show what was seen. So there are fewer grids, and more copies of each.
 
-use super::asking::Ask;
 use super::diversity::check_seen;
-use super::select::SplitError;
+use super::plain_question::Ask;
+use super::stream::SplitError;
 use crate::holdout::Holdout;
 use crate::program::Program;
 use crate::question::instantiate::Question;
@@ -145,24 +145,6 @@ impl MinimalPool {
         (self.grids.len() * self.others.len() * self.copies) as u64
     }
 
-    /// The places of the first so many copies, in order; at most the paper's number.
-    pub fn places(&self, copies: usize) -> Vec<u64> {
-        let copies_in_all = self.copies as u64;
-        (0..self.n_places()).filter(|place| place % copies_in_all < copies as u64).collect()
-    }
-
-    /// A few places for small sets: so many whose grid holds the conjunction and so many others, taken
-    /// in a seeded order of all places, sorted.
-    pub fn sample_places(&self, holdout: &Holdout, seed: u64, with: usize, without: usize) -> Vec<u64> {
-        let mut places: Vec<u64> = (0..self.n_places()).collect();
-        StreamKey::new(&[b"minimal sample", self.name().as_bytes(), &seed.to_le_bytes()]).at(0).shuffle(&mut places);
-        let (inside, outside): (Vec<u64>, Vec<u64>) =
-            places.into_iter().partition(|&place| self.held_corner(place, holdout).is_some());
-        let mut chosen: Vec<u64> = inside.into_iter().take(with).chain(outside.into_iter().take(without)).collect();
-        chosen.sort_unstable();
-        chosen
-    }
-
     /// The attribute values shown at a corner of a place.
     pub fn attributes(&self, place: u64, corner: usize) -> [u8; N_TYPES] {
         let combination = place as usize / self.copies % self.others.len();
@@ -194,22 +176,6 @@ impl MinimalPool {
             self.palette.as_ref().is_some_and(|palette| !palette.allows(self.attributes(place, *corner)))
         };
         self.held_corner(place, holdout).or_else(|| (0..self.corners()).find(is_absent))
-    }
-
-    /// The images of some places, in order, `corners()` each.
-    pub fn scenes(&self, world: &World, seed: u64, places: &[u64]) -> Result<Vec<Scene>, SplitError> {
-        let pool = Pool::new(world, seed, &self.name());
-        let corners = self.corners() as u64;
-        let scenes = places
-            .par_iter()
-            .map(|&place| {
-                let images: Vec<(u64, [u8; N_TYPES])> = (0..corners)
-                    .map(|corner| (place * corners + corner, self.attributes(place, corner as usize)))
-                    .collect();
-                pool.single(place, &images)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(scenes.into_iter().flatten().collect())
     }
 
     /// The scenes of some indices, in their order.

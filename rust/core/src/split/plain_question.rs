@@ -1,9 +1,9 @@
-//! Attribute values in, a sentence and a program that ask of the whole scene for them and nothing else out.
+//! Questions about the whole scene: whether, or how many, objects have some attribute values.
 //!
 //! What CLEVR-HOPE's minimal and preliminary sets ask: zero_hop's existence ("Are there any cyan matte
 //! things?") and its count ("What number of cyan objects are there?"), in all their phrasings.
 
-use super::select::SplitError;
+use super::stream::SplitError;
 use crate::program::{Function, Program, Step};
 use crate::question::page::Page;
 use crate::question::param::ParamKind;

@@ -1,4 +1,4 @@
-//! A value in, sets of six images with 0, 1, ... 5 objects that have it, and the questions that count them, out.
+//! Sets of six images in which 0, 1, ... 5 objects have a value, and the questions that count them.
 //!
 //! CLEVR-HOPE's preliminary sets (Berlot-Attwell et al., appendix B) ask for one value at a time, before pairs of
 //! them are held out: existence, as a minimal set of one type (`MinimalPool`), and counting, here. Five objects
@@ -9,8 +9,8 @@
 //! The paper says neither where the positions are nor what the other objects have; both are chosen here. An object
 //! without the value has another one of its type, each equally likely, and keeps it until it is its turn.
 
-use super::asking::Ask;
-use super::select::SplitError;
+use super::plain_question::Ask;
+use super::stream::SplitError;
 use crate::question::instantiate::Question;
 use crate::question::template::TemplateSet;
 use crate::rng::{StreamKey, StreamRng};

@@ -1,9 +1,9 @@
-//! A pool and a rule in, the split's questions out, window by window.
+//! A split as a stream: the questions of a rule on a pool's scenes, window by window.
 //!
 //! A window is 250 consecutive scenes of the pool that satisfy the rule's scene predicate. Windows know
 //! nothing of each other, so they are made in parallel, and a longer split only extends a shorter one.
 
-use super::matching::{BLOCK, EmptyBlocks, by_number, thin};
+use super::object_counts::{BLOCK, EmptyBlocks, by_number, thin};
 use super::scan::{CHUNK, PoolScan};
 use crate::holdout::Holdout;
 use crate::question::balance::WINDOW;
@@ -259,11 +259,6 @@ impl SplitStream {
             self.look_further()?;
         }
         Ok(())
-    }
-
-    /// Families that can satisfy the rule, by number over all files.
-    pub fn usable_families(&self) -> Vec<u16> {
-        self.instantiator().usable_families().to_vec()
     }
 
     /// The index after the last scene looked at.

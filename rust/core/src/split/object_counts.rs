@@ -1,4 +1,4 @@
-//! Eligible scenes in, fewer of them out: as many with three objects as with four, and so on up to ten.
+//! Thins eligible scenes until all numbers of objects are equally frequent.
 //!
 //! A predicate on scenes changes how many objects they have: the more there are, the likelier one of them is
 //! the held-out pair. So splits that hold something out are emptier than others, and splits that ask for it
