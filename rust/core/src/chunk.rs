@@ -1,11 +1,11 @@
 //! Packs and unpacks HDF5 chunks: bytes shuffled by their place in an element, then deflated.
 //!
 //! These are HDF5's own filters, "shuffle" and "deflate" (HDF5 File Format Specification, filters 2 and 1), so
-//! any HDF5 library reads what a file holds of them. Here they use all cores, and the compressor is one whose
-//! output depends on its input alone.
+//! any HDF5 library can read such files. Here they use all cores, and the compressor's output depends on its input
+//! alone.
 //!
-//! The threads are not those of the rest: questions are asked in long pieces of work beside this, and a short one
-//! would wait for the end of theirs.
+//! This module has threads of its own: questions are made in long pieces of work at the same time, and a short one
+//! here would wait for their end.
 
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use rayon::ThreadPool;
@@ -42,10 +42,10 @@ pub struct Cut {
 
 /// Most bytes of a chunk before it is packed: HDF5's own limit.
 const LARGEST_CHUNK: usize = u32::MAX as usize;
-/// Most bytes that a byte of deflated data can stand for (a match of 258 bytes in two bits), rounded up.
+/// How many bytes a byte of deflated data can stand for at most (a match of 258 bytes in two bits), rounded up.
 const MOST_INFLATED: usize = 1_032;
 
-/// Runs in threads of this module's own, as many as there are cores; where there can be none, in the usual ones.
+/// Runs in threads of this module's own, as many as there are cores; if none can be started, in the usual ones.
 fn in_own_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     static THREADS: OnceLock<Option<ThreadPool>> = OnceLock::new();
     match THREADS.get_or_init(|| rayon::ThreadPoolBuilder::new().build().ok()) {

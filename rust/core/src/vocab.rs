@@ -244,7 +244,7 @@ impl Vocabulary {
     }
 }
 
-/// What is wrong with a value's name, made to follow it in a sentence; None for a name that may be.
+/// What is wrong with a value's name, worded to follow it in a sentence; None for a valid name.
 ///
 /// Names become parts of folders' and files' names (`rubber_cylinder-d8`), of tokens (`filter_color[red]`), of
 /// options (`color=red,shape=cube`) and words of questions.

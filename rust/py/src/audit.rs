@@ -1,6 +1,6 @@
 //! The audit's reader of finished questions, and the scenes that it reads them on.
 
-use crate::convert::{self, TokenRows, Values};
+use crate::conversion::{self, TokenRows, Values};
 use crate::errors::{SceneError, VocabularyError, raise};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::Vocabulary;
@@ -112,19 +112,19 @@ impl PyAuditScenes {
     /// (S, 3) where cameras stood; NaN where a scene does not say.
     #[getter]
     fn cameras<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        convert::to_matrix(py, self.scenes.cameras.concat(), 3)
+        conversion::to_matrix(py, self.scenes.cameras.concat(), 3)
     }
 
     /// (S, 3) the direction that scenes call behind; NaN where a scene does not say.
     #[getter]
     fn behind<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        convert::to_matrix(py, self.scenes.behind.concat(), 3)
+        conversion::to_matrix(py, self.scenes.behind.concat(), 3)
     }
 
     /// (S, 3) the direction that scenes call left; NaN where a scene does not say.
     #[getter]
     fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        convert::to_matrix(py, self.scenes.left.concat(), 3)
+        conversion::to_matrix(py, self.scenes.left.concat(), 3)
     }
 
     /// Scenes whose relationships contradict places and directions: number among these, and what is wrong.
@@ -143,7 +143,7 @@ impl PyAuditScenes {
     #[getter]
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
         let values: Vec<u8> = self.scenes.attributes().flatten().flatten().copied().collect();
-        convert::to_matrix(py, values, N_TYPES)
+        conversion::to_matrix(py, values, N_TYPES)
     }
 
     /// (S,) whether one object has all these values.
@@ -223,12 +223,12 @@ impl PyAuditReader {
         let encoded: Result<Vec<Spoken>, _> = py.detach(|| rows.par_iter().enumerate().map(read).collect());
         let encoded = encoded.map_err(raise::<PyValueError>)?;
         let matrix = |of: fn(&Spoken) -> &[i32], width: usize| {
-            let mut tokens = convert::matrix_of(0, encoded.len(), width)?;
+            let mut tokens = conversion::matrix_of(0, encoded.len(), width)?;
             for (to, from) in tokens.chunks_exact_mut(width.max(1)).zip(&encoded) {
                 to.iter_mut().zip(of(from)).for_each(|(to, &token)| *to = token);
             }
             let lengths = PyArray1::from_iter(py, encoded.iter().map(|row| of(row).len() as i32));
-            Ok::<_, PyErr>((convert::to_matrix(py, tokens, width)?, lengths))
+            Ok::<_, PyErr>((conversion::to_matrix(py, tokens, width)?, lengths))
         };
         Ok((
             matrix(|row| &row.question, question_width)?,
@@ -289,9 +289,9 @@ impl PyAuditReader {
         width: usize,
     ) -> PyResult<Bound<'py, PyArray2<i8>>> {
         let (rows, row_width, scene_of_row) = (programs.as_slice()?, programs.shape()[1], scene_idxs.as_slice()?);
-        convert::check_width(width)?;
+        conversion::check_width(width)?;
         let needed = py.detach(|| needed_rows(&self.programs, rows, row_width, scene_of_row, &scenes.scenes, width));
-        convert::to_matrix(py, needed.map_err(raise::<PyIndexError>)?, width)
+        conversion::to_matrix(py, needed.map_err(raise::<PyIndexError>)?, width)
     }
 
     fn __repr__(&self) -> String {

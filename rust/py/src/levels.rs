@@ -1,6 +1,6 @@
 //! The order in which a batch's program nodes are run, for modular networks.
 
-use crate::convert;
+use crate::conversion;
 use crate::errors::ProgramError;
 use clevrhope_core::program::{self, NodePlan, levels};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -64,10 +64,10 @@ fn plan<'py>(
     arities: &PyReadonlyArray1<'_, i8>,
     how: fn(&[i64], usize, &[i8]) -> NodePlan,
 ) -> PyResult<Plan<'py>> {
-    let (rows, width) = convert::rows(rows)?;
+    let (rows, width) = conversion::rows(rows)?;
     let arities = arities.as_slice()?;
     let plan = py.detach(|| how(rows, width, arities));
     let list = |numbers| PyArray1::from_vec(py, numbers);
-    let operands = convert::to_matrix(py, plan.operands.into_flattened(), 2)?;
+    let operands = conversion::to_matrix(py, plan.operands.into_flattened(), 2)?;
     Ok((list(plan.tokens), list(plan.rows), operands, list(plan.starts), list(plan.roots)))
 }

@@ -1,6 +1,6 @@
 //! Handles of programs and of their tokens, and their execution.
 
-use crate::convert;
+use crate::conversion;
 use crate::errors::{ProgramError, raise, to_python};
 use crate::interrupt::in_pieces;
 use crate::scenes::PySceneGraphs;
@@ -79,7 +79,7 @@ impl PyPrograms {
     ///     ProgramError: a row that is not a program; names the row and the position in it.
     #[staticmethod]
     fn from_tokens(py: Python<'_>, tokens: &PyProgramTokens, rows: PyReadonlyArray2<'_, i32>) -> PyResult<Self> {
-        let (rows, width) = convert::rows(&rows)?;
+        let (rows, width) = conversion::rows(&rows)?;
         let decoded = py.detach(|| {
             let rows = rows.chunks_exact(width).enumerate();
             rows.map(|(number, row)| tokens.tokens.decode(row, number)).collect::<Result<Vec<_>, _>>()
@@ -115,7 +115,7 @@ impl PyPrograms {
             let fault = |error| ProgramError::new_err(format!("programs[{number}]: {error}"));
             tokens.tokens.encode_into(program, row).map_err(fault)
         };
-        Ok(convert::token_rows(py, &self.programs, width, encode)?.0)
+        Ok(conversion::token_rows(py, &self.programs, width, encode)?.0)
     }
 
     fn __repr__(&self) -> String {
@@ -177,10 +177,10 @@ pub fn execute<'py>(
     scenes: &PySceneGraphs,
     scene: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    convert::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
+    conversion::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
     let graph = scenes.get(scene)?;
     let answer = program::execute(programs.get(program)?, graph.view(), &programs.vocab);
-    convert::answer(py, answer.map_err(raise::<ProgramError>)?, &programs.vocab)
+    conversion::answer(py, answer.map_err(raise::<ProgramError>)?, &programs.vocab)
 }
 
 /// Function, value, inputs, type and output of each step; output None from a failed `unique` on.
@@ -195,12 +195,12 @@ pub fn trace<'py>(
     scenes: &PySceneGraphs,
     scene: usize,
 ) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-    convert::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
+    conversion::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
     let graph = scenes.get(scene)?;
     let program = programs.get(program)?;
     let outputs = program::trace(program, graph.view(), &programs.vocab).into_iter().map(Some);
     let steps = program.steps.iter().zip(outputs.chain(std::iter::repeat_with(|| None)));
-    steps.map(|(step, output)| convert::traced(py, step, output, &programs.vocab)).collect()
+    steps.map(|(step, output)| conversion::traced(py, step, output, &programs.vocab)).collect()
 }
 
 /// (N,) answer numbers of (N,) pairs of program and scene; `NO_ANSWER` where there is none.
@@ -216,15 +216,15 @@ pub fn execute_batch<'py>(
     program_idxs: PyReadonlyArray1<'py, u32>,
     scene_idxs: PyReadonlyArray1<'py, u32>,
 ) -> PyResult<Bound<'py, PyArray1<i32>>> {
-    convert::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
-    let program_idxs = convert::numbers(&program_idxs, "program_idxs", programs.table.len() as u64)?;
-    let scene_idxs = convert::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len() as u64)?;
-    convert::same_length(program_idxs.len(), scene_idxs.len())?;
+    conversion::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
+    let program_idxs = conversion::numbers(&program_idxs, "program_idxs", programs.table.len() as u64)?;
+    let scene_idxs = conversion::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len() as u64)?;
+    conversion::same_length(program_idxs.len(), scene_idxs.len())?;
     let pairs: Vec<(u32, u32)> = program_idxs.into_iter().zip(scene_idxs).collect();
     let mut answers = Vec::with_capacity(pairs.len());
     in_pieces(py, pairs.len(), FIRST_PIECE, |piece| {
         let made = program::execute_batch(&programs.table, &scenes.0.table, &pairs[piece], &programs.vocab);
-        answers.extend(made.map_err(to_python)?.into_iter().map(convert::answer_number));
+        answers.extend(made.map_err(to_python)?.into_iter().map(conversion::answer_number));
         Ok(())
     })?;
     Ok(PyArray1::from_vec(py, answers))
@@ -246,10 +246,10 @@ pub fn execute_tokens<'py>(
     scene_idxs: PyReadonlyArray1<'py, u32>,
     mark_ill_formed: bool,
 ) -> PyResult<Bound<'py, PyArray1<i32>>> {
-    convert::same_vocabulary(&tokens.vocab, &scenes.0.vocab)?;
-    let (rows, width) = convert::rows(&rows)?;
-    let scene_idxs = convert::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len() as u64)?;
-    convert::same_length(rows.len() / width, scene_idxs.len())?;
+    conversion::same_vocabulary(&tokens.vocab, &scenes.0.vocab)?;
+    let (rows, width) = conversion::rows(&rows)?;
+    let scene_idxs = conversion::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len() as u64)?;
+    conversion::same_length(rows.len() / width, scene_idxs.len())?;
     let (ill_formed, table) = (if mark_ill_formed { IllFormed::Mark } else { IllFormed::Refuse }, &scenes.0.table);
     let mut answers = Vec::with_capacity(scene_idxs.len());
     in_pieces(py, scene_idxs.len(), FIRST_PIECE, |piece| {
@@ -260,7 +260,7 @@ pub fn execute_tokens<'py>(
             error.row += first;
         }
         let made = made.map_err(to_python)?;
-        answers.extend(made.into_iter().map(convert::answer_number));
+        answers.extend(made.into_iter().map(conversion::answer_number));
         Ok(())
     })?;
     Ok(PyArray1::from_vec(py, answers))

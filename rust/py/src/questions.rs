@@ -1,7 +1,7 @@
 //! The handle of questions: as columns, token rows and JSON.
 
 use crate::choice::Choice;
-use crate::convert::{self, TokenRows, Values};
+use crate::conversion::{self, TokenRows, Values};
 use crate::errors::to_python;
 use crate::interrupt::in_pieces;
 use crate::programs::PyProgramTokens;
@@ -125,7 +125,7 @@ impl PyQuestionBatch {
     ///     ValueError: a question with more relations than `width`.
     #[pyo3(signature = (width = 3))]
     fn relation_needed<'py>(&self, py: Python<'py>, width: usize) -> PyResult<Bound<'py, PyArray2<i8>>> {
-        let mut needed = convert::matrix_of(-1, self.range.len(), width)?;
+        let mut needed = conversion::matrix_of(-1, self.range.len(), width)?;
         for (question, row) in self.rows().iter().zip(needed.chunks_exact_mut(width.max(1))) {
             let count = usize::from(question.n_relations);
             if count > row.len() {
@@ -135,7 +135,7 @@ impl PyQuestionBatch {
             }
             (0..count).for_each(|i| row[i] = (question.relation_needed >> i & 1) as i8);
         }
-        convert::to_matrix(py, needed, width)
+        conversion::to_matrix(py, needed, width)
     }
 
     /// The questions in English.
@@ -152,7 +152,7 @@ impl PyQuestionBatch {
         let words = QuestionVocabulary::new(names.iter().map(String::as_str)).map_err(to_python)?;
         let encode =
             |_, question: &Question, row: &mut [i32]| words.encode_into(&question.text, row).map_err(to_python);
-        convert::token_rows(py, self.rows(), width, encode)
+        conversion::token_rows(py, self.rows(), width, encode)
     }
 
     /// (N, width) rows of functions in prefix order, padded with 0; and (N,) the number of tokens of each.
@@ -163,7 +163,7 @@ impl PyQuestionBatch {
         let encode = |_, question: &Question, row: &mut [i32]| {
             tokens.tokens.encode_into(&question.program, row).map_err(to_python)
         };
-        convert::token_rows(py, self.rows(), width, encode)
+        conversion::token_rows(py, self.rows(), width, encode)
     }
 
     /// Each question as a JSON object in one line: CLEVR's keys, and template, index and needed relations.
@@ -171,13 +171,13 @@ impl PyQuestionBatch {
     /// `question_index` counts from `start_index`.
     #[pyo3(signature = (*, split, start_index = 0))]
     fn json_rows<'py>(&self, py: Python<'py>, split: &str, start_index: u64) -> Vec<Bound<'py, PyBytes>> {
-        convert::json_rows(py, &self.write(py, split, start_index))
+        conversion::json_rows(py, &self.write(py, split, start_index))
     }
 
     /// `json_rows` as a JSON list.
     #[pyo3(signature = (*, split, start_index = 0))]
     fn to_json<'py>(&self, py: Python<'py>, split: &str, start_index: u64) -> Bound<'py, PyBytes> {
-        convert::json_list(py, &self.write(py, split, start_index))
+        conversion::json_list(py, &self.write(py, split, start_index))
     }
 
     fn __repr__(&self) -> String {
@@ -202,9 +202,9 @@ pub fn instantiate_questions(
     questions: Choice<QuestionRule>,
     questions_per_scene: u32,
 ) -> PyResult<PyQuestionBatch> {
-    convert::same_vocabulary(&scenes.vocab, &templates.vocab)?;
+    conversion::same_vocabulary(&scenes.vocab, &templates.vocab)?;
     let (vocab, templates) = (scenes.vocab.clone(), templates.templates.clone());
-    let holdout = pair.map(|pair| convert::holdout(&vocab, &pair)).transpose()?;
+    let holdout = pair.map(|pair| conversion::holdout(&vocab, &pair)).transpose()?;
     let (plans, graphs) = (templates.plans(&vocab), scenes.graphs(py).0);
     let asker = Asker::new(&vocab, &templates, &plans, questions.0, holdout.as_ref(), seed, questions_per_scene);
     let views: Vec<_> =

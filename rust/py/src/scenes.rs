@@ -1,6 +1,6 @@
 //! Handles of scenes and of their graphs, and the functions that make scenes.
 
-use crate::convert;
+use crate::conversion;
 use crate::errors::{SceneError, raise, to_python};
 use crate::interrupt::in_pieces;
 use crate::vocabulary::PyVocabulary;
@@ -99,19 +99,19 @@ impl PySceneBatch {
     /// Raises:
     ///     IndexError: a position beyond the batch.
     fn take(&self, positions: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
-        let positions = convert::numbers(&positions, "positions", self.scenes.len() as u64)?;
+        let positions = conversion::numbers(&positions, "positions", self.scenes.len() as u64)?;
         let scenes = positions.into_iter().map(|position| self.scenes[position as usize].clone());
         Ok(Self::new(self.vocab.clone(), scenes))
     }
 
     /// Each scene as a JSON object in one line: CLEVR's keys, and what CLEVR never recorded.
     fn json_rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        Ok(convert::json_rows(py, &self.rows(py)?))
+        Ok(conversion::json_rows(py, &self.rows(py)?))
     }
 
     /// `json_rows` as a JSON list.
     fn to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        Ok(convert::json_list(py, &self.rows(py)?))
+        Ok(conversion::json_list(py, &self.rows(py)?))
     }
 
     fn __repr__(&self) -> String {
@@ -203,7 +203,7 @@ pub fn sample_scenes(
 ///     SceneError: a scene does not say where its camera stands.
 #[pyfunction]
 pub fn object_ids<'py>(py: Python<'py>, world: &PyWorld, scenes: &PySceneBatch) -> PyResult<Bound<'py, PyArray3<u8>>> {
-    convert::same_vocabulary(&world.vocab, &scenes.vocab)?;
+    conversion::same_vocabulary(&world.vocab, &scenes.vocab)?;
     let (width, height) = (world.world.config().width as usize, world.world.config().height as usize);
     let raster = |scene: &Arc<Scene>| world.world.object_ids(scene);
     let rasters: Option<Vec<_>> = py.detach(|| scenes.scenes.par_iter().map(raster).collect());

@@ -1,7 +1,7 @@
 //! Handles of splits of a pool, and of the pool of one-object images.
 
 use crate::choice::Choice;
-use crate::convert::{self, Values};
+use crate::conversion::{self, Values};
 use crate::errors::to_python;
 use crate::interrupt::in_pieces;
 use crate::questions::{FIRST_WINDOWS, Images, PyQuestionBatch};
@@ -152,9 +152,9 @@ impl PySplitStream {
         questions_per_scene: u32,
         match_objects: bool,
     ) -> PyResult<Self> {
-        convert::same_vocabulary(&scan.vocab, &templates.vocab)?;
+        conversion::same_vocabulary(&scan.vocab, &templates.vocab)?;
         let (vocab, scan) = (scan.vocab.clone(), scan.scan.clone());
-        let holdout = pair.map(|pair| convert::holdout(&vocab, &pair)).transpose()?;
+        let holdout = pair.map(|pair| conversion::holdout(&vocab, &pair)).transpose()?;
         let rule = SplitRule {
             name: split.clone(),
             scenes: scenes.0,
@@ -250,7 +250,7 @@ impl PyMinimalPool {
     #[pyo3(signature = (world, *, pair))]
     fn new(world: &PyWorld, pair: Values) -> PyResult<Self> {
         let vocab = world.vocab.clone();
-        let holdout = convert::value_or_pair(&vocab, &pair)?;
+        let holdout = conversion::value_or_pair(&vocab, &pair)?;
         let pool = match world.world.palette() {
             Some(palette) => MinimalPool::within(&vocab, &holdout, palette),
             None => MinimalPool::new(&vocab, &holdout),
@@ -320,8 +320,8 @@ impl PyMinimalPool {
         kind: Choice<MinimalKind>,
         places: PyReadonlyArray1<'_, u64>,
     ) -> PyResult<PyQuestionBatch> {
-        convert::same_vocabulary(&self.vocab, &templates.vocab)?;
-        let places = convert::numbers(&places, "places", self.pool.n_places())?;
+        conversion::same_vocabulary(&self.vocab, &templates.vocab)?;
+        let places = conversion::numbers(&places, "places", self.pool.n_places())?;
         let templates = templates.templates.clone();
         let made = py.detach(|| self.pool.questions(&templates, seed, &self.holdout, kind.0, &places));
         let images = Images::OfPool(self.pool.name().into());

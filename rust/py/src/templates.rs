@@ -1,6 +1,6 @@
 //! The handle of a folder of question templates.
 
-use crate::convert::{self, Values};
+use crate::conversion::{self, Values};
 use crate::errors::to_python;
 use crate::world::PyWorld;
 use clevrhope_core::question::TemplateSet;
@@ -82,13 +82,13 @@ impl PyTemplates {
 
     /// Global indices of the families that can name all the values for one set of objects.
     fn families_that_can_mention(&self, pair: Values) -> PyResult<Vec<usize>> {
-        let holdout = convert::holdout(&self.vocab, &pair)?;
+        let holdout = conversion::holdout(&self.vocab, &pair)?;
         let plans = self.templates.plans(&self.vocab);
         Ok((0..plans.len()).filter(|&family| plans[family].can_mention(&holdout)).collect())
     }
 
     fn __repr__(&self) -> String {
-        let fingerprint = convert::short(self.templates.fingerprint());
+        let fingerprint = conversion::short(self.templates.fingerprint());
         format!("<Templates of {} question families, fingerprint {fingerprint}...>", self.n_families())
     }
 }

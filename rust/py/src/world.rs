@@ -1,7 +1,7 @@
 //! The handle of a world: everything that decides a scene but its seed, pool and index.
 
 use crate::choice::Choice;
-use crate::convert::{self, Values};
+use crate::conversion::{self, Values};
 use crate::errors::to_python;
 use crate::interrupt::Interruptible;
 use crate::vocabulary::{PyVocabulary, attribute_types};
@@ -128,7 +128,7 @@ impl PyWorld {
     ///     SplitError: not a pair, or a diversity that the pair's types cannot have; says which they can.
     #[pyo3(signature = (pair, *, diversity, mode, seed))]
     fn seen_palette(&self, pair: Values, diversity: usize, mode: Choice<DiversityMode>, seed: u64) -> PyResult<String> {
-        let holdout = convert::holdout(&self.vocab, &pair)?;
+        let holdout = conversion::holdout(&self.vocab, &pair)?;
         let name = holdout.describe(&self.vocab);
         let palette = split::seen_palette(&self.vocab, &holdout, diversity, mode.0, seed, &name).map_err(to_python)?;
         Ok(palette.to_json(&self.vocab).to_string())
@@ -139,7 +139,7 @@ impl PyWorld {
     /// Raises:
     ///     SplitError: it has the pair, or never shows one of its values; says which.
     fn check_seen(&self, pair: Values) -> PyResult<()> {
-        let holdout = convert::holdout(&self.vocab, &pair)?;
+        let holdout = conversion::holdout(&self.vocab, &pair)?;
         match self.world.palette() {
             Some(palette) => split::check_seen(&self.vocab, &holdout, palette).map_err(to_python),
             None => Ok(()),
@@ -155,7 +155,7 @@ impl PyWorld {
     /// All constraints, defaults included, as JSON.
     #[getter]
     fn config_json(&self) -> PyResult<String> {
-        convert::json_text(self.world.config())
+        conversion::json_text(self.world.config())
     }
 
     /// The vocabulary of the world's scenes.
@@ -186,7 +186,7 @@ impl PyWorld {
             config.max_objects,
             config.width,
             config.height,
-            convert::short(self.world.fingerprint())
+            conversion::short(self.world.fingerprint())
         )
     }
 }

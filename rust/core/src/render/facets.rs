@@ -24,7 +24,7 @@ pub struct Facets {
 }
 
 impl Facets {
-    /// Errors, in a sentence's end, for numbers that this renderer does not know.
+    /// Errors, as the end of a sentence, for numbers that this renderer does not know.
     pub fn new(subdivisions: u32, catmull_clark_steps: u32) -> Result<Self, String> {
         if catmull_clark_steps != 1 || !(1..=7).contains(&subdivisions) {
             return Err(format!(

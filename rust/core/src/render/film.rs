@@ -15,7 +15,7 @@ pub fn blackman_harris(offset_px: f32) -> f32 {
     0.35875 - 0.48829 * angle.cos() + 0.14128 * (2.0 * angle).cos() - 0.01168 * (3.0 * angle).cos()
 }
 
-/// Offsets distributed as the window, by a uniform number.
+/// Turns uniform numbers into offsets that are distributed as the window.
 #[derive(Clone, Debug)]
 pub struct FilterTable(Vec<f32>);
 

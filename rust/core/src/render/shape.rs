@@ -44,7 +44,7 @@ pub struct Cube {
 }
 
 impl Shape {
-    /// Errors, in a sentence's end, for a shape that this renderer has no formula for.
+    /// Errors, as the end of a sentence, for a shape that this renderer has no formula for.
     pub fn new(spec: &ShapeSpec) -> Result<Self, String> {
         match spec {
             ShapeSpec::Icosphere { subdivisions, catmull_clark_steps } => {

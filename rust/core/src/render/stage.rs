@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How many bodies a stage can hold, and how many lights.
+/// How many bodies and how many lights a stage can hold.
 pub const MOST_BODIES: usize = 64;
 pub const MOST_LIGHTS: usize = 8;
 
@@ -24,7 +24,7 @@ const LARGEST: f64 = 1e6;
 /// Smallest radius of an object, by which rays are divided.
 const SMALLEST_RADIUS: f64 = 1e-3;
 
-/// What of the look decides an image.
+/// The parts of a look that decide an image.
 #[derive(Clone, Debug)]
 pub struct Studio {
     camera: CameraSpec,
@@ -137,7 +137,7 @@ impl Studio {
         [self.shapes.names(), self.materials.names()]
     }
 
-    /// Reads a placement; errors in a sentence.
+    /// Reads a placement.
     pub fn placement(bytes: &[u8]) -> Result<Placement, SceneError> {
         serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message("placement", &e)))
     }
@@ -172,7 +172,7 @@ impl Studio {
     }
 
     fn fault(&self, problem: String) -> SceneError {
-        SceneError::Look { file: self.file.clone(), place: "a scene".into(), problem }
+        SceneError::Invalid { file: self.file.clone(), place: "a scene".into(), problem }
     }
 
     fn body(&self, thing: &Thing) -> Result<Body<'_>, SceneError> {

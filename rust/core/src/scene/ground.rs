@@ -47,7 +47,7 @@ impl Plane {
 }
 
 impl Ground {
-    /// Errors, in a sentence's end, for a profile that is not ascending or not convex.
+    /// Errors, as the end of a sentence, for a profile that is not ascending or not convex.
     pub fn new(spec: &GroundSpec) -> Result<Self, String> {
         if spec.profile_x_z.len() < 2 {
             return Err("profile_x_z: expected at least two points".into());

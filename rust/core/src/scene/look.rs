@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// What of the look decides a scene.
+/// The parts of a look that decide a scene.
 #[derive(Clone, Debug)]
 pub struct Look {
     pub camera: CameraSpec,
@@ -57,7 +57,7 @@ impl<'a> LookFile<'a> {
     }
 
     pub fn fault(&self, place: impl Into<String>, problem: impl Into<String>) -> SceneError {
-        SceneError::Look { file: self.file.to_owned(), place: place.into(), problem: problem.into() }
+        SceneError::Invalid { file: self.file.to_owned(), place: place.into(), problem: problem.into() }
     }
 
     pub fn section(&self, key: &str) -> Result<&Map<String, Value>, SceneError> {
@@ -107,7 +107,7 @@ impl<T> Assets<T> {
         self.0.iter().map(|(names, _)| names[0].as_str()).collect()
     }
 
-    /// The asset of a name or alias; else a sentence's end that says which there are.
+    /// The asset of a name or alias; else the end of a sentence that says which there are.
     pub fn find(&self, name: &str, kind: &str) -> Result<&T, String> {
         let found = self.0.iter().find(|(names, _)| names.iter().any(|known| known == name));
         found.map(|(_, asset)| asset).ok_or_else(|| {
@@ -130,7 +130,7 @@ impl Look {
         Ok(Self { camera, lights, ground, shapes, materials })
     }
 
-    /// The solid of a shape's asset, by name or alias; else a sentence's end that says what is known.
+    /// The solid of a shape's asset, by name or alias; else the end of a sentence that says what is known.
     pub fn solid(&self, name: &str) -> Result<&Solid, String> {
         self.shapes.find(name, "shape")
     }

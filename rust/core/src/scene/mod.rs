@@ -41,9 +41,7 @@ pub enum SceneError {
     #[error("scene constraints: {key} is {value}, but has to be {expected}")]
     Config { key: &'static str, value: String, expected: String },
     #[error("{file}: {place}: {problem}")]
-    Look { file: String, place: String, problem: String },
-    #[error("{file}: {place}: {problem}")]
-    Palette { file: String, place: String, problem: String },
+    Invalid { file: String, place: String, problem: String },
     #[error("{0}")]
     Import(String),
     #[error("{file}: scenes[{index}].{place}: {problem}")]

@@ -57,8 +57,11 @@ impl World {
                     (format!("{section}.{value}"), definition.as_str().unwrap_or_default())
                 })
             };
-        let fault =
-            |(place, problem): (String, String)| SceneError::Look { file: properties.file.to_owned(), place, problem };
+        let fault = |(place, problem): (String, String)| SceneError::Invalid {
+            file: properties.file.to_owned(),
+            place,
+            problem,
+        };
         let solids = named(SHAPE, "shapes")
             .map(|(place, asset)| look.solid(asset).cloned().map_err(|e| (place, e)))
             .collect::<Result<_, _>>()

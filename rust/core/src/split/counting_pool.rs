@@ -9,7 +9,7 @@
 //! The paper says neither where the positions are nor what the other objects have; both are chosen here. An object
 //! without the value has another one of its type, each equally likely, and keeps it until it is its turn.
 
-use super::plain_question::Ask;
+use super::plain_question::PlainQuestion;
 use super::stream::SplitError;
 use crate::question::instantiate::Question;
 use crate::question::template::TemplateSet;
@@ -25,7 +25,7 @@ use std::ops::Range;
 /// A square with its middle, turned so that no two are level along either direction: at least one unit apart
 /// along both, and the square root of five between centres.
 const POSITIONS: [[f64; 2]; 5] = [[0.0, 0.0], [1.0, -2.0], [2.0, 1.0], [-1.0, 2.0], [-2.0, -1.0]];
-/// As a share of the range of positions on the ground: the outermost stay within it whatever the camera.
+/// A share of the range of positions on the ground; whatever the camera, the outermost positions stay in range.
 const UNIT: f64 = 0.4;
 /// Scenes of a pool have numbers that fit in 31 bits, as the files' arrays have them.
 const MOST_SCENES: u64 = 1 << 31;
@@ -45,12 +45,12 @@ impl CountingPool {
     /// The pool of a type.
     ///
     /// # Errors
-    /// `Minimal` for a type of one value: all objects would have it.
+    /// `Impossible` for a type of one value: all objects would have it.
     pub fn new(vocab: &Vocabulary, kind: usize) -> Result<Self, SplitError> {
         let pool = Self { kind, n_values: vocab.n_values(kind) as u64 };
         if pool.n_values < 2 {
             let problem = format!("{} has one value, so no object can be without it", TYPE_NAMES[kind]);
-            return Err(SplitError::Minimal { split: pool.name(), problem });
+            return Err(SplitError::Impossible { split: pool.name(), problem });
         }
         Ok(pool)
     }
@@ -108,9 +108,9 @@ impl CountingPool {
         let most = MOST_SCENES / (IMAGES as u64 * self.n_values);
         if sets.end > most {
             let problem = format!("{} sets, but a pool has room for {most} of each value", sets.end);
-            return Err(SplitError::Minimal { split: self.name(), problem });
+            return Err(SplitError::Impossible { split: self.name(), problem });
         }
-        let family = Ask::Count.family(templates, || self.name())?;
+        let family = PlainQuestion::Count.family(templates, || self.name())?;
         let key = StreamKey::new(&[
             b"counting question",
             templates.fingerprint().as_bytes(),
@@ -122,7 +122,7 @@ impl CountingPool {
         let mut questions = Vec::with_capacity(IMAGES * sets.end.saturating_sub(sets.start) as usize);
         for set in sets {
             let place = set * self.n_values + u64::from(value);
-            let (text, program) = Ask::Count.question(templates, family, &values, &mut key.at(place));
+            let (text, program) = PlainQuestion::Count.question(templates, family, &values, &mut key.at(place));
             questions.extend((0..IMAGES as u64).map(|matching| Question {
                 scene: place * IMAGES as u64 + matching,
                 family: family.index as u16,

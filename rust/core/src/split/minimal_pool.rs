@@ -8,12 +8,12 @@
 //! images: the existence questions of the preliminary sets (appendix B), where `MinimalKind::Ood` of a single
 //! value is what is asked for.
 //!
-//! Where a train set sees a palette only, the grids are those of which it sees four corners or three; the fourth
+//! Where a train set sees only a palette, the grids are those of which it sees three or four corners; the fourth
 //! may be the held-out pair. Questions are about what was seen, on images that show what was seen, the pair's
 //! group apart, whose three other images show what was seen. So there are fewer grids, and more copies of each.
 
 use super::diversity::check_seen;
-use super::plain_question::Ask;
+use super::plain_question::PlainQuestion;
 use super::stream::SplitError;
 use crate::holdout::Holdout;
 use crate::program::Program;
@@ -24,7 +24,7 @@ use crate::scene::{Palette, Pool, Scene, SceneError, World};
 use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
 use rayon::prelude::*;
 
-/// Groups that hold the pair, as near as whole copies come to it from below, at the paper's size.
+/// How many groups hold the pair at the paper's size, as near as whole copies come to it from below.
 const GROUPS_OF_A_PAIR: usize = 960;
 
 /// Which of the two minimal sets.
@@ -86,7 +86,7 @@ impl MinimalPool {
             let n = vocab.n_values(kind) as u8;
             let pairs: Vec<[u8; 2]> = (0..n).flat_map(|a| (a + 1..n).map(move |b| [a, b])).collect();
             if pairs.is_empty() {
-                return Err(SplitError::Minimal {
+                return Err(SplitError::Impossible {
                     split: Self::name_of(&kinds),
                     problem: format!("{} has one value, so none can be changed", TYPE_NAMES[kind]),
                 });
@@ -98,7 +98,7 @@ impl MinimalPool {
             grids.retain(|grid| corners_of(&kinds, grid).filter(|&corner| !palette.allows(corner)).count() < 2);
             if palette.kinds() != kinds || grids.is_empty() {
                 let problem = format!("palette {} shows no three corners of a grid of these types", palette.name());
-                return Err(SplitError::Minimal { split: Self::name_of(&kinds), problem });
+                return Err(SplitError::Impossible { split: Self::name_of(&kinds), problem });
             }
         }
         let mut others = vec![[0; N_TYPES]];
@@ -169,8 +169,8 @@ impl MinimalPool {
         Some(corner)
     }
 
-    /// The corner of a place that shows what is not seen in training, if there is one: the conjunction, or what
-    /// the palette has not.
+    /// The corner of a place that shows what is not seen in training, if there is one: the conjunction, or what is
+    /// not in the palette.
     pub fn unseen_corner(&self, place: u64, holdout: &Holdout) -> Option<usize> {
         let is_absent = |corner: &usize| {
             self.palette.as_ref().is_some_and(|palette| !palette.allows(self.attributes(place, *corner)))
@@ -181,13 +181,13 @@ impl MinimalPool {
     /// The scenes of some indices, in their order.
     ///
     /// # Errors
-    /// `Minimal` for an index beyond the pool.
+    /// `Impossible` for an index beyond the pool.
     pub fn scenes_at(&self, world: &World, seed: u64, indices: &[u64]) -> Result<Vec<Scene>, SplitError> {
         let corners = self.corners() as u64;
         let n_scenes = self.n_places() * corners;
         if let Some(index) = indices.iter().find(|&&index| index >= n_scenes) {
             let problem = format!("scene {index} of {n_scenes}");
-            return Err(SplitError::Minimal { split: self.name(), problem });
+            return Err(SplitError::Impossible { split: self.name(), problem });
         }
         let pool = Pool::new(world, seed, &self.name());
         // A place is drawn once for a run of its images.
@@ -211,7 +211,7 @@ impl MinimalPool {
         kind: MinimalKind,
         places: &[u64],
     ) -> Result<Vec<Question>, SplitError> {
-        let family = Ask::Exist.family(templates, || self.name())?;
+        let family = PlainQuestion::Exist.family(templates, || self.name())?;
         let key = StreamKey::new(&[
             b"minimal question",
             templates.fingerprint().as_bytes(),
@@ -257,7 +257,7 @@ impl MinimalPool {
         let corners = self.corners() as u64;
         let shown = self.attributes(group / corners, (group % corners) as usize);
         let values = std::array::from_fn(|kind| self.kinds.contains(&kind).then_some(shown[kind]));
-        Ask::Exist.question(templates, family, &values, &mut key.at(group))
+        PlainQuestion::Exist.question(templates, family, &values, &mut key.at(group))
     }
 }
 

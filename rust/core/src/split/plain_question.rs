@@ -11,14 +11,14 @@ use crate::question::template::{Family, NodeKind, Tail, TemplateSet};
 use crate::rng::StreamRng;
 use crate::vocab::N_TYPES;
 
-/// What is asked of the objects that have the values.
+/// What is asked about the objects that have the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ask {
+pub enum PlainQuestion {
     Exist,
     Count,
 }
 
-impl Ask {
+impl PlainQuestion {
     fn tail(self) -> (Tail, Function) {
         match self {
             Self::Exist => (Tail::Exist, Function::Exist),
@@ -26,7 +26,7 @@ impl Ask {
         }
     }
 
-    /// The first family that asks this of the whole scene, without constraints; `split` is for messages.
+    /// The first family that asks this about the whole scene, without constraints; `split` is for messages.
     pub fn family(self, templates: &TemplateSet, split: impl FnOnce() -> String) -> Result<&Family, SplitError> {
         let wanted = [NodeKind::Plain(Function::Scene), NodeKind::Filter(self.tail().0)];
         let asks_this_alone =
@@ -37,7 +37,7 @@ impl Ask {
                 Self::Count => ("a count", "filter_count"),
             };
             let problem = format!("no template asks for {what} alone (scene, then {node}, without constraints)");
-            SplitError::Minimal { split: split(), problem }
+            SplitError::Impossible { split: split(), problem }
         })
     }
 

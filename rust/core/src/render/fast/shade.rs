@@ -21,7 +21,7 @@ const DEEPEST: u32 = 2;
 /// A ray that was sampled more densely than this sees the ground sharply.
 const NARROW_DENSITY: f32 = 20.0;
 
-/// What a ray has behind it.
+/// What a ray has met before.
 #[derive(Clone, Copy, Debug)]
 pub struct RayHistory {
     /// The body that it leaves, or NOBODY.
@@ -32,7 +32,7 @@ pub struct RayHistory {
     pub bounce: u32,
 }
 
-/// Everything that throws light.
+/// A stage with the light on its ground: everything that throws light.
 pub struct LitStage<'a> {
     pub bodies: Bodies<'a>,
     pub sheet: &'a Sheet,

@@ -1,7 +1,7 @@
 //! How much of each body is seen: an object-id raster, exact at pixel centres.
 //!
 //! Bodies are convex, so each covers one span of a row, and one hides another by taking its span
-//! away. No image is filled in unless somebody asks for the ids, or a body is a mesh with hollows.
+//! away. No image is filled in unless the ids are asked for, or a body is a mesh with hollows.
 
 mod body;
 mod depth_buffer;
@@ -45,7 +45,7 @@ struct Run {
     span: Span,
 }
 
-/// Finds what is seen; holds room to work in, so one serves many scenes.
+/// Finds what is seen; holds its buffers, so that one serves many scenes.
 #[derive(Clone, Debug, Default)]
 pub struct Viewer {
     tracer: Tracer,

@@ -1,7 +1,7 @@
 //! A body's outline in the image: one span of pixels for each row.
 //!
-//! A convex solid above a convex ground shows as a convex region, so each row of pixels has one
-//! span. A pixel is inside when its centre is.
+//! A convex solid above a convex ground shows as a convex region, so each row of pixels has one span. A pixel is
+//! inside when its centre is.
 
 use super::body::Body;
 use super::frame::Frame;
@@ -14,7 +14,7 @@ use crate::scene::camera::Camera;
 use crate::scene::geometry::{Vec3, dot, sub};
 use crate::scene::ground::{Ground, Plane};
 
-/// Finds outlines; holds room to work in, so one serves many bodies.
+/// Finds outlines; holds its buffers, so that one serves many bodies.
 #[derive(Clone, Debug, Default)]
 pub struct Tracer {
     rows: Rows,

@@ -1,6 +1,6 @@
 //! The handle of the pool of counting images.
 
-use crate::convert;
+use crate::conversion;
 use crate::errors::to_python;
 use crate::questions::{Images, PyQuestionBatch};
 use crate::templates::PyTemplates;
@@ -34,7 +34,7 @@ impl PyCountingPool {
     #[pyo3(signature = (world, *, value))]
     fn new(world: &PyWorld, value: (String, String)) -> PyResult<Self> {
         let vocab = world.vocab.clone();
-        let (kind, value) = convert::value(&vocab, &value)?;
+        let (kind, value) = conversion::value(&vocab, &value)?;
         let pool = CountingPool::new(&vocab, kind).map_err(to_python)?;
         let positions = CountingPool::positions(&world.world).into_iter().map(|[x, y]| (x, y)).collect();
         Ok(Self { vocab, value, pool, positions })
@@ -71,7 +71,7 @@ impl PyCountingPool {
         first: u64,
         n: u64,
     ) -> PyResult<PyQuestionBatch> {
-        convert::same_vocabulary(&self.vocab, &templates.vocab)?;
+        conversion::same_vocabulary(&self.vocab, &templates.vocab)?;
         let (templates, sets) = (templates.templates.clone(), first..first.saturating_add(n));
         let made = py.detach(|| self.pool.questions(&templates, seed, self.value, sets));
         let images = Images::OfPool(self.pool.name().into());

@@ -1,7 +1,7 @@
 //! The audit's reader of questions that ask for what was not seen.
 
 use crate::audit::{WordEntry, words_of};
-use crate::convert::Values;
+use crate::conversion::Values;
 use crate::errors::{VocabularyError, raise};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::audit::AbsentReader;
