@@ -53,6 +53,18 @@ pub enum SceneError {
     Exhausted { pool: String, seed: u64, index: u64, n_objects: usize, rejections: Rejections },
 }
 
+/// What is wrong with a scene of a file, and where in it.
+struct Fault {
+    place: String,
+    problem: String,
+}
+
+impl Fault {
+    fn at(self, file: &str, index: usize) -> SceneError {
+        SceneError::Scene { file: file.to_owned(), index, place: self.place, problem: self.problem }
+    }
+}
+
 /// One scene, in numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scene {

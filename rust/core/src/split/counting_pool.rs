@@ -13,7 +13,7 @@ use super::plain_question::PlainQuestion;
 use super::stream::SplitError;
 use crate::question::instantiate::Question;
 use crate::question::template::TemplateSet;
-use crate::rng::{StreamKey, StreamRng};
+use crate::rng::StreamRng;
 use crate::scene::geometry::round6;
 use crate::scene::{Directions, Pool, Scene, SceneError, World};
 use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
@@ -110,28 +110,15 @@ impl CountingPool {
             let problem = format!("{} sets, but a pool has room for {most} of each value", sets.end);
             return Err(SplitError::Impossible { split: self.name(), problem });
         }
-        let family = PlainQuestion::Count.family(templates, || self.name())?;
-        let key = StreamKey::new(&[
-            b"counting question",
-            templates.fingerprint().as_bytes(),
-            self.name().as_bytes(),
-            &seed.to_le_bytes(),
-        ]);
+        let asked = PlainQuestion::Count.of_pool(templates, self.name(), seed)?;
         let mut values = [None; N_TYPES];
         values[self.kind] = Some(value);
         let mut questions = Vec::with_capacity(IMAGES * sets.end.saturating_sub(sets.start) as usize);
         for set in sets {
             let place = set * self.n_values + u64::from(value);
-            let (text, program) = PlainQuestion::Count.question(templates, family, &values, &mut key.at(place));
-            questions.extend((0..IMAGES as u64).map(|matching| Question {
-                scene: place * IMAGES as u64 + matching,
-                family: family.index as u16,
-                answer: Answer::Integer(matching as u8),
-                text: text.clone(),
-                program: program.clone(),
-                relation_needed: 0,
-                n_relations: 0,
-            }));
+            let question = asked.question(&values, place);
+            let images = 0..IMAGES as u64;
+            questions.extend(images.map(|n| question(place * IMAGES as u64 + n, Answer::Integer(n as u8))));
         }
         Ok(questions)
     }

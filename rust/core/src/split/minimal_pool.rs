@@ -16,10 +16,8 @@ use super::diversity::check_seen;
 use super::plain_question::PlainQuestion;
 use super::stream::SplitError;
 use crate::holdout::Holdout;
-use crate::program::Program;
 use crate::question::instantiate::Question;
-use crate::question::template::{Family, TemplateSet};
-use crate::rng::StreamKey;
+use crate::question::template::TemplateSet;
 use crate::scene::{Palette, Pool, Scene, SceneError, World};
 use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
 use rayon::prelude::*;
@@ -211,13 +209,7 @@ impl MinimalPool {
         kind: MinimalKind,
         places: &[u64],
     ) -> Result<Vec<Question>, SplitError> {
-        let family = PlainQuestion::Exist.family(templates, || self.name())?;
-        let key = StreamKey::new(&[
-            b"minimal question",
-            templates.fingerprint().as_bytes(),
-            self.name().as_bytes(),
-            &seed.to_le_bytes(),
-        ]);
+        let asked = PlainQuestion::Exist.of_pool(templates, self.name(), seed)?;
         let mut questions = Vec::new();
         for &place in places {
             let held = self.held_corner(place, holdout);
@@ -231,33 +223,19 @@ impl MinimalPool {
                     continue;
                 }
                 let group = place * self.corners() as u64 + matching as u64;
-                let (text, program) = self.ask(templates, family, &key, group);
+                let shown = self.attributes(place, matching);
+                let values = std::array::from_fn(|kind| self.kinds.contains(&kind).then_some(shown[kind]));
+                let question = asked.question(&values, group);
                 for changed in 0..self.corners() {
                     let corner = matching ^ changed;
                     if kind == MinimalKind::Iid && unseen == Some(corner) {
                         continue;
                     }
-                    questions.push(Question {
-                        scene: place * self.corners() as u64 + corner as u64,
-                        family: family.index as u16,
-                        answer: Answer::Bool(changed == 0),
-                        text: text.clone(),
-                        program: program.clone(),
-                        relation_needed: 0,
-                        n_relations: 0,
-                    });
+                    questions.push(question(place * self.corners() as u64 + corner as u64, Answer::Bool(changed == 0)));
                 }
             }
         }
         Ok(questions)
-    }
-
-    /// The sentence and program of a group: existence of its match's values and nothing else.
-    fn ask(&self, templates: &TemplateSet, family: &Family, key: &StreamKey, group: u64) -> (String, Program) {
-        let corners = self.corners() as u64;
-        let shown = self.attributes(group / corners, (group % corners) as usize);
-        let values = std::array::from_fn(|kind| self.kinds.contains(&kind).then_some(shown[kind]));
-        PlainQuestion::Exist.question(templates, family, &values, &mut key.at(group))
     }
 }
 

@@ -5,17 +5,26 @@
 
 use super::stream::SplitError;
 use crate::program::{Function, Program, Step};
+use crate::question::instantiate::Question;
 use crate::question::page::Page;
 use crate::question::param::ParamKind;
 use crate::question::template::{Family, NodeKind, Tail, TemplateSet};
-use crate::rng::StreamRng;
-use crate::vocab::N_TYPES;
+use crate::rng::StreamKey;
+use crate::vocab::{Answer, N_TYPES};
 
 /// What is asked about the objects that have the values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlainQuestion {
     Exist,
     Count,
+}
+
+/// Words such questions in the phrasings of a family.
+pub struct PlainQuestions<'t> {
+    kind: PlainQuestion,
+    templates: &'t TemplateSet,
+    family: &'t Family,
+    key: StreamKey,
 }
 
 impl PlainQuestion {
@@ -26,29 +35,31 @@ impl PlainQuestion {
         }
     }
 
-    /// The first family that asks this about the whole scene, without constraints; `split` is for messages.
-    pub fn family(self, templates: &TemplateSet, split: impl FnOnce() -> String) -> Result<&Family, SplitError> {
+    /// In the first family that asks this about the whole scene, without constraints; for a pool of a seed.
+    ///
+    /// # Errors
+    /// `Impossible` when there is no such family.
+    pub fn of_pool(self, templates: &TemplateSet, pool: String, seed: u64) -> Result<PlainQuestions<'_>, SplitError> {
         let wanted = [NodeKind::Plain(Function::Scene), NodeKind::Filter(self.tail().0)];
         let asks_this_alone =
             |family: &&Family| family.nodes.iter().map(|node| node.kind).eq(wanted) && family.constraints.is_empty();
-        templates.families().iter().find(asks_this_alone).ok_or_else(|| {
-            let (what, node) = match self {
-                Self::Exist => ("existence", "filter_exist"),
-                Self::Count => ("a count", "filter_count"),
-            };
+        let (stream, what, node): (&[u8], _, _) = match self {
+            Self::Exist => (b"minimal question", "existence", "filter_exist"),
+            Self::Count => (b"counting question", "a count", "filter_count"),
+        };
+        let Some(family) = templates.families().iter().find(asks_this_alone) else {
             let problem = format!("no template asks for {what} alone (scene, then {node}, without constraints)");
-            SplitError::Impossible { split: split(), problem }
-        })
+            return Err(SplitError::Impossible { split: pool, problem });
+        };
+        let parts = [stream, templates.fingerprint().as_bytes(), pool.as_bytes(), &seed.to_le_bytes()];
+        Ok(PlainQuestions { kind: self, templates, family, key: StreamKey::new(&parts) })
     }
+}
 
-    /// The sentence and program of a family of this kind for the values given by type.
-    pub fn question(
-        self,
-        templates: &TemplateSet,
-        family: &Family,
-        values: &[Option<u8>; N_TYPES],
-        rng: &mut StreamRng,
-    ) -> (String, Program) {
+impl PlainQuestions<'_> {
+    /// The question about values given by type, as a function of a scene and its answer; `index` decides the words.
+    pub fn question(&self, values: &[Option<u8>; N_TYPES], index: u64) -> impl Fn(u64, Answer) -> Question {
+        let (family, mut rng) = (self.family, self.key.at(index));
         let mut steps = vec![Step { function: Function::Scene, argument: 0, inputs: [0, 0] }];
         let mut add = |function, argument| {
             let last = (steps.len() - 1) as u8;
@@ -59,7 +70,7 @@ impl PlainQuestion {
                 add(Function::Filter(kind), value);
             }
         }
-        add(self.tail().1, 0);
+        add(self.kind.tail().1, 0);
         let chosen: Vec<Option<u8>> = family
             .params
             .iter()
@@ -69,7 +80,16 @@ impl PlainQuestion {
             })
             .collect();
         let phrasing = &family.phrasings[rng.below(family.phrasings.len() as u32) as usize];
-        let text = phrasing.question(&family.params, &chosen, templates.lexicon(), rng, &mut Page::default());
-        (text, Program { steps })
+        let text = phrasing.question(&family.params, &chosen, self.templates.lexicon(), &mut rng, &mut Page::default());
+        let (family, program) = (family.index as u16, Program { steps });
+        move |scene, answer| Question {
+            scene,
+            family,
+            answer,
+            text: text.clone(),
+            program: program.clone(),
+            relation_needed: 0,
+            n_relations: 0,
+        }
     }
 }

@@ -29,7 +29,7 @@ pub struct GroundEffort {
 }
 
 /// Ground at a corner.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Corner {
     /// Ground shows here, not a body.
     usable: bool,
@@ -164,15 +164,7 @@ impl Cell<'_> {
 
 fn corner(view: &View<'_>, effort: GroundEffort, column: usize, row: usize) -> Corner {
     let lit = view.lit;
-    let mut corner = Corner {
-        usable: false,
-        local_x: 0.0,
-        normal: V3::ZERO,
-        flux: [V3::ZERO; MOST_LIGHTS],
-        clear: [0.0; MOST_LIGHTS],
-        indirect: V3::ZERO,
-        radiance: V3::ZERO,
-    };
+    let mut corner = Corner::default();
     if view.shown(column, row) != NOBODY {
         return corner;
     }

@@ -70,7 +70,7 @@ pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
         sheet: stage.ground,
         lights: &stage.lights,
         far: patches.lit(stage.ground, &stage.lights),
-        near: Near::empty(),
+        near: Near::default(),
         blur_glossy: stage.blur_glossy,
     };
     let lens = stage.camera.lens;

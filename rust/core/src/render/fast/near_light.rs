@@ -41,13 +41,13 @@ impl NearEffort {
         let effort = self;
         let bodies = lit.bodies.list;
         if bodies.is_empty() {
-            return Near::empty();
+            return Near::default();
         }
         let low = |axis: usize| bodies.iter().map(|b| b.location[axis] - b.bound - MARGIN).fold(f32::MAX, f32::min);
         let high = |axis: usize| bodies.iter().map(|b| b.location[axis] + b.bound + MARGIN).fold(f32::MIN, f32::max);
         let start = [low(0), low(1)];
         let length = (high(0) - start[0]).max(high(1) - start[1]);
-        let mut near = Near { start, ..Near::empty() };
+        let mut near = Near { start, ..Near::default() };
         // Light by way of bodies first, on every second point.
         let coarse = effort.side / 2;
         let unit = (coarse - 1) as f32 / length;

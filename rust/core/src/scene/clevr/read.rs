@@ -7,7 +7,7 @@ use crate::message::{json_cause, shown};
 use crate::scene::config::DirectionsFrom;
 use crate::scene::relation::Directions;
 use crate::scene::world::{SIZE, World};
-use crate::scene::{Object, SceneError};
+use crate::scene::{Fault, Object, SceneError};
 use crate::vocab::{N_TYPES, RELATION_NAMES, TYPE_NAMES};
 use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -109,12 +109,6 @@ struct RawDirections {
     front: [f64; 3],
     above: [f64; 3],
     below: [f64; 3],
-}
-
-/// What is wrong with a scene, and where in it.
-struct Fault {
-    place: String,
-    problem: String,
 }
 
 fn fault(place: impl Into<String>, problem: impl Into<String>) -> Fault {
@@ -295,9 +289,8 @@ impl<'de> Visitor<'de> for ListSeed<'_> {
         for number in 0.. {
             reading.number.set(Some(number));
             let Some(raw) = seq.next_element::<RawScene>()? else { break };
-            if let Err(Fault { place, problem }) = reading.add(raw) {
-                let file = reading.file.to_owned();
-                reading.fault.replace(Some(SceneError::Scene { file, index: number, place, problem }));
+            if let Err(fault) = reading.add(raw) {
+                reading.fault.replace(Some(fault.at(reading.file, number)));
                 return Err(de::Error::custom("no scene of CLEVR's"));
             }
         }

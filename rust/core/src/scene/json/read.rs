@@ -3,7 +3,7 @@
 use crate::message::{json_cause, json_message, shown};
 use crate::scene::geometry::Vec3;
 use crate::scene::relation::Directions;
-use crate::scene::{Object, Origin, Scene, SceneError, SceneGraph, Seen, Staging, StreamId, image_filename};
+use crate::scene::{Fault, Object, Origin, Scene, SceneError, SceneGraph, Seen, Staging, StreamId, image_filename};
 use crate::vocab::{MAX_OBJECTS, N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -58,18 +58,6 @@ fn raw_scenes(bytes: &[u8], file: &str) -> Result<Vec<Value>, SceneError> {
             _ => Err(SceneError::Json(format!("{file}: scenes: missing; expected a list of scenes"))),
         },
         _ => Err(SceneError::Json(format!("{file}: expected a list of scenes, or an object with \"scenes\""))),
-    }
-}
-
-/// What is wrong, and where in the scene.
-struct Fault {
-    place: String,
-    problem: String,
-}
-
-impl Fault {
-    fn at(self, file: &str, index: usize) -> SceneError {
-        SceneError::Scene { file: file.to_owned(), index, place: self.place, problem: self.problem }
     }
 }
 
