@@ -28,13 +28,12 @@ CLEVR_WORDS: Mapping[str, Sequence[str]] = {
 }
 """CLEVR's words for values and for an object of any shape; a value without an entry is its own word."""
 
-NO_ANSWER, NO_PROGRAM, UNKNOWN_ANSWER = -1, -2, -3
-UNTOLD = -2
+NO_ANSWER, UNTOLD = AuditReader.NO_ANSWER, AuditReader.UNTOLD
 """In a row of needed relations: they cannot be told, as the program has no answer."""
 WHY: Mapping[int, str] = {
     NO_ANSWER: "a unique of not one object",
-    NO_PROGRAM: "not a program of CLEVR's functions",
-    UNKNOWN_ANSWER: "what it gives is no answer of vocab.json",
+    AuditReader.NO_PROGRAM: "not a program of CLEVR's functions",
+    AuditReader.UNKNOWN_ANSWER: "what it gives is no answer of vocab.json",
 }
 
 _PROPERTIES = {"size": "sizes", "color": "colors", "material": "materials", "shape": "shapes"}
@@ -98,7 +97,7 @@ class QuestionReader:
         Raises:
             ValueError: one is no question.
         """
-        words, programs, numbers, filenames = self._reader.say(rows, question_width, program_width)
+        words, programs, numbers, filenames = self._reader.encode(rows, question_width, program_width)
         columns: dict[str, npt.NDArray[np.integer[Any]]] = {
             "answers": numbers[0],
             "image_idxs": numbers[1],

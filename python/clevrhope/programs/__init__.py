@@ -25,10 +25,10 @@ Answer: TypeAlias = bool | int | str
 Nodes: TypeAlias = Sequence[Mapping[str, Any]]
 Ints: TypeAlias = npt.NDArray[np.integer[Any]]
 
-INVALID = -1
+INVALID = _core.NO_ANSWER
 """In place of an answer's number: the program has no answer on the scene (`unique` of none or several)."""
 
-ILL_FORMED = -2
+ILL_FORMED = _core.NO_PROGRAM
 """In place of an answer's number: a row of tokens that is no program."""
 
 _MAX_BYTES = 1 << 32

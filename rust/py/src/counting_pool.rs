@@ -1,6 +1,6 @@
-//! A value in, the questions that count it in sets of six images out.
+//! The handle of the pool of counting images.
 
-use crate::convert;
+use crate::conversion;
 use crate::errors::to_python;
 use crate::questions::{Images, PyQuestionBatch};
 use crate::templates::PyTemplates;
@@ -10,7 +10,16 @@ use clevrhope_core::vocab::Vocabulary;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// The pool of counting images of a value's type, and the questions that count the value.
+/// The pool of sets of six images in which 0, 1, ... 5 of five objects have a value of a type.
+///
+/// Scene `(set * values of the type + value) * images + objects with the value`.
+///
+/// Args:
+///     world: of the images.
+///     value: (type, value); the pool is that of the type, its questions count the value.
+///
+/// Raises:
+///     SplitError: not a value of the type, or a type with one value.
 #[pyclass(name = "CountingPool", module = "clevrhope._core", frozen)]
 pub struct PyCountingPool {
     vocab: Arc<Vocabulary>,
@@ -25,27 +34,34 @@ impl PyCountingPool {
     #[pyo3(signature = (world, *, value))]
     fn new(world: &PyWorld, value: (String, String)) -> PyResult<Self> {
         let vocab = world.vocab.clone();
-        let (kind, value) = convert::value(&vocab, &value)?;
+        let (kind, value) = conversion::value(&vocab, &value)?;
         let pool = CountingPool::new(&vocab, kind).map_err(to_python)?;
         let positions = CountingPool::positions(&world.world).into_iter().map(|[x, y]| (x, y)).collect();
         Ok(Self { vocab, value, pool, positions })
     }
 
+    /// `counting_<type>`, the name under which `sample_scenes` gives its scenes.
     #[getter]
     fn name(&self) -> String {
         self.pool.name()
     }
 
+    /// Images of a set: 6.
     #[getter]
     fn images(&self) -> usize {
         self.pool.images()
     }
 
+    /// X and y of the five objects, in Blender units, the same in every image.
     #[getter]
     fn positions(&self) -> Vec<(f64, f64)> {
         self.positions.clone()
     }
 
+    /// The questions of `n` sets from set `first` on: each set's images in order, asked the same.
+    ///
+    /// Raises:
+    ///     SplitError: no template asks for a count alone, or more sets than a pool has room for.
     #[pyo3(signature = (templates, *, seed, first, n))]
     fn questions(
         &self,
@@ -55,10 +71,14 @@ impl PyCountingPool {
         first: u64,
         n: u64,
     ) -> PyResult<PyQuestionBatch> {
-        convert::same_vocabulary(&self.vocab, &templates.vocab)?;
+        conversion::same_vocabulary(&self.vocab, &templates.vocab)?;
         let (templates, sets) = (templates.templates.clone(), first..first.saturating_add(n));
         let made = py.detach(|| self.pool.questions(&templates, seed, self.value, sets));
         let images = Images::OfPool(self.pool.name().into());
         Ok(PyQuestionBatch::new(self.vocab.clone(), templates, images, made.map_err(to_python)?))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<CountingPool {} of sets of {} images>", self.pool.name(), self.pool.images())
     }
 }

@@ -1,9 +1,9 @@
-//! A pool and a rule in, the split's questions out, window by window.
+//! A split as a stream: the questions of a rule on a pool's scenes, window by window.
 //!
 //! A window is 250 consecutive scenes of the pool that satisfy the rule's scene predicate. Windows know
 //! nothing of each other, so they are made in parallel, and a longer split only extends a shorter one.
 
-use super::matching::{BLOCK, EmptyBlocks, by_number, thin};
+use super::object_counts::{BLOCK, EmptyBlocks, by_number, thin};
 use super::scan::{CHUNK, PoolScan};
 use crate::holdout::Holdout;
 use crate::question::balance::WINDOW;
@@ -20,11 +20,11 @@ use std::ops::Range;
 use std::sync::Arc;
 use thiserror::Error;
 
-/// Scenes looked at for one window before a split is given up as starved.
+/// How many scenes are looked at for one window before a split is given up as starved.
 const MOST_SCANNED_FOR_A_WINDOW: u64 = 500_000;
-/// Scenes looked at in a row of which none was eligible before a split is given up.
+/// How many scenes in a row may be ineligible before a split is given up.
 const MOST_SCANNED_FOR_NOTHING: u64 = 50_000;
-/// Windows in a row without a question before a split is given up as starved.
+/// How many windows in a row may give no question before a split is given up as starved.
 const MOST_EMPTY_WINDOWS: u32 = 4;
 
 #[derive(Debug, Error)]
@@ -33,24 +33,10 @@ pub enum SplitError {
     Scene(#[from] SceneError),
     #[error(transparent)]
     Holdout(#[from] crate::holdout::HoldoutError),
-    #[error(
-        "split {split}: only {found} of the {scanned} scenes of pool {pool} looked at {predicate}; a window needs {window}"
-    )]
-    NoScenes { split: String, pool: String, predicate: String, found: usize, scanned: u64, window: usize },
-    #[error(
-        "split {split}: of {n_blocks} blocks of {BLOCK} scenes of pool {pool} in a row, from scene {first} on, none has \
-         scenes of every number of objects that {predicate}, so none is left with equal numbers of objects; {times} of \
-         these blocks have none with {number} object{}", if *number == 1 { "" } else { "s" }
-    )]
-    EmptyBlocks { split: String, pool: String, predicate: String, number: usize, times: u64, n_blocks: u64, first: u64 },
-    #[error("split {split}: no question on {scenes} scenes of pool {pool} {predicate}")]
-    NoQuestions { split: String, pool: String, predicate: String, scenes: usize },
-    #[error("split {split}: no template can mention {holdout}: its parameters leave one of the values unset")]
-    NoFamilies { split: String, holdout: String },
     #[error("{pair}: {problem}")]
     Diversity { pair: String, problem: String },
     #[error("split {split}: {problem}")]
-    Minimal { split: String, problem: String },
+    Impossible { split: String, problem: String },
 }
 
 /// Which scenes a split takes.
@@ -100,9 +86,9 @@ pub struct SplitStream {
     waiting: VecDeque<Eligible>,
     /// Scenes looked at since the last window was whole.
     looked_at: u64,
-    /// Of which thinning left nothing.
+    /// Blocks that thinning left empty.
     empty_blocks: EmptyBlocks,
-    /// Windows in a row that gave nothing.
+    /// Windows in a row that gave no question.
     empty_windows: u32,
     stopwatch: Option<Stopwatch>,
 }
@@ -111,9 +97,10 @@ pub struct SplitStream {
 type Eligible = (u64, Arc<Vec<SceneGraph>>);
 
 impl SplitStream {
-    /// In a pool with a palette, a split that holds something out names nothing that the palette has not.
+    /// In a pool with a palette, a split that holds something out names only what the palette has.
     ///
-    /// Errors when the rule asks for what no template can say.
+    /// # Errors
+    /// `Impossible` when no template can say what the rule asks for.
     pub fn new(
         scan: Arc<PoolScan>,
         templates: Arc<TemplateSet>,
@@ -144,7 +131,10 @@ impl SplitStream {
             scan,
         };
         if stream.instantiator().usable_families().is_empty() {
-            return Err(SplitError::NoFamilies { split: stream.rule.name.clone(), holdout: stream.holdout_text() });
+            return Err(stream.fault(format!(
+                "no template can mention {}: its parameters leave one of the values unset",
+                stream.holdout_text()
+            )));
         }
         Ok(stream)
     }
@@ -173,7 +163,7 @@ impl SplitStream {
 
     /// Looks at some more scenes of the pool for eligible ones.
     ///
-    /// With `ask`, it does what `next_windows` does in pieces that each take a fraction of a second.
+    /// Together with `ask` it does the work of `next_windows`, in pieces that each take a fraction of a second.
     pub fn look_further(&mut self) -> Result<(), SplitError> {
         let found = self.waiting.len() % WINDOW;
         if let Some((number, times, blocks)) = self.empty_blocks.too_many() {
@@ -261,11 +251,6 @@ impl SplitStream {
         Ok(())
     }
 
-    /// Families that can satisfy the rule, by number over all files.
-    pub fn usable_families(&self) -> Vec<u16> {
-        self.instantiator().usable_families().to_vec()
-    }
-
     /// The index after the last scene looked at.
     pub fn scanned(&self) -> u64 {
         self.next
@@ -289,7 +274,7 @@ impl SplitStream {
         self.holdout.as_ref().map_or_else(|| "nothing".to_owned(), |h| h.describe(self.scan.world().vocab()))
     }
 
-    /// What scenes have to be, made to follow "scenes that".
+    /// What scenes have to be, worded to follow "scenes that".
     fn predicate(&self) -> String {
         match self.rule.scenes {
             SceneRule::Any => "are any".to_owned(),
@@ -298,45 +283,39 @@ impl SplitStream {
         }
     }
 
+    fn fault(&self, problem: String) -> SplitError {
+        SplitError::Impossible { split: self.rule.name.clone(), problem }
+    }
+
     fn no_scenes_of(&self, number: usize, times: u64, blocks: Range<u64>) -> SplitError {
-        SplitError::EmptyBlocks {
-            split: self.rule.name.clone(),
-            pool: self.scan.pool().to_owned(),
-            predicate: self.predicate(),
-            number,
-            times,
-            n_blocks: blocks.end - blocks.start,
-            first: blocks.start * BLOCK,
-        }
+        let (n_blocks, first, s) =
+            (blocks.end - blocks.start, blocks.start * BLOCK, if number == 1 { "" } else { "s" });
+        let (pool, predicate) = (self.scan.pool(), self.predicate());
+        self.fault(format!(
+            "of {n_blocks} blocks of {BLOCK} scenes of pool {pool} in a row, from scene {first} on, none has scenes of \
+             every number of objects that {predicate}, so none is left with equal numbers of objects; {times} of these \
+             blocks have none with {number} object{s}"
+        ))
     }
 
     fn no_scenes(&self, found: usize, scanned: u64) -> SplitError {
-        let predicate = self.predicate();
+        let (pool, predicate) = (self.scan.pool(), self.predicate());
         let matched = if self.rule.match_objects { ", thinned to equal numbers of objects" } else { "" };
-        let predicate = predicate + matched;
-        SplitError::NoScenes {
-            split: self.rule.name.clone(),
-            pool: self.scan.pool().to_owned(),
-            predicate,
-            found,
-            scanned,
-            window: WINDOW,
-        }
+        self.fault(format!(
+            "only {found} of the {scanned} scenes of pool {pool} looked at {predicate}{matched}; a window needs {WINDOW}"
+        ))
     }
 
     fn no_questions(&self) -> SplitError {
+        let (pool, holdout) = (self.scan.pool(), self.holdout_text());
         let predicate = match self.rule.questions {
             QuestionRule::Any => "could be asked".to_owned(),
-            QuestionRule::Without => format!("avoids mentioning {}", self.holdout_text()),
-            QuestionRule::Unimplied => format!("avoids mentioning and implying {}", self.holdout_text()),
-            QuestionRule::With => format!("mentions {}", self.holdout_text()),
+            QuestionRule::Without => format!("avoids mentioning {holdout}"),
+            QuestionRule::Unimplied => format!("avoids mentioning and implying {holdout}"),
+            QuestionRule::With => format!("mentions {holdout}"),
         };
-        SplitError::NoQuestions {
-            split: self.rule.name.clone(),
-            pool: self.scan.pool().to_owned(),
-            predicate,
-            scenes: MOST_EMPTY_WINDOWS as usize * WINDOW,
-        }
+        let n_scenes = MOST_EMPTY_WINDOWS as usize * WINDOW;
+        self.fault(format!("no question on {n_scenes} scenes of pool {pool} {predicate}"))
     }
 }
 
@@ -360,7 +339,7 @@ fn question_key(scan: &PoolScan, templates: &TemplateSet, rule: &SplitRule, hold
         holdout.as_bytes(),
         &per_scene,
     ];
-    // Of a split's other predicates there is one kind each, so its name tells them.
+    // The other predicates follow from the split's name.
     if rule.questions == QuestionRule::Unimplied {
         parts.push(b"unimplied");
     }

@@ -1,4 +1,4 @@
-//! Eligible scenes in, fewer of them out: as many with three objects as with four, and so on up to ten.
+//! Thins eligible scenes until all numbers of objects are equally frequent.
 //!
 //! A predicate on scenes changes how many objects they have: the more there are, the likelier one of them is
 //! the held-out pair. So splits that hold something out are emptier than others, and splits that ask for it
@@ -8,10 +8,10 @@ use crate::rng::StreamKey;
 use std::collections::BTreeMap;
 use std::ops::{Range, RangeInclusive};
 
-/// Scenes of a pool that are thinned together, those before and after them aside; a multiple of a scan's chunk.
+/// How many scenes of a pool are thinned together, apart from those before and after; a multiple of a scan's chunk.
 pub const BLOCK: u64 = 2_000;
 
-/// Of each number of objects so many as there are of the rarest, drawn at random; in the order in which they came.
+/// Keeps as many scenes of each number of objects as the rarest number has, drawn at random; the order stays.
 pub fn thin<T>(
     scenes: Vec<T>,
     n_objects: impl Fn(&T) -> usize,
@@ -38,20 +38,20 @@ pub fn thin<T>(
     scenes.into_iter().zip(keeps).filter_map(|(scene, keep)| keep.then_some(scene)).collect()
 }
 
-/// Blocks in a row of which nothing was left before a split is given up.
+/// How many blocks in a row may be left empty before a split is given up.
 pub const MOST_EMPTY_BLOCKS: u64 = 50;
 
-/// The blocks since the last one of which something was left.
+/// The empty blocks since the last one that was not.
 #[derive(Clone, Debug, Default)]
 pub struct EmptyBlocks {
     first: u64,
     n: u64,
-    /// By number of objects, in how many of these blocks no eligible scene had so many.
+    /// By number of objects, how many of these blocks have no eligible scene with so many.
     missing: BTreeMap<usize, u64>,
 }
 
 impl EmptyBlocks {
-    /// Counts a block that had so many eligible scenes of each number of objects.
+    /// Counts a block by its numbers of eligible scenes with each number of objects.
     pub fn count(&mut self, block: u64, found: &BTreeMap<usize, usize>) {
         if found.values().all(|&n| n > 0) {
             *self = Self::default();
@@ -66,7 +66,7 @@ impl EmptyBlocks {
         }
     }
 
-    /// Once there are too many: the number of objects that most of them miss, how many do, and the blocks.
+    /// Once there are too many: the number of objects that most blocks lack, how many blocks lack it, and the blocks.
     pub fn too_many(&self) -> Option<(usize, u64, Range<u64>)> {
         let (&number, &times) =
             self.missing.iter().max_by_key(|(number, times)| (**times, std::cmp::Reverse(**number)))?;
@@ -74,7 +74,7 @@ impl EmptyBlocks {
     }
 }
 
-/// How many scenes there are of each number of objects of a range.
+/// How many scenes there are with each number of objects of a range.
 pub fn by_number<T>(
     scenes: &[T],
     n_objects: impl Fn(&T) -> usize,

@@ -1,4 +1,4 @@
-//! The ground sheet and the lights in, how bright the empty sheet is everywhere out.
+//! How bright the empty ground sheet is everywhere under a scene's lights.
 //!
 //! The sheet is cut into patches once; how much of the light that one throws reaches another does
 //! not depend on the scene. An image then needs their direct light and a few products with that

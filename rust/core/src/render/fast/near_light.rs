@@ -1,9 +1,9 @@
-//! The map of the ground around the bodies, made from the light that reaches it by way of them.
+//! Makes the map of the ground around the bodies, from the light that reaches it by way of them.
 
 use super::bodies::NOBODY;
-use super::near::Near;
+use super::near_ground::Near;
 use super::numbers::Numbers;
-use super::shade::{Room, Trail};
+use super::shade::{LitStage, RayHistory};
 use crate::render::material::frame;
 use crate::render::vector::{Ray, V3, v3};
 use rayon::prelude::*;
@@ -36,18 +36,18 @@ impl NearEffort {
         Self { side: side & !1, ..self }
     }
 
-    /// Makes the map of a room that has everything else.
-    pub fn map(self, room: &Room<'_>) -> Near {
+    /// Makes the map of a stage that has everything else.
+    pub fn map(self, lit: &LitStage<'_>) -> Near {
         let effort = self;
-        let bodies = room.bodies.list;
+        let bodies = lit.bodies.list;
         if bodies.is_empty() {
-            return Near::empty();
+            return Near::default();
         }
         let low = |axis: usize| bodies.iter().map(|b| b.location[axis] - b.bound - MARGIN).fold(f32::MAX, f32::min);
         let high = |axis: usize| bodies.iter().map(|b| b.location[axis] + b.bound + MARGIN).fold(f32::MIN, f32::max);
         let start = [low(0), low(1)];
         let length = (high(0) - start[0]).max(high(1) - start[1]);
-        let mut near = Near { start, ..Near::empty() };
+        let mut near = Near { start, ..Near::default() };
         // Light by way of bodies first, on every second point.
         let coarse = effort.side / 2;
         let unit = (coarse - 1) as f32 / length;
@@ -56,9 +56,9 @@ impl NearEffort {
             .with_min_len(32)
             .map(|i| {
                 let (column, row) = (i / coarse, i % coarse);
-                let (point, normal) = room.ground_at(start[0] + column as f32 / unit, start[1] + row as f32 / unit);
+                let (point, normal) = lit.ground_at(start[0] + column as f32 / unit, start[1] + row as f32 / unit);
                 let free = !bodies.iter().any(|body| body.contains(point));
-                let light = if free { gather(room, point, normal, column, row, effort.rays) } else { V3::ZERO };
+                let light = if free { gather(lit, point, normal, column, row, effort.rays) } else { V3::ZERO };
                 (light, f32::from(u8::from(free)))
             })
             .unzip();
@@ -74,14 +74,14 @@ impl NearEffort {
             .map(|i| {
                 let (column, row) = (i / side, i % side);
                 let (x, y) = (start[0] + column as f32 / per_unit, start[1] + row as f32 / per_unit);
-                let (point, normal) = room.ground_at(x, y);
+                let (point, normal) = lit.ground_at(x, y);
                 if bodies.iter().any(|body| body.contains(point)) {
                     return (V3::ZERO, 0.0);
                 }
                 let numbers = Numbers::new(column as u32, row as u32, 0, effort.shadow_rays);
-                let direct = room.ground_direct(point, normal, &numbers, effort.shadow_rays, effort.shadow_rays);
-                let own = near.indirect(x, y).unwrap_or_else(|| room.far.indirect(room.sheet.to_local(point)));
-                ((direct + own).times(room.sheet.color) * (1.0 / PI), 1.0)
+                let direct = lit.ground_direct(point, normal, &numbers, effort.shadow_rays, effort.shadow_rays);
+                let own = near.indirect(x, y).unwrap_or_else(|| lit.far.indirect(lit.sheet.to_local(point)));
+                ((direct + own).times(lit.sheet.color) * (1.0 / PI), 1.0)
             })
             .unzip();
         near.side = side;
@@ -94,10 +94,10 @@ impl NearEffort {
 /// Light at a place of the ground by way of bodies, and of the sheet where no body hides it.
 ///
 /// Rays go to the bodies alone, more to those that fill more of the sky.
-fn gather(room: &Room<'_>, point: V3, normal: V3, column: usize, row: usize, rays: u32) -> V3 {
+fn gather(lit: &LitStage<'_>, point: V3, normal: V3, column: usize, row: usize, rays: u32) -> V3 {
     let mut sum = V3::ZERO;
     let origin = point + v3(0.0, 0.0, 1e-4);
-    for (number, body) in room.bodies.list.iter().enumerate() {
+    for (number, body) in lit.bodies.list.iter().enumerate() {
         let offset = body.location - origin;
         let distance2 = offset.dot(offset);
         let sin2 = (body.bound * body.bound / distance2).min(1.0);
@@ -125,21 +125,21 @@ fn gather(room: &Room<'_>, point: V3, normal: V3, column: usize, row: usize, ray
                 continue;
             }
             // Each body looks at its own cone; what stands before it is the other's to count.
-            if let Some((distance, met)) = room.bodies.nearest(origin, direction, f32::INFINITY, NOBODY)
+            if let Some((distance, met)) = lit.bodies.nearest(origin, direction, f32::INFINITY, NOBODY)
                 && met == number
             {
                 // What the body shows, instead of the sheet behind it.
-                let trail = Trail { leaving: NOBODY, density: up / PI, bounce: 1 };
-                let shown = room.body_radiance(Ray { origin, direction }, distance, number, trail, &numbers);
-                let hidden = room
+                let history = RayHistory { leaving: NOBODY, density: up / PI, bounce: 1 };
+                let shown = lit.body_radiance(Ray { origin, direction }, distance, number, history, &numbers);
+                let hidden = lit
                     .sheet
                     .hit(origin, direction)
-                    .map_or(V3::ZERO, |(t, _)| room.far.radiance(room.sheet.to_local(origin + direction * t)));
+                    .map_or(V3::ZERO, |(t, _)| lit.far.radiance(lit.sheet.to_local(origin + direction * t)));
                 sum += (shown - hidden) * (up * weight);
             }
         }
     }
-    room.far.indirect(room.sheet.to_local(point)) + sum * PI
+    lit.far.indirect(lit.sheet.to_local(point)) + sum * PI
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! A solid of revolution and a camera in, the edges of its outline out.
+//! The edges of the outline of a solid of revolution.
 
 use super::frame::{Frame, between};
 use super::rows::Rows;

@@ -1,4 +1,4 @@
-//! Attribute types in, one-object images and the questions that tell them apart out.
+//! The pool of one-object images of some attribute types, and the questions that tell them apart.
 //!
 //! For each grid of values (two of each type), each combination of the other attributes and each copy
 //! there is a place: one draw of position, rotation, camera and lights, shown with each corner of
@@ -8,23 +8,21 @@
 //! images: the existence questions of the preliminary sets (appendix B), where `MinimalKind::Ood` of a single
 //! value is what is asked for.
 //!
-//! Where a train set sees a palette only, the grids are those of which it sees four corners or three; the fourth
+//! Where a train set sees only a palette, the grids are those of which it sees three or four corners; the fourth
 //! may be the held-out pair. Questions are about what was seen, on images that show what was seen, the pair's
 //! group apart, whose three other images show what was seen. So there are fewer grids, and more copies of each.
 
-use super::asking::Ask;
 use super::diversity::check_seen;
-use super::select::SplitError;
+use super::plain_question::PlainQuestion;
+use super::stream::SplitError;
 use crate::holdout::Holdout;
-use crate::program::Program;
 use crate::question::instantiate::Question;
-use crate::question::template::{Family, TemplateSet};
-use crate::rng::StreamKey;
+use crate::question::template::TemplateSet;
 use crate::scene::{Palette, Pool, Scene, SceneError, World};
 use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
 use rayon::prelude::*;
 
-/// Groups that hold the pair, as near as whole copies come to it from below, at the paper's size.
+/// How many groups hold the pair at the paper's size, as near as whole copies come to it from below.
 const GROUPS_OF_A_PAIR: usize = 960;
 
 /// Which of the two minimal sets.
@@ -86,7 +84,7 @@ impl MinimalPool {
             let n = vocab.n_values(kind) as u8;
             let pairs: Vec<[u8; 2]> = (0..n).flat_map(|a| (a + 1..n).map(move |b| [a, b])).collect();
             if pairs.is_empty() {
-                return Err(SplitError::Minimal {
+                return Err(SplitError::Impossible {
                     split: Self::name_of(&kinds),
                     problem: format!("{} has one value, so none can be changed", TYPE_NAMES[kind]),
                 });
@@ -98,7 +96,7 @@ impl MinimalPool {
             grids.retain(|grid| corners_of(&kinds, grid).filter(|&corner| !palette.allows(corner)).count() < 2);
             if palette.kinds() != kinds || grids.is_empty() {
                 let problem = format!("palette {} shows no three corners of a grid of these types", palette.name());
-                return Err(SplitError::Minimal { split: Self::name_of(&kinds), problem });
+                return Err(SplitError::Impossible { split: Self::name_of(&kinds), problem });
             }
         }
         let mut others = vec![[0; N_TYPES]];
@@ -145,24 +143,6 @@ impl MinimalPool {
         (self.grids.len() * self.others.len() * self.copies) as u64
     }
 
-    /// The places of the first so many copies, in order; at most the paper's number.
-    pub fn places(&self, copies: usize) -> Vec<u64> {
-        let copies_in_all = self.copies as u64;
-        (0..self.n_places()).filter(|place| place % copies_in_all < copies as u64).collect()
-    }
-
-    /// A few places for small sets: so many whose grid holds the conjunction and so many others, taken
-    /// in a seeded order of all places, sorted.
-    pub fn sample_places(&self, holdout: &Holdout, seed: u64, with: usize, without: usize) -> Vec<u64> {
-        let mut places: Vec<u64> = (0..self.n_places()).collect();
-        StreamKey::new(&[b"minimal sample", self.name().as_bytes(), &seed.to_le_bytes()]).at(0).shuffle(&mut places);
-        let (inside, outside): (Vec<u64>, Vec<u64>) =
-            places.into_iter().partition(|&place| self.held_corner(place, holdout).is_some());
-        let mut chosen: Vec<u64> = inside.into_iter().take(with).chain(outside.into_iter().take(without)).collect();
-        chosen.sort_unstable();
-        chosen
-    }
-
     /// The attribute values shown at a corner of a place.
     pub fn attributes(&self, place: u64, corner: usize) -> [u8; N_TYPES] {
         let combination = place as usize / self.copies % self.others.len();
@@ -187,8 +167,8 @@ impl MinimalPool {
         Some(corner)
     }
 
-    /// The corner of a place that shows what is not seen in training, if there is one: the conjunction, or what
-    /// the palette has not.
+    /// The corner of a place that shows what is not seen in training, if there is one: the conjunction, or what is
+    /// not in the palette.
     pub fn unseen_corner(&self, place: u64, holdout: &Holdout) -> Option<usize> {
         let is_absent = |corner: &usize| {
             self.palette.as_ref().is_some_and(|palette| !palette.allows(self.attributes(place, *corner)))
@@ -196,32 +176,16 @@ impl MinimalPool {
         self.held_corner(place, holdout).or_else(|| (0..self.corners()).find(is_absent))
     }
 
-    /// The images of some places, in order, `corners()` each.
-    pub fn scenes(&self, world: &World, seed: u64, places: &[u64]) -> Result<Vec<Scene>, SplitError> {
-        let pool = Pool::new(world, seed, &self.name());
-        let corners = self.corners() as u64;
-        let scenes = places
-            .par_iter()
-            .map(|&place| {
-                let images: Vec<(u64, [u8; N_TYPES])> = (0..corners)
-                    .map(|corner| (place * corners + corner, self.attributes(place, corner as usize)))
-                    .collect();
-                pool.single(place, &images)
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        Ok(scenes.into_iter().flatten().collect())
-    }
-
     /// The scenes of some indices, in their order.
     ///
     /// # Errors
-    /// `Minimal` for an index beyond the pool.
+    /// `Impossible` for an index beyond the pool.
     pub fn scenes_at(&self, world: &World, seed: u64, indices: &[u64]) -> Result<Vec<Scene>, SplitError> {
         let corners = self.corners() as u64;
         let n_scenes = self.n_places() * corners;
         if let Some(index) = indices.iter().find(|&&index| index >= n_scenes) {
             let problem = format!("scene {index} of {n_scenes}");
-            return Err(SplitError::Minimal { split: self.name(), problem });
+            return Err(SplitError::Impossible { split: self.name(), problem });
         }
         let pool = Pool::new(world, seed, &self.name());
         // A place is drawn once for a run of its images.
@@ -245,13 +209,7 @@ impl MinimalPool {
         kind: MinimalKind,
         places: &[u64],
     ) -> Result<Vec<Question>, SplitError> {
-        let family = Ask::Exist.family(templates, || self.name())?;
-        let key = StreamKey::new(&[
-            b"minimal question",
-            templates.fingerprint().as_bytes(),
-            self.name().as_bytes(),
-            &seed.to_le_bytes(),
-        ]);
+        let asked = PlainQuestion::Exist.of_pool(templates, self.name(), seed)?;
         let mut questions = Vec::new();
         for &place in places {
             let held = self.held_corner(place, holdout);
@@ -265,33 +223,19 @@ impl MinimalPool {
                     continue;
                 }
                 let group = place * self.corners() as u64 + matching as u64;
-                let (text, program) = self.ask(templates, family, &key, group);
+                let shown = self.attributes(place, matching);
+                let values = std::array::from_fn(|kind| self.kinds.contains(&kind).then_some(shown[kind]));
+                let question = asked.question(&values, group);
                 for changed in 0..self.corners() {
                     let corner = matching ^ changed;
                     if kind == MinimalKind::Iid && unseen == Some(corner) {
                         continue;
                     }
-                    questions.push(Question {
-                        scene: place * self.corners() as u64 + corner as u64,
-                        family: family.index as u16,
-                        answer: Answer::Bool(changed == 0),
-                        text: text.clone(),
-                        program: program.clone(),
-                        relation_needed: 0,
-                        n_relations: 0,
-                    });
+                    questions.push(question(place * self.corners() as u64 + corner as u64, Answer::Bool(changed == 0)));
                 }
             }
         }
         Ok(questions)
-    }
-
-    /// The sentence and program of a group: existence of its match's values and nothing else.
-    fn ask(&self, templates: &TemplateSet, family: &Family, key: &StreamKey, group: u64) -> (String, Program) {
-        let corners = self.corners() as u64;
-        let shown = self.attributes(group / corners, (group % corners) as usize);
-        let values = std::array::from_fn(|kind| self.kinds.contains(&kind).then_some(shown[kind]));
-        Ask::Exist.question(templates, family, &values, &mut key.at(group))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use crate::render::vector::V3;
 
-/// Radiance of the ground, and the light that reaches it indirectly, over a square of the world's x and y.
+/// Radiance of the ground, and the light that reaches it indirectly, over a square of the world's x and y; nothing, by
+/// default, for a stage without bodies.
+#[derive(Default)]
 pub struct Near {
     pub(super) start: [f32; 2],
     pub(super) per_unit: f32,
@@ -16,20 +18,6 @@ pub struct Near {
 }
 
 impl Near {
-    /// A map of nothing, for a stage without bodies.
-    pub fn empty() -> Self {
-        Self {
-            start: [0.0; 2],
-            per_unit: 0.0,
-            side: 0,
-            radiance: Vec::new(),
-            valid: Vec::new(),
-            coarse: 0,
-            indirect: Vec::new(),
-            coarse_valid: Vec::new(),
-        }
-    }
-
     /// Light that reaches the ground by way of bodies and the rest of the ground; None beyond the map.
     #[inline(always)]
     pub fn indirect(&self, x: f32, y: f32) -> Option<V3> {

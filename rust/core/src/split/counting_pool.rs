@@ -1,4 +1,4 @@
-//! A value in, sets of six images with 0, 1, ... 5 objects that have it, and the questions that count them, out.
+//! Sets of six images in which 0, 1, ... 5 objects have a value, and the questions that count them.
 //!
 //! CLEVR-HOPE's preliminary sets (Berlot-Attwell et al., appendix B) ask for one value at a time, before pairs of
 //! them are held out: existence, as a minimal set of one type (`MinimalPool`), and counting, here. Five objects
@@ -9,11 +9,11 @@
 //! The paper says neither where the positions are nor what the other objects have; both are chosen here. An object
 //! without the value has another one of its type, each equally likely, and keeps it until it is its turn.
 
-use super::asking::Ask;
-use super::select::SplitError;
+use super::plain_question::PlainQuestion;
+use super::stream::SplitError;
 use crate::question::instantiate::Question;
 use crate::question::template::TemplateSet;
-use crate::rng::{StreamKey, StreamRng};
+use crate::rng::StreamRng;
 use crate::scene::geometry::round6;
 use crate::scene::{Directions, Pool, Scene, SceneError, World};
 use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
@@ -25,7 +25,7 @@ use std::ops::Range;
 /// A square with its middle, turned so that no two are level along either direction: at least one unit apart
 /// along both, and the square root of five between centres.
 const POSITIONS: [[f64; 2]; 5] = [[0.0, 0.0], [1.0, -2.0], [2.0, 1.0], [-1.0, 2.0], [-2.0, -1.0]];
-/// As a share of the range of positions on the ground: the outermost stay within it whatever the camera.
+/// A share of the range of positions on the ground; whatever the camera, the outermost positions stay in range.
 const UNIT: f64 = 0.4;
 /// Scenes of a pool have numbers that fit in 31 bits, as the files' arrays have them.
 const MOST_SCENES: u64 = 1 << 31;
@@ -45,12 +45,12 @@ impl CountingPool {
     /// The pool of a type.
     ///
     /// # Errors
-    /// `Minimal` for a type of one value: all objects would have it.
+    /// `Impossible` for a type of one value: all objects would have it.
     pub fn new(vocab: &Vocabulary, kind: usize) -> Result<Self, SplitError> {
         let pool = Self { kind, n_values: vocab.n_values(kind) as u64 };
         if pool.n_values < 2 {
             let problem = format!("{} has one value, so no object can be without it", TYPE_NAMES[kind]);
-            return Err(SplitError::Minimal { split: pool.name(), problem });
+            return Err(SplitError::Impossible { split: pool.name(), problem });
         }
         Ok(pool)
     }
@@ -108,30 +108,17 @@ impl CountingPool {
         let most = MOST_SCENES / (IMAGES as u64 * self.n_values);
         if sets.end > most {
             let problem = format!("{} sets, but a pool has room for {most} of each value", sets.end);
-            return Err(SplitError::Minimal { split: self.name(), problem });
+            return Err(SplitError::Impossible { split: self.name(), problem });
         }
-        let family = Ask::Count.family(templates, || self.name())?;
-        let key = StreamKey::new(&[
-            b"counting question",
-            templates.fingerprint().as_bytes(),
-            self.name().as_bytes(),
-            &seed.to_le_bytes(),
-        ]);
+        let asked = PlainQuestion::Count.of_pool(templates, self.name(), seed)?;
         let mut values = [None; N_TYPES];
         values[self.kind] = Some(value);
         let mut questions = Vec::with_capacity(IMAGES * sets.end.saturating_sub(sets.start) as usize);
         for set in sets {
             let place = set * self.n_values + u64::from(value);
-            let (text, program) = Ask::Count.question(templates, family, &values, &mut key.at(place));
-            questions.extend((0..IMAGES as u64).map(|matching| Question {
-                scene: place * IMAGES as u64 + matching,
-                family: family.index as u16,
-                answer: Answer::Integer(matching as u8),
-                text: text.clone(),
-                program: program.clone(),
-                relation_needed: 0,
-                n_relations: 0,
-            }));
+            let question = asked.question(&values, place);
+            let images = 0..IMAGES as u64;
+            questions.extend(images.map(|n| question(place * IMAGES as u64 + n, Answer::Integer(n as u8))));
         }
         Ok(questions)
     }

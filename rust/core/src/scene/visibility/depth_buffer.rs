@@ -1,4 +1,4 @@
-//! Bodies of which some are no convex solids and a camera in, the image of the nearest in each pixel out.
+//! The nearest body in each pixel by its depth, where some bodies are not convex.
 
 use super::body::Body;
 use super::layer::Layer;
@@ -10,7 +10,7 @@ use crate::scene::camera::Camera;
 use crate::scene::ground::Ground;
 
 /// What each pixel shows: 0 for no body, else 1 + its number; and each body's pixels if it stood alone.
-pub struct ByDepth {
+pub struct DepthBuffer {
     pub ids: Vec<u8>,
     alone_px: Vec<u32>,
     width: usize,
@@ -21,7 +21,7 @@ pub fn has_hollows(bodies: &[Body<'_>]) -> bool {
     bodies.iter().any(|body| matches!(body.solid, Solid::Mesh(_)))
 }
 
-impl ByDepth {
+impl DepthBuffer {
     pub fn new(bodies: &[Body<'_>], camera: &Camera, ground: &Ground, tracer: &mut Tracer) -> Self {
         let (width, height) = (camera.lens.width_px as usize, camera.lens.height_px as usize);
         let mut found = Self { ids: vec![0; width * height], alone_px: vec![0; bodies.len()], width };
