@@ -1,4 +1,4 @@
-"""What a user writes for --device in; which kind of device, and which numbers of it, out."""
+"""The choice of devices that a user makes with --device."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from clevrhope.errors import ConfigError
 
-#: What one writes -> what Blender calls it; the order in which `auto` tries them.
+#: Name for --device -> name in Blender, in the order in which `auto` tries them.
 INTERFACES: Mapping[str, str] = {
     "optix": "OPTIX",
     "cuda": "CUDA",
@@ -15,7 +15,7 @@ INTERFACES: Mapping[str, str] = {
     "oneapi": "ONEAPI",
     "metal": "METAL",
 }
-#: What one writes -> what its makers call it.
+#: Name for --device -> its makers' spelling.
 TITLES: Mapping[str, str] = {
     "cuda": "CUDA",
     "optix": "OptiX",
@@ -29,11 +29,11 @@ ANY, CPU = "auto", "cpu"
 
 @dataclass(frozen=True)
 class DeviceChoice:
-    """Where images are to be rendered.
+    """The devices that images are to be rendered on.
 
     Attributes:
         kind: auto, cpu, or a key of `INTERFACES`.
-        numbers: which GPUs of that kind, as `clevrhope devices` counts them; none for all.
+        numbers: of the GPUs of that kind, as `clevrhope devices` counts them; empty for all.
     """
 
     kind: str
@@ -41,10 +41,10 @@ class DeviceChoice:
 
 
 def parse_device(text: str) -> DeviceChoice:
-    """The choice that a text such as auto, cpu, cuda, or optix:0,1 stands for.
+    """The choice that a string such as auto, cpu, cuda, or optix:0,1 stands for.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: another string.
     """
     kind, colon, listed = text.partition(":")
     numbers = listed.split(",")

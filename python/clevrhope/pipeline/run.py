@@ -12,10 +12,10 @@ from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
 from clevrhope.images import choice
-from clevrhope.images.annotate import annotator_of
+from clevrhope.images.passes import annotator_of
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.settings import Rendering, rendering_of_folder
-from clevrhope.look.read import read_look
+from clevrhope.look.definition import read_look
 from clevrhope.pipeline import engine
 from clevrhope.pipeline.annotations import (
     PoolPasses,

@@ -1,8 +1,8 @@
 """Renders the reference scenes with 512 samples: `python -m clevrhope.images.blender.reference [FOLDER]`.
 
-The scenes are those of FOLDER/scenes.json (tests/data/look if none is given), and the images are put beside
-it. Takes a minute or more an image on two cores. Images that are there are kept, so it may be stopped and
-run again; to make them anew, remove them first.
+The scenes are those of FOLDER/scenes.json (by default tests/data/look), and the images are put beside it. An
+image takes a minute or more on two cores. Existing images are kept, so the command may be stopped and run
+again; to make images anew, remove them first.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from clevrhope.images.quality import reference_folder, reference_image, referenc
 from clevrhope.images.settings import SAMPLES_OF_THE_ORIGINAL, RenderSettings
 from clevrhope.images.stage import render_png_files
 
-#: On the CPU, whose images do not depend on what GPU there is.
+#: On the CPU, whose images do not depend on the machine's GPU.
 REFERENCE_SETTINGS = RenderSettings(device="cpu").with_samples(SAMPLES_OF_THE_ORIGINAL)
 
 
