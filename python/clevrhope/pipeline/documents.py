@@ -288,7 +288,7 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         )
         by_image.setdefault(image, []).append(asked)
     kind = SPLITS[split]
-    group = kind.group_of(len(hop.asked))
+    group = kind.group_of(len(hop.target))
     if kind.drawn == "places":
         places = list(dict.fromkeys(index // group for index in by_image))[:PLACES_SHOWN]
         shown = [index for index in by_image if index // group in places]
