@@ -93,7 +93,7 @@ def write_sheet(compared: Compared, path: Path) -> None:
 
 
 def difference(a: Pixels, b: Pixels) -> Pixels:
-    """The absolute difference of two images, enlarged; (height, width, 3) uint8, black where they are equal."""
+    """The absolute difference of two images, enlarged; (height, width, 3) uint8, black where equal."""
     enlarged = np.abs(a.astype(np.int16) - b.astype(np.int16)) * DIFFERENCE
     difference: Pixels = np.minimum(enlarged, 255).astype(np.uint8)
     return difference

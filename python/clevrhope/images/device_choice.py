@@ -7,22 +7,13 @@ from dataclasses import dataclass
 
 from clevrhope.errors import ConfigError
 
-#: Name for --device -> name in Blender, in the order in which `auto` tries them.
+#: Kind of GPU -> its makers' spelling, in the order in which `auto` tries them; Blender's is in capitals.
 INTERFACES: Mapping[str, str] = {
-    "optix": "OPTIX",
-    "cuda": "CUDA",
-    "hip": "HIP",
-    "oneapi": "ONEAPI",
-    "metal": "METAL",
-}
-#: Name for --device -> its makers' spelling.
-TITLES: Mapping[str, str] = {
-    "cuda": "CUDA",
     "optix": "OptiX",
+    "cuda": "CUDA",
     "hip": "HIP",
     "oneapi": "oneAPI",
     "metal": "Metal",
-    "cpu": "CPU",
 }
 ANY, CPU = "auto", "cpu"
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.devices import Device, FoundDevices, find_devices
-from clevrhope.images.device_choice import ANY, CPU, INTERFACES, TITLES
+from clevrhope.images.device_choice import ANY, CPU, INTERFACES
 from clevrhope.runtime.blender import check_blender
 from clevrhope.runtime.cores import available_cores
 
@@ -71,9 +71,11 @@ def text_lines(renderers: AvailableRenderers) -> list[str]:
     if renderers.blender_problem:
         return [*lines, renderers.blender_problem]
     asked = [kind for kind in INTERFACES if kind not in found.missing and kind not in found.problems]
-    none = [TITLES[kind] for kind in asked if not found.of(kind)]
+    none = [INTERFACES[kind] for kind in asked if not found.of(kind)]
     if none:
         lines.append(f"No device found by: {', '.join(none)}.")
     if found.missing:
-        lines.append(f"Not in this build of Blender: {', '.join(TITLES[kind] for kind in found.missing)}.")
+        lines.append(
+            f"Not in this build of Blender: {', '.join(INTERFACES[kind] for kind in found.missing)}."
+        )
     return [*lines, *found.problems.values()]

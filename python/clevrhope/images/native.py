@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict
 from typing import TypeVar
 
@@ -18,6 +16,7 @@ from clevrhope.images.settings import NativeQuality, NativeSettings
 from clevrhope.look.blend_files import is_blend
 from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.cores import available_cores
+from clevrhope.runtime.threads import map_in_threads
 
 K = TypeVar("K", bound=Hashable)
 T = TypeVar("T")
@@ -90,19 +89,12 @@ class NativeRenderer(Renderer):
         return self._each(self._passes, scenes)
 
     def _each(self, make: Callable[[Scene], T], scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, T]]:
+        def keyed(task: tuple[K, Scene]) -> tuple[K, T]:
+            return task[0], make(task[1])
+
         if self._workers == 1:
-            for key, scene in scenes:
-                yield key, make(scene)
-            return
-        with ThreadPoolExecutor(self._workers) as threads:
-            under_way: deque[tuple[K, Future[T]]] = deque()
-            for key, scene in scenes:
-                under_way.append((key, threads.submit(make, scene)))
-                if len(under_way) > self._workers:
-                    first, made = under_way.popleft()
-                    yield first, made.result()
-            for first, made in under_way:
-                yield first, made.result()
+            return map(keyed, scenes)
+        return map_in_threads(keyed, scenes, threads=self._workers)
 
     def _image(self, scene: Scene) -> Pixels:
         return self._studio.render(self._placement(scene), quality=self._quality, **self._size)

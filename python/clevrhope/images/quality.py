@@ -111,13 +111,7 @@ def chosen_scenes(n_scenes: int, folder: Path | None = None) -> list[int]:
     return [there[(2 * i + 1) * len(there) // (2 * n_scenes)] for i in range(n_scenes)]
 
 
-def measure_quality(
-    n_scenes: int = 4,
-    *,
-    settings: RenderSettings | None = None,
-    workers: int | None = None,
-    folder: Path | None = None,
-) -> Quality:
+def measure_quality(n_scenes: int = 4, *, settings: RenderSettings | None = None) -> Quality:
     """Renders reference scenes, spread evenly over all that there are, and compares them with 512 samples.
 
     The first image of each worker is not counted, because it loads the look and Cycles' shaders.
@@ -125,19 +119,16 @@ def measure_quality(
     Args:
         n_scenes: how many scenes, from 1 to all.
         settings: the effort to be measured.
-        workers: processes; by default one for every two cores.
-        folder: of the reference scenes and images.
 
     Raises:
         RenderError: the reference images or Blender are missing.
     """
-    scenes = reference_scenes(folder)
-    chosen = chosen_scenes(n_scenes, folder)
-    with CyclesRenderer(settings=settings, workers=workers) as renderer:
+    scenes, chosen = reference_scenes(), chosen_scenes(n_scenes)
+    with CyclesRenderer(settings=settings) as renderer:
         list(renderer.render((i, scenes[0]) for i in range(renderer.workers)))
         begin = time.perf_counter()
         images = dict(renderer.render((i, scenes[i]) for i in chosen))
         seconds = time.perf_counter() - begin
         device = ", ".join(sorted(renderer.devices))
-    found = {i: psnr(images[i], read_png(reference_image(i, folder))) for i in chosen}
+    found = {i: psnr(images[i], read_png(reference_image(i))) for i in chosen}
     return Quality(seconds / len(chosen), sum(found.values()) / len(found), found, device)

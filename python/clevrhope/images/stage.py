@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -54,18 +53,15 @@ def render(
         RenderError: Blender is missing or cannot be started.
         ScenesFailedError: after all others are done, if some scenes gave no image.
     """
-    with _opened(renderer, settings, look, workers) as opened:
-        yield from opened.render(enumerate(scenes))
+    if renderer is not None:
+        yield from renderer.render(enumerate(scenes))
+        return
+    with CyclesRenderer(settings=settings, look=look, workers=workers) as own:
+        yield from own.render(enumerate(scenes))
 
 
 def render_png_files(
-    scenes: Iterable[Scene],
-    path_of: Callable[[Scene], Path],
-    *,
-    settings: RenderSettings | None = None,
-    look: Look | None = None,
-    workers: int | None = None,
-    renderer: Renderer | None = None,
+    scenes: Iterable[Scene], path_of: Callable[[Scene], Path], *, renderer: Renderer
 ) -> Iterator[Path]:
     """Renders the scenes whose files are missing or not whole; yields each path when its file is whole.
 
@@ -74,10 +70,7 @@ def render_png_files(
         RenderError: as `render`.
     """
     missing = ((path, scene) for scene in scenes if not is_whole_png(path := path_of(scene)))
-    with _opened(renderer, settings, look, workers) as opened:
-        yield from write_results(
-            opened.render(missing), lambda path, pixels: write_whole(path, encode_png(pixels))
-        )
+    return write_results(renderer.render(missing), lambda path, pixels: write_whole(path, encode_png(pixels)))
 
 
 def stage_title(renderer: Renderer) -> str:
@@ -112,15 +105,3 @@ def write_results(results: Iterator[tuple[K, T]], write: Callable[[K, T], None])
             yield under_way.popleft().result()
         if failed is not None:
             raise ScenesFailedError(failed.reasons, remedy=TRY_AGAIN)
-
-
-@contextmanager
-def _opened(
-    renderer: Renderer | None, settings: RenderSettings | None, look: Look | None, workers: int | None
-) -> Iterator[Renderer]:
-    """The given renderer, which stays open; or a new one, which is closed at the end."""
-    if renderer is not None:
-        yield renderer
-        return
-    with CyclesRenderer(settings=settings, look=look, workers=workers) as made:
-        yield made

@@ -1,16 +1,11 @@
 """Prefetching: iterators whose next items are made in other threads, where native code does the work."""
 
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import TypeVar
 
-S = TypeVar("S")
 T = TypeVar("T")
-
-THREADS = 2
-"""One reads with the interpreter's lock while the other computes without it."""
 
 
 def prefetch(items: Iterator[T]) -> Iterator[T]:
@@ -43,15 +38,3 @@ def _submitted(thread: ThreadPoolExecutor, items: Iterator[T], coming: Future[T 
     while (item := coming.result()) is not None:
         coming = thread.submit(next, items, None)
         yield item
-
-
-def side_by_side(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
-    """What a function makes of each item, in order, `THREADS` of them at a time."""
-    with ThreadPoolExecutor(THREADS) as threads:
-        coming: deque[Future[T]] = deque()
-        for item in items:
-            coming.append(threads.submit(function, item))
-            if len(coming) > THREADS:
-                yield coming.popleft().result()
-        while coming:
-            yield coming.popleft().result()

@@ -11,7 +11,7 @@ from clevrhope.images.blender.devices import WORKER_COMMAND, Device, choose_gpus
 from clevrhope.images.blender.memory import available_bytes
 from clevrhope.images.blender.pool import GROWTH_BYTES, IMAGES_PER_WORKER, WorkerPool
 from clevrhope.images.blender.process import StartError
-from clevrhope.images.device_choice import INTERFACES, parse_device
+from clevrhope.images.device_choice import parse_device
 from clevrhope.images.passes import Passes, from_bytes
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import RenderSettings
@@ -55,6 +55,9 @@ class CyclesRenderer(Renderer):
             part of four fifths of the memory that this process may use, in proportion to `cores`.
         command: the command line of a worker, for tests.
 
+    Attributes:
+        where: what it renders on; and why not on GPUs, if asking for them failed.
+
     Raises:
         ConfigError: no workers, a device that this machine does not have, or an invalid look.
         RenderError: Blender is missing, has another version, or lacks libraries.
@@ -82,7 +85,7 @@ class CyclesRenderer(Renderer):
         look = look or read_look()
         gpus, problem = choose_gpus(parse_device(self._settings.device))
         titles = ", ".join(dict.fromkeys(gpu.title for gpu in gpus))
-        self._where = titles or ("the CPU" + (f", as {problem}" if problem else ""))
+        self.where = titles or ("the CPU" + (f", as {problem}" if problem else ""))
         bound: list[Device | None] = [gpu for gpu in gpus for _ in range(workers or WORKERS_OF_A_GPU)]
         threads = threads_of_workers(len(bound) or workers, cores=cores)
         bound = bound or [None] * len(threads)
@@ -105,16 +108,6 @@ class CyclesRenderer(Renderer):
             growth_bytes=growth_bytes,
             memory_limit_bytes=memory_limit_bytes or memory_share(cores) // len(threads),
         )
-
-    @property
-    def settings(self) -> RenderSettings:
-        """Size and effort of the images."""
-        return self._settings
-
-    @property
-    def where(self) -> str:
-        """What it renders on; and why not on GPUs, if asking for them failed."""
-        return self._where
 
     @property
     def workers(self) -> int:
@@ -162,7 +155,7 @@ def _as_json(gpu: Device | None) -> dict[str, str] | None:
     if gpu is None:
         return None
     return {
-        "interface": INTERFACES[gpu.kind],
+        "interface": gpu.kind.upper(),
         "identity": gpu.identity,
         "name": f"{gpu.name} ({gpu.title})",
     }

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.process import START_TIMEOUT_S, TaskError, WorkerEndedError, WorkerProcess
-from clevrhope.images.device_choice import ANY, CPU, INTERFACES, TITLES, DeviceChoice
+from clevrhope.images.device_choice import ANY, CPU, INTERFACES, DeviceChoice
 
 #: `-P` keeps modules in the current folder out of the worker.
 WORKER_COMMAND = (sys.executable, "-P", "-m", "clevrhope.images.blender.worker")
@@ -81,11 +81,13 @@ def find_devices(
         for kind in kinds:
             process = process or WorkerProcess(command)
             try:
-                answer = process.query({"list": INTERFACES.get(kind, "CPU")}, timeout_s=START_TIMEOUT_S)
+                answer = process.query({"list": kind.upper()}, timeout_s=START_TIMEOUT_S)
             except TaskError as error:
                 raise RenderError(str(error)) from error
             except WorkerEndedError as error:
-                problems[kind] = f"asking for {TITLES[kind]} devices failed: the process {error}"
+                problems[kind] = (
+                    f"asking for {INTERFACES.get(kind, 'CPU')} devices failed: the process {error}"
+                )
                 process.close()
                 process = None
                 continue
@@ -121,7 +123,7 @@ def choose_gpus(choice: DeviceChoice, *, command: Sequence[str] = WORKER_COMMAND
             listed = ", ".join(f"{device.name} ({device.title})" for device in found.devices)
             problem = f"--device {name}: not here; found: {listed or 'nothing'}"
             if choice.kind in found.missing:
-                problem += f"; this build of Blender has no {TITLES[choice.kind]}"
+                problem += f"; this build of Blender has no {INTERFACES[choice.kind]}"
             if choice.kind in found.problems:
                 problem += f"; {found.problems[choice.kind]}"
             raise ConfigError(problem)

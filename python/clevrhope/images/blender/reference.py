@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clevrhope.errors import ClevrhopeError
+from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.quality import reference_folder, reference_image, reference_scenes
 from clevrhope.images.settings import SAMPLES_OF_THE_ORIGINAL, RenderSettings
 from clevrhope.images.stage import render_png_files
@@ -24,14 +25,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Renders what is missing."""
     folder = Path(next(iter(sys.argv[1:] if arguments is None else arguments), reference_folder()))
     try:
-        images = render_png_files(
-            reference_scenes(folder),
-            lambda scene: reference_image(scene["image_index"], folder),
-            settings=REFERENCE_SETTINGS,
-        )
-        for path in images:
-            sys.stdout.write(f"{path.relative_to(folder)}\n")
-            sys.stdout.flush()
+        scenes = reference_scenes(folder)
+        with CyclesRenderer(settings=REFERENCE_SETTINGS) as renderer:
+            for path in render_png_files(
+                scenes, lambda scene: reference_image(scene["image_index"], folder), renderer=renderer
+            ):
+                sys.stdout.write(f"{path.relative_to(folder)}\n")
+                sys.stdout.flush()
     except ClevrhopeError as error:
         sys.stderr.write(f"{error}\n")
         return 1
