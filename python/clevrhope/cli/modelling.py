@@ -126,7 +126,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 @_as_json
 def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) -> None:
     """Trains MODEL (a name, or package.module:Class) on a dataset; run it again after any stop to go on."""
-    from clevrhope.runtime.installed import check_torch
+    from clevrhope.runtime.extras import check_torch
 
     check_torch()
     from clevrhope.training.memory import keep_freed_memory
@@ -171,7 +171,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
 @_as_json
 def evaluate(run: Path, **choices: Any) -> None:
     """Answers the test sets with a trained run; writes predictions for clevrhope score."""
-    from clevrhope.runtime.installed import check_torch
+    from clevrhope.runtime.extras import check_torch
 
     check_torch()
     from clevrhope.training.evaluation import evaluate as answer

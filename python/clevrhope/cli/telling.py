@@ -32,10 +32,10 @@ def hops(as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 def devices(as_json: bool) -> None:
     """Lists what Blender can render on here, GPUs and CPU, as --device takes it; and the native renderer."""
-    from clevrhope.images.machine import text_lines, what_renders
+    from clevrhope.images.machine import find_renderers, text_lines
 
-    there = what_renders()
-    click.echo(json.dumps(there.as_json()) if as_json else "\n".join(text_lines(there)))
+    renderers = find_renderers()
+    click.echo(json.dumps(renderers.as_json()) if as_json else "\n".join(text_lines(renderers)))
 
 
 @click.group(invoke_without_command=True)
@@ -84,7 +84,7 @@ def bench(context: click.Context, full: bool, no_images: bool, device: str | Non
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
 def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     """Times updates of models at full size, against the machine's own products of matrices."""
-    from clevrhope.runtime.installed import check_torch
+    from clevrhope.runtime.extras import check_torch
 
     check_torch()
     from clevrhope.bench.models import MODELS, measure_models, text_lines

@@ -11,7 +11,7 @@ from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.splits.kinds import TRAIN
-from clevrhope.splits.palettes import split_name
+from clevrhope.splits.palettes import parse_pool_name
 
 
 def identity(manifest: Manifest, vocab: Vocab, *, hop: str, images: bool) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def identity(manifest: Manifest, vocab: Vocab, *, hop: str, images: bool) -> dic
         images: whether images count.
     """
     train = manifest.splits.get(hop, {}).get(TRAIN.name, {})
-    _, palette = split_name(str(train.get("pool", "")))
+    _, palette = parse_pool_name(str(train.get("pool", "")))
     found = {
         "version": manifest.version,
         "seed": manifest.seed,

@@ -133,7 +133,7 @@ def png_indices(layout: Layout, pool: str) -> Ints:
     return np.asarray(sorted(images_of(layout.images(pool), pool)), dtype=np.int32)
 
 
-def ahead(work: Iterator[Callable[[], bytes]]) -> Iterator[bytes]:
+def prefetch(work: Iterator[Callable[[], bytes]]) -> Iterator[bytes]:
     """The results of calls, in order; threads are a few calls ahead of the reader, so memory stays flat."""
     with ThreadPoolExecutor(cpu_count() or 1) as threads:
         queue: list[Future[bytes]] = [threads.submit(call) for call in islice(work, 4 * (cpu_count() or 1))]

@@ -140,14 +140,14 @@ def _packed(
     wanted: npt.NDArray[np.int32], old: _OldFile, png_of: Callable[[int], Path], size: tuple[int, int]
 ) -> Iterator[tuple[int, bytes]]:
     """Packed chunks in order; a few threads unpack PNG files and pack pixels ahead of the writer."""
-    ahead = 4 * (os.cpu_count() or 1)
+    n_prefetched = 4 * (os.cpu_count() or 1)
     with ThreadPoolExecutor() as pool:
 
         def start(index: int) -> tuple[int, Future[bytes] | None]:
             return index, None if index in old else pool.submit(_pack, png_of(index), size)
 
         coming = (start(int(index)) for index in wanted)
-        queue = list(islice(coming, ahead))
+        queue = list(islice(coming, n_prefetched))
         try:
             while queue:
                 index, future = queue.pop(0)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.clevr_json import question_info, read_rows, scene_info
-from clevrhope.dataset.image_source import ahead
+from clevrhope.dataset.image_source import prefetch
 from clevrhope.dataset.layout import SCENES_A_SHARD
 from clevrhope.dataset.spoken import ProgramNodes, Spoken
 from clevrhope.errors import DatasetError
@@ -100,7 +100,7 @@ def _write_images(split: SplitSource, folder: Path, advance: Advance) -> None:
     assert split.images is not None
     folder.mkdir()
     png = split.images.png
-    contents = ahead(png(index) for index in split.indices.tolist())
+    contents = prefetch(png(index) for index in split.indices.tolist())
     for number, (content, count) in enumerate(zip(contents, split.counts.tolist(), strict=True)):
         (folder / image_name(split.split, number)).write_bytes(content)
         advance(count)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.clevr_json import read_scenes_at
-from clevrhope.dataset.image_source import ahead
+from clevrhope.dataset.image_source import prefetch
 from clevrhope.dataset.layout import SCENES_A_SHARD, image_filename
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.errors import ConfigError
@@ -119,7 +119,7 @@ def _write_images(split: SplitSource, folder: Path, advance: Advance) -> None:
     assert split.images is not None
     folder.mkdir(parents=True)
     png = split.images.png
-    contents = ahead(png(index) for index in split.indices.tolist())
+    contents = prefetch(png(index) for index in split.indices.tolist())
     for index, content, count in zip(split.indices.tolist(), contents, split.counts.tolist(), strict=True):
         (folder / image_filename(split.reader.pool, index)).write_bytes(content)
         advance(count)

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from clevrhope.dataset.held_errors import writing_hdf5
-from clevrhope.dataset.image_source import ahead
+from clevrhope.dataset.image_source import prefetch
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS
 from clevrhope.export.source import Source, SplitSource
@@ -75,7 +75,7 @@ def _write_images(path: Path, split: SplitSource, advance: Advance) -> None:
             compression_opts=DEFLATE_LEVEL,
             track_times=False,
         )
-        packed = ahead(source.deflated(index) for index in indices.tolist())
+        packed = prefetch(source.deflated(index) for index in indices.tolist())
         for row, (chunk, count) in enumerate(zip(packed, split.counts.tolist(), strict=True)):
             images.id.write_direct_chunk((row, 0, 0, 0), chunk)
             check()

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.image_source import Images, ahead
+from clevrhope.dataset.image_source import Images, prefetch
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints
@@ -88,7 +88,7 @@ class SplitSource:
         files: Iterator[bytes | None] = repeat(None, len(indices))
         if self.images is not None:
             png = self.images.png
-            files = ahead(png(index) for index in indices)
+            files = prefetch(png(index) for index in indices)
         questions = self._questions(spoken, order)
         for index, n, image in zip(indices, counts, files, strict=True):
             asked = list(islice(questions, n))

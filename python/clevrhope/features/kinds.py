@@ -7,7 +7,7 @@ from pathlib import Path
 from clevrhope.config.presets import suggestion
 from clevrhope.errors import ConfigError, shown
 from clevrhope.features.extractor import Asked, Extractor
-from clevrhope.runtime.installed import check_torch
+from clevrhope.runtime.extras import check_torch
 
 KINDS: Mapping[str, str] = {
     "pixels": "clevrhope.features.pixels:Pixels",

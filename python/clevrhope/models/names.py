@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from clevrhope.config.presets import suggestion
 from clevrhope.errors import ConfigError, first_sentence, shown
-from clevrhope.runtime.installed import check_torch
+from clevrhope.runtime.extras import check_torch
 
 if TYPE_CHECKING:
     from torch.nn import Module

@@ -24,10 +24,10 @@ from clevrhope.images.png import read_png
 from clevrhope.images.settings import made_by
 from clevrhope.pipeline import engine
 from clevrhope.pipeline.images import scenes_of
-from clevrhope.pipeline.prefetch import side_by_side
 from clevrhope.pipeline.resolved import Resolved
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.runtime.progress import Progress
+from clevrhope.runtime.threads import map_in_threads
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.version import software_version
@@ -66,7 +66,7 @@ def write_account(
         def measured(hop: Hop) -> SubDataset:
             return _sub_dataset(hop, resolved, manifest, counts, scenes_by_split, n_users)
 
-        for sub in side_by_side(measured, hops):
+        for sub in map_in_threads(measured, hops):
             subs.append(sub)
             advance(1)
     files = []
@@ -288,7 +288,7 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         )
         by_image.setdefault(image, []).append(asked)
     kind = SPLITS[split]
-    group = kind.group_of(len(hop.asked))
+    group = kind.group_of(len(hop.target))
     if kind.drawn == "places":
         places = list(dict.fromkeys(index // group for index in by_image))[:PLACES_SHOWN]
         shown = [index for index in by_image if index // group in places]

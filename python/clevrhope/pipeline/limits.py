@@ -16,8 +16,8 @@ from clevrhope.splits.palettes import (
     Palette,
     diversity_name,
     file_palette_name,
-    palette_of,
-    read_diversity,
+    palette_from_json,
+    parse_diversity,
 )
 
 
@@ -93,7 +93,7 @@ def folder_palettes(
         SceneError: a file that is no palette; names the place in it.
         SplitError: a pair that a palette leaves nothing of, or a diversity that it cannot have.
     """
-    palettes = {name: palette_of(raw) for name, raw in manifest.palettes.items()}
+    palettes = {name: palette_from_json(raw) for name, raw in manifest.palettes.items()}
     files = [limits.palette, limits.test_palette]
     read = {file_palette_name(path): _read(path, world) for path in files if path is not None}
     wanted: dict[str, Palette] = {}
@@ -116,13 +116,13 @@ def folder_palettes(
 def _palette(
     hop: Hop, read: Mapping[str, Palette], there: Mapping[str, Palette], seed: int, world: World
 ) -> Palette:
-    asked = read_diversity(hop.palette)
+    asked = parse_diversity(hop.palette)
     if hop.pair is None:
         if asked is None and hop.palette in read:
             return read[hop.palette]
     elif asked is not None:
         mode = cast(Literal["nested", "grid"], asked[1])
-        seen = palette_of(
+        seen = palette_from_json(
             json.loads(world.seen_palette(list(hop.pair), diversity=asked[0], mode=mode, seed=seed))
         )
         return seen.without(hop.pair)
@@ -149,4 +149,4 @@ def _read(path: Path, world: World) -> Palette:
     data = read_bytes(path, "a palette", error=ConfigError, remedy="expected a palette as JSON")
     parse_json(data, path, error=ConfigError, remedy="expected a palette as JSON")
     text = world.with_palette(data, name=file_palette_name(path), file=str(path)).palette_json
-    return palette_of(json.loads(text or "{}"))
+    return palette_from_json(json.loads(text or "{}"))

@@ -1,26 +1,21 @@
-"""Work in, its results in order out, made in other threads: worth it where native code does most of it."""
+"""Prefetching: iterators whose next items are made in other threads, where native code does the work."""
 
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import TypeVar
 
-S = TypeVar("S")
 T = TypeVar("T")
 
-THREADS = 2
-"""One reads with the interpreter's lock while the other computes without it."""
 
-
-def ahead(items: Iterator[T]) -> Iterator[T]:
+def prefetch(items: Iterator[T]) -> Iterator[T]:
     """The items of an iterator, each made while the one before it is used."""
-    with closing(each_ahead([items])) as sources:
+    with closing(prefetch_each([items])) as sources:
         for source in sources:
             yield from source
 
 
-def each_ahead(sources: Iterable[Iterator[T]]) -> Generator[Iterator[T]]:
+def prefetch_each(sources: Iterable[Iterator[T]]) -> Generator[Iterator[T]]:
     """Iterators, to be used up in this order; of each the first item is made while those before it are used.
 
     What a source raises is raised where its items are taken.
@@ -43,15 +38,3 @@ def _submitted(thread: ThreadPoolExecutor, items: Iterator[T], coming: Future[T 
     while (item := coming.result()) is not None:
         coming = thread.submit(next, items, None)
         yield item
-
-
-def side_by_side(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
-    """What a function makes of each item, in order, `THREADS` of them at a time."""
-    with ThreadPoolExecutor(THREADS) as threads:
-        coming: deque[Future[T]] = deque()
-        for item in items:
-            coming.append(threads.submit(function, item))
-            if len(coming) > THREADS:
-                yield coming.popleft().result()
-        while coming:
-            yield coming.popleft().result()

@@ -16,7 +16,7 @@ from clevrhope.describe.datasheet.plots import without_plots
 from clevrhope.pipeline.engine import Questions
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_places
-from clevrhope.pipeline.prefetch import ahead, each_ahead
+from clevrhope.pipeline.prefetch import prefetch, prefetch_each
 from clevrhope.pipeline.prelim import first_groups
 from clevrhope.pipeline.resolved import Resolved
 from clevrhope.runtime.atomic import record
@@ -84,7 +84,7 @@ def write_scenes(
         as_listed = there is not None and there == manifest.files.get(name, there)
         if there is None or not as_listed or not np.array_equal(read_scene_indices(path), here):
             with rows_file(path, key="scenes", info=scene_info(pool)) as add_rows:
-                for rows in ahead(resolved.engine.scene_rows(pool, here)):
+                for rows in prefetch(resolved.engine.scene_rows(pool, here)):
                     add_rows(rows)
             there = record(path)
         files[name] = there
@@ -98,7 +98,7 @@ def asked(jobs: Sequence[Job], resolved: Resolved) -> Generator[tuple[Job, Itera
     def questions(job: Job) -> Iterator[Questions]:
         yield from questions_of(job, resolved)  # nothing of it before its turn, errors included
 
-    with closing(each_ahead(map(questions, jobs))) as sources:
+    with closing(prefetch_each(map(questions, jobs))) as sources:
         yield from zip(jobs, sources, strict=True)
 
 

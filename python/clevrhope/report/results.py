@@ -20,7 +20,7 @@ from clevrhope.report.runs import LAST, Source
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.hops import parse_hop
 from clevrhope.splits.kinds import IID, SYSTEMATICITY_GAPS
-from clevrhope.splits.palettes import MARK, read_diversity
+from clevrhope.splits.palettes import MARK, parse_diversity
 
 QUESTION_ONLY = "question_only"
 """The model whose runs say what reading the question alone gives."""
@@ -239,7 +239,7 @@ def _pair(hop: str, key: AnswerKey) -> tuple[str, tuple[str, ...], int, str]:
     except ConfigError:
         return base, (), 0, ""
     types = tuple(kind for kind, _ in parsed.pair or ())
-    asked = read_diversity(palette) if palette else None
+    asked = parse_diversity(palette) if palette else None
     if asked is not None:
         return base, types, asked[0], "grid" if asked[1] == "grid" else "random"
     return base, types, parsed.diversity, palette

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.models.batch import Batch
-from clevrhope.runtime.progress import Advance, unseen
+from clevrhope.runtime.progress import Advance, ignore_advance
 from clevrhope.training.checks import check_programs, check_scores
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
@@ -29,7 +29,7 @@ def predicted(
     n_answers: int,
     precision: Precision,
     batch_size: int = BATCH,
-    advance: Advance = unseen,
+    advance: Advance = ignore_advance,
 ) -> npt.NDArray[np.int64]:
     """(N,) the number of the answer to each question, or `NO_ANSWER`.
 
@@ -67,7 +67,7 @@ def written(
     *,
     precision: Precision,
     batch_size: int = BATCH,
-    advance: Advance = unseen,
+    advance: Advance = ignore_advance,
 ) -> npt.NDArray[np.int64]:
     """(N, P) the program tokens that a model's method gives for each question; as `predicted`.
 

@@ -1,4 +1,4 @@
-"""Corners of bodies in, their boxes in an image out, and which bodies can be looked at together."""
+"""Boxes of objects in an image, and groups of objects that cannot hide each other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.images.in_world import view_axes
+from clevrhope.images.bounds import view_axes
 from clevrhope.images.placement import Vector
 
 Box = tuple[float, float, float, float]
@@ -22,11 +22,7 @@ EVERYWHERE: Box = (-math.inf, -math.inf, math.inf, math.inf)
 def box_in_image(
     corners: npt.NDArray[np.float64], camera: Vector, lens: Mapping[str, Any], width_px: int, height_px: int
 ) -> Box:
-    """What the pixels of a body lie within, whose hull has these corners, (n, 3) in the world.
-
-    Raises:
-        SceneError: the camera stands where it looks, or straight above or below.
-    """
+    """A box around all pixels of a body; `corners` are those of its hull in the world, (n, 3)."""
     right, up, forward = view_axes(camera, lens["target"])
     seen = corners - np.asarray(camera)
     depth = seen @ forward
@@ -38,11 +34,11 @@ def box_in_image(
     return (x.min() - MARGIN_PX, y.min() - MARGIN_PX, x.max() + MARGIN_PX, y.max() + MARGIN_PX)
 
 
-def groups_apart(boxes: Sequence[Box]) -> list[list[int]]:
-    """Numbers of boxes, grouped so that none overlaps another of its group; those that overlap none left out.
+def disjoint_groups(boxes: Sequence[Box]) -> list[list[int]]:
+    """Numbers of boxes, grouped so that no two of a group overlap; boxes that overlap no other are left out.
 
-    Each box goes into the first group that has room, so there are at most one more than the most that any
-    single box overlaps: two or three where objects stand around.
+    Each box goes into the first group that has room for it. There is at most one group more than the largest
+    number of boxes that one box overlaps: two or three groups in practice.
     """
     overlapping = [[i != j and _overlap(a, b) for j, b in enumerate(boxes)] for i, a in enumerate(boxes)]
     groups: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""look.json and properties.json in, what a renderer needs of them out, checked before a process starts."""
+"""The look: what the names in scenes mean to a renderer, from look.json and properties.json."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
 
-#: Nodes that a material's shader graph is made of, and what each one has to say.
+#: Nodes of a material's shader graph -> keys that each needs.
 SHADER_NODES = {
     "mix": ("factor", "first", "second"),
     "diffuse": ("color", "roughness"),
@@ -27,7 +27,7 @@ SHADER_NODES = {
 
 @dataclass(frozen=True)
 class Look:
-    """What turns names in a scene into things to be seen.
+    """What the names in a scene look like.
 
     Attributes:
         look: camera, lights, ground, shapes, materials and render, as in look.json.
@@ -39,13 +39,19 @@ class Look:
 
     @property
     def shapes(self) -> dict[str, Any]:
-        """Mesh descriptions by the names and aliases that properties.json may use."""
+        """Name or alias that properties.json may use -> description of a mesh."""
         return _with_aliases(self.look["shapes"])
 
     @property
     def materials(self) -> dict[str, Any]:
-        """Materials by the names and aliases that properties.json may use."""
+        """Name or alias that properties.json may use -> material."""
         return _with_aliases(self.look["materials"])
+
+    def __repr__(self) -> str:
+        sections = (
+            f"{len(self.properties[name])} {name}" for name in ("sizes", "colors", "materials", "shapes")
+        )
+        return f"Look({', '.join(sections)})"
 
 
 def read_look(look: Path | None = None, properties: Path | None = None) -> Look:
@@ -56,26 +62,21 @@ def read_look(look: Path | None = None, properties: Path | None = None) -> Look:
         properties: a properties.json, CLEVR's own included; by default the package's.
 
     Raises:
-        ConfigError: a file that is missing or not JSON, or that names an unknown mesh or node, or a .blend
-            file without what it should hold.
-        VocabularyError: properties that define no vocabulary; says where.
+        ConfigError: a file is missing or not JSON, or names an unknown mesh or node; or a .blend file does
+            not hold what it should.
+        VocabularyError: the properties define no vocabulary; says where.
         RenderError: a .blend file is named, and Blender is missing.
     """
     look_path = look or blender_assets() / "look.json"
     properties_path = properties or blender_assets() / "properties.json"
     data = read_bytes(properties_path, "a properties file", error=ConfigError)
-    Vocabulary(
-        data, file=str(properties_path)
-    )  # names and definitions, as whoever samples scenes checks them
+    Vocabulary(data, file=str(properties_path))  # checks names and definitions
     named = parse_json(data, properties_path, error=ConfigError)
-    read = Look(read_blends(named, properties_path).added_to(_read_json(look_path)), named)
-    for file, problem in _problems(read, look_path, properties_path):
+    entries = read_object(look_path, "a look", error=ConfigError)
+    checked = Look(read_blends(named, properties_path).added_to(entries), named)
+    for file, problem in _problems(checked, look_path, properties_path):
         raise ConfigError(f"{file}: {problem}")
-    return read
-
-
-def _read_json(path: Path) -> Mapping[str, Any]:
-    return read_object(path, "a look", error=ConfigError)
+    return checked
 
 
 def _problems(look: Look, look_path: Path, properties_path: Path) -> Iterator[tuple[Path, str]]:
@@ -104,7 +105,7 @@ def _problems(look: Look, look_path: Path, properties_path: Path) -> Iterator[tu
 
 
 def _shader_problem(shader: Any, place: str) -> str | None:
-    """What is wrong with a shader graph, or None."""
+    """What is wrong with a shader graph; None if nothing is."""
     if not isinstance(shader, dict) or shader.get("node") not in SHADER_NODES:
         known = ", ".join(SHADER_NODES)
         return f'{place}: expected an object whose "node" is one of {known}; found {shader!r:.80}'
@@ -126,7 +127,5 @@ def _places(section: str, entries: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _with_aliases(entries: Mapping[str, Any]) -> dict[str, Any]:
-    names = dict(entries)
-    for entry in entries.values():
-        names.update(dict.fromkeys(entry.get("aliases", ()), entry))
-    return names
+    aliases = {alias: entry for entry in entries.values() for alias in entry.get("aliases", ())}
+    return {**entries, **aliases}

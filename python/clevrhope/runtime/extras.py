@@ -1,4 +1,4 @@
-"""What the extras bring in, asked for by name; a sentence that says how to get it where it is missing."""
+"""Checks for packages that come with the extras of this package."""
 
 from importlib import import_module
 
@@ -6,10 +6,10 @@ from clevrhope.errors import ConfigError
 
 
 def check_torch() -> None:
-    """Passes where torch and safetensors are installed.
+    """Checks that torch and safetensors are installed.
 
     Raises:
-        ConfigError: they are not; says how to get them.
+        ConfigError: one is not; says how to install them.
     """
     for module in ("torch", "safetensors"):
         try:

@@ -1,4 +1,4 @@
-"""Placed objects in, the first one that is not in the world, and why, out."""
+"""Checks that objects of a scene stand on the ground and in the image, before anything is rendered."""
 
 from __future__ import annotations
 
@@ -11,25 +11,27 @@ import numpy.typing as npt
 
 from clevrhope.errors import SceneError
 from clevrhope.images.placement import Placement, Thing, Vector
-from clevrhope.look.read import Look
+from clevrhope.look.definition import Look
 
 Axes = tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]
 
 LEAST_LENGTH = 1e-6
-"""A direction that is shorter, of the world's units or of 1, is none: an image seen along it is black."""
+"""A shorter vector has no usable direction: an image seen along it is black."""
 
 FARTHEST = 1e6
-"""From which the camera sees nothing of a world whose objects stand within a few units."""
+"""From here the camera sees nothing of a world whose objects stand within a few units."""
 
 
-def outside(placement: Placement, look: Look, *, width_px: int, height_px: int) -> tuple[int, str] | None:
-    """Which object is outside the world, and how: off the ground sheet or in it, or nowhere in the image.
+def find_object_outside(
+    placement: Placement, look: Look, *, width_px: int, height_px: int
+) -> tuple[int, str] | None:
+    """The number of the first object outside the world, and where: off or in the ground, or out of view.
 
-    The ground is flat below the objects of CLEVR and rises far behind them. Rendered all the same, such an
-    object would be missing from its image, in part or whole, while the scene says that it is there.
+    The ground is flat below the objects of CLEVR and rises far behind them. An object outside would be
+    missing from its image, in part or whole, although the scene says that it is there.
 
     Raises:
-        SceneError: the camera stands where it looks, or straight above or below, or out of all reach.
+        SceneError: the camera is at its target, straight above or below it, or too far away.
     """
     axes = view_axes(placement.camera, look.look["camera"]["target"])
     for i, thing in enumerate(placement.things):
@@ -57,11 +59,7 @@ def _off_the_ground(thing: Thing, ground: Mapping[str, Any]) -> str:
 
 
 def view_axes(camera: Vector, target: Sequence[float]) -> Axes:
-    """Right, up and forward in the image, each of length 1.
-
-    Raises:
-        SceneError: the camera stands where it looks, or straight above or below, or out of all reach.
-    """
+    """Right, up and forward of a camera as unit vectors in the world; raises as `find_object_outside`."""
 
     def problem(what: str) -> SceneError:
         here, there = (", ".join(f"{each:g}" for each in place) for place in (camera, target))
@@ -85,13 +83,12 @@ def view_axes(camera: Vector, target: Sequence[float]) -> Axes:
 def _out_of_sight(
     thing: Thing, camera: Vector, axes: Axes, lens: Mapping[str, Any], width_px: int, height_px: int
 ) -> str:
-    """Of a ball around the object: whether any of it is in the image."""
+    """Where an object is if no part of a ball around it is in the image; "" if some part is."""
     right, up, forward = axes
     seen = np.asarray(thing.location) - np.asarray(camera)
     depth = float(seen @ forward)
-    # The farthest corner of a cube is so many times its half side from its centre.
-    reach = math.sqrt(3.0) * thing.radius
-    # Asked so that what is no number, of objects farther than numbers reach, is not in the image.
+    reach = math.sqrt(3.0) * thing.radius  # the distance of a cube's corners from its centre
+    # Written so that NaN, which objects at huge distances give, counts as out of the image.
     if not depth > reach:
         return "behind the camera, or around it"
     focal_px = lens["lens_mm"] / lens["sensor_width_mm"] * max(width_px, height_px)

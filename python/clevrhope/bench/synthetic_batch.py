@@ -1,6 +1,6 @@
-"""Questions of CLEVR's templates on sampled scenes, with features of noise: batches without any file.
+"""Synthetic batches: questions of CLEVR's templates on sampled scenes, with noise as features.
 
-For benchmarks and tests, which need questions and programs of the real kind and length, and no image.
+Benchmarks and tests need questions and programs of realistic kinds and lengths, but no images or files.
 """
 
 from collections.abc import Mapping
@@ -19,24 +19,24 @@ from clevrhope.questions import instantiate_questions, read_templates
 from clevrhope.scenes import read_world, sample_scenes
 
 N_OBJECTS, N_TYPES = 10, 4
-"""At most, of a scene; of attributes."""
+"""Most objects of a scene, and attribute types."""
 
 
 @cache
 def clevr_vocab() -> Vocab:
-    """The vocab.json of every folder of CLEVR's templates and values."""
+    """The vocabulary of every dataset with CLEVR's templates and values."""
     world = read_world()
     tokens = _core.ProgramTokens(world.vocabulary)
     return make_vocab(read_templates(world).words, tokens.names, world.answers)
 
 
 @cache
-def made_scenes(n: int) -> _core.SceneBatch:
-    """The scenes that questions are about."""
+def synthetic_scenes(n: int) -> _core.SceneBatch:
+    """The scenes that the questions are about."""
     return sample_scenes(n, seed=3)
 
 
-def made_batch(
+def synthetic_batch(
     n_scenes: int = 8,
     questions_per_scene: int = 8,
     *,
@@ -46,33 +46,30 @@ def made_batch(
     seed: int = 0,
     longest: int | None = None,
 ) -> Batch:
-    """Questions on a few scenes, each scene with features of noise that are its own.
+    """A batch of questions on a few scenes, each with noise of its own as features.
 
-    Questions share scenes and scenes share questions, so neither alone gives the answers. With `longest`,
-    those alone whose programs have no more tokens. Rows are as wide as they need to be.
+    Questions share scenes and scenes share questions, so neither alone gives the answers. Rows are as wide as
+    they need to be.
 
     Args:
-        n_scenes: as many.
-        questions_per_scene: at most, as families are asked in turn; one that finds no question asks none.
+        n_scenes: number of scenes.
+        questions_per_scene: most questions of a scene; some families find none.
         kind: of features.
-        height: of images, in pixels, for "pixels" alone.
-        width: as well.
+        height: of images, in pixels; only for "pixels".
+        width: of images, in pixels; only for "pixels".
         seed: of the noise.
-        longest: tokens of a program, <START> and <END> included.
+        longest: most tokens of a program, <START> and <END> included; longer ones are left out.
     """
     world, vocab = read_world(), clevr_vocab()
     templates = read_templates(world)
-    asked = instantiate_questions(
-        made_scenes(n_scenes), seed=5, templates=templates, questions_per_scene=questions_per_scene
+    batch = instantiate_questions(
+        synthetic_scenes(n_scenes), seed=5, templates=templates, questions_per_scene=questions_per_scene
     )
-    questions, question_lengths = asked.question_tokens(vocab.questions(), templates.question_width)
+    questions, question_lengths = batch.question_tokens(vocab.questions(), templates.question_width)
     tokens = _core.ProgramTokens(world.vocabulary, vocab.programs())
-    programs, program_lengths = asked.program_tokens(tokens, templates.program_width)
-    answers = [vocab.answer_token_to_idx[world.answers[number]] for number in asked.answers]
-    images = asked.image_idxs
-    features = {
-        name: array[images] for name, array in noise(n_scenes, kind, height, width, seed=seed).items()
-    }
+    programs, program_lengths = batch.program_tokens(tokens, templates.program_width)
+    answers = [vocab.answer_token_to_idx[world.answers[number]] for number in batch.answers]
+    features = noise(n_scenes, kind, height, width, seed=seed)
     kept = np.flatnonzero(program_lengths <= (longest or templates.program_width))
     n_words, n_tokens = (int(lengths[kept].max()) for lengths in (question_lengths, program_lengths))
     return Batch(
@@ -81,9 +78,9 @@ def made_batch(
         programs=_long(programs[kept, :n_tokens]),
         program_lengths=_long(program_lengths[kept]),
         answers=torch.tensor(answers)[kept],
-        families=_long(asked.question_families[kept]),
+        families=_long(batch.question_families[kept]),
         rows=torch.arange(len(kept)),
-        features={name: array[kept] for name, array in features.items()},
+        features={name: array[batch.image_idxs[kept]] for name, array in features.items()},
     )
 
 
