@@ -128,6 +128,8 @@ class PoolFeatures:
         Raises:
             DatasetError: a scene without features.
         """
+        if not self.arrays:
+            return np.zeros(len(image_idxs), np.int64)
         at = np.searchsorted(self.indices, image_idxs)
         found = self.indices[np.minimum(at, len(self.indices) - 1)] if len(self.indices) else at - 1
         if not np.array_equal(found, image_idxs):
@@ -198,12 +200,7 @@ class NoFeatures(FeatureStore):
 
     def pool(self, pool: str) -> PoolFeatures:
         """No arrays, for any scene of any pool."""
-        return _NoRows(np.zeros(0, np.int32), {}, f"{self.folder}, pool {pool}")
-
-
-class _NoRows(PoolFeatures):
-    def rows(self, image_idxs: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
-        return np.zeros(len(image_idxs), np.int64)
+        return PoolFeatures(np.zeros(0, np.int32), {}, f"{self.folder}, pool {pool}")
 
 
 def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureStore:

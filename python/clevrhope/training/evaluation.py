@@ -108,15 +108,21 @@ def evaluate(
     for name in names:
         _check_own(folder.checkpoint(name), info, vocab)
     hop = find_hop(layout, info["hop"])
-    every = _splits(layout, hop, None)
-    chosen = _splits(layout, hop, splits)
+    built = splits_in(layout, hop)
+    every = chosen_splits(built, hop, None)
+    chosen = chosen_splits(built, hop, splits, place=f"{root}: ")
     about = identity(dataset_manifest(layout), there, hop=hop, images=store.info.of_images)
+    differs = ""
     if about != info["dataset"]:
-        _check_elsewhere(
-            folder, layout, out, difference(info["dataset"], about, sides=("in training", "here"))
-        )
+        differs = difference(info["dataset"], about, sides=("in training", "here"))
     elif not _has_own_tests(info, layout, hop, every, images=store.info.of_images):
-        _check_elsewhere(folder, layout, out, "other questions in its test sets")
+        differs = "other questions in its test sets"
+    # Reports take any folder with a run.json for that of a run, and its predictions for that run's.
+    if differs and (out is None or RunFolder(out).run.exists()):
+        raise ConfigError(
+            f"{root}: another dataset than {folder.root} was trained on ({differs}), so its predictions do "
+            f"not belong in {out or folder.root}; choose a separate folder with --out"
+        )
     where = chosen_device(device)
     found = find_model(info["model"])
     config, _ = recipes.split_settings(info["settings"])
@@ -124,9 +130,19 @@ def evaluate(
         model = build_model(info["model"], found, config, vocab)
     model.to(where)
     ways, program_ways = answer_methods(model)
-    readers = [_reader(layout, hop, split, there, vocab) for split in chosen]
+    readers: list[Split] = [open_split(layout, hop, split, vocab=there) for split in chosen]
+    notes = [info["features"]["note"]]
+    if there != vocab:
+        places = [str(layout.questions_h5(hop, split)) for split in chosen]
+        mapped = [
+            MappedSplit(each, there=there, here=vocab, place=place)
+            for each, place in zip(readers, places, strict=True)
+        ]
+        readers = [*mapped]
+        words = sorted({word for each in mapped for word in each.unknown})
+        if words:
+            notes.append(f"{len(words)} words of the questions were read as <UNK>: {', '.join(words)}")
     sets = [Questions(reader, store, where) for reader in readers]
-    notes = [info["features"]["note"], _unknown_words(readers)]
     shared = {
         "run": info["seed"],
         "train_size": info["size"],
@@ -230,16 +246,12 @@ def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(wanted or known)
 
 
-def _splits(layout: Layout, hop: str, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    there = splits_in(layout, hop)
-    try:
-        return chosen_splits(there, hop, wanted)
-    except ConfigError as error:
-        raise ConfigError(f"{layout.root}: {error}") from error
-
-
-def chosen_splits(there: Sequence[str], hop: str, wanted: Sequence[str] | None) -> tuple[str, ...]:
+def chosen_splits(
+    there: Sequence[str], hop: str, wanted: Sequence[str] | None, *, place: str = ""
+) -> tuple[str, ...]:
     """The wanted splits of a pair, or by default all that nothing was trained or tuned on.
+
+    `place` is put in front of messages.
 
     Raises:
         ConfigError: no such split, or one that was trained or tuned on.
@@ -250,7 +262,8 @@ def chosen_splits(there: Sequence[str], hop: str, wanted: Sequence[str] | None) 
     for name in wanted or ():
         if name not in known:
             raise ConfigError(
-                f"no test set {shown(name)} of {hop}{suggestion(name, known)}; there: {', '.join(known)}"
+                f"{place}no test set {shown(name)} of {hop}{suggestion(name, known)}; "
+                f"there: {', '.join(known)}"
             )
     return tuple(wanted or known)
 
@@ -268,20 +281,6 @@ def _store(root: Path, info: Mapping[str, Any], name: str | None) -> FeatureStor
             "make those, or say which with --features"
         )
     return store
-
-
-def _reader(layout: Layout, hop: str, split: str, there: Vocab, vocab: Vocab) -> Split:
-    path = layout.questions_h5(hop, split)
-    reader = open_split(layout, hop, split, vocab=there)
-    return reader if there == vocab else MappedSplit(reader, there=there, here=vocab, place=str(path))
-
-
-def _unknown_words(readers: Sequence[Split]) -> str:
-    """A note on words that the model's vocabulary lacks; "" if it has them all."""
-    words = sorted({word for each in readers if isinstance(each, MappedSplit) for word in each.unknown})
-    if not words:
-        return ""
-    return f"{len(words)} words of the questions were read as <UNK>: {', '.join(words)}"
 
 
 def _check_own(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None:
@@ -311,12 +310,3 @@ def _has_own_tests(
     here = dataset_manifest(layout)
     names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]
     return all(name in here.files and here.files[name] == there.files.get(name) for name in names)
-
-
-def _check_elsewhere(folder: RunFolder, layout: Layout, out: Path | None, differs: str) -> None:
-    """Checks that predictions for another dataset go to a folder that reports do not take for a run's."""
-    if out is None or RunFolder(out).run.exists():
-        raise ConfigError(
-            f"{layout.root}: another dataset than {folder.root} was trained on ({differs}), so its "
-            f"predictions do not belong in {out or folder.root}; choose a separate folder with --out"
-        )

@@ -232,7 +232,6 @@ class _Updates:
                 self._advance(n_shown)
                 n_shown, self._shown = 0, now
             self._after(update + 1, now)
-        batches = iter(())
 
     def _batches(self, position: Position) -> Iterator[Batch]:
         """The rest of an epoch from a position on."""

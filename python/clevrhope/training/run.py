@@ -153,7 +153,13 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
         finally:
             log.close()
         resumed_at = total - trainer.n_made
-        _finish(folder, model, total, trainer.last_loss)
+        content = {
+            "updates": total,
+            "loss": trainer.last_loss,
+            "parameters": sum(each.numel() for each in model.parameters()),
+        }
+        write_whole(folder.finished, (json.dumps(content, indent=2) + "\n").encode())
+        remove_states(folder.state)
     return TrainSummary(
         folder=request.out,
         updates=total,
@@ -263,14 +269,3 @@ def _check_whole(folder: RunFolder) -> None:
             raise DatasetError(
                 f"{error}; put back a whole copy, or move it elsewhere if it is not of this run"
             ) from error
-
-
-def _finish(folder: RunFolder, model: nn.Module, updates: int, loss: float | None) -> None:
-    """Marks a run as finished, and removes its states."""
-    content = {
-        "updates": updates,
-        "loss": loss,
-        "parameters": sum(each.numel() for each in model.parameters()),
-    }
-    write_whole(folder.finished, (json.dumps(content, indent=2) + "\n").encode())
-    remove_states(folder.state)
