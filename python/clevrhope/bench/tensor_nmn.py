@@ -15,7 +15,7 @@ from clevrhope.bench.models import now
 from clevrhope.bench.synthetic_batch import clevr_vocab, synthetic_batch
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import FORMS
-from clevrhope.models.tensor_nmn.levels import plan_levels, plan_runs
+from clevrhope.models.tensor_nmn.levels import plan_levels
 from clevrhope.models.tensor_nmn.model import TensorNmn
 
 
@@ -74,7 +74,7 @@ def measure_forms(
         with torch.no_grad():
             scores[form] = model.predict(batch)
     arities = models[forms[0]].engine.arities
-    levels, runs = plan_levels(batch.programs, arities), plan_runs(batch.programs, arities)
+    levels, runs = (plan_levels(batch.programs, arities, by_token=each) for each in (False, True))
     shape = (
         f"{n} questions, {len(levels)} nodes on {len(levels.sets)} levels or in {len(runs.sets)} runs; "
         f"{config['features']}, {config['channels']} channels; {device}, {torch.get_num_threads()} threads; "

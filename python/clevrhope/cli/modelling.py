@@ -56,7 +56,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 
     DIR may be CLEVR v1.0's own folder, whose val train --tune-on takes.
     """
-    from clevrhope.features.making import make_features
+    from clevrhope.features.extraction import make_features
 
     pools = read_names(choices["pools"])
     made = make_features(

@@ -1,4 +1,4 @@
-"""What can be set of models that read maps of an image: features, and the stem before them. No torch."""
+"""Settings shared by the models that read feature maps of an image. No torch."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -7,25 +7,25 @@ from clevrhope.config.options import check_at_least
 from clevrhope.errors import ConfigError
 
 MapKind = Literal["pixels", "resnet101"]
-"""Kinds of features that maps are made from."""
+"""Kinds of features that give maps."""
 
 RESNET_SIDE = 14
-"""Of ResNet-101's maps up to layer3, of an image of 224 x 224."""
+"""Cells along each side of ResNet-101's layer3 maps of a 224 x 224 image."""
 
 
 @dataclass(frozen=True)
 class MapsConfig:
-    """How a model of maps begins.
+    """The image features and the stem of a model that reads maps.
 
     Attributes:
         features: "resnet101" maps, or "pixels" for a stem that learns from images.
-        picture_width: of the images, in pixels; for "pixels" alone, as are the next four.
-        picture_height: as well.
-        halvings: how often the stem halves their sides.
-        stem_channels: of the stem's first convolution; each further one has twice as many, up to `channels`,
-            which the last one has in any case. 0 for as many as `channels` throughout.
-        shift: pixels that images are moved by at most, each in its own direction, in training.
-        channels: of the stem's maps.
+        picture_width: width of the images in pixels; only for "pixels", like the next four.
+        picture_height: height of the images in pixels.
+        halvings: how often the stem halves the sides of an image.
+        stem_channels: channels of the stem's first convolution; each further one has twice as many, up to
+            `channels`, which the last one has in any case. 0 for `channels` throughout.
+        shift: most pixels by which each image is shifted at random in training.
+        channels: channels of the stem's maps.
     """
 
     features: MapKind = "resnet101"
@@ -37,10 +37,10 @@ class MapsConfig:
     channels: int = 128
 
     def check_maps(self, model: str) -> None:
-        """Passes for values that make sense.
+        """Checks the shared settings of a model, which messages name.
 
         Raises:
-            ConfigError: one does not, or images cannot be halved so often.
+            ConfigError: a value out of range, or images too small for so many halvings.
         """
         check_at_least(model, 1, halvings=self.halvings, channels=self.channels)
         check_at_least(model, 0, stem_channels=self.stem_channels, shift=self.shift)

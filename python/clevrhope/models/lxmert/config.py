@@ -1,4 +1,4 @@
-"""What can be set of an LXMERT; the defaults are the paper's model. No torch."""
+"""Settings of an LXMERT; the defaults are the paper's model. No torch."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -9,19 +9,19 @@ from clevrhope.errors import ConfigError
 
 @dataclass(frozen=True)
 class LxmertConfig:
-    """An LXMERT.
+    """Settings of LXMERT-p and LXMERT-s.
 
     Attributes:
         features: "frcnn", the paper's boxes; or "scene-boxes", true boxes, which are not the paper's.
-        weights: of LXMERT-p the file of pretrained weights; unused by LXMERT-s.
-        length: WordPieces of a question with its three marks, filled up; what is longer is cut.
+        weights: the file of pretrained weights for LXMERT-p; unused by LXMERT-s.
+        length: WordPieces per question, special tokens and padding included; longer questions are cut.
         hidden: units of all layers.
-        heads: of each attention.
-        intermediate: units of the layers between.
-        language_layers: over words alone.
-        object_layers: over boxes alone.
-        cross_layers: over both.
-        dropout: everywhere, attention included.
+        heads: attention heads of each layer.
+        intermediate: units of the feed-forward layers.
+        language_layers: layers over words alone.
+        object_layers: layers over boxes alone.
+        cross_layers: layers over both.
+        dropout: dropout in all layers, attention included.
     """
 
     features: Literal["frcnn", "scene-boxes"] = "frcnn"

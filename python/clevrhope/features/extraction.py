@@ -1,6 +1,6 @@
-"""A dataset's folder and a kind of features in, a feature store out, block by block; killed runs go on.
+"""Makes feature stores, block by block, so that a killed run can be resumed.
 
-CLEVR's own folder can stand for a dataset's, with kinds that read images alone.
+The dataset can be CLEVR's own folder, for kinds that read images alone.
 """
 
 import hashlib
@@ -8,9 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,45 +16,42 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.config.presets import suggestion
-from clevrhope.dataset.clevr_folder import image_indices
 from clevrhope.dataset.clevr_json import read_scene_indices, read_scenes_at
-from clevrhope.dataset.image_source import Images, clevr_images, find_images, png_indices
-from clevrhope.dataset.images_h5 import images_in
+from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
 from clevrhope.dataset.manifest import difference
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.extractor import Asked, Extractor, Sample
+from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, Ints, open_folder
+from clevrhope.features.extractor import Extractor, ExtractorOptions, Sample
 from clevrhope.features.kinds import make_extractor
-from clevrhope.features.owner import BuiltDataset, ClevrFolder, Owner, owner_of
 from clevrhope.features.store import FOLDER, Array, StoreInfo, map_array, pool_source, read_info
 from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, disk_errors, sync_folder, write_whole
 from clevrhope.runtime.forms import COUNT, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.threads import map_in_threads
 
 STORE = "store.json"
-"""What a folder's features are, and of which dataset: written before the first of them."""
+"""File with a store's kind and dataset, written before its first features."""
 
 BLOCK = 256
-"""Images between two marks of how far a run is; what a killed run does again at most."""
+"""Images between two records of progress: the most that a killed run repeats."""
 
 DIGEST_BYTES = 16
-
-Ints = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True)
 class FeatureSummary:
-    """What a call made.
+    """The result of `make_features`.
 
     Attributes:
-        folder: the store's.
-        kind: of features.
-        pools: pool -> images in it.
-        n_made: rows computed now; the others were there, in this store or from a killed run.
-        n_bytes: of all arrays.
-        note: what has to be said of everything made with them; None for nothing.
+        folder: the store's folder.
+        kind: kind of features.
+        pools: pool -> its number of images.
+        n_made: rows computed by this call; the others were in the store already.
+        n_bytes: size of all arrays in bytes.
+        note: as in `StoreInfo`.
     """
 
     folder: Path
@@ -78,28 +73,28 @@ def make_features(
     device: str = "auto",
     progress: Progress | None = None,
 ) -> FeatureSummary:
-    """Makes a dataset's features of a kind, or extends them to images that were added since.
+    """Makes a dataset's features of a kind, or adds those of images that were added since.
 
     Args:
-        dataset: a finished folder, or CLEVR v1.0 as it was published.
-        kind: a name of `KINDS`.
-        size: width and height that images are brought to; "picture" for their own, None for the kind's.
+        dataset: the folder of a finished dataset, or of CLEVR v1.0 as it was published.
+        kind: a name in `KINDS`.
+        size: width and height that images are resized to; "picture" for their own, None for the kind's
+            default.
         weights: a local file of the backbone's weights, or "random" for the kinds that allow it.
-        out: the store's folder; None for `features/<kind>` and what tells it apart, below the dataset.
-        pools: of which images; None for all.
+        out: the store's folder; None for `features/<kind><suffix>` below the dataset.
+        pools: pools to make features of; None for all.
         device: where a backbone runs.
-        progress: shows how far it is.
+        progress: displays progress.
 
     Raises:
-        ConfigError: no such kind, pool or weights, or options that the kind does not take.
-        DatasetError: the dataset is not finished, lacks images, or `out` holds another store.
+        ConfigError: no such kind, pool or weights, or an option that the kind does not take.
+        DatasetError: the dataset is not finished or lacks images, or `out` holds another store.
     """
-    owner = owner_of(Path(dataset))
-    extractor = make_extractor(kind, _asked(owner, size, weights, device))
-    if isinstance(owner, ClevrFolder) and "scene" in extractor.reads:
+    folder = open_folder(Path(dataset))
+    extractor = make_extractor(kind, _options(folder, size, weights, device))
+    if isinstance(folder, ClevrFolder) and "scene" in extractor.reads:
         raise ConfigError(
-            f"{owner.root}: CLEVR's own folder, of which features can be made from images alone; "
-            f"{kind} reads scenes"
+            f"{folder.root}: {kind} reads scenes, but of CLEVR's own folder only images can be read"
         )
     info = StoreInfo(
         kind=kind,
@@ -108,105 +103,82 @@ def make_features(
         weights=extractor.weights,
         code=extractor.code,
         note=extractor.note,
-        dataset=owner.described(images="picture" in extractor.reads),
+        dataset=folder.described(images="image" in extractor.reads),
     )
-    folder = out or owner.root / FOLDER / f"{kind}{extractor.suffix}"
-    chosen = _chosen(owner, pools)
+    store = out or folder.root / FOLDER / f"{kind}{extractor.suffix}"
+    known = folder.pools()
+    for name in pools or ():
+        if name not in known:
+            raise ConfigError(
+                f'{folder.root}: no pool "{name}"{suggestion(name, known)}; there: {", ".join(known)}'
+            )
     n_made = 0
-    with locked(folder):
-        is_new = _check_bound(folder, info)
-        sources = {pool: _Source(owner, pool, extractor) for pool in chosen}
-        work = [_Pool(folder / pool, source, info, extractor) for pool, source in sources.items()]
+    with locked(store):
+        is_new = _check_bound(store, info)
+        sources = {pool: _Source(folder, pool, extractor) for pool in known if pools is None or pool in pools}
+        writers = [_PoolWriter(store / pool, source, info, extractor) for pool, source in sources.items()]
         if is_new:
-            write_whole(folder / STORE, (json.dumps(info.as_json(), indent=2) + "\n").encode())
+            write_whole(store / STORE, (json.dumps(info.as_json(), indent=2) + "\n").encode())
         total = sum(len(each.indices) for each in sources.values())
         with (progress or Silent()).stage(f"Features of kind {kind}", total=total, unit="images") as advance:
-            for pool, each in zip(sources, work, strict=True):
-                for n_rows, n_new in each.make(pool_source(owner, pool, info)):
+            for pool, writer in zip(sources, writers, strict=True):
+                for n_rows, n_new in writer.make(pool_source(folder, pool, info)):
                     n_made += n_new
                     advance(n_rows - n_new, there=True)
                     advance(n_new)
     return FeatureSummary(
-        folder=folder,
+        folder=store,
         kind=kind,
         pools={pool: len(each.indices) for pool, each in sources.items()},
         n_made=n_made,
-        n_bytes=sum(path.stat().st_size for path in folder.glob("*/*.npy")),
+        n_bytes=sum(path.stat().st_size for path in store.glob("*/*.npy")),
         note=info.note,
     )
 
 
-def _asked(
-    owner: Owner, size: tuple[int, int] | Literal["picture"] | None, weights: Path | str | None, device: str
-) -> Asked:
-    image_size = _image_size(owner)
+def _options(
+    folder: DatasetFolder,
+    size: tuple[int, int] | Literal["picture"] | None,
+    weights: Path | str | None,
+    device: str,
+) -> ExtractorOptions:
+    image_size = _image_size(folder)
     if size == "picture":
         if image_size is None:
             raise ConfigError(
-                f"{owner.root}: no images, so their size is unknown; build it without --no-render"
+                f"{folder.root}: no images, so their size is unknown; build it without --no-render"
             )
         size = image_size
-    asked = partial(Asked, size=size, weights=weights, device=device, image_size=image_size)
-    if not isinstance(owner, BuiltDataset):
-        return asked(attributes={}, raster=(0, 0), most_objects=0)
-    constraints = owner.manifest.world["constraints"]
-    return asked(
-        attributes=owner.manifest.world["attributes"],
+    options = ExtractorOptions(size, weights, device, {}, (0, 0), 0, image_size)
+    if not isinstance(folder, BuiltDataset):
+        return options
+    world = folder.manifest.world
+    constraints = world["constraints"]
+    return replace(
+        options,
+        attributes=world["attributes"],
         raster=(constraints["width"], constraints["height"]),
         most_objects=constraints["max_objects"],
     )
 
 
-def _image_size(owner: Owner) -> tuple[int, int] | None:
-    """Width and height of the first image there is, as all of a dataset are of one size."""
-    for pool in _pools(owner):
-        indices = _shown(owner, pool)[:1]
-        if len(indices) and (images := _images(owner, pool, indices)) is not None:
+def _image_size(folder: DatasetFolder) -> tuple[int, int] | None:
+    """Width and height of the dataset's first image; all images of a dataset have one size."""
+    for pool in folder.pools():
+        indices = folder.image_indices(pool)[:1]
+        if len(indices) and (images := folder.images(pool, indices)) is not None:
             height, width = images.pixels(int(indices[0])).shape[:2]
             return width, height
     return None
 
 
-def _shown(owner: Owner, pool: str) -> Ints:
-    """The scenes of a pool that have an image, sorted."""
-    if not isinstance(owner, BuiltDataset):
-        return np.asarray(image_indices(owner.root, pool), dtype=np.int32)
-    h5 = images_in(owner.layout.images_h5(pool))
-    return h5 if len(h5) else png_indices(owner.layout, pool)
-
-
-def _images(owner: Owner, pool: str, indices: Ints) -> Images | None:
-    if not isinstance(owner, BuiltDataset):
-        return clevr_images(owner.root, pool)
-    return find_images(owner.layout, pool, indices, prefer="h5")
-
-
-def _pools(owner: Owner) -> list[str]:
-    if isinstance(owner, ClevrFolder):
-        return owner.pools()
-    assert isinstance(owner, BuiltDataset)
-    # A manifest lists the pools that have images; scenes of all of them are there in any case.
-    with_scenes = (path.parent.name for path in (owner.root / "scenes").glob("*/[!.]*.json"))
-    return sorted({*owner.manifest.pools, *with_scenes})
-
-
-def _chosen(owner: Owner, pools: Sequence[str] | None) -> list[str]:
-    known = _pools(owner)
-    for name in pools or ():
-        if name not in known:
-            raise ConfigError(
-                f'{owner.root}: no pool "{name}"{suggestion(name, known)}; there: {", ".join(known)}'
-            )
-    return [name for name in known if pools is None or name in pools]
-
-
 def _check_bound(folder: Path, info: StoreInfo) -> bool:
-    """Passes for a folder whose store.json says the same, or that is empty; True for an empty one."""
+    """Checks that a folder is empty or holds a store with the same store.json; True if it is empty."""
     path = folder / STORE
     if not os.path.lexists(path):
         others = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
         if others:
-            raise DatasetError(f"{folder}: no feature store, but {others[0]} is in it; choose another --out")
+            raise DatasetError(f"{folder}: not a feature store: {others[0]} is in it; choose another --out")
         return True
     there, here = (as_json_values(each.as_json()) for each in (read_info(folder), info))
     if there != here:
@@ -218,28 +190,26 @@ def _check_bound(folder: Path, info: StoreInfo) -> bool:
 
 
 class _Source:
-    """The scenes of a pool that get features, and what they are made from."""
+    """The scenes of a pool that get features, and the images and scene records to make these from."""
 
-    def __init__(self, owner: Owner, pool: str, extractor: Extractor) -> None:
-        self._layout, self._pool = Layout(owner.root), pool
+    def __init__(self, folder: DatasetFolder, pool: str, extractor: Extractor) -> None:
+        self._layout, self._pool = Layout(folder.root), pool
         self._images: Images | None = None
         self._scenes = "scene" in extractor.reads
-        if "picture" in extractor.reads:
-            self.indices: Ints = _shown(owner, pool)
+        if "image" in extractor.reads:
+            self.indices: Ints = folder.image_indices(pool)
             if not len(self.indices):
                 raise DatasetError(
-                    f"{owner.root / 'images'}: no images of pool {pool}; build the dataset "
-                    "without --no-render"
+                    f"{folder.root / 'images'}: no images of pool {pool}; build it without --no-render"
                 )
-            self._images = _images(owner, pool, self.indices)
+            self._images = folder.images(pool, self.indices)
         else:
-            shards = self._layout.scene_files(pool)
-            found = [read_scene_indices(shard) for shard in shards]
+            found = [read_scene_indices(shard) for shard in self._layout.scene_files(pool)]
             self.indices = np.sort(np.concatenate([np.zeros(0, dtype=np.int32), *found])).astype(np.int32)
 
-    def samples(self, first: int, n: int) -> tuple[list[Sample], npt.NDArray[np.uint8]]:
-        """Some samples, and a digest of each, (n, 16)."""
-        indices = self.indices[first : first + n].tolist()
+    def block(self, first: int) -> tuple[list[Sample], npt.NDArray[np.uint8]]:
+        """The samples of the block that starts at row `first`, and a digest of each, (n, 16) uint8."""
+        indices = self.indices[first : first + BLOCK].tolist()
         scenes = self._read_scenes(indices) if self._scenes else {}
         samples, sums = [], []
         for index in indices:
@@ -267,11 +237,11 @@ class _Source:
         return found
 
 
-class _Pool:
-    """A pool's arrays on their way: in a hidden folder, which takes its name when it is whole."""
+class _PoolWriter:
+    """Makes a pool's arrays in a hidden folder, which is renamed when it is complete."""
 
     def __init__(self, folder: Path, source: _Source, info: StoreInfo, extractor: Extractor) -> None:
-        """Makes nothing yet; a DatasetError tells of a user's files where the pool's are put or removed."""
+        """Makes nothing yet; raises a DatasetError for a user's files where files are put or removed."""
         self._folder, self._source, self._info, self._extractor = folder, source, info, extractor
         self._work = folder.with_name(f"{OWN_PREFIX}{folder.name}.work")
         self._old = folder.with_name(f"{OWN_PREFIX}{folder.name}.old")
@@ -284,7 +254,7 @@ class _Pool:
         return WorkingFolder(folder, self._names)
 
     def make(self, digest: str) -> Iterator[tuple[int, int]]:
-        """Makes what is missing; yields rows dealt with and rows computed since the last time."""
+        """Makes what is missing; yields, after each block, its number of rows and of rows computed."""
         source, info = self._source, self._info
         n = len(source.indices)
         if self._folder.is_dir():
@@ -297,40 +267,36 @@ class _Pool:
             arrays, done = self._open(identity)
             yield done, 0
             old = _OldRows.read(self._folder if self._folder.is_dir() else self._old, info)
-            with ThreadPoolExecutor(1) as reader:
-                firsts = range(done, n, BLOCK)
-                # One block is read while the one before it is computed.
-                coming = [reader.submit(source.samples, first, BLOCK) for first in firsts[:1]]
-                for first in firsts:
-                    samples, sums = coming.pop().result()
-                    if first + BLOCK < n:
-                        coming.append(reader.submit(source.samples, first + BLOCK, BLOCK))
-                    known = old.places(source.indices[first : first + BLOCK], sums)
-                    self._fill(arrays, first, samples, sums, old, known)
-                    for each in arrays.values():
-                        if isinstance(each, np.memmap):
-                            each.flush()
-                    self._mark(identity, first + len(samples))
-                    yield len(samples), int((known < 0).sum())
+            firsts = range(done, n, BLOCK)
+            for first, (samples, sums) in zip(
+                firsts, map_in_threads(source.block, firsts, threads=1), strict=True
+            ):
+                known = old.places(source.indices[first : first + BLOCK], sums)
+                self._fill(arrays, first, samples, sums, old, known)
+                for each in arrays.values():
+                    if isinstance(each, np.memmap):
+                        each.flush()
+                self._mark(identity, first + len(samples))
+                yield len(samples), int((known < 0).sum())
             self._finish(digest)
 
     def _is_whole(self, digest: str) -> bool:
-        """Whether the pool was made from the same, and nothing of its arrays was lost since."""
+        """Whether the pool is complete, made from the same files, and has lost none of its arrays since."""
         try:
-            said = read_object(self._folder / "pool.json", "what features are made from")
+            record = read_object(self._folder / "pool.json", "a record of finished features")
         except DatasetError:
             return False
-        if said.get("source") != digest:
+        if record.get("source") != digest:
             return False
         return np.array_equal(_OldRows.read(self._folder, self._info).indices, self._source.indices)
 
     def _open(self, identity: str) -> tuple[dict[str, Array], int]:
-        """The arrays to fill, and how many rows of them a killed run has filled."""
+        """The arrays to fill, and the number of rows that a killed run has filled."""
         n = len(self._source.indices)
         specs = {name: (each.dtype, (n, *each.shape)) for name, each in self._info.arrays.items()}
         specs["sums"] = ("uint8", (n, DIGEST_BYTES))
         try:
-            mark = read_object(self._work / "progress.json", "a mark of progress")
+            mark = read_object(self._work / "progress.json", "a record of progress")
             check_form(mark, Fields({"identity": TEXT, "rows": COUNT}), self._work / "progress.json")
             if mark["identity"] == identity and mark["rows"] <= n:
                 opened = {name: map_array(self._work / f"{name}.npy", mode="r+") for name in specs}
@@ -340,16 +306,16 @@ class _Pool:
             pass
         self._own(self._work).remove()
         self._work.mkdir(parents=True)
-        made = {}
+        created = {}
         for name, (dtype, shape) in specs.items():
             path = self._work / f"{name}.npy"
             if 0 in shape:
                 raise DatasetError(f"{self._folder}: no scenes in the pool")
-            made[name] = np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
+            created[name] = np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
                 path, mode="w+", dtype=np.dtype(dtype), shape=shape
             )
         self._mark(identity, 0)
-        return made, 0
+        return created, 0
 
     def _fill(
         self,
@@ -392,7 +358,7 @@ class _Pool:
 
 @dataclass(frozen=True)
 class _OldRows:
-    """Rows of a store that was made before images were added."""
+    """The rows of a pool before images were added, to be kept."""
 
     indices: Ints
     sums: npt.NDArray[np.uint8]
@@ -400,7 +366,7 @@ class _OldRows:
 
     @classmethod
     def read(cls, folder: Path, info: StoreInfo) -> "_OldRows":
-        """Those in a folder; none where it has none that are whole."""
+        """The rows in a folder; none if they are not complete or have another form."""
         none = cls(np.zeros(0, dtype=np.int32), np.zeros((0, DIGEST_BYTES), dtype=np.uint8), {})
         try:
             if not (folder / "pool.json").is_file():
@@ -421,7 +387,7 @@ class _OldRows:
         return cls(read["indices"], read["sums"], arrays) if same else none
 
     def places(self, indices: Ints, sums: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
-        """(n,) the old row of each scene that was made from the same; -1 for a new one."""
+        """(n,) int64 old row of each scene that was made from the same content; -1 for a new one."""
         if not len(self.indices):
             return np.full(len(indices), -1, dtype=np.int64)
         at = np.minimum(np.searchsorted(self.indices, indices), len(self.indices) - 1)
