@@ -12,13 +12,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clevrhope.config.options import check_at_least, read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import QuestionEncoder
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
+from clevrhope.models.settings import read_model_settings
 from clevrhope.models.stems import make_stem, with_coordinates
+from clevrhope.runtime.settings import check_at_least
 
 NAME = "film"
 
@@ -42,10 +43,10 @@ class FilmConfig(MapsConfig):
     classifier_hidden: int = 1024
 
     def __post_init__(self) -> None:
-        self.check_maps(NAME)
-        check_at_least(NAME, 1, blocks=self.blocks, words=self.words, hidden=self.hidden)
+        self.check_maps()
+        check_at_least(1, blocks=self.blocks, words=self.words, hidden=self.hidden)
         check_at_least(
-            NAME, 1, classifier_channels=self.classifier_channels, classifier_hidden=self.classifier_hidden
+            1, classifier_channels=self.classifier_channels, classifier_hidden=self.classifier_hidden
         )
 
 
@@ -89,7 +90,7 @@ class Film(nn.Module):
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
         """A new model with the settings of `FilmConfig`."""
-        return cls(read_options(FilmConfig, config, model=NAME), vocab)
+        return cls(read_model_settings(FilmConfig, config, model=NAME), vocab)
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy of the answers."""

@@ -12,13 +12,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clevrhope.config.options import check_at_least, read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import EncodedQuestions, QuestionEncoder
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
+from clevrhope.models.settings import read_model_settings
 from clevrhope.models.stems import make_stem, with_coordinates
+from clevrhope.runtime.settings import check_at_least
 
 NAME = "mac"
 
@@ -40,9 +41,9 @@ class MacConfig(MapsConfig):
     dropout: float = 0.15
 
     def __post_init__(self) -> None:
-        self.check_maps(NAME)
-        check_at_least(NAME, 1, words=self.words, steps=self.steps)
-        check_at_least(NAME, 2, hidden=self.hidden)
+        self.check_maps()
+        check_at_least(1, words=self.words, steps=self.steps)
+        check_at_least(2, hidden=self.hidden)
 
 
 class Cell(nn.Module):
@@ -107,7 +108,7 @@ class Mac(nn.Module):
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
         """A new model with the settings of `MacConfig`."""
-        return cls(read_options(MacConfig, config, model=NAME), vocab)
+        return cls(read_model_settings(MacConfig, config, model=NAME), vocab)
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy of the answers."""

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from clevrhope.config.options import check_at_least
 from clevrhope.errors import ConfigError
+from clevrhope.runtime.settings import check_at_least
 
 MapKind = Literal["pixels", "resnet101"]
 """Kinds of features that give maps."""
@@ -36,18 +36,18 @@ class MapsConfig:
     shift: int = 0
     channels: int = 128
 
-    def check_maps(self, model: str) -> None:
-        """Checks the shared settings of a model, which messages name.
+    def check_maps(self) -> None:
+        """Checks the settings that these models share.
 
         Raises:
             ConfigError: a value out of range, or images too small for so many halvings.
         """
-        check_at_least(model, 1, halvings=self.halvings, channels=self.channels)
-        check_at_least(model, 0, stem_channels=self.stem_channels, shift=self.shift)
+        check_at_least(1, halvings=self.halvings, channels=self.channels)
+        check_at_least(0, stem_channels=self.stem_channels, shift=self.shift)
         least = 2 << self.halvings
         if self.features == "pixels" and min(self.picture_height, self.picture_width) < least:
             raise ConfigError(
-                f"{model}: images of {self.picture_width} x {self.picture_height} pixels are too small for "
+                f"images of {self.picture_width} x {self.picture_height} pixels are too small for "
                 f"{self.halvings} halvings; set fewer with halvings"
             )
 

@@ -13,11 +13,12 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clevrhope.config.options import check_at_least, read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Optimiser, Schedule, single_stage
+from clevrhope.models.settings import read_model_settings
+from clevrhope.runtime.settings import check_at_least
 
 NAME = "object_transformer"
 ATTRIBUTE_TYPES = ("size", "color", "material", "shape")
@@ -47,9 +48,9 @@ class ObjectTransformerConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        check_at_least(NAME, 1, hidden=self.hidden, heads=self.heads, layers=self.layers)
+        check_at_least(1, hidden=self.hidden, heads=self.heads, layers=self.layers)
         if self.hidden % self.heads:
-            raise ConfigError(f"{NAME}: hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
+            raise ConfigError(f"hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
 
 
 class BoxTokens(nn.Module):
@@ -122,7 +123,7 @@ class ObjectTransformer(nn.Module):
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
         """A new model with the settings of `ObjectTransformerConfig`."""
-        return cls(read_options(ObjectTransformerConfig, config, model=NAME), vocab)
+        return cls(read_model_settings(ObjectTransformerConfig, config, model=NAME), vocab)
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy of the answers."""
@@ -136,7 +137,7 @@ class ObjectTransformer(nn.Module):
         """
         n_words = batch.questions.shape[1]
         if n_words > _LONGEST:
-            raise ConfigError(f"{NAME}: questions of {n_words} tokens; the model reads up to {_LONGEST}")
+            raise ConfigError(f"questions of {n_words} tokens; the model reads up to {_LONGEST}")
         objects = self.objects(batch.features) + self.kinds[0]  # (B, M, D)
         words = self.words(batch.questions) + self.places[:n_words] + self.kinds[1]  # (B, Q, D)
         device = objects.device

@@ -7,11 +7,12 @@ from typing import Any, Self
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clevrhope.config.options import check_at_least, read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import QuestionEncoder
 from clevrhope.models.recipe import Optimiser, single_stage
+from clevrhope.models.settings import read_model_settings
+from clevrhope.runtime.settings import check_at_least
 
 NAME = "question_only"
 
@@ -29,7 +30,7 @@ class QuestionOnlyConfig:
     hidden: int = 512
 
     def __post_init__(self) -> None:
-        check_at_least(NAME, 1, words=self.words, hidden=self.hidden)
+        check_at_least(1, words=self.words, hidden=self.hidden)
 
 
 class QuestionOnly(nn.Module):
@@ -50,7 +51,7 @@ class QuestionOnly(nn.Module):
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
         """A new model with the settings of `QuestionOnlyConfig`."""
-        return cls(read_options(QuestionOnlyConfig, config, model=NAME), vocab)
+        return cls(read_model_settings(QuestionOnlyConfig, config, model=NAME), vocab)
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy of the answers."""

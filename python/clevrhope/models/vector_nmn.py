@@ -15,13 +15,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clevrhope import _core
-from clevrhope.config.options import check_at_least, read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
+from clevrhope.models.settings import read_model_settings
 from clevrhope.models.stems import make_stem, with_coordinates
 from clevrhope.models.tensor_nmn.levels import plan_levels
+from clevrhope.runtime.settings import check_at_least
 
 NAME = "vector_nmn"
 
@@ -37,8 +38,8 @@ class VectorNmnConfig(MapsConfig):
     hidden: int = 1024
 
     def __post_init__(self) -> None:
-        self.check_maps(NAME)
-        check_at_least(NAME, 1, hidden=self.hidden)
+        self.check_maps()
+        check_at_least(1, hidden=self.hidden)
 
 
 class SteeredModule(nn.Module):
@@ -85,7 +86,7 @@ class VectorNmn(nn.Module):
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
         """A new model with the settings of `VectorNmnConfig`."""
-        return cls(read_options(VectorNmnConfig, config, model=NAME), vocab)
+        return cls(read_model_settings(VectorNmnConfig, config, model=NAME), vocab)
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy over the questions whose programs are well-formed."""

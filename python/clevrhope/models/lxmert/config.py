@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from clevrhope.config.options import check_at_least
 from clevrhope.errors import ConfigError
+from clevrhope.runtime.settings import check_at_least
 
 
 @dataclass(frozen=True)
@@ -36,11 +36,11 @@ class LxmertConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        check_at_least("lxmert", 1, hidden=self.hidden, heads=self.heads, intermediate=self.intermediate)
-        check_at_least("lxmert", 0, language_layers=self.language_layers, object_layers=self.object_layers)
-        check_at_least("lxmert", 1, cross_layers=self.cross_layers)
-        check_at_least("lxmert", 4, length=self.length)
+        check_at_least(1, hidden=self.hidden, heads=self.heads, intermediate=self.intermediate)
+        check_at_least(0, language_layers=self.language_layers, object_layers=self.object_layers)
+        check_at_least(1, cross_layers=self.cross_layers)
+        check_at_least(4, length=self.length)
         if self.hidden % self.heads:
-            raise ConfigError(f"lxmert: hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
+            raise ConfigError(f"hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
         if not 0.0 <= self.dropout < 1.0:
-            raise ConfigError(f"lxmert: dropout is {self.dropout}; expected 0 or more, below 1")
+            raise ConfigError(f"dropout is {self.dropout}; expected 0 or more, below 1")

@@ -7,7 +7,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clevrhope.config.options import read_options
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.lxmert.config import LxmertConfig
@@ -16,6 +15,7 @@ from clevrhope.models.lxmert.pretrained import check_file, load_pretrained
 from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
 from clevrhope.models.lxmert.word_pieces import WordPieces
 from clevrhope.models.recipe import Recipe
+from clevrhope.models.settings import read_model_settings
 
 
 class LxmertScratch(nn.Module):
@@ -43,7 +43,7 @@ class LxmertScratch(nn.Module):
         Raises:
             ConfigError: an unknown setting or an invalid value.
         """
-        return cls(read_options(LxmertConfig, config, model=cls.name), vocab)
+        return cls(read_model_settings(LxmertConfig, config, model=cls.name), vocab)
 
     def forward(self, batch: Batch) -> Tensor:
         """(B, answers) scores, special tokens left out."""

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from clevrhope.config.options import check_at_least
 from clevrhope.errors import ConfigError
 from clevrhope.models.maps import MapsConfig
+from clevrhope.runtime.settings import check_at_least
 
 NAME = "tensor_nmn"
 
@@ -48,15 +48,14 @@ class TensorNmnConfig(MapsConfig):
     baseline_decay: float = 0.9
 
     def __post_init__(self) -> None:
-        self.check_maps(NAME)
+        self.check_maps()
         check_at_least(
-            NAME,
             1,
             classifier_channels=self.classifier_channels,
             classifier_hidden=self.classifier_hidden,
             generator_words=self.generator_words,
             generator_hidden=self.generator_hidden,
         )
-        check_at_least(NAME, 2, longest_program=self.longest_program)
+        check_at_least(2, longest_program=self.longest_program)
         if not 0.0 <= self.baseline_decay < 1.0:
-            raise ConfigError(f"{NAME}: baseline_decay is {self.baseline_decay}; expected 0 or more, below 1")
+            raise ConfigError(f"baseline_decay is {self.baseline_decay}; expected 0 or more, below 1")

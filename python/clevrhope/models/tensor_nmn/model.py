@@ -7,10 +7,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clevrhope.config.options import read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe
+from clevrhope.models.settings import read_model_settings
 from clevrhope.models.tensor_nmn.config import NAME, GeneratorKind, TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
 from clevrhope.models.tensor_nmn.generator import ProgramGenerator
@@ -64,7 +64,7 @@ class TensorNmn(nn.Module):
         Raises:
             ConfigError: an unknown setting or an invalid value.
         """
-        return cls(read_options(TensorNmnConfig, config, model=NAME), vocab)
+        return cls(read_model_settings(TensorNmnConfig, config, model=NAME), vocab)
 
     def generator_loss(self, batch: Batch) -> Tensor:
         """The generator's cross-entropy on true programs."""
