@@ -118,5 +118,5 @@ def clevr_images(folder: Path, split: str) -> Images:
 
 
 def png_indices(layout: Layout, pool: str) -> Ints:
-    """The scene indices of a pool's PNG files, sorted; none where there is no folder."""
+    """(n,) int32 scene indices of a pool's PNG files, sorted; empty where there is no folder."""
     return np.asarray(sorted(images_of(layout.images(pool), pool)), dtype=np.int32)

@@ -8,8 +8,8 @@
 `size` is the last used index plus one. A row is a chunk, and a chunk that was never written takes no bytes,
 so rows can be scene indices although most scenes of a pool may be in no split.
 
-The file's bytes depend on its images alone, not on the runs that brought them: a larger file is written
-beside the old one, which gives its packed chunks as they are, and takes its place when it is whole.
+The file's bytes depend only on its images, not on the runs that added them: a larger file is written beside
+the old one, whose packed chunks are copied, and takes its place when it is whole.
 """
 
 import zlib
@@ -102,7 +102,7 @@ def _pack(png: Path, size: tuple[int, int]) -> bytes:
 
 
 def images_in(path: Path) -> npt.NDArray[np.int32]:
-    """The indices of the images in a file, sorted; none where there is no file.
+    """(n,) int32 indices of the images in a file, sorted; empty where there is no file.
 
     Raises:
         DatasetError: the file is not one of images, or damaged.

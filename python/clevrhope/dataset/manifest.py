@@ -321,7 +321,7 @@ MANIFEST = Fields(
             ),
             keys=NAME,
         ),
-        "shard": Nullable(Fields({**_PART.needed, "asked": Fields({}, {"splits": MapOf(COUNT)})})),
+        "shard": Nullable(Fields({**_PART.needed, **_PART.optional})),
     },
 )
 """The form of manifest.json. Every name in it that becomes part of a path is checked here."""

@@ -5,16 +5,16 @@ The rules, each a choice of this project (docs/predictions.md describes them for
 1. Case, markup and punctuation do not matter. Words for answers are the answers themselves, CLEVR's synonyms
    (big, tiny, metallic, shiny, matte, block, ball), plurals, "grey", number words and digits, and yes, yeah,
    yep, true, correct, no, nope, false.
-2. A reply that is nothing but one such word gives its answer, even one of another kind than is asked for: it
-   is wrong then, but not unreadable.
-3. After "the answer is", "answer:" and the like, where such is said, what follows the last of them counts,
-   where it can be read.
+2. A reply that is only one such word gives its answer, even one of another kind than the question asks for:
+   it is wrong then, but not unreadable.
+3. If a reply has "the answer is", "answer:" or the like, the text after the last of them counts, where it can
+   be read.
 4. The question's wording says which kind of answer it asks for: yes or no, a number, or a value of a type.
    In a reply of several words those of other kinds do not count: "there are 3 large cubes" is 3 to "how many"
    and large to "what size".
 5. A reply to a yes-or-no question that begins with yes or no says that. To "how many", "no", "none" and
    "nothing" mean 0; to others "none" means no.
-6. What "not" or "n't" denies is not what is said: the next answers in a row, up to "but" or the clause's end.
+6. "Not" or "n't" denies the answers that follow it, up to "but" or the clause's end; they do not count.
 7. Of several different answers those that the question names itself are what the reply repeats of it; one
    must be left. Numbers that are no answer (eleven, 3.5) make a reply unreadable, as do two answers.
 """
@@ -53,7 +53,7 @@ _IN_A_ROW = ("a", "an", "the", "or")
 """What may stand between answers that one "not" denies."""
 
 UNREADABLE = "?"
-"""Among the answers that a reply names: a number that is no answer."""
+"""Stands for a number that is not an answer, among the answers that a reply names."""
 
 
 class ReplyReader:
@@ -105,7 +105,7 @@ class ReplyReader:
         return found[min(found)] if found else None
 
     def _among(self, question: str, text: str) -> str | None:
-        """The one answer of the question's kind that a text names; None where it is none or several."""
+        """The one answer of the question's kind that a text names; None where it names none or several."""
         kind = self.kind(question)
         tokens = _TOKEN.findall(text)
         if kind == YES_NO and tokens and self._answer(tokens[0]) in ("yes", "no"):
@@ -140,7 +140,7 @@ class ReplyReader:
                 yield token
 
     def _answer(self, token: str) -> str | None:
-        """The answer that a token names; `UNREADABLE` for a number that is none."""
+        """The answer that a token names; `UNREADABLE` for a number that is not an answer."""
         if token[0].isdigit():
             number = token.rstrip("0").rstrip(".") if re.fullmatch(r"\d+\.0+", token) else token
             return number if number in self._answers else UNREADABLE
