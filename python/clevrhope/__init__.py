@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from clevrhope.dataset.loading import load
+    from clevrhope.dataset.loader import load
     from clevrhope.errors import (
         ClevrhopeError,
         ConfigError,
@@ -44,7 +44,7 @@ _HOME = {
     "execute": "clevrhope.programs",
     "execute_batch": "clevrhope.programs",
     "instantiate_questions": "clevrhope.questions",
-    "load": "clevrhope.dataset.loading",
+    "load": "clevrhope.dataset.loader",
     "render": "clevrhope.images",
     "sample_scenes": "clevrhope.scenes",
     "select_split": "clevrhope.splits",

@@ -22,7 +22,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, SplitError
 from clevrhope.export import export
 from clevrhope.metrics import score
-from clevrhope.metrics.show import scores_lines
+from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.pipeline import Limits, build, build_part, merge, parse_shard
 from clevrhope.pipeline.engine import World, open_world
 from clevrhope.pipeline.plan import make_plan, plan_json

@@ -89,7 +89,7 @@ def score(
     """Scores predictions (JSON lines or Parquet) on the test sets of a dataset, with gaps and intervals."""
     from clevrhope.metrics import score as run
     from clevrhope.metrics.answer_key import BREAKDOWNS
-    from clevrhope.metrics.show import scores_json, scores_lines
+    from clevrhope.metrics.score_tables import scores_json, scores_lines
 
     if by is None:
         parts = [name for name in BREAKDOWNS if name != "family" or families or as_json]

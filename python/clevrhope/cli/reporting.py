@@ -41,7 +41,7 @@ def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, o
     from clevrhope.dataset.contents import find_hop
     from clevrhope.dataset.layout import Layout
     from clevrhope.metrics.baselines import baseline as run
-    from clevrhope.metrics.write import write_predictions
+    from clevrhope.metrics.predictions import write_predictions
 
     n = write_predictions(out, run(folder, kind, hops=hops, size=read_size(size)))
     only = "".join(f" --hop {find_hop(Layout(folder), hop)}" for hop in hops)
@@ -56,7 +56,7 @@ def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, o
 @_OUT
 def ask(folder: Path, splits: tuple[str, ...], hops: tuple[str, ...], limit: int | None, out: Path) -> None:
     """Writes requests for a model that only answers: image, question, allowed answers."""
-    from clevrhope.metrics.ask import write_requests
+    from clevrhope.metrics.request_files import write_requests
 
     n = write_requests(folder, out, splits=read_names(splits), hops=hops, limit=limit)
     click.echo(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then')
@@ -74,8 +74,8 @@ def answers(
     replies: Path, requests: Path, model: str | None, folder: Path | None, as_json: bool, out: Path
 ) -> None:
     """Reads replies in free words and writes predictions; those that cannot be read count as wrong."""
-    from clevrhope.metrics.ask import write_answers
-    from clevrhope.metrics.write import NOT_TRAINED
+    from clevrhope.metrics.predictions import NOT_TRAINED
+    from clevrhope.metrics.request_files import write_answers
 
     found = write_answers(replies, requests, out, model=model or replies.stem, folder=folder)
     if as_json:

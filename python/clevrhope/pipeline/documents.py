@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_questions, read_scenes_in_use
 from clevrhope.dataset.scene_files import Pools, PoolScenes
-from clevrhope.dataset.spoken import Spoken
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.describe.datasheet.folder import PoolStats, WholeDataset, folder_datasheet
@@ -274,7 +274,7 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
 def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
     """The first images of a split in the order in which it asks; of a minimal one, whole places."""
     layout = resolved.layout
-    spoken = Spoken(read_vocab(layout.vocab))
+    detokenizer = Detokenizer(read_vocab(layout.vocab))
     families = engine.families(resolved.engine.templates)
     by_image: dict[int, list[Asked]] = {}
     rows = next(read_question_blocks(layout.questions_h5(hop.name, split), n_rows=50 * n_shown))
@@ -282,8 +282,8 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         zip(rows.image_idxs.tolist(), rows.question_families.tolist(), strict=True)
     ):
         asked = Asked(
-            spoken.question(rows.questions[k], int(rows.question_lengths[k])),
-            spoken.answer(int(rows.answers[k])),
+            detokenizer.question(rows.questions[k], int(rows.question_lengths[k])),
+            detokenizer.answer(int(rows.answers[k])),
             f"{families[family][0]}, family {family}",
         )
         by_image.setdefault(image, []).append(asked)

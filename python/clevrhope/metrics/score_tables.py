@@ -1,4 +1,4 @@
-"""Scores in, lines for people and one JSON object for programs out."""
+"""Scores as tables of text for people, and as one JSON object for programs."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ _GAP_WORD = "gap"
 
 
 def scores_json(scores: Scores) -> dict[str, Any]:
-    """Names and units as in `clevrhope.metrics.results`."""
+    """The scores as JSON values; names and units are those of `clevrhope.metrics.results`."""
     return {**asdict(scores), "folder": str(scores.folder), "n_missing": scores.n_missing}
 
 
@@ -55,7 +55,7 @@ def _condition(condition: Condition) -> Iterator[str]:
 
 
 def _values_alone(conditions: Sequence[Condition]) -> Iterator[str]:
-    """All values that are asked for alone beside each other, a line each."""
+    """The preliminary HOPs, which ask for a single value each, in one table."""
     width = 2 + (22 if any(_has_intervals(each.mean) for each in conditions) else 14)
     yield _row("each value alone", list(VALUE_SPLITS), width)
     for each in conditions:
@@ -65,7 +65,7 @@ def _values_alone(conditions: Sequence[Condition]) -> Iterator[str]:
 
 
 def _breakdown(by: str, parts: Sequence[Part]) -> Iterator[str]:
-    """Only of splits in which there is more than one part: a minimal set has one family and one object."""
+    """Only splits with more than one part: a minimal set has one family and one object."""
     splits = Counter(name for part in parts for name in part.scored.splits)
     gaps = Counter(name for part in parts for name in part.scored.gaps)
     heads = {name: name for name in sorted(splits) if splits[name] > 1}
@@ -97,7 +97,7 @@ def _notes(scores: Scores) -> Iterator[str]:
     if scores.hops_missing:
         yield f"No prediction about {', '.join(scores.hops_missing)}."
     if scores.n_left_aside:
-        yield f"{scores.n_left_aside:,} predictions about other HOPs are left aside."
+        yield f"{scores.n_left_aside:,} predictions about other HOPs are ignored."
 
 
 def _cells(scored: Scored, columns: Sequence[str], show: Callable[[Accuracy | Gap], str]) -> list[str]:

@@ -1,7 +1,6 @@
-"""A folder and predictions in, accuracies, gaps, breakdowns and intervals out: `score`."""
+"""Scores predictions against a folder: accuracies, gaps, breakdowns and intervals."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 import numpy as np
@@ -9,21 +8,21 @@ import numpy as np
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import BREAKDOWNS, AnswerKey
 from clevrhope.metrics.bootstrap import Floats, interval
-from clevrhope.metrics.collect import NOT_GIVEN, Collector, Given
-from clevrhope.metrics.predictions import read_predictions
+from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector
+from clevrhope.metrics.predictions import read_origin, read_predictions
 from clevrhope.metrics.results import Accuracy, Condition, Gap, Part, Run, Scored, Scores
 from clevrhope.metrics.rows import Target
-from clevrhope.metrics.tallies import Answered, Rates, Tallies, tally
-from clevrhope.metrics.write import read_origin
+from clevrhope.metrics.tallies import AnsweredSplit, Rates, Tallies, tally
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import SPLITS
 
 GAPS: Mapping[str, tuple[str, str]] = {
     row.gap: (row.name, row.baseline) for row in SPLITS.values() if row.gap
 }
-"""Gap -> the split that counts for it, and the one that counts against it.
+"""Gap -> the split whose accuracy it is about, and the split whose accuracy is subtracted.
 
-Those of `none` with a test palette are the generalisation gap from one to the other, as from condition A of
+Those of `none` with a test palette are the generalisation gap between palettes, as from condition A of
 CLEVR's CoGenT to its condition B.
 """
 
@@ -43,8 +42,8 @@ def score(
 ) -> Scores:
     """Compares predictions with the right answers of a folder's test sets.
 
-    Each model that occurs (a HOP, run and train size) has to answer every question of the HOP's test sets
-    exactly once, and every HOP needs a model. Intervals come from drawing images with replacement, each
+    Each model in the predictions (a HOP, run and train size) has to answer every question of the HOP's test
+    sets exactly once, and every HOP needs a model. Intervals come from drawing images with replacement, each
     with all of its questions; splits on one pool share the draws.
 
     Args:
@@ -53,19 +52,19 @@ def score(
         seed: of the draws, 0 or more; the same seed gives the same intervals.
         bootstrap: draws of all images; 0 for no intervals.
         by: breakdowns, of "family", "answer" and "objects"; the last reads the folder's scene files.
-        hops: which HOPs to score, all of the folder's if not given; predictions about others are left aside.
+        hops: the HOPs to score, all of the folder's if not given; predictions about others are ignored.
         partial: score what is there, and count what is missing.
-        progress: shows how far it is.
+        progress: shows how far the scoring is.
 
     Raises:
-        PredictionsError: predictions that cannot be read, or that miss, double or do not know a question,
+        PredictionsError: predictions cannot be read, are missing or doubled, or have an unknown question,
             HOP, split or answer; counts each kind.
-        DatasetError: no folder of a dataset, or a file in it that is not whole.
+        DatasetError: the folder is not a dataset, or a file in it is not whole.
     """
     progress = progress or Silent()
     by = _checked("--by: no breakdown", by, BREAKDOWNS)
     if bootstrap < 0 or seed < 0:
-        raise PredictionsError(f"bootstrap is {bootstrap} and seed {seed}; both are 0 or more")
+        raise PredictionsError(f"bootstrap is {bootstrap} and seed is {seed}; expected 0 or more")
     key = AnswerKey(folder)
     collector = Collector(key, None if hops is None else _checked("--hop: no HOP", hops, tuple(key.splits)))
     files = (
@@ -82,7 +81,11 @@ def score(
     answered = [hop for hop in collector.hops if hop not in collector.hops_missing()]
     with progress.stage("Scoring", total=len(answered), unit="HOPs") as advance:
         for hop in answered:
-            conditions += _score_hop(hop, key, collector.given, by, bootstrap=bootstrap, seed=seed)
+            sizes = {target.train_size for target in collector.given if target.hop == hop}
+            for size in sorted(sizes, key=lambda size: -1 if size is None else size):
+                conditions.append(
+                    _score_condition(hop, size, key, collector.given, by, bootstrap=bootstrap, seed=seed)
+                )
             key.forget(hop)
             advance(1)
     return Scores(
@@ -101,37 +104,17 @@ def _checked(wrong: str, names: Iterable[str], known: Sequence[str]) -> tuple[st
     names = tuple(dict.fromkeys(names))
     for name in names:
         if name not in known:
-            near = get_close_matches(name, known, n=1)
-            hint = f' (did you mean "{near[0]}"?)' if near else ""
-            raise PredictionsError(f'{wrong} "{name}"{hint}; there are: {", ".join(known)}')
+            raise PredictionsError(
+                f'{wrong} "{name}"{suggestion(name, known)}; there are: {", ".join(known)}'
+            )
     return names
-
-
-# One HOP
-
-
-def _score_hop(
-    hop: str,
-    key: AnswerKey,
-    given: Mapping[Target, Given],
-    by: Sequence[str],
-    *,
-    bootstrap: int,
-    seed: int,
-) -> list[Condition]:
-    """The conditions of a HOP, by train size, unnamed first."""
-    sizes = {target.train_size for target in given if target.hop == hop}
-    return [
-        _score_condition(hop, size, key, given, by, bootstrap=bootstrap, seed=seed)
-        for size in sorted(sizes, key=lambda size: -1 if size is None else size)
-    ]
 
 
 def _score_condition(
     hop: str,
     size: int | None,
     key: AnswerKey,
-    given: Mapping[Target, Given],
+    given: Mapping[Target, AnswerNumbers],
     by: Sequence[str],
     *,
     bootstrap: int,
@@ -140,7 +123,7 @@ def _score_condition(
     runs = _in_order({each.run for each in given if (each.hop, each.train_size) == (hop, size)})
     splits = key.splits[hop]
     missing = {}
-    by_pool: dict[str, list[Answered]] = {}
+    by_pool: dict[str, list[AnsweredSplit]] = {}
     for split in splits:
         questions = key.test_set(hop, split)
         none = np.full(len(questions), NOT_GIVEN, dtype=np.int16)
@@ -149,7 +132,7 @@ def _score_condition(
             missing[split] = n_missing
         if n_missing < rows.size:
             parts = {name: key.parts(name, questions) for name in by}
-            by_pool.setdefault(questions.pool, []).append(Answered(questions, rows, parts))
+            by_pool.setdefault(questions.pool, []).append(AnsweredSplit(questions, rows, parts))
     tallies: dict[str, Tallies] = {}
     for pool, each in by_pool.items():
         tallies |= tally(each, n_samples=bootstrap, seed=(seed, *f"{hop}/{pool}".encode()))
@@ -216,7 +199,7 @@ def _gaps(rates: Mapping[str, Rates]) -> dict[str, Gap]:
     gaps = {}
     for name, (ood, iid) in GAPS.items():
         if ood in rates and iid in rates:
-            # Without predictions a rate is not a number, and its difference to another neither.
+            # Without predictions a rate is not a number, and so is its difference from another.
             found = np.subtract(rates[ood].found, rates[iid].found)
             drawn = np.subtract(rates[ood].drawn, rates[iid].drawn)
             both = ~np.isnan(found)
@@ -230,7 +213,7 @@ def _gaps(rates: Mapping[str, Rates]) -> dict[str, Gap]:
 
 
 def _deviation(found: Floats) -> float | None:
-    """That of a population (ddof 0), as in the paper and in reports."""
+    """The deviation of a population (ddof 0), as in the paper and in reports, in percentage points."""
     return 100 * float(found.std()) if len(found) > 1 else None
 
 
@@ -243,4 +226,4 @@ def _parts(name: str, tallies: Mapping[str, Tallies], key: AnswerKey, hop: str) 
             by_part.setdefault(k, {})[split] = rates.only(k)
     numbers = sorted(by_part)
     names = key.part_names(name, numbers, hop)
-    return tuple(Part(called, _scored(by_part[k])) for k, called in zip(numbers, names, strict=True))
+    return tuple(Part(title, _scored(by_part[k])) for k, title in zip(numbers, names, strict=True))

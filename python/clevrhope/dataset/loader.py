@@ -1,4 +1,4 @@
-"""A dataset's folder, a HOP and a split in, questions with their images out, for a training loop.
+"""Loads a split's questions and images for a training loop.
 
 With torch installed the result is a map-style `torch.utils.data.Dataset`; without it, it has the same items,
 length and order, as any sequence.
@@ -16,18 +16,18 @@ from typing import Any
 import numpy as np
 
 from clevrhope.dataset.contents import find_hop, find_split
+from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.image_source import Images, find_images
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.dataset.split_reader import SplitReader, open_split
-from clevrhope.dataset.spoken import Spoken
 from clevrhope.dataset.vocab import Vocab, read_vocab
 
 Item = dict[str, Any]
 
 Transform = Callable[[ImageArray], Any]
-"""Takes an image, (height, width, 3) uint8 RGB, as torchvision's transforms do; gives what a model wants."""
+"""Turns an image, (height, width, 3) uint8 RGB, into what a model takes; torchvision's transforms fit."""
 
 
 class Split:
@@ -45,8 +45,8 @@ class Split:
     | question_index | int, k itself: the question's place in its file                                  |
     | family         | int, CLEVR's question_family_index                                               |
 
-    With `passes` also those arrays of the image that it names, and what is known of each of its objects, in
-    the order of the scene's list:
+    With `passes` also the arrays of the image that it names, and a row for each of its objects, in the order
+    of the scene's list:
 
     | key              | value                                                                          |
     |------------------|--------------------------------------------------------------------------------|
@@ -74,6 +74,8 @@ class Split:
         annotations: PassesFile | None = None,
         passes: Sequence[str] = (),
     ) -> None:
+        self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
+        """The names of the HOP, of the split, and of the pool in which `image_index` counts."""
         self.vocab = vocab
         """What the numbers in the items mean."""
         self.rendered = source is not None
@@ -81,24 +83,9 @@ class Split:
         self._reader = reader
         self._source = source
         self._images = images
-        self._spoken = Spoken(vocab) if text else None
+        self._spoken = Detokenizer(vocab) if text else None
         self._transform = transform
         self._annotations, self._passes = annotations, tuple(passes)
-
-    @property
-    def hop(self) -> str:
-        """The HOP's name in the folder."""
-        return self._reader.hop
-
-    @property
-    def split(self) -> str:
-        """The split's name."""
-        return self._reader.split
-
-    @property
-    def pool(self) -> str:
-        """The pool that its images are from; `image_index` counts there."""
-        return self._reader.pool
 
     def __len__(self) -> int:
         return len(self._reader)
@@ -119,7 +106,8 @@ class Split:
             "family": int(reader.question_families[k]),
         }
         if self._images:
-            item["image"] = self._image(item["image_index"])
+            image = None if self._source is None else self._source.pixels(item["image_index"])
+            item["image"] = image if image is None or self._transform is None else self._transform(image)
         if self._annotations is not None:
             item |= self._annotated(self._annotations, item["image_index"])
         if self._spoken:
@@ -137,19 +125,13 @@ class Split:
         return f"<{len(self):,} questions of {self.hop}/{self.split}, {images} images>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # The class may have been made here and now, for torch: pickle could not find it by name.
+        # The class may have been made for torch at run time, so pickle could not find it by name.
         return _restored, (self.__dict__,)
 
     def _annotated(self, annotations: PassesFile, index: int) -> Item:
         row = annotations.row(index, self._passes)
         visible, alone = row.pop("visible_px"), row.pop("alone_px")
         return {**row, "visible_fraction": (visible / np.maximum(alone, 1)).astype(np.float32)}
-
-    def _image(self, index: int) -> Any:
-        if self._source is None:
-            return None
-        pixels = self._source.pixels(index)
-        return pixels if self._transform is None else self._transform(pixels)
 
 
 def load(
@@ -176,8 +158,8 @@ def load(
         passes: some of "mask", "depth" and "normal", of a folder that was built with them.
 
     Raises:
-        ConfigError: a HOP, split, limit or pass that the folder does not have; says what it has.
-        DatasetError: no dataset there, a file that is cut off, or some of the images missing.
+        ConfigError: the folder does not have the HOP, split, pass or so many questions; says what it has.
+        DatasetError: the folder is not a dataset, a file is cut off, or some of the images are missing.
     """
     layout = Layout(Path(folder))
     hop = find_hop(layout, hop)
@@ -200,7 +182,7 @@ def load(
 
 @cache
 def _class() -> type[Split]:
-    """`Split`, as a subclass of torch's Dataset where torch is installed; only here is torch imported."""
+    """`Split`, as a subclass of torch's Dataset where torch is installed; torch is imported only here."""
     if find_spec("torch") is None:
         return Split
     return type("TorchSplit", (Split, import_module("torch.utils.data").Dataset), {"__doc__": Split.__doc__})

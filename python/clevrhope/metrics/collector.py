@@ -1,11 +1,10 @@
-"""Blocks of predictions in, for each model and test set its answers as an array out; or what is wrong.
+"""Collects predictions: for each model and test set its answers as an array, and everything that is wrong.
 
-Problems are counted by kind over the whole input before any is told, so that one run shows them all.
+Problems are counted by kind over the whole input before any is reported, so that one run shows them all.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 
 import numpy as np
 import numpy.typing as npt
@@ -13,14 +12,15 @@ import numpy.typing as npt
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.rows import Block, Indices, Target
+from clevrhope.runtime.settings import suggestion
 
-Given = npt.NDArray[np.int16]
-"""(N,) the number of the predicted answer of each question of a test set, or one of the two below."""
+AnswerNumbers = npt.NDArray[np.int16]
+"""(N,) the number of the predicted answer to each question of a test set, or one of the two below."""
 
 NOT_GIVEN, NOT_AN_ANSWER = -1, -2
 
 EXAMPLES = 3
-"""Problems of a kind that are named; all are counted."""
+"""Problems of a kind that a message names; all are counted."""
 
 _SINGULAR_AND_PLURAL: Mapping[str, tuple[str, str]] = {
     "hops missing": ("HOP without predictions", "HOPs without predictions"),
@@ -31,7 +31,7 @@ _SINGULAR_AND_PLURAL: Mapping[str, tuple[str, str]] = {
     "question": ("prediction for an unknown question", "predictions for unknown questions"),
     "answer": ("unknown answer", "unknown answers"),
 }
-"""Kind -> how it is called."""
+"""Kind -> its name in messages."""
 
 
 @dataclass
@@ -41,10 +41,10 @@ class Problems:
     counts: dict[str, int] = field(default_factory=dict)
     examples: dict[str, list[str]] = field(default_factory=dict)
     cut: set[str] = field(default_factory=set)
-    """Kinds of which there are more examples than were named."""
+    """Kinds with more examples than a message names."""
 
     def note(self, kind: str, n: int, examples: Iterable[str]) -> None:
-        """Adds n problems of a kind; of `examples`, asks for no more than are still wanted."""
+        """Adds n problems of a kind; takes no more of `examples` than a message needs."""
         if not n:
             return
         self.counts[kind] = self.counts.get(kind, 0) + n
@@ -55,8 +55,8 @@ class Problems:
                 return
             named.append(example)
 
-    def told(self) -> str:
-        """All of it in one part of a sentence."""
+    def summary(self) -> str:
+        """All problems as a part of a sentence."""
         return ", ".join(
             f"{n:,} {_SINGULAR_AND_PLURAL[kind][n != 1]} ({'; '.join(self.examples[kind])}"
             f"{'; ...' * (kind in self.cut)})"
@@ -65,22 +65,24 @@ class Problems:
 
 
 class Collector:
-    """Takes blocks; holds two bytes for each question and model."""
+    """Collects blocks of predictions, in two bytes for each question and model."""
 
     def __init__(self, key: AnswerKey, hops: Iterable[str] | None = None) -> None:
-        """`hops` are those to score, all of the folder's if None; predictions about others are left aside.
+        """`hops` are those to score, all of the folder's if None; predictions about others are ignored.
 
-        Others are all that are not named, those that the folder does not know too: a model's file may be
-        about more HOPs than the folder has.
+        The others may also be HOPs that the folder does not have, as a model's file may be about more HOPs.
         """
         self._key = key
         self._only_some = hops is not None
         self.hops = tuple(key.splits) if hops is None else tuple(dict.fromkeys(hops))
-        self.given: dict[Target, Given] = {}
+        self.given: dict[Target, AnswerNumbers] = {}
         self.n_predictions = 0
         self.n_left_aside = 0
         self.problems = Problems()
         self._unknown: set[tuple[str, ...]] = set()
+
+    def __repr__(self) -> str:
+        return f"<{self.n_predictions:,} predictions of {len(self.given)} models and test sets>"
 
     def add(self, block: Block) -> None:
         """Takes the predictions of a block."""
@@ -97,23 +99,23 @@ class Collector:
             self.n_left_aside += len(rows)
         elif splits is None:
             near = _suggestion(target.hop, self._key.splits)
-            told = f'{block.at.short(rows[0])}: "{target.hop}"{near}'
-            self.problems.note("hop", len(rows), self._once(told, target.hop))
+            example = f'{block.at.short(rows[0])}: "{target.hop}"{near}'
+            self.problems.note("hop", len(rows), self._once(example, target.hop))
         elif target.split not in splits:
             known = _suggestion(target.split, splits) or f", known: {', '.join(splits) or 'none'}"
-            told = f'{block.at.short(rows[0])}: "{target.split}" of {target.hop}{known}'
-            self.problems.note("split", len(rows), self._once(told, target.hop, target.split))
+            example = f'{block.at.short(rows[0])}: "{target.split}" of {target.hop}{known}'
+            self.problems.note("split", len(rows), self._once(example, target.hop, target.split))
         else:
             return True
         return False
 
-    def _once(self, told: str, *name: str) -> list[str]:
-        """An example for each unknown name, where it first occurs; the splits and runs of a HOP repeat it."""
+    def _once(self, example: str, *name: str) -> list[str]:
+        """The example where an unknown name first occurs; the splits and runs of a HOP repeat it."""
         known = name in self._unknown
         self._unknown.add(name)
-        return [] if known else [told]
+        return [] if known else [example]
 
-    def _add(self, target: Target, block: Block, rows: Indices, numbers: Given) -> None:
+    def _add(self, target: Target, block: Block, rows: Indices, numbers: AnswerNumbers) -> None:
         n = len(self._key.test_set(target.hop, target.split))
         given = self.given.setdefault(target, np.full(n, NOT_GIVEN, dtype=np.int16))
         name = f"{target.hop} {target.split}"
@@ -144,10 +146,10 @@ class Collector:
         return f'{block.at.short(k)}: "{shown}"{_suggestion(text[:40], self._key.answers)}'
 
     def finish(self, *, partial: bool, what: str) -> None:
-        """Passes when everything is in order; `partial` forgives what is missing. `what` begins the message.
+        """Checks that there are no problems; `partial` allows missing predictions. `what` begins the message.
 
         Raises:
-            PredictionsError: it is not; counts what is wrong by kind and names the first few of each.
+            PredictionsError: there are; counts them by kind and names the first few of each.
         """
         problems = self.problems
         if not (problems.counts or self.n_predictions):
@@ -160,7 +162,7 @@ class Collector:
         remedies = ["each question of each test set needs one prediction a run, with an answer of vocab.json"]
         if "missing" in problems.counts or "hops missing" in problems.counts:
             remedies.append("--hop scores some HOPs only, --partial scores what is there")
-        raise PredictionsError(f"{what}: {problems.told()}; {'; '.join(remedies)}", counts=problems.counts)
+        raise PredictionsError(f"{what}: {problems.summary()}; {'; '.join(remedies)}", counts=problems.counts)
 
     def hops_missing(self) -> tuple[str, ...]:
         """HOPs without any prediction."""
@@ -194,5 +196,6 @@ def _by_target(block: Block) -> Iterator[tuple[Target, Indices]]:
 
 
 def _suggestion(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1)
-    return f', did you mean "{near[0]}"?' if near else ""
+    """The known name that is meant, in a list that is in brackets itself."""
+    near = suggestion(name, known).strip(" ()")
+    return f", {near}" if near else ""

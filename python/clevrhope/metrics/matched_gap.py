@@ -1,11 +1,11 @@
-"""Right and wrong answers to complex_ood and complex_iid in; the gap between questions of the same kinds out.
+"""The matched gap: the complex gap between questions of the same kinds.
 
-The plain complex gap sets OOD questions, which all mention the held-out pair, beside IID questions of every
+The plain complex gap compares OOD questions, which all mention the held-out pair, with IID questions of every
 kind: it also measures that the former are longer, of other families, and about fuller images. The matched
-gap takes of IID only the questions that mention a pair of the same two types together (a seen one, as the
-held-out pair is never mentioned there), and weighs them so that families and numbers of objects are as
+gap takes only those IID questions that mention a pair of the same two types together (a seen one, as the
+held-out pair is never mentioned there), and weights them so that families and numbers of objects are as
 frequent as in OOD. Cells of family and number of objects in which IID has no such question have no match:
-their OOD questions are left out, and counted. A choice of this project; the paper has the plain gap alone.
+their OOD questions are left out, and counted. A choice of this project; the paper has only the plain gap.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.collect import NOT_GIVEN, Given
+from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
 from clevrhope.splits.hops import parse_hop
 from clevrhope.splits.kinds import IID, OOD
 
@@ -26,14 +26,14 @@ Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class MatchedGap:
-    """The matched gap of one run, and what it rests on.
+    """The matched gap of one run, and the questions behind it.
 
     Attributes:
         points: OOD minus IID accuracy over the cells with a match, in percentage points; None where no cell
             has one.
         ood_percent: accuracy on the OOD questions of these cells.
-        iid_percent: accuracy on the IID questions that mention a seen pair, each cell weighed as in OOD.
-        n_cells: cells of family and number of objects that OOD questions are in.
+        iid_percent: accuracy on the IID questions that mention a seen pair, each cell weighted as in OOD.
+        n_cells: cells of family and number of objects with OOD questions.
         n_cells_unmatched: those of them in which no IID question mentions a seen pair.
         n_ood: OOD questions with a prediction.
         n_ood_unmatched: those of them in cells without a match.
@@ -51,13 +51,13 @@ class MatchedGap:
 
 
 def match_cells(ood_right: Flags, ood_cells: Ints, iid_right: Flags, iid_cells: Ints) -> MatchedGap:
-    """The gap over cells that both have.
+    """The gap over the cells that both have.
 
     Args:
-        ood_right: (N,) whether each OOD question was answered right.
-        ood_cells: (N, C) what has to agree of each, such as family and number of objects.
-        iid_right: (M,) the same of the IID questions that may be matches.
-        iid_cells: (M, C)
+        ood_right: (N,) whether each OOD question was answered correctly.
+        ood_cells: (N, C) the properties that must agree, such as family and number of objects.
+        iid_right: (M,) the same for the IID questions that may be matches.
+        iid_cells: (M, C) the same.
     """
     cells, at = np.unique(np.concatenate([ood_cells, iid_cells]), axis=0, return_inverse=True)
     at = at.reshape(-1)
@@ -85,28 +85,27 @@ def match_cells(ood_right: Flags, ood_cells: Ints, iid_right: Flags, iid_cells: 
 
 
 class Matcher:
-    """Matched gaps of a folder's HOPs; what does not turn on predictions is read once a HOP."""
+    """Matched gaps of a folder's HOPs; what does not depend on predictions is read once for each HOP."""
 
     def __init__(self, key: AnswerKey) -> None:
         self._key = key
         self._cells: dict[tuple[str, str], Ints] = {}
         self._mentions: dict[str, Flags] = {}
 
-    def gap(self, hop: str, given: Mapping[str, Given]) -> MatchedGap | None:
-        """The matched gap of one run's answers, by split; None of a HOP without pair, or without both splits.
+    def gap(self, hop: str, given: Mapping[str, AnswerNumbers]) -> MatchedGap | None:
+        """The matched gap of one run's answers, by split; None for a HOP without a pair or one of the splits.
 
         Questions without a prediction are left out.
 
         Raises:
-            DatasetError: a file of the folder that is missing or not whole.
-            PredictionsError: answers of another number than there are questions.
+            DatasetError: a file of the folder is missing or not whole.
+            PredictionsError: the number of answers is not the number of questions.
         """
-        ood, iid = OOD, IID
         types = self._types(hop)
-        if not types or not {ood, iid} <= set(given) or not {ood, iid} <= set(self._key.splits[hop]):
+        if not types or not {OOD, IID} <= given.keys() & self._key.splits[hop]:
             return None
         right, there = {}, {}
-        for split in (ood, iid):
+        for split in (OOD, IID):
             answers = self._key.test_set(hop, split).answers
             if len(answers) != len(given[split]):
                 raise PredictionsError(
@@ -115,13 +114,13 @@ class Matcher:
             right[split] = given[split] == answers
             there[split] = given[split] != NOT_GIVEN
         if hop not in self._mentions:
-            self._mentions[hop] = self._key.mentions_together(hop, iid, types)
-        there[iid] &= self._mentions[hop]
+            self._mentions[hop] = self._key.mentions_together(hop, IID, types)
+        there[IID] &= self._mentions[hop]
         return match_cells(
-            right[ood][there[ood]],
-            self._cells_of(hop, ood)[there[ood]],
-            right[iid][there[iid]],
-            self._cells_of(hop, iid)[there[iid]],
+            right[OOD][there[OOD]],
+            self._cells_of(hop, OOD)[there[OOD]],
+            right[IID][there[IID]],
+            self._cells_of(hop, IID)[there[IID]],
         )
 
     def _types(self, hop: str) -> tuple[str, ...]:
