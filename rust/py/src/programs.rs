@@ -167,8 +167,8 @@ pub fn execute_batch<'py>(
     scene_idxs: PyReadonlyArray1<'py, u32>,
 ) -> PyResult<Bound<'py, PyArray1<i32>>> {
     convert::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
-    let program_idxs = convert::numbers(&program_idxs, "program_idxs", programs.table.len())?;
-    let scene_idxs = convert::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len())?;
+    let program_idxs = convert::numbers(&program_idxs, "program_idxs", programs.table.n_programs())?;
+    let scene_idxs = convert::numbers(&scene_idxs, "scene_idxs", scenes.0.table.n_scenes())?;
     let pairs = convert::pairs(program_idxs, scene_idxs)?;
     let mut answers = Vec::with_capacity(pairs.len());
     in_pieces(py, pairs.len(), FIRST_PIECE, |piece| {
@@ -192,7 +192,7 @@ pub fn execute_tokens<'py>(
 ) -> PyResult<Bound<'py, PyArray1<i32>>> {
     convert::same_vocabulary(&tokens.vocab, &scenes.0.vocab)?;
     let (rows, width) = convert::rows(&rows)?;
-    let scene_idxs = convert::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len())?;
+    let scene_idxs = convert::numbers(&scene_idxs, "scene_idxs", scenes.0.table.n_scenes())?;
     convert::same_length(rows.len() / width, scene_idxs.len())?;
     let (ill_formed, table) = (convert::ill_formed(mark_ill_formed), &scenes.0.table);
     let mut answers = Vec::with_capacity(scene_idxs.len());
