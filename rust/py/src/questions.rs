@@ -7,8 +7,8 @@ use crate::programs::PyProgramTokens;
 use crate::scenes::PySceneBatch;
 use crate::templates::PyTemplates;
 use clevrhope_core::question::TemplateSet;
-use clevrhope_core::question::ask::Asker;
 use clevrhope_core::question::balance::WINDOW;
+use clevrhope_core::question::generator::QuestionGenerator;
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::json::{Place, write_question};
 use clevrhope_core::question::tokens::QuestionVocabulary;
@@ -173,12 +173,13 @@ pub fn instantiate_questions(
     let (vocab, templates) = (scenes.vocab.clone(), templates.templates.clone());
     let holdout = pair.map(|pair| convert::holdout(&vocab, &pair)).transpose()?;
     let (rule, plans, graphs) = (convert::question_rule(questions)?, templates.plans(&vocab), scenes.graphs(py).0);
-    let asker = Asker::new(&vocab, &templates, &plans, rule, holdout.as_ref(), seed, questions_per_scene);
+    let generator =
+        QuestionGenerator::new(&vocab, &templates, &plans, rule, holdout.as_ref(), seed, questions_per_scene);
     let views: Vec<_> =
         scenes.scenes.iter().zip(&graphs.graphs).map(|(scene, graph)| (scene.index, graph.view())).collect();
     let mut made = Vec::new();
     in_pieces(py, views.len().div_ceil(WINDOW), FIRST_WINDOWS, |windows| {
-        made.extend(asker.ask(&views[windows.start * WINDOW..views.len().min(windows.end * WINDOW)]));
+        made.extend(generator.generate(&views[windows.start * WINDOW..views.len().min(windows.end * WINDOW)]));
         Ok(())
     })?;
     let names = scenes.scenes.iter().map(|scene| (scene.index, scene.image_filename())).collect();

@@ -1,9 +1,9 @@
-//! A template's parameters: a value of an attribute type, or a relation.
+//! Parameters of templates.
 
-/// Most parameters in a template (a three-hop chain has 19).
+/// Maximum number of parameters of a template (a three-hop chain has 19).
 pub const MAX_PARAMS: usize = 40;
 
-/// What a parameter stands for.
+/// The kind of value of a parameter: of an attribute type, or a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
     Attribute(u8),

@@ -5,9 +5,9 @@
 
 use super::select::SplitError;
 use crate::program::{Function, Program, Step};
-use crate::question::page::Page;
 use crate::question::param::ParamKind;
 use crate::question::template::{Family, NodeKind, Tail, TemplateSet};
+use crate::question::text_buffer::TextBuffer;
 use crate::rng::StreamRng;
 use crate::vocab::N_TYPES;
 
@@ -69,7 +69,7 @@ impl Ask {
             })
             .collect();
         let phrasing = &family.phrasings[rng.below(family.phrasings.len() as u32) as usize];
-        let text = phrasing.question(&family.params, &chosen, templates.lexicon(), rng, &mut Page::default());
+        let text = phrasing.question(&family.params, &chosen, templates.lexicon(), rng, &mut TextBuffer::default());
         (text, Program { steps })
     }
 }
