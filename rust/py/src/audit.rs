@@ -5,7 +5,7 @@ use crate::errors::{SceneError, VocabularyError};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::Vocabulary;
 use clevrhope_core::audit::{
-    FinishedScenes, ProgramReader, Rows, Spoken, SpokenReader, Word, WordReader, needed_rows, read_rows,
+    FinishedScenes, ProgramReader, QuestionFileReader, QuestionRow, Rows, Word, WordReader, needed_rows, read_rows,
 };
 use clevrhope_core::vocab::N_TYPES;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct PyAuditReader {
     programs: ProgramReader,
     words: Option<WordReader>,
-    spoken: SpokenReader,
+    spoken: QuestionFileReader,
 }
 
 /// The scenes of finished files.
@@ -41,47 +41,48 @@ impl PyAuditScenes {
     }
 
     fn __len__(&self) -> usize {
-        self.scenes.len()
+        self.scenes.0.len()
     }
 
     #[getter]
     fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_slice(py, &self.scenes.indices)
+        PyArray1::from_iter(py, self.scenes.0.iter().map(|scene| scene.index))
     }
 
     #[getter]
-    fn filenames(&self) -> &[String] {
-        &self.scenes.filenames
+    fn filenames(&self) -> Vec<&str> {
+        self.scenes.0.iter().map(|scene| scene.filename.as_str()).collect()
     }
 
     #[getter]
     fn looks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_slice(py, &self.scenes.looks)
+        PyArray1::from_iter(py, self.scenes.0.iter().map(|scene| scene.look))
     }
 
     #[getter]
     fn places<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_slice(py, &self.scenes.places)
+        PyArray1::from_iter(py, self.scenes.0.iter().map(|scene| scene.place))
     }
 
     #[getter]
     fn cameras<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        convert::to_matrix(py, self.scenes.cameras.concat(), 3)
+        convert::to_matrix(py, self.scenes.0.iter().flat_map(|scene| scene.camera).collect(), 3)
     }
 
     #[getter]
     fn behind<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        convert::to_matrix(py, self.scenes.behind.concat(), 3)
+        convert::to_matrix(py, self.scenes.0.iter().flat_map(|scene| scene.behind).collect(), 3)
     }
 
     #[getter]
     fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        convert::to_matrix(py, self.scenes.left.concat(), 3)
+        convert::to_matrix(py, self.scenes.0.iter().flat_map(|scene| scene.left).collect(), 3)
     }
 
     #[getter]
     fn misrelated(&self) -> Vec<(usize, String)> {
-        self.scenes.misrelated.clone()
+        let wrong = self.scenes.0.iter().enumerate();
+        wrong.filter_map(|(number, scene)| Some((number, scene.wrong_relation.clone()?))).collect()
     }
 
     #[getter]
@@ -132,7 +133,7 @@ impl PyAuditReader {
             .into_iter()
             .map(|(text, held_out, is_value, is_noun)| Word { text, held_out, is_value, is_noun })
             .collect();
-        let spoken = SpokenReader::new(&question_tokens, &program_tokens, &answers);
+        let spoken = QuestionFileReader::new(&question_tokens, &program_tokens, &answers);
         let reader = WordReader::new(&question_tokens, &words, pair.len()).map_err(refused)?;
         Ok(Self { programs, words: (!pair.is_empty()).then_some(reader), spoken })
     }
@@ -145,9 +146,9 @@ impl PyAuditReader {
         program_width: usize,
     ) -> PyResult<Said<'py>> {
         let read = |(row, json): (usize, &PyBackedBytes)| self.spoken.read(json, row);
-        let said: Result<Vec<Spoken>, _> = py.detach(|| rows.par_iter().enumerate().map(read).collect());
+        let said: Result<Vec<QuestionRow>, _> = py.detach(|| rows.par_iter().enumerate().map(read).collect());
         let said = said.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        let matrix = |of: fn(&Spoken) -> &[i32], width: usize| {
+        let matrix = |of: fn(&QuestionRow) -> &[i32], width: usize| {
             let mut tokens = convert::matrix_of(0, said.len(), width)?;
             for (to, from) in tokens.chunks_exact_mut(width.max(1)).zip(&said) {
                 to.iter_mut().zip(of(from)).for_each(|(to, &token)| *to = token);

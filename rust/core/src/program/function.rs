@@ -223,7 +223,7 @@ impl Function {
 
     /// The functions for tests, which `all` does not list, so that they do not change the numbers of tokens.
     #[cfg(test)]
-    pub(crate) fn made_up() -> &'static [Self] {
+    pub(crate) fn for_tests() -> &'static [Self] {
         &Self::catalogue()[Self::all().len()..]
     }
 

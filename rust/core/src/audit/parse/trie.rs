@@ -1,28 +1,28 @@
-//! All ways to say all questions in, as one tree of words and gaps; the ways that a text follows out.
+//! A trie of all variants of all questions, with words and parameter slots as edges.
 
 use super::lexicon::Slot;
 use super::template::{Other, Part};
 use std::collections::BTreeMap;
 
-/// What comes next in a way to say a question.
+/// An edge of the trie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edge {
     Word(i32),
-    /// "a" before a parameter; "an" too where its word begins with a vowel. By number among `ARTICLES`.
+    /// "a" before a parameter, or "an" if its word begins with a vowel; an index into `ARTICLES`.
     Article(u8),
     Slot(u16),
 }
 
-/// The articles that mind the word after them, and what they become before a vowel.
+/// Articles that depend on the next word: before a consonant and before a vowel.
 pub const ARTICLES: [(&str, &str); 2] = [("a", "an"), ("A", "An")];
 
-/// The end of a way: the family, and the parameter of each of its gaps in order.
+/// The end of a variant: its family, and the parameter of each gap in order.
 #[derive(Clone, Debug)]
 pub struct Leaf {
     pub family: u16,
     pub gaps: Vec<u8>,
     pub other: Other,
-    /// Some parameter is said twice.
+    /// Whether some parameter occurs twice.
     pub repeats: bool,
 }
 
@@ -32,14 +32,14 @@ struct Branches {
     leaves: Vec<u32>,
 }
 
-/// The tree while it grows.
+/// A trie under construction.
 #[derive(Clone, Debug)]
-pub struct Growing {
+pub struct TrieBuilder {
     nodes: Vec<Branches>,
     leaves: Vec<Leaf>,
 }
 
-/// A place in the tree: where its edges and leaves are in the lists of all.
+/// A node: the ranges of its edges and leaves in the lists of all.
 #[derive(Clone, Copy, Debug)]
 struct Node {
     words: (u32, u32),
@@ -48,7 +48,7 @@ struct Node {
     leaves: (u32, u32),
 }
 
-/// The tree, packed.
+/// The finished trie, packed into flat lists.
 #[derive(Clone, Debug)]
 pub struct Trie {
     nodes: Vec<Node>,
@@ -59,20 +59,20 @@ pub struct Trie {
     leaves: Vec<Leaf>,
 }
 
-/// What a gap of a text says: the number of a value's function, and its tokens' place.
+/// The match of a slot with a text: the number of a value's function, and the range of its tokens.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Said {
+pub struct SlotMatch {
     pub value: Option<i32>,
     pub begin: u16,
     pub end: u16,
 }
 
-impl Growing {
+impl TrieBuilder {
     pub fn new() -> Self {
         Self { nodes: vec![Branches::default()], leaves: Vec::new() }
     }
 
-    /// Adds a way.
+    /// Adds a variant.
     pub fn add(&mut self, edges: &[Edge], leaf: Leaf) {
         let mut at = 0;
         for &edge in edges {
@@ -118,7 +118,7 @@ impl Growing {
     }
 }
 
-/// Whether a part is an article that minds the word after it.
+/// The index in `ARTICLES` of a part that is an article before a parameter.
 pub fn article(part: &Part, next: Option<&Part>) -> Option<u8> {
     match (part, next) {
         (Part::Word(word), Some(Part::Param { .. })) => {
@@ -128,36 +128,36 @@ pub fn article(part: &Part, next: Option<&Part>) -> Option<u8> {
     }
 }
 
-/// What a walk needs to know of the vocabulary.
+/// The properties of the vocabulary that a walk needs.
 pub struct Tokens<'a> {
     pub slots: &'a [Slot],
     /// Numbers of the articles before a consonant and before a vowel.
     pub articles: [[Option<i32>; 2]; ARTICLES.len()],
-    /// By token: whether it begins with a vowel.
+    /// By token, whether it begins with a vowel.
     pub vowels: &'a [bool],
 }
 
-/// One text on its way through the tree.
+/// The walk of one text through the trie.
 pub struct Walk<'a, F> {
     pub trie: &'a Trie,
     pub tokens: &'a Tokens<'a>,
     pub text: &'a [i32],
-    pub said: Vec<Said>,
-    /// Told of each end that the whole text reaches, with what its gaps said.
+    pub matches: Vec<SlotMatch>,
+    /// Called for each leaf that the whole text reaches, with the matches of its slots.
     pub at_end: F,
 }
 
-impl<F: FnMut(&Leaf, &[Said])> Walk<'_, F> {
-    /// Follows the text from a node on, its first `at` tokens behind it.
+impl<F: FnMut(&Leaf, &[SlotMatch])> Walk<'_, F> {
+    /// Follows the text from a node, at its token `at`.
     pub fn from(&mut self, node: u32, at: usize) {
         let trie = self.trie;
         let here = trie.nodes[node as usize];
         let Some(&token) = self.text.get(at) else {
             for &end in slice(&trie.ends, here.leaves) {
-                (self.at_end)(&trie.leaves[end as usize], &self.said);
+                (self.at_end)(&trie.leaves[end as usize], &self.matches);
             }
-            // Gaps at the end may be silent.
-            self.silent(here.slots, at);
+            // Slots at the end may be empty.
+            self.skip_empty(here.slots, at);
             return;
         };
         let words = slice(&trie.words, here.words);
@@ -173,32 +173,33 @@ impl<F: FnMut(&Leaf, &[Said])> Walk<'_, F> {
         for &(number, next) in slice(&trie.articles, here.articles) {
             let before_vowel = self.text.get(at + 1).is_some_and(|&token| self.is_vowel(token));
             let [a, an] = self.tokens.articles[usize::from(number)];
-            // The original generator writes "a object" now and then; nothing writes "an cube".
+            // The original generator sometimes writes "a object", but nothing writes "an cube".
             if a == Some(token) || (before_vowel && an == Some(token)) {
                 self.from(next, at + 1);
             }
         }
         for &(slot, next) in slice(&trie.slots, here.slots) {
             let slots = self.tokens.slots;
-            for saying in slots[usize::from(slot)].sayings(token) {
-                if self.text[at..].starts_with(&saying.tokens) {
-                    let end = at + saying.tokens.len();
-                    self.said.push(Said { value: saying.value, begin: at as u16, end: end as u16 });
+            for form in slots[usize::from(slot)].forms(token) {
+                if self.text[at..].starts_with(&form.tokens) {
+                    let end = at + form.tokens.len();
+                    self.matches.push(SlotMatch { value: form.value, begin: at as u16, end: end as u16 });
                     self.from(next, end);
-                    self.said.pop();
+                    self.matches.pop();
                 }
             }
         }
-        self.silent(here.slots, at);
+        self.skip_empty(here.slots, at);
     }
 
-    fn silent(&mut self, range: (u32, u32), at: usize) {
+    /// Continues behind slots that may be empty.
+    fn skip_empty(&mut self, range: (u32, u32), at: usize) {
         let trie = self.trie;
         for &(slot, next) in slice(&trie.slots, range) {
-            if self.tokens.slots[usize::from(slot)].may_be_silent {
-                self.said.push(Said { value: None, begin: at as u16, end: at as u16 });
+            if self.tokens.slots[usize::from(slot)].may_be_empty {
+                self.matches.push(SlotMatch { value: None, begin: at as u16, end: at as u16 });
                 self.from(next, at);
-                self.said.pop();
+                self.matches.pop();
             }
         }
     }
