@@ -1,4 +1,4 @@
-//! Whether the questions of a split, in order, can have been check_balance in windows.
+//! Whether the questions of a split, in order, can have been balanced in windows.
 //!
 //! CLEVR's rule, in code of the audit's own: an answer is rejected while its family has given it more than 1.1 times
 //! as often as the second most frequent answer, or more than 5 times the median (at least 5); the counts restart with

@@ -9,6 +9,7 @@ use crate::question::search::QuestionRule;
 use crate::rng::StreamKey;
 use crate::scene::{Palette, SceneGraph};
 use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
+use serde_json::{Value, json};
 use std::mem::discriminant;
 
 const PROPERTIES: &str = r#"{"sizes": {"small": 0.35, "large": 0.7}, "colors": {"red": [1, 2, 3], "blue": [1, 2, 4]},
@@ -34,30 +35,24 @@ const FAMILIES: [(&str, bool, bool); 9] = [
 /// A template file with one family.
 fn template(nodes: &str) -> String {
     let mut params: Vec<&str> = Vec::new();
-    let nodes: Vec<String> = nodes
-        .split("; ")
-        .map(|node| {
-            let mut words = node.split_whitespace();
-            let name = words.next().unwrap();
-            let (sides, inputs): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('<'));
-            params.extend(&sides);
-            format!(r#"{{"type": "{name}", "inputs": [{}], "side_inputs": {sides:?}}}"#, inputs.join(", "))
-        })
-        .collect();
-    let kind = |param: &&str| match &param[1..2] {
+    let node = |node| {
+        let mut words = str::split_whitespace(node);
+        let name = words.next().unwrap();
+        let (sides, inputs): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('<'));
+        params.extend(&sides);
+        let inputs: Vec<u8> = inputs.iter().map(|input| input.parse().unwrap()).collect();
+        json!({"type": name, "inputs": inputs, "side_inputs": sides})
+    };
+    let nodes: Vec<Value> = nodes.split("; ").map(node).collect();
+    let kind = |param: &str| match &param[1..2] {
         "Z" => "Size",
         "C" => "Color",
         "M" => "Material",
         _ => "Shape",
     };
-    let text = params.join(" ");
-    let params: Vec<String> =
-        params.iter().map(|param| format!(r#"{{"type": "{}", "name": "{param}"}}"#, kind(param))).collect();
-    format!(
-        r#"[{{"text": ["{text}?"], "nodes": [{}], "params": [{}], "constraints": []}}]"#,
-        nodes.join(", "),
-        params.join(", ")
-    )
+    let text = format!("{}?", params.join(" "));
+    let params: Vec<Value> = params.iter().map(|param| json!({"type": kind(param), "name": param})).collect();
+    json!([{"text": [text], "nodes": nodes, "params": params}]).to_string()
 }
 
 /// Generator and audit, with the tokens of all functions, including those for tests.

@@ -23,7 +23,7 @@ pub use absent_pairs::AbsentReader;
 pub use balance::{QuestionColumns, WindowSearch, check_balance};
 pub use parse::{Agreement, Names, ParseError, Parsed, Reading, TextParser, parse_rows};
 pub use program::ProgramReader;
-pub use question_file::{QuestionFileReader, QuestionRow, QuestionRowError};
+pub use question_file::{QuestionFileReader, QuestionRow};
 pub use scenes::{FinishedScene, FinishedScenes, SceneFileError};
 pub use words::{Word, WordReader};
 

@@ -45,13 +45,17 @@ pub struct WordReader {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Role {
-    are: bool,
-    /// It may stand between a subject and its complement.
-    says: bool,
-    or: bool,
-    semicolon: bool,
-    shape: bool,
+enum Role {
+    #[default]
+    None,
+    /// "are", which joins a subject to its complement.
+    Are,
+    /// A word that may stand between the two besides.
+    Link,
+    Or,
+    Semicolon,
+    /// "shape", as in "what matte shape".
+    Shape,
 }
 
 impl WordReader {
@@ -88,14 +92,14 @@ impl WordReader {
             }
         }
         let roles = [
-            ("are", Role { are: true, says: true, ..Role::default() }),
-            ("there", Role { says: true, ..Role::default() }),
-            ("that", Role { says: true, ..Role::default() }),
-            ("either", Role { says: true, ..Role::default() }),
-            ("or", Role { or: true, ..Role::default() }),
-            (";", Role { semicolon: true, ..Role::default() }),
-            ("shape", Role { shape: true, ..Role::default() }),
-            ("shapes", Role { shape: true, ..Role::default() }),
+            ("are", Role::Are),
+            ("there", Role::Link),
+            ("that", Role::Link),
+            ("either", Role::Link),
+            ("or", Role::Or),
+            (";", Role::Semicolon),
+            ("shape", Role::Shape),
+            ("shapes", Role::Shape),
         ]
         .map(|(name, role)| (form(name), role));
         let mut by_form = vec![Role::default(); numbers.len()];
@@ -132,14 +136,14 @@ impl WordReader {
         while let Some((begin, end, named)) = phrases.next() {
             let between = &tokens[previous_end.min(begin)..begin];
             let role = |token: &u32| self.role(*token);
-            let says_of_previous =
-                between.iter().any(|token| role(token).are) && between.iter().all(|token| role(token).says);
+            let says_of_previous = between.iter().any(|token| role(token) == Role::Are)
+                && between.iter().all(|token| matches!(role(token), Role::Are | Role::Link));
             if says_of_previous {
                 subject = previous;
-            } else if between.iter().any(|token| role(token).semicolon) {
+            } else if between.iter().any(|token| role(token) == Role::Semicolon) {
                 subject = None;
             }
-            let is_joined = says_of_previous || between.last().is_some_and(|token| role(token).or);
+            let is_joined = says_of_previous || between.last().is_some_and(|token| role(token) == Role::Or);
             let asked = if is_joined { named | subject.unwrap_or(0) } else { named };
             if is_found(asked) {
                 return true;
@@ -184,7 +188,7 @@ impl Phrases<'_> {
                 }
                 // A word that names nothing ends a phrase too.
                 None if has_value => {
-                    let with_noun = self.reader.role(self.tokens[self.at - 1]).shape;
+                    let with_noun = self.reader.role(self.tokens[self.at - 1]) == Role::Shape;
                     return Some((begin, if with_noun { self.at } else { self.at - 1 }, bits));
                 }
                 None => (begin, bits) = (self.at, 0),

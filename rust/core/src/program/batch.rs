@@ -349,7 +349,7 @@ mod tests {
         tokens[9 * WIDTH] = 0;
         let run = |ill_formed| execute_tokens(&vocabulary, &tokens, WIDTH, &scenes, &numbers, &vocab, ill_formed);
         let error = run(IllFormed::Refuse).unwrap_err().to_string();
-        assert!(error.starts_with("programs[7][1]: token 3 stands for no function"), "{error}");
+        assert!(error.starts_with("programs[7][1]: token 3 is not a function"), "{error}");
         (expected[7], expected[9]) = (ILL_FORMED, ILL_FORMED);
         assert_eq!(run(IllFormed::Mark), Ok(expected));
     }

@@ -6,7 +6,7 @@
 //! the value in square brackets if it takes one: `filter_color[red]`. Each input is written out in full,
 //! so a step that two others share is written twice, and an unused step is left out.
 
-use super::{Argument, Fault, Function, MAX_STEPS, Program, Step, Type};
+use super::{Argument, Fault, Function, MAX_STEPS, Program, Signature, Step, Type};
 use crate::message::shown;
 use crate::vocab::Vocabulary;
 use std::collections::BTreeMap;
@@ -36,8 +36,7 @@ struct Token {
     function: Function,
     argument: u8,
     arity: u8,
-    inputs: [Option<Type>; 2],
-    output: Type,
+    signature: Signature,
 }
 
 /// What is wrong with a row of tokens, and where.
@@ -103,18 +102,10 @@ impl ProgramVocabulary {
     /// # Errors
     /// Names the first token that is not a function with a value of its type, or a misplaced special token.
     pub fn from_names<'a>(vocab: &Vocabulary, names: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
-        let mut names = names.into_iter();
-        for (number, special) in SPECIAL_NAMES.into_iter().enumerate() {
-            match names.next() {
-                Some(name) if name == special => (),
-                other => {
-                    let found = shown(other.unwrap_or("nothing"));
-                    return Err(format!("program token {number} is \"{found}\"; expected \"{special}\""));
-                }
-            }
-        }
-        let tokens = names.enumerate().map(|(i, name)| {
-            let token = Token::parse(name, vocab).map_err(|fault| format!("program token {}: {fault}", i + 4))?;
+        let names: Vec<&str> = names.into_iter().collect();
+        check_special_names(&names, "program")?;
+        let tokens = names.into_iter().enumerate().skip(SPECIAL_NAMES.len()).map(|(number, name)| {
+            let token = Token::parse(name, vocab).map_err(|fault| format!("program token {number}: {fault}"))?;
             Ok((name.to_owned(), Some(token)))
         });
         Ok(Self::numbered(tokens.collect::<Result<Vec<_>, String>>()?))
@@ -208,7 +199,7 @@ impl ProgramVocabulary {
         let mut n_open = 0;
         for (position, &number) in row.iter().enumerate().take(end).skip(1).rev() {
             let token = usize::try_from(number).ok().and_then(|number| *self.tokens.get(number)?);
-            let Some(Token { function, argument, arity, inputs, output }) = token else {
+            let Some(Token { function, argument, arity, signature }) = token else {
                 return Err((position, TokenFault::NoFunction { token: number, largest: self.names.len() - 1 }));
             };
             let arity = usize::from(arity);
@@ -221,11 +212,11 @@ impl ProgramVocabulary {
                 n_open -= 1;
                 let (source, _, found) = open[n_open];
                 sources[input] = source;
-                if let Some(expected) = inputs[input].filter(|&expected| expected != found) {
+                if let Some(expected) = signature.inputs[input].filter(|&expected| expected != found) {
                     return Err((position, TokenFault::InputType { function, input, expected, found }));
                 }
             }
-            open[n_open] = (steps.len() as u8, position as u16, output);
+            open[n_open] = (steps.len() as u8, position as u16, signature.output);
             n_open += 1;
             steps.push(Step { function, argument, inputs: sources });
         }
@@ -246,8 +237,7 @@ impl ProgramVocabulary {
 
 impl Token {
     fn new(function: Function, argument: u8) -> Self {
-        let signature = function.signature();
-        Self { function, argument, arity: function.arity() as u8, inputs: signature.inputs, output: signature.output }
+        Self { function, argument, arity: function.arity() as u8, signature: function.signature() }
     }
 
     /// Reads `count` or `filter_color[red]`.
@@ -259,6 +249,20 @@ impl Token {
         let function = Function::from_name(stem).map_err(Fault::UnknownFunction)?;
         Ok(Self::new(function, function.parse_argument(value.as_slice(), vocab)?))
     }
+}
+
+/// Checks that names of tokens by number begin with the special ones; messages speak of a `kind` of token.
+///
+/// # Errors
+/// Names the first token that is another one.
+pub fn check_special_names(names: &[&str], kind: &str) -> Result<(), String> {
+    for (number, expected) in SPECIAL_NAMES.into_iter().enumerate() {
+        let found = names.get(number).copied().unwrap_or("nothing");
+        if found != expected {
+            return Err(format!("{kind} token {number} is \"{}\"; expected \"{expected}\"", shown(found)));
+        }
+    }
+    Ok(())
 }
 
 /// The tokens of a function with their names.

@@ -69,8 +69,11 @@ pub fn plan_levels(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
     let (nodes, roots) = read_rows(rows, width, arities);
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|&node| (nodes[node].level, nodes[node].inputs().count(), nodes[node].token));
-    let level_starts = starts(order.iter().map(|&node| nodes[node].level));
-    in_order(&nodes, &order, level_starts, &roots)
+    let mut starts = vec![0];
+    for level in order.chunk_by(|&a, &b| nodes[a].level == nodes[b].level) {
+        starts.push(starts[starts.len() - 1] + level.len() as i64);
+    }
+    in_order(&nodes, &order, starts, &roots)
 }
 
 /// As `plan_levels`, but token by token: few, large runs that need one module each.
@@ -100,7 +103,7 @@ pub fn plan_runs(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
         }
     }
     let mut order = Vec::with_capacity(nodes.len());
-    let mut run_starts = Vec::new();
+    let mut run_starts = vec![0];
     let urgency = |token: usize, waiting: &[usize], left: usize| {
         let distance = waiting.iter().map(|&node| distances[node]).max();
         (waiting.len() == left, distance, waiting.len(), std::cmp::Reverse(token))
@@ -109,7 +112,6 @@ pub fn plan_runs(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
         .filter(|&token| !ready[token].is_empty())
         .max_by_key(|&token| urgency(token, &ready[token], n_left[token]))
     {
-        run_starts.push(order.len() as i64);
         let mut run = std::mem::take(&mut ready[token]);
         run.sort_unstable();
         n_left[token] -= run.len();
@@ -120,8 +122,8 @@ pub fn plan_runs(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
             }
         }
         order.append(&mut run);
+        run_starts.push(order.len() as i64);
     }
-    run_starts.push(order.len() as i64);
     in_order(&nodes, &order, run_starts, &roots)
 }
 
@@ -187,22 +189,6 @@ fn in_order(nodes: &[Node], order: &[usize], starts: Vec<i64>, roots: &[i64]) ->
         starts,
         roots: roots.iter().map(|&root| place(root)).collect(),
     }
-}
-
-/// The start of each run of equal keys, and last the number of keys.
-fn starts<K: PartialEq>(keys: impl Iterator<Item = K>) -> Vec<i64> {
-    let mut starts = Vec::new();
-    let mut last = None;
-    let mut n = 0;
-    for key in keys {
-        if last.as_ref() != Some(&key) {
-            starts.push(n);
-            last = Some(key);
-        }
-        n += 1;
-    }
-    starts.push(n);
-    starts
 }
 
 #[cfg(test)]

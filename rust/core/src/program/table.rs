@@ -161,30 +161,21 @@ impl ProgramTable {
     /// Packs programs that have passed `Program::check` with this vocabulary.
     pub fn new<'a>(vocab: &Vocabulary, programs: impl IntoIterator<Item = &'a Program>) -> Self {
         let mut table = Self::default();
-        for program in programs {
-            table.push(vocab, &program.steps);
+        for Program { steps } in programs {
+            let arguments = table.arguments.len() as u32;
+            let instructions = lower(vocab, steps, &mut table.arguments);
+            let shape = *table.numbers.entry(instructions).or_insert_with_key(|instructions| {
+                let output = steps.last().map_or(Type::Set, |step| step.function.signature().output);
+                table.shapes.push(Shape { instructions: instructions.clone(), output });
+                table.shapes.len() as u32 - 1
+            });
+            table.entries.push(Entry { shape, arguments });
         }
         table
     }
 
     pub fn n_programs(&self) -> usize {
         self.entries.len()
-    }
-
-    fn push(&mut self, vocab: &Vocabulary, steps: &[Step]) {
-        let start = self.arguments.len();
-        let instructions = lower(vocab, steps, &mut self.arguments);
-        let shape = match self.numbers.get(&instructions) {
-            Some(&number) => number,
-            None => {
-                let number = self.shapes.len() as u32;
-                let output = steps.last().map_or(Type::Set, |step| step.function.signature().output);
-                self.shapes.push(Shape { instructions: instructions.clone(), output });
-                self.numbers.insert(instructions, number);
-                number
-            }
-        };
-        self.entries.push(Entry { shape, arguments: start as u32 });
     }
 }
 

@@ -6,8 +6,8 @@
 use super::lexicon::{Lexicon, SHAPE, Word};
 use super::text_buffer::{CHUNK, TextBuffer};
 use super::tokens::tokenize;
-use crate::message::{shown, suggestion};
-use crate::question::param::{MAX_PARAMS, Param};
+use crate::message::shown;
+use crate::question::param::{MAX_PARAMS, Param, find_param};
 use crate::rng::StreamRng;
 use crate::vocab::N_TYPES;
 
@@ -226,13 +226,10 @@ impl Cut {
             match c {
                 '<' => {
                     let end = rest.find('>').ok_or_else(|| format!("\"<\" without \">\" in \"{}\"", shown(text)))?;
-                    let name = &rest[..=end];
-                    let Some(place) = params.iter().position(|p| p.name == name) else {
-                        let hint = suggestion(name, params.iter().map(|p| p.name.as_str()));
-                        return Err(format!("unknown parameter \"{}\"{hint} in \"{}\"", shown(name), shown(text)));
-                    };
+                    let param = find_param(params, &rest[..=end]);
+                    let param = param.map_err(|problem| format!("{problem} in \"{}\"", shown(text)))?;
                     flush(&mut literal, &mut pieces);
-                    pieces.push(Piece::Param(place as u8));
+                    pieces.push(Piece::Param(param));
                     used = end + 1;
                 }
                 '[' if open.is_none() => {

@@ -7,7 +7,7 @@ use crate::json::read_unique;
 use crate::message::{json_message, shown, suggestion};
 use crate::program::function::{Argument, Effect, Function, Type};
 use crate::question::lexicon::Lexicon;
-use crate::question::param::{MAX_PARAMS, Param, ParamKind};
+use crate::question::param::{MAX_PARAMS, Param, ParamKind, find_param};
 use crate::question::phrasing::Phrasing;
 use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
 use serde::Deserialize;
@@ -25,8 +25,6 @@ pub enum TemplateError {
     Json(String),
     #[error("{place}: {problem}")]
     Invalid { place: String, problem: String },
-    #[error("{0}: no templates in it")]
-    Empty(String),
 }
 
 /// What a macro does with the set that its filters leave.
@@ -174,7 +172,8 @@ impl TemplateSet {
         }
         hasher.update(synonyms.1);
         if families.is_empty() {
-            return Err(TemplateError::Empty("templates".to_owned()));
+            let problem = "no templates in it".to_owned();
+            return Err(TemplateError::Invalid { place: "templates".to_owned(), problem });
         }
         Ok(Self { families, lexicon, fingerprint: hasher.finalize().to_hex().to_string() })
     }
@@ -308,16 +307,8 @@ impl Reader {
 
     fn side_inputs(&self, at: &str, raw: &RawNode, kind: NodeKind, params: &[Param]) -> Result<Vec<u8>, TemplateError> {
         let wanted = kind.params();
-        let mut places = Vec::with_capacity(wanted.len());
-        for name in &raw.side_inputs {
-            match params.iter().position(|p| p.name == *name) {
-                Some(place) => places.push(place as u8),
-                None => {
-                    let hint = suggestion(name, params.iter().map(|p| p.name.as_str()));
-                    return self.fault(at, format!("unknown parameter \"{}\"{hint}", shown(name)));
-                }
-            }
-        }
+        let places = raw.side_inputs.iter().map(|name| find_param(params, name)).collect::<Result<Vec<_>, _>>();
+        let places = places.or_else(|problem| self.fault(at, problem))?;
         let got: Vec<ParamKind> = places.iter().map(|&p| params[usize::from(p)].kind).collect();
         if got != wanted {
             return self.fault(at, format!("{} takes the parameters {wanted:?}, got {got:?}", raw.kind));

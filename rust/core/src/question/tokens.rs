@@ -3,7 +3,7 @@
 //! A row is `<START>`, the tokens of the text, `<END>`, then `<NULL>` up to its width.
 
 use crate::message::shown;
-use crate::program::encode::{END, NULL, SPECIAL_NAMES, START};
+use crate::program::encode::{END, NULL, START, check_special_names};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
@@ -16,8 +16,8 @@ pub struct QuestionVocabulary {
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QuestionTokenError {
-    #[error("question token {number} is \"{}\"; expected \"{expected}\"", shown(found))]
-    Special { number: usize, found: String, expected: &'static str },
+    #[error("{0}")]
+    Special(String),
     #[error("\"{}\": the word \"{}\" is not among the question tokens", shown(text), shown(word))]
     UnknownWord { text: String, word: String },
     #[error("\"{}\" needs {needed} tokens with <START> and <END>, the row has room for {width}", shown(text))]
@@ -31,12 +31,7 @@ impl QuestionVocabulary {
     /// `Special` if the first four are not the special tokens.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, QuestionTokenError> {
         let names: Vec<&str> = names.into_iter().collect();
-        for (number, expected) in SPECIAL_NAMES.into_iter().enumerate() {
-            let found = names.get(number).copied().unwrap_or("nothing");
-            if found != expected {
-                return Err(QuestionTokenError::Special { number, found: found.to_owned(), expected });
-            }
-        }
+        check_special_names(&names, "question").map_err(QuestionTokenError::Special)?;
         Ok(Self { numbers: names.iter().enumerate().map(|(i, name)| ((*name).to_owned(), i as i32)).collect() })
     }
 
@@ -86,6 +81,7 @@ pub fn tokenize(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::encode::SPECIAL_NAMES;
 
     fn vocabulary() -> QuestionVocabulary {
         QuestionVocabulary::new(SPECIAL_NAMES.into_iter().chain([";", "Is", "it", "red"])).unwrap()

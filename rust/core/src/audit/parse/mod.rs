@@ -11,7 +11,7 @@ mod trie;
 
 pub use names::Names;
 
-use lexicon::{Slot, Slots};
+use lexicon::Slots;
 use rayon::prelude::*;
 use template::{Family, MOST_PARAMS, Other, Part, Step};
 use thiserror::Error;
@@ -40,9 +40,7 @@ pub struct Reading {
 pub struct TextParser {
     families: Vec<Family>,
     trie: Trie,
-    slots: Vec<Slot>,
-    articles: [[Option<i32>; 2]; ARTICLES.len()],
-    vowels: Vec<bool>,
+    tokens: Tokens,
 }
 
 impl TextParser {
@@ -66,14 +64,9 @@ impl TextParser {
                 families.push(family);
             }
         }
-        let token = |word: &str| names.token(word);
-        Ok(Self {
-            families,
-            trie: tree.packed(),
-            slots: slots.slots,
-            articles: ARTICLES.map(|(a, an)| [token(a), token(an)]),
-            vowels: names.vowels(),
-        })
+        let articles = ARTICLES.map(|(a, an)| [names.token(a), names.token(an)]);
+        let tokens = Tokens { slots: slots.slots, articles, vowels: names.vowels().to_vec() };
+        Ok(Self { families, trie: tree.packed(), tokens })
     }
 
     pub fn n_families(&self) -> usize {
@@ -91,7 +84,6 @@ impl TextParser {
         if text.len() > usize::from(u16::MAX) {
             return readings;
         }
-        let tokens = Tokens { slots: &self.slots, articles: self.articles, vowels: &self.vowels };
         let at_end = |leaf: &Leaf, matches: &[SlotMatch]| {
             if let Some(reading) = self.reading(leaf, matches, text)
                 && !readings.contains(&reading)
@@ -99,7 +91,8 @@ impl TextParser {
                 readings.push(reading);
             }
         };
-        Walk { trie: &self.trie, tokens: &tokens, text, matches: Vec::with_capacity(MOST_PARAMS), at_end }.from(0, 0);
+        Walk { trie: &self.trie, tokens: &self.tokens, text, matches: Vec::with_capacity(MOST_PARAMS), at_end }
+            .from(0, 0);
         readings
     }
 

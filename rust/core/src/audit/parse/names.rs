@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, HashMap};
 #[derive(Clone, Debug)]
 pub struct Names {
     words: HashMap<String, i32>,
-    n_words: usize,
     vowels: Vec<bool>,
     functions: HashMap<String, i32>,
     answers: HashMap<String, i32>,
@@ -30,7 +29,6 @@ impl Names {
         let starts_with_vowel = |word: &String| word.to_lowercase().starts_with(['a', 'e', 'i', 'o', 'u']);
         Self {
             words: numbers(words),
-            n_words: words.len(),
             vowels: words.iter().map(starts_with_vowel).collect(),
             functions: numbers(functions),
             answers: numbers(answers),
@@ -39,12 +37,12 @@ impl Names {
     }
 
     pub fn n_words(&self) -> usize {
-        self.n_words
+        self.vowels.len()
     }
 
     /// By word, whether it begins with a vowel.
-    pub fn vowels(&self) -> Vec<bool> {
-        self.vowels.clone()
+    pub fn vowels(&self) -> &[bool] {
+        &self.vowels
     }
 
     pub fn token(&self, word: &str) -> Option<i32> {

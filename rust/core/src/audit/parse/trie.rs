@@ -42,9 +42,10 @@ pub struct TrieBuilder {
 /// A node: the ranges of its edges and leaves in the lists of all.
 #[derive(Clone, Copy, Debug)]
 struct Node {
+    /// Edges that are words, sorted.
     words: (u32, u32),
-    articles: (u32, u32),
-    slots: (u32, u32),
+    /// The other edges.
+    others: (u32, u32),
     leaves: (u32, u32),
 }
 
@@ -52,9 +53,7 @@ struct Node {
 #[derive(Clone, Debug)]
 pub struct Trie {
     nodes: Vec<Node>,
-    words: Vec<(i32, u32)>,
-    articles: Vec<(u8, u32)>,
-    slots: Vec<(u16, u32)>,
+    edges: Vec<(Edge, u32)>,
     ends: Vec<u32>,
     leaves: Vec<Leaf>,
 }
@@ -87,34 +86,21 @@ impl TrieBuilder {
     }
 
     pub fn packed(self) -> Trie {
-        let mut trie = Trie {
-            nodes: Vec::with_capacity(self.nodes.len()),
-            words: Vec::new(),
-            articles: Vec::new(),
-            slots: Vec::new(),
-            ends: Vec::new(),
-            leaves: self.leaves,
-        };
+        let mut nodes = Vec::with_capacity(self.nodes.len());
+        let (mut edges, mut ends) = (Vec::new(), Vec::new());
         for node in &self.nodes {
-            let begin = (trie.words.len(), trie.articles.len(), trie.slots.len(), trie.ends.len());
-            for (&edge, &next) in &node.edges {
-                let next = next as u32;
-                match edge {
-                    Edge::Word(token) => trie.words.push((token, next)),
-                    Edge::Article(number) => trie.articles.push((number, next)),
-                    Edge::Slot(slot) => trie.slots.push((slot, next)),
-                }
-            }
-            trie.ends.extend(&node.leaves);
-            let range = |begin: usize, end: usize| (begin as u32, end as u32);
-            trie.nodes.push(Node {
-                words: range(begin.0, trie.words.len()),
-                articles: range(begin.1, trie.articles.len()),
-                slots: range(begin.2, trie.slots.len()),
-                leaves: range(begin.3, trie.ends.len()),
+            let (first_edge, first_end) = (edges.len() as u32, ends.len() as u32);
+            // Words come first in the order of edges.
+            edges.extend(node.edges.iter().map(|(&edge, &next)| (edge, next as u32)));
+            ends.extend(&node.leaves);
+            let n_words = node.edges.keys().filter(|edge| matches!(edge, Edge::Word(_))).count() as u32;
+            nodes.push(Node {
+                words: (first_edge, first_edge + n_words),
+                others: (first_edge + n_words, edges.len() as u32),
+                leaves: (first_end, ends.len() as u32),
             });
         }
-        trie
+        Trie { nodes, edges, ends, leaves: self.leaves }
     }
 }
 
@@ -129,18 +115,19 @@ pub fn article(part: &Part, next: Option<&Part>) -> Option<u8> {
 }
 
 /// The properties of the vocabulary that a walk needs.
-pub struct Tokens<'a> {
-    pub slots: &'a [Slot],
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    pub slots: Vec<Slot>,
     /// Numbers of the articles before a consonant and before a vowel.
     pub articles: [[Option<i32>; 2]; ARTICLES.len()],
     /// By token, whether it begins with a vowel.
-    pub vowels: &'a [bool],
+    pub vowels: Vec<bool>,
 }
 
 /// The walk of one text through the trie.
 pub struct Walk<'a, F> {
     pub trie: &'a Trie,
-    pub tokens: &'a Tokens<'a>,
+    pub tokens: &'a Tokens,
     pub text: &'a [i32],
     pub matches: Vec<SlotMatch>,
     /// Called for each leaf that the whole text reaches, with the matches of its slots.
@@ -157,46 +144,53 @@ impl<F: FnMut(&Leaf, &[SlotMatch])> Walk<'_, F> {
                 (self.at_end)(&trie.leaves[end as usize], &self.matches);
             }
             // Slots at the end may be empty.
-            self.skip_empty(here.slots, at);
+            self.skip_empty(here.others, at);
             return;
         };
-        let words = slice(&trie.words, here.words);
+        let words = slice(&trie.edges, here.words);
         // Few nodes have more than a handful of words.
         let found = if words.len() < 8 {
-            words.iter().find(|(word, _)| *word == token)
+            words.iter().find(|(edge, _)| *edge == Edge::Word(token))
         } else {
-            words.binary_search_by_key(&token, |(word, _)| *word).ok().map(|i| &words[i])
+            words.binary_search_by_key(&Edge::Word(token), |(edge, _)| *edge).ok().map(|i| &words[i])
         };
         if let Some(&(_, next)) = found {
             self.from(next, at + 1);
         }
-        for &(number, next) in slice(&trie.articles, here.articles) {
-            let before_vowel = self.text.get(at + 1).is_some_and(|&token| self.is_vowel(token));
-            let [a, an] = self.tokens.articles[usize::from(number)];
-            // The original generator sometimes writes "a object", but nothing writes "an cube".
-            if a == Some(token) || (before_vowel && an == Some(token)) {
-                self.from(next, at + 1);
-            }
-        }
-        for &(slot, next) in slice(&trie.slots, here.slots) {
-            let slots = self.tokens.slots;
-            for form in slots[usize::from(slot)].forms(token) {
-                if self.text[at..].starts_with(&form.tokens) {
-                    let end = at + form.tokens.len();
-                    self.matches.push(SlotMatch { value: form.value, begin: at as u16, end: end as u16 });
-                    self.from(next, end);
-                    self.matches.pop();
+        for &(edge, next) in slice(&trie.edges, here.others) {
+            match edge {
+                Edge::Article(number) => {
+                    let before_vowel = self.text.get(at + 1).is_some_and(|&token| self.is_vowel(token));
+                    let [a, an] = self.tokens.articles[usize::from(number)];
+                    // The original generator sometimes writes "a object", but nothing writes "an cube".
+                    if a == Some(token) || (before_vowel && an == Some(token)) {
+                        self.from(next, at + 1);
+                    }
                 }
+                Edge::Slot(slot) => {
+                    let slots = &self.tokens.slots;
+                    for form in slots[usize::from(slot)].forms(token) {
+                        if self.text[at..].starts_with(&form.tokens) {
+                            let end = at + form.tokens.len();
+                            self.matches.push(SlotMatch { value: form.value, begin: at as u16, end: end as u16 });
+                            self.from(next, end);
+                            self.matches.pop();
+                        }
+                    }
+                }
+                Edge::Word(_) => {}
             }
         }
-        self.skip_empty(here.slots, at);
+        self.skip_empty(here.others, at);
     }
 
     /// Continues behind slots that may be empty.
-    fn skip_empty(&mut self, range: (u32, u32), at: usize) {
+    fn skip_empty(&mut self, edges: (u32, u32), at: usize) {
         let trie = self.trie;
-        for &(slot, next) in slice(&trie.slots, range) {
-            if self.tokens.slots[usize::from(slot)].may_be_empty {
+        for &(edge, next) in slice(&trie.edges, edges) {
+            if let Edge::Slot(slot) = edge
+                && self.tokens.slots[usize::from(slot)].may_be_empty
+            {
                 self.matches.push(SlotMatch { value: None, begin: at as u16, end: at as u16 });
                 self.from(next, at);
                 self.matches.pop();

@@ -62,8 +62,8 @@ pub struct PlanNode {
     pub is_described: bool,
     /// Earlier nodes whose outputs must differ from this one's.
     pub differs_from: Vec<u8>,
-    /// Earlier nodes whose outputs are used here or later. Apart from what was drawn for them, these are all that
-    /// the rest of the search depends on.
+    /// Earlier nodes whose outputs are used here or later. Given these outputs, the rest of the search does not depend
+    /// on the choices that led to them.
     pub live: Vec<u8>,
     pub is_choice: bool,
     /// The last choice of the plan.
