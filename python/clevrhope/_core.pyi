@@ -288,7 +288,7 @@ class AuditReader:
     NO_ANSWER: Final[int]
     NO_PROGRAM: Final[int]
     UNKNOWN_ANSWER: Final[int]
-    UNTOLD: Final[int]
+    UNANSWERED: Final[int]
     def __new__(
         cls,
         vocabulary: Vocabulary,

@@ -29,7 +29,7 @@ CLEVR_WORDS: Mapping[str, Sequence[str]] = {
 }
 """CLEVR's words for values and for an object of any shape; a value without an entry is its own word."""
 
-NO_ANSWER, UNDETERMINED = AuditReader.NO_ANSWER, AuditReader.UNTOLD
+NO_ANSWER, UNDETERMINED = AuditReader.NO_ANSWER, AuditReader.UNANSWERED
 """In a row of needed relations: the program has no answer, so nobody knows which relations it needs."""
 WHY: Mapping[int, str] = {
     NO_ANSWER: "a unique of not one object",

@@ -6,9 +6,9 @@ mod assets;
 
 use clevrhope_core::audit::{Names, TextParser};
 use clevrhope_core::program::encode::ProgramVocabulary;
-use clevrhope_core::question::ask::Asker;
+use clevrhope_core::question::generator::QuestionGenerator;
 use clevrhope_core::question::search::QuestionRule;
-use clevrhope_core::question::wording::tokenize;
+use clevrhope_core::question::tokens::tokenize;
 use clevrhope_core::scene::Pool;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rayon::prelude::*;
@@ -28,7 +28,7 @@ fn parse(criterion: &mut Criterion) {
     let scenes = pool.map_scenes(0..SCENES, |scene| scene.graph(vocab)).expect("scenes can be sampled");
     let scenes: Vec<_> = scenes.iter().enumerate().map(|(i, scene)| (i as u64, scene.view())).collect();
     let plans = templates.plans(vocab);
-    let questions = Asker::new(vocab, &templates, &plans, QuestionRule::Any, None, 1, 9).ask(&scenes);
+    let questions = QuestionGenerator::new(vocab, &templates, &plans, QuestionRule::Any, None, 1, 9).generate(&scenes);
     let number = |word: &str| words.iter().position(|known| known == word).map_or(-1, |i| i as i32);
     let texts: Vec<Vec<i32>> =
         questions.iter().map(|question| tokenize(&question.text).into_iter().map(number).collect()).collect();

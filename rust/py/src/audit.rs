@@ -5,7 +5,8 @@ use crate::errors::{SceneError, VocabularyError, raise};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::Vocabulary;
 use clevrhope_core::audit::{
-    self, FinishedScenes, ProgramReader, Rows, Spoken, SpokenReader, Word, WordReader, needed_rows, read_rows,
+    self, FinishedScenes, ProgramReader, QuestionFileReader, QuestionRow, Rows, Word, WordReader, needed_rows,
+    read_rows,
 };
 use clevrhope_core::vocab::N_TYPES;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -57,7 +58,7 @@ pub fn rows_of<'a>(
 pub struct PyAuditReader {
     programs: ProgramReader,
     words: Option<WordReader>,
-    spoken: SpokenReader,
+    spoken: QuestionFileReader,
     pair: Values,
 }
 
@@ -82,55 +83,56 @@ impl PyAuditScenes {
     }
 
     fn __len__(&self) -> usize {
-        self.scenes.len()
+        self.scenes.0.len()
     }
 
     /// (S,) the `image_index` of each scene.
     #[getter]
     fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
-        PyArray1::from_slice(py, &self.scenes.indices)
+        PyArray1::from_iter(py, self.scenes.0.iter().map(|scene| scene.index))
     }
 
     /// The `image_filename` of each scene.
     #[getter]
-    fn filenames(&self) -> &[String] {
-        &self.scenes.filenames
+    fn filenames(&self) -> Vec<&str> {
+        self.scenes.0.iter().map(|scene| scene.filename.as_str()).collect()
     }
 
     /// (S,) digests of objects, places and rotations: the same whatever camera and lights are.
     #[getter]
     fn looks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_slice(py, &self.scenes.looks)
+        PyArray1::from_iter(py, self.scenes.0.iter().map(|scene| scene.look))
     }
 
     /// (S,) digests of places (x and y) and rotations alone.
     #[getter]
     fn places<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
-        PyArray1::from_slice(py, &self.scenes.places)
+        PyArray1::from_iter(py, self.scenes.0.iter().map(|scene| scene.place))
     }
 
     /// (S, 3) where cameras stood; NaN where a scene does not say.
     #[getter]
     fn cameras<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        conversion::to_matrix(py, self.scenes.cameras.concat(), 3)
+        conversion::to_matrix(py, self.scenes.0.iter().flat_map(|scene| scene.camera).collect(), 3)
     }
 
     /// (S, 3) the direction that scenes call behind; NaN where a scene does not say.
     #[getter]
     fn behind<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        conversion::to_matrix(py, self.scenes.behind.concat(), 3)
+        conversion::to_matrix(py, self.scenes.0.iter().flat_map(|scene| scene.behind).collect(), 3)
     }
 
     /// (S, 3) the direction that scenes call left; NaN where a scene does not say.
     #[getter]
     fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        conversion::to_matrix(py, self.scenes.left.concat(), 3)
+        conversion::to_matrix(py, self.scenes.0.iter().flat_map(|scene| scene.left).collect(), 3)
     }
 
     /// Scenes whose relationships contradict places and directions: number among these, and what is wrong.
     #[getter]
     fn misrelated(&self) -> Vec<(usize, String)> {
-        self.scenes.misrelated.clone()
+        let wrong = self.scenes.0.iter().enumerate();
+        wrong.filter_map(|(number, scene)| Some((number, scene.wrong_relation.clone()?))).collect()
     }
 
     /// (S,) the number of objects of each scene.
@@ -156,7 +158,7 @@ impl PyAuditScenes {
     }
 
     fn __repr__(&self) -> String {
-        format!("<AuditScenes: {}, {} of them misrelated>", self.scenes.len(), self.scenes.misrelated.len())
+        format!("<AuditScenes: {}, {} of them misrelated>", self.scenes.0.len(), self.misrelated().len())
     }
 }
 
@@ -185,7 +187,7 @@ impl PyAuditReader {
     const UNKNOWN_ANSWER: i32 = audit::UNKNOWN_ANSWER;
     /// In a row of `relations_needed`: the program has no answer, so nothing can be said.
     #[classattr]
-    const UNTOLD: i8 = audit::UNTOLD;
+    const UNANSWERED: i8 = audit::UNANSWERED;
 
     #[new]
     #[pyo3(signature = (vocabulary, *, question_tokens, program_tokens, answers, pair, words))]
@@ -199,7 +201,7 @@ impl PyAuditReader {
     ) -> PyResult<Self> {
         let programs = ProgramReader::new(&vocabulary.0, &program_tokens, &answers, &pair);
         let programs = programs.map_err(raise::<VocabularyError>)?;
-        let spoken = SpokenReader::new(&question_tokens, &program_tokens, &answers);
+        let spoken = QuestionFileReader::new(&question_tokens, &program_tokens, &answers);
         let words =
             WordReader::new(&question_tokens, &words_of(words), pair.len()).map_err(raise::<VocabularyError>)?;
         Ok(Self { programs, words: (!pair.is_empty()).then_some(words), spoken, pair })
@@ -220,9 +222,9 @@ impl PyAuditReader {
         program_width: usize,
     ) -> PyResult<Encoded<'py>> {
         let read = |(row, json): (usize, &PyBackedBytes)| self.spoken.read(json, row);
-        let encoded: Result<Vec<Spoken>, _> = py.detach(|| rows.par_iter().enumerate().map(read).collect());
+        let encoded: Result<Vec<QuestionRow>, _> = py.detach(|| rows.par_iter().enumerate().map(read).collect());
         let encoded = encoded.map_err(raise::<PyValueError>)?;
-        let matrix = |of: fn(&Spoken) -> &[i32], width: usize| {
+        let matrix = |of: fn(&QuestionRow) -> &[i32], width: usize| {
             let mut tokens = conversion::matrix_of(0, encoded.len(), width)?;
             for (to, from) in tokens.chunks_exact_mut(width.max(1)).zip(&encoded) {
                 to.iter_mut().zip(of(from)).for_each(|(to, &token)| *to = token);
@@ -275,7 +277,7 @@ impl PyAuditReader {
     /// (N, width) for each relation of programs (N, P): 1 where the answer needs it, 0 where not; -1 behind.
     ///
     /// A relation is needed when the program with the whole scene in its place has another answer, or none.
-    /// A row is `UNTOLD` throughout where the program has no answer, its scene is -1, or its relations are more.
+    /// A row is `UNANSWERED` throughout where the program has no answer, its scene is -1, or its relations are more.
     /// Uses all cores.
     ///
     /// Raises:

@@ -217,8 +217,8 @@ pub fn execute_batch<'py>(
     scene_idxs: PyReadonlyArray1<'py, u32>,
 ) -> PyResult<Bound<'py, PyArray1<i32>>> {
     conversion::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
-    let program_idxs = conversion::numbers(&program_idxs, "program_idxs", programs.table.len() as u64)?;
-    let scene_idxs = conversion::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len() as u64)?;
+    let program_idxs = conversion::numbers(&program_idxs, "program_idxs", programs.table.n_programs() as u64)?;
+    let scene_idxs = conversion::numbers(&scene_idxs, "scene_idxs", scenes.0.table.n_scenes() as u64)?;
     conversion::same_length(program_idxs.len(), scene_idxs.len())?;
     let pairs: Vec<(u32, u32)> = program_idxs.into_iter().zip(scene_idxs).collect();
     let mut answers = Vec::with_capacity(pairs.len());
@@ -248,7 +248,7 @@ pub fn execute_tokens<'py>(
 ) -> PyResult<Bound<'py, PyArray1<i32>>> {
     conversion::same_vocabulary(&tokens.vocab, &scenes.0.vocab)?;
     let (rows, width) = conversion::rows(&rows)?;
-    let scene_idxs = conversion::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len() as u64)?;
+    let scene_idxs = conversion::numbers(&scene_idxs, "scene_idxs", scenes.0.table.n_scenes() as u64)?;
     conversion::same_length(rows.len() / width, scene_idxs.len())?;
     let (ill_formed, table) = (if mark_ill_formed { IllFormed::Mark } else { IllFormed::Refuse }, &scenes.0.table);
     let mut answers = Vec::with_capacity(scene_idxs.len());

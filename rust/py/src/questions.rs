@@ -9,8 +9,8 @@ use crate::scenes::PySceneBatch;
 use crate::templates::PyTemplates;
 use clevrhope_core::message::shown;
 use clevrhope_core::question::TemplateSet;
-use clevrhope_core::question::ask::Asker;
 use clevrhope_core::question::balance::WINDOW;
+use clevrhope_core::question::generator::QuestionGenerator;
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::json::{Place, write_question};
 use clevrhope_core::question::search::QuestionRule;
@@ -206,12 +206,13 @@ pub fn instantiate_questions(
     let (vocab, templates) = (scenes.vocab.clone(), templates.templates.clone());
     let holdout = pair.map(|pair| conversion::holdout(&vocab, &pair)).transpose()?;
     let (plans, graphs) = (templates.plans(&vocab), scenes.graphs(py).0);
-    let asker = Asker::new(&vocab, &templates, &plans, questions.0, holdout.as_ref(), seed, questions_per_scene);
+    let generator =
+        QuestionGenerator::new(&vocab, &templates, &plans, questions.0, holdout.as_ref(), seed, questions_per_scene);
     let views: Vec<_> =
         scenes.scenes.iter().zip(&graphs.graphs).map(|(scene, graph)| (scene.index, graph.view())).collect();
     let mut made = Vec::new();
     in_pieces(py, views.len().div_ceil(WINDOW), FIRST_WINDOWS, |windows| {
-        made.extend(asker.ask(&views[windows.start * WINDOW..views.len().min(windows.end * WINDOW)]));
+        made.extend(generator.generate(&views[windows.start * WINDOW..views.len().min(windows.end * WINDOW)]));
         Ok(())
     })?;
     let names = scenes.scenes.iter().map(|scene| (scene.index, scene.image_filename())).collect();

@@ -3,7 +3,9 @@
 use crate::audit::{PyAuditScenes, rows_of};
 use crate::errors::{TemplateError, raise};
 use crate::vocabulary::PyVocabulary;
-use clevrhope_core::audit::{Agreement, Asked, Balanced, Names, ProgramReader, TextParser, balanced, parse_rows};
+use clevrhope_core::audit::{
+    Agreement, Names, ProgramReader, QuestionColumns, TextParser, WindowSearch, check_balance, parse_rows,
+};
 use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -146,9 +148,10 @@ pub fn find_windows(
     window: usize,
     unseen: usize,
 ) -> PyResult<(Option<usize>, Option<usize>)> {
-    let asked = Asked { families: families.as_slice()?, answers: answers.as_slice()?, images: images.as_slice()? };
-    Ok(match py.detach(|| balanced(asked, &answers_by_family, window.max(1), unseen)) {
-        Balanced::Windows(n) => (Some(n), None),
-        Balanced::Broken(row) => (None, Some(row)),
+    let columns =
+        QuestionColumns { families: families.as_slice()?, answers: answers.as_slice()?, images: images.as_slice()? };
+    Ok(match py.detach(|| check_balance(columns, &answers_by_family, window.max(1), unseen)) {
+        WindowSearch::Found(n) => (Some(n), None),
+        WindowSearch::Refused(row) => (None, Some(row)),
     })
 }

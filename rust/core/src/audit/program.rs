@@ -1,9 +1,10 @@
-//! Whether a program mentions the held-out values, and its answer, from its tokens in prefix order.
+//! Whether a program, given as tokens in prefix order, mentions the held-out values, and its answer on a scene.
 //!
-//! A step has a description: alternatives, each a set of values that its objects are asked to have. By a function's
-//! effect that of its inputs is kept, gets a value more in each alternative, is that of either input, joins each
-//! alternative with each, or starts anew, with one that asks for nothing. (What is like something else starts anew;
-//! `implied` is about that.) The program mentions the held-out values when an alternative of some step has all.
+//! The description of a step is a list of alternatives, each a set of values that its objects are asked to have. By
+//! its effect, a function keeps the description of its input, adds a value to each alternative, takes the alternatives
+//! of either input, joins each with each, or starts a new description that asks for nothing. (A likeness starts a new
+//! one as well; `implication` handles it.) The program mentions the held-out values if an alternative of some step has
+//! all of them.
 
 use super::token::Tokens;
 use super::{AuditError, MOST_TOKENS, MOST_VALUES, NO_ANSWER, NO_PROGRAM, UNKNOWN_ANSWER};
@@ -11,7 +12,7 @@ use crate::program::{Effect, Function};
 use crate::scene::SceneView;
 use crate::vocab::{TYPE_NAMES, Vocabulary};
 
-/// What a step comes to.
+/// The output of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Value {
     Set(u32),
@@ -28,17 +29,17 @@ enum Fault {
     NoProgram,
 }
 
-/// A list of alternatives: bit `a` stands for the one that asks for the held-out values of `a`'s bits.
+/// A list of alternatives: bit `a` stands for the one with the held-out values of `a`'s bits.
 type Alternatives = u16;
-const ANEW: Alternatives = 1;
+const ANYTHING: Alternatives = 1;
 
-/// Knows what each program token means, and which values are held out.
+/// Reads programs of one vocabulary with respect to its held-out values.
 #[derive(Clone, Debug)]
 pub struct ProgramReader {
     pub(super) tokens: Tokens,
-    /// All held-out values' bits; none when nothing is held out.
+    /// The bits of all held-out values; 0 if nothing is held out.
     pub(super) held_out: u8,
-    /// By type, the bit of its held-out value; none for a type of which nothing is held out.
+    /// By type, the bit of its held-out value; 0 for other types.
     pub(super) bits: [u8; TYPE_NAMES.len()],
     yes_no: [i32; 2],
     numbers: Vec<i32>,
@@ -47,11 +48,11 @@ pub struct ProgramReader {
 }
 
 impl ProgramReader {
-    /// `functions` and `answers` are the names of `vocab.json` by number; `pair` holds the held-out values as
-    /// type and value.
+    /// `functions` and `answers` are the names of `vocab.json` by number; `pair` holds the held-out values, each as type
+    /// and value.
     ///
     /// # Errors
-    /// Held-out values that the vocabulary has not, or too many of them.
+    /// Held-out values that are not in the vocabulary, or too many of them.
     pub fn new(
         vocab: &Vocabulary,
         functions: &[String],
@@ -91,8 +92,8 @@ impl ProgramReader {
         found
     }
 
-    /// Whether all held-out values, of which there are some, are named in the program, be it with several: a
-    /// program of which this does not hold asks for them in no way, and most programs are such.
+    /// Whether values are held out and all of them are named somewhere in the program. Otherwise it does not ask for
+    /// them in any way, which holds for most programs.
     pub(super) fn names_all(&self, program: &[i32]) -> bool {
         if program.len() > MOST_TOKENS {
             return false;
@@ -101,9 +102,9 @@ impl ProgramReader {
         named == u64::from(self.held_out) && named != 0
     }
 
-    /// The alternatives of the step that comes next; takes its tokens, and notes what it finds on the way.
+    /// The alternatives of the next step, whose tokens are consumed; sets `found` if one has all values.
     fn describe(&self, rest: &mut &[i32], found: &mut bool) -> Alternatives {
-        let Some(token) = self.tokens.next(rest) else { return ANEW };
+        let Some(token) = self.tokens.next(rest) else { return ANYTHING };
         let described = match token.function.effect() {
             Effect::Keeps => return self.describe(rest, found),
             Effect::Adds => added(self.describe(rest, found), token.values as u8),
@@ -113,14 +114,14 @@ impl ProgramReader {
                 for _ in 0..token.function.arity() {
                     self.describe(rest, found);
                 }
-                ANEW
+                ANYTHING
             }
         };
         *found |= described >> self.held_out & 1 == 1;
         described
     }
 
-    /// The answer's number, or which of the three there is instead.
+    /// The answer's number, `NO_ANSWER`, `NO_PROGRAM` or `UNKNOWN_ANSWER`.
     pub fn answer(&self, program: &[i32], scene: SceneView<'_>) -> i32 {
         if program.len() > MOST_TOKENS {
             return NO_PROGRAM;
@@ -174,7 +175,7 @@ impl ProgramReader {
             }
             Function::LessThan => Value::Truth(self.number(rest, scene)? < self.number(rest, scene)?),
             Function::GreaterThan => Value::Truth(self.number(rest, scene)? > self.number(rest, scene)?),
-            // Tests make functions up that the audit does not execute; else every function is above.
+            // The audit does not execute the functions for tests; all others are matched above.
             #[cfg(test)]
             _ => return Err(Fault::NoProgram),
         })
@@ -208,7 +209,7 @@ fn added(alternatives: Alternatives, bit: u8) -> Alternatives {
     (0..16).filter(|a| alternatives >> a & 1 == 1).fold(0, |all, a| all | 1 << (a | u16::from(bit)))
 }
 
-/// Each alternative joined with each of the other's.
+/// Each alternative joined with each of the other list.
 fn joined(some: Alternatives, others: Alternatives) -> Alternatives {
     (0..16u8).filter(|a| others >> a & 1 == 1).fold(0, |all, a| all | added(some, a))
 }

@@ -1,7 +1,7 @@
-//! A finished scene's places, directions and relationships in, the first that contradicts the others out.
+//! The check of a finished scene's relationships against its positions and directions.
 //!
-//! Object j stands left of i when it is further left by more than CLEVR's threshold. What is worked out here
-//! shares no code with what sampled the scene.
+//! Object j is left of i if it is further left by more than CLEVR's threshold. This shares no code with the sampling
+//! of scenes.
 
 use crate::vocab::RELATION_NAMES;
 use serde::Deserialize;
@@ -9,39 +9,44 @@ use serde::Deserialize;
 /// How much further along a direction an object must be.
 const THRESHOLD: f64 = 0.2;
 
-/// Nearer to the threshold than this either will do: CLEVR worked with digits that its files do not have.
+/// This close to the threshold both outcomes are accepted: CLEVR computed with digits that its files do not have.
 const DOUBT: f64 = 1e-6;
 
-/// By how much the length of a direction may differ from 1, and opposite ones from each other.
+/// Tolerance for the length of a direction, and for opposite and right angles.
 const UNIT: f64 = 1e-4;
 
-/// The horizontal directions of a scene file.
+/// A value for each relation of a scene file.
 #[derive(Deserialize)]
-pub struct Towards {
-    pub left: [f64; 3],
-    pub right: [f64; 3],
-    pub front: [f64; 3],
-    pub behind: [f64; 3],
+pub struct ByRelation<T> {
+    pub left: T,
+    pub right: T,
+    pub front: T,
+    pub behind: T,
 }
 
-impl Towards {
-    fn named(&self, relation: &str) -> [f64; 3] {
+/// The horizontal directions of a scene file.
+pub type Directions = ByRelation<[f64; 3]>;
+
+impl<T> ByRelation<T> {
+    pub fn named(&self, relation: &str) -> &T {
         match relation {
-            "left" => self.left,
-            "right" => self.right,
-            "front" => self.front,
-            _ => self.behind,
+            "left" => &self.left,
+            "right" => &self.right,
+            "front" => &self.front,
+            _ => &self.behind,
         }
     }
+}
 
+impl Directions {
     /// What is wrong with the directions themselves.
     fn fault(&self) -> Option<String> {
         for name in RELATION_NAMES {
-            let [x, y, z] = self.named(name);
+            let &[x, y, z] = self.named(name);
             let length = (x * x + y * y + z * z).sqrt();
-            // Not a number is no length either.
+            // Written so that NaN is a fault too.
             if !((length - 1.0).abs() < UNIT && z.abs() < UNIT) {
-                return Some(format!("direction \"{name}\" is no horizontal unit vector"));
+                return Some(format!("direction \"{name}\" is not a horizontal unit vector"));
             }
         }
         let opposite = |a: [f64; 3], b: [f64; 3]| (0..3).all(|k| (a[k] + b[k]).abs() < UNIT);
@@ -51,16 +56,16 @@ impl Towards {
     }
 }
 
-/// The first fault of a scene; `sets[relation * n + i]` are the objects that stand so from object i.
-pub fn misrelated(towards: Option<&Towards>, places: &[[f64; 3]], sets: &[u32]) -> Option<String> {
-    let Some(towards) = towards else {
+/// The first fault of a scene; `sets[relation * n + i]` are the objects in relation to object i.
+pub fn find_wrong_relation(directions: Option<&Directions>, places: &[[f64; 3]], sets: &[u32]) -> Option<String> {
+    let Some(directions) = directions else {
         return Some("it has no directions".to_string());
     };
-    if let Some(fault) = towards.fault() {
+    if let Some(fault) = directions.fault() {
         return Some(fault);
     }
     for (relation, name) in RELATION_NAMES.into_iter().enumerate() {
-        let direction = towards.named(name);
+        let direction = directions.named(name);
         for (i, from) in places.iter().enumerate() {
             let said = sets.get(relation * places.len() + i).copied().unwrap_or(0);
             for (j, to) in places.iter().enumerate() {
@@ -81,8 +86,8 @@ mod tests {
     use super::*;
 
     /// Right is +x, behind is +y.
-    fn towards() -> Towards {
-        Towards { left: [-1.0, 0.0, 0.0], right: [1.0, 0.0, 0.0], front: [0.0, -1.0, 0.0], behind: [0.0, 1.0, 0.0] }
+    fn directions() -> Directions {
+        Directions { left: [-1.0, 0.0, 0.0], right: [1.0, 0.0, 0.0], front: [0.0, -1.0, 0.0], behind: [0.0, 1.0, 0.0] }
     }
 
     const PLACES: [[f64; 3]; 2] = [[0.0, 0.0, 0.7], [1.0, 0.1, 0.35]];
@@ -92,8 +97,8 @@ mod tests {
 
     #[test]
     fn what_places_and_directions_say_passes() {
-        assert_eq!(misrelated(Some(&towards()), &PLACES, &SETS), None);
-        assert_eq!(misrelated(Some(&towards()), &[], &[]), None);
+        assert_eq!(find_wrong_relation(Some(&directions()), &PLACES, &SETS), None);
+        assert_eq!(find_wrong_relation(Some(&directions()), &[], &[]), None);
     }
 
     #[test]
@@ -101,11 +106,11 @@ mod tests {
         for bit in 0..SETS.len() * 2 {
             let mut sets = SETS;
             sets[bit / 2] ^= 1 << (bit % 2);
-            assert!(misrelated(Some(&towards()), &PLACES, &sets).is_some(), "{bit}");
+            assert!(find_wrong_relation(Some(&directions()), &PLACES, &sets).is_some(), "{bit}");
         }
         let mut sets = SETS;
         sets[2] = 0;
-        let fault = misrelated(Some(&towards()), &PLACES, &sets);
+        let fault = find_wrong_relation(Some(&directions()), &PLACES, &sets);
         assert_eq!(fault.as_deref(), Some("object 1 is not said to be right of object 0, at 1.000 that way"));
     }
 
@@ -113,19 +118,21 @@ mod tests {
     fn at_the_threshold_either_will_do() {
         let places = [[0.0; 3], [0.2 + 1e-9, 0.0, 0.0]];
         for sets in [[0, 0, 0, 0, 0, 0, 0, 0], [0b00, 0b01, 0b10, 0, 0, 0, 0, 0]] {
-            assert_eq!(misrelated(Some(&towards()), &places, &sets), None);
+            assert_eq!(find_wrong_relation(Some(&directions()), &places, &sets), None);
         }
     }
 
     #[test]
     fn directions_that_are_none_are_found() {
-        let missing = misrelated(None, &PLACES, &SETS);
+        let missing = find_wrong_relation(None, &PLACES, &SETS);
         assert_eq!(missing.as_deref(), Some("it has no directions"));
-        let long = Towards { left: [-2.0, 0.0, 0.0], ..towards() };
-        assert!(misrelated(Some(&long), &PLACES, &SETS).is_some_and(|fault| fault.contains("\"left\"")));
-        let nan = Towards { front: [0.0, f64::NAN, 0.0], ..towards() };
-        assert!(misrelated(Some(&nan), &PLACES, &SETS).is_some_and(|fault| fault.contains("\"front\"")));
-        let skew = Towards { left: [1.0, 0.0, 0.0], ..towards() };
-        assert!(misrelated(Some(&skew), &PLACES, &SETS).is_some_and(|fault| fault.contains("two against two")));
+        let long = Directions { left: [-2.0, 0.0, 0.0], ..directions() };
+        assert!(find_wrong_relation(Some(&long), &PLACES, &SETS).is_some_and(|fault| fault.contains("\"left\"")));
+        let nan = Directions { front: [0.0, f64::NAN, 0.0], ..directions() };
+        assert!(find_wrong_relation(Some(&nan), &PLACES, &SETS).is_some_and(|fault| fault.contains("\"front\"")));
+        let skew = Directions { left: [1.0, 0.0, 0.0], ..directions() };
+        assert!(
+            find_wrong_relation(Some(&skew), &PLACES, &SETS).is_some_and(|fault| fault.contains("two against two"))
+        );
     }
 }

@@ -1,15 +1,14 @@
-//! Finished scene files in; by scene its index, its image's name, what programs see of it, and digests that
-//! tell what is where out.
+//! Finished scene files: the scenes that programs see, and digests to find scenes that are alike.
 
 use super::AuditError;
-use super::relations::{Towards, misrelated};
+use super::relations::{ByRelation, Directions, find_wrong_relation};
 use crate::message::{json_cause, shown};
 use crate::scene::{SceneGraph, SceneView};
 use crate::vocab::{MAX_OBJECTS, N_TYPES, RELATION_NAMES, Vocabulary};
 use rayon::prelude::*;
 use serde::Deserialize;
 use std::borrow::Cow;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use thiserror::Error;
 
 #[derive(Debug, Error)]
@@ -22,26 +21,30 @@ pub enum SceneFileError {
     Scene { file: String, index: i64, problem: String },
 }
 
-/// The scenes of some files, in the files' order.
-#[derive(Debug, Default)]
-pub struct FinishedScenes {
-    /// In its pool, by scene.
-    pub indices: Vec<i64>,
-    pub filenames: Vec<String>,
-    /// Digests of the objects, their places and rotations: the same for scenes that would look alike but for
-    /// camera and lights.
-    pub looks: Vec<u64>,
-    /// Digests of places (x and y; z goes with the size) and rotations alone.
-    pub places: Vec<u64>,
-    /// Scenes, by number here, whose relationships are not what places and directions say, and the first of those.
-    pub misrelated: Vec<(usize, String)>,
-    /// Where cameras stood; not numbers where a scene does not say.
-    pub cameras: Vec<[f64; 3]>,
-    /// What scenes call behind, and left; not numbers where a scene does not say.
-    pub behind: Vec<[f64; 3]>,
-    pub left: Vec<[f64; 3]>,
-    graphs: Vec<SceneGraph>,
+/// A scene of a finished file.
+#[derive(Debug)]
+pub struct FinishedScene {
+    /// Its index in its pool.
+    pub index: i64,
+    pub filename: String,
+    /// Digest of the objects, their positions and rotations: equal for scenes that look alike except for camera and
+    /// lights.
+    pub look: u64,
+    /// Digest of positions (x and y; z follows from the size) and rotations alone.
+    pub place: u64,
+    /// The first relationship that contradicts positions and directions.
+    pub wrong_relation: Option<String>,
+    /// Position of the camera; NaN if the file does not have it.
+    pub camera: [f64; 3],
+    /// The directions "behind" and "left"; NaN if the file does not have them.
+    pub behind: [f64; 3],
+    pub left: [f64; 3],
+    graph: SceneGraph,
 }
+
+/// The scenes of some files, in the files' order.
+#[derive(Debug)]
+pub struct FinishedScenes(pub Vec<FinishedScene>);
 
 #[derive(Deserialize)]
 struct File<'a> {
@@ -54,19 +57,19 @@ struct Row<'a> {
     image_index: i64,
     image_filename: String,
     #[serde(borrow)]
-    objects: Vec<Thing<'a>>,
-    camera: Option<Standing>,
-    directions: Option<Towards>,
-    relationships: Related,
+    objects: Vec<Object<'a>>,
+    camera: Option<Camera>,
+    directions: Option<Directions>,
+    relationships: ByRelation<Vec<Vec<usize>>>,
 }
 
 #[derive(Deserialize)]
-struct Standing {
+struct Camera {
     location: [f64; 3],
 }
 
 #[derive(Deserialize)]
-struct Thing<'a> {
+struct Object<'a> {
     #[serde(borrow)]
     size: Cow<'a, str>,
     #[serde(borrow)]
@@ -80,143 +83,100 @@ struct Thing<'a> {
     rotation: f64,
 }
 
-#[derive(Deserialize)]
-struct Related {
-    left: Vec<Vec<usize>>,
-    right: Vec<Vec<usize>>,
-    front: Vec<Vec<usize>>,
-    behind: Vec<Vec<usize>>,
-}
-
 impl FinishedScenes {
     /// Reads files; uses all cores.
     pub fn read(paths: &[PathBuf], vocab: &Vocabulary) -> Result<Self, SceneFileError> {
-        let files: Vec<Self> = paths.par_iter().map(|path| Self::read_one(path, vocab)).collect::<Result<_, _>>()?;
-        let mut all = Self::default();
-        for mut file in files {
-            all.indices.append(&mut file.indices);
-            all.filenames.append(&mut file.filenames);
-            all.looks.append(&mut file.looks);
-            all.places.append(&mut file.places);
-            all.cameras.append(&mut file.cameras);
-            all.behind.append(&mut file.behind);
-            all.left.append(&mut file.left);
-            let before = all.graphs.len();
-            all.misrelated.extend(file.misrelated.drain(..).map(|(scene, fault)| (before + scene, fault)));
-            all.graphs.append(&mut file.graphs);
-        }
-        Ok(all)
-    }
-
-    fn read_one(path: &Path, vocab: &Vocabulary) -> Result<Self, SceneFileError> {
-        let file = path.display().to_string();
-        match std::fs::read(path) {
-            Ok(bytes) => Self::from_json(&bytes, &file, vocab),
-            Err(error) => Err(SceneFileError::Io { file, error }),
-        }
+        let read = |path: &PathBuf| {
+            let file = path.display().to_string();
+            match std::fs::read(path) {
+                Ok(bytes) => Ok(Self::from_json(&bytes, &file, vocab)?.0),
+                Err(error) => Err(SceneFileError::Io { file, error }),
+            }
+        };
+        let files: Vec<Vec<FinishedScene>> = paths.par_iter().map(read).collect::<Result<_, _>>()?;
+        Ok(Self(files.into_iter().flatten().collect()))
     }
 
     /// The scenes of a file's bytes; `file` names it in messages.
     pub fn from_json(bytes: &[u8], file: &str, vocab: &Vocabulary) -> Result<Self, SceneFileError> {
-        let file = || file.to_owned();
         let parsed: File<'_> = serde_json::from_slice(bytes).map_err(|error| SceneFileError::Json {
-            file: file(),
+            file: file.to_owned(),
             line: error.line(),
             column: error.column(),
             problem: match error.classify() {
-                serde_json::error::Category::Data => format!("no scene file of CLEVR's kind ({})", json_cause(&error)),
+                serde_json::error::Category::Data => format!("not a CLEVR scene file ({})", json_cause(&error)),
                 _ => format!("broken JSON ({})", json_cause(&error)),
             },
         })?;
-        let mut scenes = Self::default();
-        for row in parsed.scenes {
+        let scenes = parsed.scenes.into_iter().map(|row| {
             let index = row.image_index;
-            scenes.add(row, vocab).map_err(|problem| SceneFileError::Scene { file: file(), index, problem })?;
-        }
-        Ok(scenes)
+            row.read(vocab).map_err(|problem| SceneFileError::Scene { file: file.to_owned(), index, problem })
+        });
+        Ok(Self(scenes.collect::<Result<_, _>>()?))
     }
 
-    fn add(&mut self, row: Row<'_>, vocab: &Vocabulary) -> Result<(), String> {
-        let n = row.objects.len();
+    pub fn view(&self, scene: usize) -> Option<SceneView<'_>> {
+        self.0.get(scene).map(|scene| scene.graph.view())
+    }
+
+    /// By scene, the value numbers of each object.
+    pub fn attributes(&self) -> impl ExactSizeIterator<Item = &[[u8; N_TYPES]]> {
+        self.0.iter().map(|scene| scene.graph.view().attributes)
+    }
+
+    /// By scene, whether one of its objects has all these values, each given as type and value.
+    pub fn holding(&self, vocab: &Vocabulary, values: &[(String, String)]) -> Result<Vec<bool>, AuditError> {
+        let wanted = super::program::find_values(vocab, values)?;
+        let has_all = |object: &[u8; N_TYPES]| wanted.iter().all(|&(kind, value)| usize::from(object[kind]) == value);
+        Ok(self.attributes().map(|objects| objects.iter().any(has_all)).collect())
+    }
+}
+
+impl Row<'_> {
+    fn read(self, vocab: &Vocabulary) -> Result<FinishedScene, String> {
+        let n = self.objects.len();
         if n > MAX_OBJECTS {
             return Err(format!("{n} objects, more than {MAX_OBJECTS}"));
         }
         let mut attributes = Vec::with_capacity(n);
-        let (mut looks, mut place) = (0_u64, blake3::Hasher::new());
-        for thing in &row.objects {
+        let (mut look, mut place) = (0_u64, blake3::Hasher::new());
+        for object in &self.objects {
             let mut values = [0; N_TYPES];
-            for (kind, name) in [&thing.size, &thing.color, &thing.material, &thing.shape].into_iter().enumerate() {
-                let value =
-                    vocab.value(kind, name).ok_or_else(|| format!("\"{}\" is in no vocabulary", shown(name)))?;
-                values[kind] = value as u8;
+            for (kind, name) in [&object.size, &object.color, &object.material, &object.shape].into_iter().enumerate() {
+                let value = vocab.value(kind, name);
+                values[kind] = value.ok_or_else(|| format!("\"{}\" is not in the vocabulary", shown(name)))? as u8;
             }
-            let mut look = blake3::Hasher::new();
-            look.update(&values);
+            let mut hasher = blake3::Hasher::new();
+            hasher.update(&values);
             attributes.push(values);
-            for number in [thing.coords[0], thing.coords[1], thing.rotation] {
-                look.update(&number.to_bits().to_le_bytes());
+            for number in [object.coords[0], object.coords[1], object.rotation] {
+                hasher.update(&number.to_bits().to_le_bytes());
                 place.update(&number.to_bits().to_le_bytes());
             }
-            // A sum, so that the same objects in another order look the same.
-            looks = looks.wrapping_add(digest(&look));
+            // A sum, so that the order of objects does not matter.
+            look = look.wrapping_add(digest(&hasher));
         }
         let mut sets = Vec::with_capacity(RELATION_NAMES.len() * n);
         for name in RELATION_NAMES {
-            let lists = row.relationships.named(name);
+            let lists = self.relationships.named(name);
             if lists.len() != n || lists.iter().flatten().any(|&object| object >= n) {
                 return Err(format!("relationships \"{name}\" do not fit its {n} objects"));
             }
             sets.extend(lists.iter().map(|list| list.iter().fold(0, |set, object| set | 1u32 << object)));
         }
-        let coords: Vec<[f64; 3]> = row.objects.iter().map(|thing| thing.coords).collect();
-        if let Some(fault) = misrelated(row.directions.as_ref(), &coords, &sets) {
-            self.misrelated.push((self.graphs.len(), fault));
-        }
-        self.cameras.push(row.camera.map_or([f64::NAN; 3], |camera| camera.location));
-        let towards = row.directions.as_ref();
-        self.behind.push(towards.map_or([f64::NAN; 3], |towards| towards.behind));
-        self.left.push(towards.map_or([f64::NAN; 3], |towards| towards.left));
-        self.indices.push(row.image_index);
-        self.filenames.push(row.image_filename);
-        self.looks.push(looks);
-        self.places.push(digest(&place));
-        self.graphs.push(SceneGraph::from_masks(vocab, attributes, sets));
-        Ok(())
-    }
-
-    pub fn len(&self) -> usize {
-        self.indices.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.indices.is_empty()
-    }
-
-    pub fn view(&self, scene: usize) -> Option<SceneView<'_>> {
-        self.graphs.get(scene).map(SceneGraph::view)
-    }
-
-    /// By scene, the value numbers of each object.
-    pub fn attributes(&self) -> impl ExactSizeIterator<Item = &[[u8; N_TYPES]]> {
-        self.graphs.iter().map(|graph| graph.view().attributes)
-    }
-
-    /// By scene, whether one of its objects has all these values, each a type and a value.
-    pub fn holding(&self, vocab: &Vocabulary, values: &[(String, String)]) -> Result<Vec<bool>, AuditError> {
-        let wanted = super::program::find_values(vocab, values)?;
-        let has_all = |object: &[u8; N_TYPES]| wanted.iter().all(|&(kind, value)| usize::from(object[kind]) == value);
-        Ok(self.graphs.iter().map(|graph| graph.view().attributes.iter().any(has_all)).collect())
-    }
-}
-
-impl Related {
-    fn named(&self, relation: &str) -> &[Vec<usize>] {
-        match relation {
-            "left" => &self.left,
-            "right" => &self.right,
-            "front" => &self.front,
-            _ => &self.behind,
-        }
+        let coords: Vec<[f64; 3]> = self.objects.iter().map(|object| object.coords).collect();
+        let directions = self.directions.as_ref();
+        Ok(FinishedScene {
+            index: self.image_index,
+            filename: self.image_filename,
+            look,
+            place: digest(&place),
+            wrong_relation: find_wrong_relation(directions, &coords, &sets),
+            camera: self.camera.map_or([f64::NAN; 3], |camera| camera.location),
+            behind: directions.map_or([f64::NAN; 3], |directions| directions.behind),
+            left: directions.map_or([f64::NAN; 3], |directions| directions.left),
+            graph: SceneGraph::from_masks(vocab, attributes, sets),
+        })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The tokens of programs as the audit reads them: each a function of the catalogue with its argument.
+//! Program tokens as the audit reads them: a function of the catalogue with its argument.
 
 use crate::program::{Argument, Function};
 use crate::vocab::{RELATION_NAMES, Vocabulary};
@@ -6,18 +6,18 @@ use crate::vocab::{RELATION_NAMES, Vocabulary};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
     pub function: Function,
-    /// A value's row among a scene's sets, a relation's number, or 0.
+    /// The row of a value among a scene's sets, the number of a relation, or 0.
     pub argument: usize,
-    /// The bits of its value, of those that are looked for.
+    /// The bits of its value among those that are searched for.
     pub values: u64,
 }
 
-/// Tokens by number; None for what is no function with its argument.
+/// Tokens by number; None for tokens that are not a function with its argument.
 #[derive(Clone, Debug)]
 pub(super) struct Tokens(Vec<Option<Token>>);
 
 impl Tokens {
-    /// From names such as `filter_color[red]`; `bits` are those of a value, by type and number.
+    /// The tokens of names such as `filter_color[red]`; `bits` gives those of a value, by type and number.
     pub fn new(vocab: &Vocabulary, names: &[String], bits: impl Fn(usize, usize) -> u64) -> Self {
         let read = |name: &String| {
             let (function, argument) = name.split_once('[').unwrap_or((name, ""));
@@ -41,7 +41,7 @@ impl Tokens {
         usize::try_from(number).ok().and_then(|i| self.0.get(i).copied().flatten())
     }
 
-    /// Takes the first of the tokens that are left; None where there is none, or it is no function.
+    /// Takes the first remaining token; None if there is none, or it is not a function.
     pub fn next(&self, rest: &mut &[i32]) -> Option<Token> {
         let (&first, others) = rest.split_first()?;
         *rest = others;

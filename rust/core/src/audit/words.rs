@@ -1,14 +1,14 @@
-//! A question's words as tokens in, whether they ask one object for all held-out values out.
+//! Whether the words of a question, given as tokens, ask one object for all held-out values.
 //!
-//! A noun phrase is a run of words for values ("small matte"), up to and with the noun that ends it: a shape,
-//! "thing", "object", or "shape" as in "what matte shape". It asks for the values that it names. A noun phrase
-//! of which others are said ("how many of the matte things are either cubes or red cylinders") asks, with each
-//! of these, for what both name. Synonyms and plurals count, case does not.
+//! A noun phrase is a run of words for values ("small matte") up to and including the noun that ends it: a shape,
+//! "thing", "object", or "shape" as in "what matte shape". It asks for the values that it names. A noun phrase that is
+//! the subject of others ("how many of the matte things are either cubes or red cylinders") asks, with each of these,
+//! for the values that both name. Synonyms and plurals are recognised, and case is ignored.
 
 use super::{AuditError, MOST_VALUES};
 use std::collections::BTreeMap;
 
-/// Values that words can be told apart by.
+/// Maximum number of values that words are distinguished by.
 const MOST_BITS: usize = u64::BITS as usize;
 
 /// A word for a value or for an object of any kind.
@@ -16,49 +16,53 @@ const MOST_BITS: usize = u64::BITS as usize;
 pub struct Word {
     /// One word or several, as a question has them.
     pub text: String,
-    /// The held-out value that it names, if it is one; by number.
+    /// The number of the held-out value that it names, if it names one.
     pub held_out: Option<usize>,
-    /// It names some value.
+    /// Whether it names a value.
     pub is_value: bool,
-    /// It ends a noun phrase, and has a plural.
+    /// Whether it ends a noun phrase, and has a plural.
     pub is_noun: bool,
 }
 
-/// What a sequence of tokens is known as.
+/// The meaning of a sequence of tokens.
 #[derive(Clone, Copy, Debug)]
-struct Known {
+struct Meaning {
     bits: u64,
     is_value: bool,
     is_noun: bool,
 }
 
-/// Knows which tokens name which values.
+/// Reads the values that tokens name.
 #[derive(Clone, Debug)]
 pub struct WordReader {
     /// By token: the number of its lower-case form.
     forms: Vec<u32>,
-    /// By first form: the sequences that begin with it, longest first.
-    known: Vec<Vec<(Vec<u32>, Known)>>,
-    /// By form: what else matters of it.
+    /// By first form: the known sequences that begin with it, longest first.
+    known: Vec<Vec<(Vec<u32>, Meaning)>>,
+    /// By form: its role in a sentence.
     roles: Vec<Role>,
     full: u64,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Role {
-    are: bool,
-    /// May stand between a subject and what is said of it.
-    says: bool,
-    or: bool,
-    semicolon: bool,
-    shape: bool,
+enum Role {
+    #[default]
+    None,
+    /// "are", which joins a subject to its complement.
+    Are,
+    /// A word that may stand between the two besides.
+    Link,
+    Or,
+    Semicolon,
+    /// "shape", as in "what matte shape".
+    Shape,
 }
 
 impl WordReader {
-    /// `names` are the tokens by number, as in `vocab.json`; `n_held_out` values are looked for.
+    /// `names` are the tokens of `vocab.json` by number; `n_held_out` values are searched for.
     ///
     /// # Errors
-    /// More of them than can be looked for.
+    /// `TooMany` values.
     pub fn new(names: &[String], words: &[Word], n_held_out: usize) -> Result<Self, AuditError> {
         if n_held_out > MOST_VALUES {
             return Err(AuditError::TooMany(n_held_out));
@@ -72,30 +76,30 @@ impl WordReader {
             *numbers.entry(word.to_lowercase()).or_insert(next)
         };
         let forms = names.iter().map(|name| form(name)).collect();
-        let mut known: BTreeMap<u32, Vec<(Vec<u32>, Known)>> = BTreeMap::new();
+        let mut known: BTreeMap<u32, Vec<(Vec<u32>, Meaning)>> = BTreeMap::new();
         for word in words {
             let plural = word.is_noun.then(|| format!("{}s", word.text));
             for text in [Some(word.text.clone()), plural].into_iter().flatten() {
                 let sequence: Vec<u32> = text.split_whitespace().map(&mut form).collect();
                 let Some(&first) = sequence.first() else { continue };
                 let bits = word.held_out.map_or(0, |i| 1 << i);
-                let entry = Known { bits, is_value: word.is_value, is_noun: word.is_noun };
+                let entry = Meaning { bits, is_value: word.is_value, is_noun: word.is_noun };
                 let list = known.entry(first).or_default();
-                // A later entry for the same words takes the place of an earlier one.
+                // A later entry for the same words replaces an earlier one.
                 list.retain(|(other, _)| *other != sequence);
                 list.push((sequence, entry));
                 list.sort_by_key(|(sequence, _)| std::cmp::Reverse(sequence.len()));
             }
         }
         let roles = [
-            ("are", Role { are: true, says: true, ..Role::default() }),
-            ("there", Role { says: true, ..Role::default() }),
-            ("that", Role { says: true, ..Role::default() }),
-            ("either", Role { says: true, ..Role::default() }),
-            ("or", Role { or: true, ..Role::default() }),
-            (";", Role { semicolon: true, ..Role::default() }),
-            ("shape", Role { shape: true, ..Role::default() }),
-            ("shapes", Role { shape: true, ..Role::default() }),
+            ("are", Role::Are),
+            ("there", Role::Link),
+            ("that", Role::Link),
+            ("either", Role::Link),
+            ("or", Role::Or),
+            (";", Role::Semicolon),
+            ("shape", Role::Shape),
+            ("shapes", Role::Shape),
         ]
         .map(|(name, role)| (form(name), role));
         let mut by_form = vec![Role::default(); numbers.len()];
@@ -107,13 +111,13 @@ impl WordReader {
 
     /// Whether one object is asked for all held-out values.
     pub fn mentions(&self, question: &[i32]) -> bool {
-        // Most questions do not have the words for all of them, be it in several phrases.
+        // Most questions do not name all of them at all.
         let bits = |token: &i32| self.form(*token).map_or(0, |form| self.begun(form));
         let named = question.iter().fold(0, |named, token| named | bits(token));
         named & self.full == self.full && self.full != 0 && self.any_phrase(question, |asked| asked == self.full)
     }
 
-    /// The held-out values of all sequences that begin with a form.
+    /// The held-out values of all sequences that begin with a form, a bit each.
     fn begun(&self, form: u32) -> u64 {
         self.known[form as usize].iter().fold(0, |bits, (_, known)| bits | known.bits)
     }
@@ -122,7 +126,7 @@ impl WordReader {
         usize::try_from(token).ok().and_then(|i| self.forms.get(i).copied())
     }
 
-    /// Whether a phrase asks for values that are as they are looked for: by number, a bit each.
+    /// Whether the values that some phrase asks for, a bit each, satisfy a predicate.
     pub fn any_phrase(&self, question: &[i32], is_found: impl Fn(u64) -> bool) -> bool {
         let unknown = u32::MAX;
         let tokens: Vec<u32> = question.iter().map(|&token| self.form(token).unwrap_or(unknown)).collect();
@@ -132,14 +136,14 @@ impl WordReader {
         while let Some((begin, end, named)) = phrases.next() {
             let between = &tokens[previous_end.min(begin)..begin];
             let role = |token: &u32| self.role(*token);
-            let says_of_previous =
-                between.iter().any(|token| role(token).are) && between.iter().all(|token| role(token).says);
+            let says_of_previous = between.iter().any(|token| role(token) == Role::Are)
+                && between.iter().all(|token| matches!(role(token), Role::Are | Role::Link));
             if says_of_previous {
                 subject = previous;
-            } else if between.iter().any(|token| role(token).semicolon) {
+            } else if between.iter().any(|token| role(token) == Role::Semicolon) {
                 subject = None;
             }
-            let is_joined = says_of_previous || between.last().is_some_and(|token| role(token).or);
+            let is_joined = says_of_previous || between.last().is_some_and(|token| role(token) == Role::Or);
             let asked = if is_joined { named | subject.unwrap_or(0) } else { named };
             if is_found(asked) {
                 return true;
@@ -154,7 +158,7 @@ impl WordReader {
     }
 
     /// The longest known sequence at the start of these tokens.
-    fn known_at(&self, tokens: &[u32]) -> Option<(usize, Known)> {
+    fn known_at(&self, tokens: &[u32]) -> Option<(usize, Meaning)> {
         let list = self.known.get(*tokens.first()? as usize)?;
         list.iter().find(|(sequence, _)| tokens.starts_with(sequence)).map(|(sequence, known)| (sequence.len(), *known))
     }
@@ -168,7 +172,7 @@ struct Phrases<'a> {
 }
 
 impl Phrases<'_> {
-    /// First token, end, and the held-out values that it names, a bit each.
+    /// The start and end of the next phrase, and the held-out values that it names, a bit each.
     fn next(&mut self) -> Option<(usize, usize, u64)> {
         let (mut begin, mut bits, mut has_value) = (self.at, 0, false);
         while self.at < self.tokens.len() {
@@ -182,9 +186,9 @@ impl Phrases<'_> {
                         return Some((begin, self.at, bits));
                     }
                 }
-                // Any word that names nothing ends a phrase too.
+                // A word that names nothing ends a phrase too.
                 None if has_value => {
-                    let with_noun = self.reader.role(self.tokens[self.at - 1]).shape;
+                    let with_noun = self.reader.role(self.tokens[self.at - 1]) == Role::Shape;
                     return Some((begin, if with_noun { self.at } else { self.at - 1 }, bits));
                 }
                 None => (begin, bits) = (self.at, 0),

@@ -1,8 +1,8 @@
-//! Combinations of values, a value or none of each type, by number.
+//! Numbers of the combinations of values, with one value or none of each type.
 
 use crate::vocab::{N_TYPES, Vocabulary};
 
-/// How combinations are numbered: mixed radix over types, 0 for a type left unset.
+/// All combinations, numbered in mixed radix over the types, 0 for an unset type.
 #[derive(Clone, Debug)]
 pub struct Combinations {
     stride: [u32; N_TYPES],
@@ -10,19 +10,19 @@ pub struct Combinations {
     table: Vec<Combination>,
 }
 
-/// What a combination names.
+/// The values of a combination.
 #[derive(Clone, Copy, Debug)]
 pub struct Combination {
-    /// The value of each type, None where it is unset.
+    /// The value of each type; None if it is unset.
     pub values: [Option<u8>; N_TYPES],
-    /// The types named, a bit a type.
+    /// The types that are set, a bit each.
     pub types: u8,
-    /// The held-out conjunction's values named.
+    /// The bits of the held-out conjunction that its values have.
     pub bits: u8,
 }
 
 impl Combinations {
-    /// `bits` are those of a value, by type and number, that the held-out conjunction has.
+    /// `bits_of` gives the bits of the held-out conjunction that a value has, by type and number.
     pub fn new(vocab: &Vocabulary, bits_of: impl Fn(usize, u8) -> u8) -> Self {
         let mut stride = [0; N_TYPES];
         let mut count = 1;
@@ -57,7 +57,7 @@ impl Combinations {
         &self.table[combination as usize]
     }
 
-    /// For each set of types, a bit a type, the combination that names an object's values of them.
+    /// By set of types (a bit each), the combination of an object's values of these types.
     #[inline]
     pub(crate) fn of_object(&self, values: [u8; N_TYPES]) -> [u32; 1 << N_TYPES] {
         let mut all = [0; 1 << N_TYPES];

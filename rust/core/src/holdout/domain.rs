@@ -1,16 +1,15 @@
-//! The walk over a program that all checks of what is held out share: what each keeps of the objects that the
-//! program asks about, and what the functions' effects do to that.
+//! The walk over a program that all held-out checks share: an abstract interpretation by the functions' effects.
 
 use crate::program::{Argument, Effect, Program};
 
-/// What one check keeps of the objects that a step of a program gives.
+/// The abstract domain of one check: a state for the objects that a step gives.
 ///
-/// Operations that can ask for more than their inputs do also tell whether that is what is held out.
+/// Operations that can ask for more than their inputs did also return whether that is what is held out.
 pub trait Domain {
     type State: Copy;
-    /// Values that are added at once, none by default.
+    /// A set of values to add; empty by default.
     type Values: Copy + Default;
-    /// Nothing was asked.
+    /// The state of objects that nothing was asked of.
     const ANYTHING: Self::State;
 
     fn value(&self, kind: usize, value: u8) -> Self::Values;
@@ -21,20 +20,20 @@ pub trait Domain {
 
     fn join(&self, a: Self::State, b: Self::State) -> (Self::State, bool);
 
-    /// Of objects that have the value of a type that others have; most checks keep nothing of them.
+    /// The state of objects with the same value of a type as others; most checks ignore likeness.
     #[inline]
     fn liken(&self, _kind: u8, _state: Self::State) -> (Self::State, bool) {
         (Self::ANYTHING, false)
     }
 
-    /// Of an object that is asked to be another one; most checks keep nothing of it.
+    /// The state of an object that is compared with another one; most checks ignore that.
     #[inline]
     fn identify(&self, _a: Self::State, _b: Self::State) -> (Self::State, bool) {
         (Self::ANYTHING, false)
     }
 
-    /// What a function of this effect gives, and whether it asks for what is held out.
-    // The search takes a step at each node, nearly always one of the short ones.
+    /// The state of a function's output, and whether it asks for what is held out.
+    // The search takes a step at each node, nearly always a short one.
     #[inline(always)]
     fn step(&self, effect: Effect, values: Self::Values, [a, b]: [Self::State; 2]) -> (Self::State, bool) {
         match effect {

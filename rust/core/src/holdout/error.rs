@@ -1,4 +1,4 @@
-//! Why something cannot be held out.
+//! Errors of held-out conjunctions.
 
 use thiserror::Error;
 

@@ -1,15 +1,15 @@
-//! What is held out, and what a question or a combination of values says of it.
+//! Held-out values, and the checks of whether a program asks for them.
 
-mod absent;
+mod absent_pairs;
 mod combinations;
 mod domain;
 mod error;
-mod implied;
+mod implication;
 mod pair;
 
-pub use absent::{Absent, Named};
+pub use absent_pairs::{AbsentPairs, ValueSet};
 pub use combinations::{Combination, Combinations};
 pub use domain::Domain;
 pub use error::HoldoutError;
-pub use implied::{Implications, Known};
+pub use implication::{Implications, Knowledge};
 pub use pair::{Description, Holdout, Mentions};

@@ -1,11 +1,11 @@
-//! The held-out conjunction of attribute values: which objects are of it, and which descriptions mention it.
+//! The held-out conjunction of attribute values: the objects that have it, and the descriptions that mention it.
 //!
-//! What "mentioning" means is defined here for the generator: each node of a program that gives a
-//! set has a description, a list of alternatives, each a set of values that its members are asked
-//! to have. A question mentions the conjunction when one alternative of one node holds all of it.
-//! (An object is described as the set that it was taken from, which matters where a value is added to it.)
+//! This is the generator's definition of "mentioning": each node of a program that gives a set has a description,
+//! a list of alternatives, each a set of values that its members are asked to have. A question mentions the
+//! conjunction if one alternative of one node holds all of it. (The description of an object is that of its set,
+//! which matters if a value is added to it.)
 
-use super::absent::Absent;
+use super::absent_pairs::AbsentPairs;
 use super::domain::Domain;
 use super::error::HoldoutError;
 use crate::message::shown;
@@ -14,22 +14,22 @@ use crate::scene::{Palette, SceneView};
 use crate::vocab::{N_TYPES, Vocabulary};
 use std::sync::Arc;
 
-/// A conjunction of values of different attribute types that is held out, "rubber" and "cylinder".
+/// A held-out conjunction of values of different attribute types, such as "rubber" and "cylinder".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Holdout {
-    /// Value held out by type, None for a type that is free.
+    /// The held-out value of each type; None for other types.
     values: [Option<u8>; N_TYPES],
     /// The conjunction's bit for each type.
     bits: [u8; N_TYPES],
-    /// By set of types, the bits of all of them.
+    /// By set of types, their bits of the conjunction.
     bits_of_types: [u8; 1 << N_TYPES],
     full: u8,
-    /// What questions must not name besides, where pools have a palette.
-    absent: Option<Arc<Absent>>,
+    /// What questions may not name either, in pools with a palette.
+    absent: Option<Arc<AbsentPairs>>,
 }
 
 impl Holdout {
-    /// From value names; their types follow from the names.
+    /// The conjunction of values given by name, of which there are at least two.
     pub fn new(vocab: &Vocabulary, names: &[&str]) -> Result<Self, HoldoutError> {
         if names.len() < 2 {
             return Err(HoldoutError::TooFew(names.len()));
@@ -37,7 +37,7 @@ impl Holdout {
         Self::of(vocab, names)
     }
 
-    /// A single value: nothing to hold out, but what a preliminary set asks for.
+    /// A single value, which a preliminary set asks for.
     pub fn of_one(vocab: &Vocabulary, name: &str) -> Result<Self, HoldoutError> {
         Self::of(vocab, &[name])
     }
@@ -63,21 +63,21 @@ impl Holdout {
         Ok(holdout)
     }
 
-    /// The same conjunction in a pool with a palette, where questions name nothing that the palette has not.
+    /// The same conjunction in a pool with a palette, where questions name nothing that is absent from it.
     ///
     /// # Errors
-    /// `Absent` for a palette of other than two types.
+    /// `Palette` for a palette of other than two types.
     pub fn within(self, vocab: &Vocabulary, palette: &Palette) -> Result<Self, HoldoutError> {
-        Ok(Self { absent: Some(Arc::new(Absent::new(vocab, palette)?)), ..self })
+        Ok(Self { absent: Some(Arc::new(AbsentPairs::new(vocab, palette)?)), ..self })
     }
 
-    /// What questions must not name besides the conjunction; None where all other combinations may be named.
+    /// What questions may not name besides the conjunction; None without a palette.
     #[inline]
-    pub fn absent(&self) -> Option<&Absent> {
+    pub fn absent(&self) -> Option<&AbsentPairs> {
         self.absent.as_deref()
     }
 
-    /// The held-out value of each type, None where the type is free.
+    /// The held-out value of each type; None for other types.
     pub fn values(&self) -> &[Option<u8>; N_TYPES] {
         &self.values
     }
@@ -107,25 +107,25 @@ impl Holdout {
         set
     }
 
-    /// The conjunction's bits that naming `value` of `kind` covers: one bit or none.
+    /// The bit of the conjunction that a value has, or 0.
     #[inline]
     pub fn bits(&self, kind: usize, value: u8) -> u8 {
         if self.values[kind] == Some(value) { self.bits[kind] } else { 0 }
     }
 
-    /// The conjunction's bit of a type; none for a type that is free.
+    /// The conjunction's bit of a type; 0 for a type without a held-out value.
     #[inline]
     pub(super) fn bit(&self, kind: usize) -> u8 {
         self.bits[kind]
     }
 
-    /// The bits that a filter on the given types, a bit a type, could cover at most.
+    /// The bits of the conjunction's values of these types (a bit each).
     #[inline]
     pub fn bits_of_types(&self, types: u8) -> u8 {
         self.bits_of_types[usize::from(types) % (1 << N_TYPES)]
     }
 
-    /// True when an alternative of the description holds the whole conjunction.
+    /// Whether an alternative of the description holds the whole conjunction.
     #[inline]
     pub fn is_mentioned_by(&self, description: Description) -> bool {
         description.0 >> self.full & 1 == 1
@@ -137,7 +137,7 @@ impl Holdout {
     }
 }
 
-/// Descriptions, and whether they mention the conjunction.
+/// The domain of descriptions and mentions.
 #[derive(Clone, Copy)]
 pub struct Mentions<'a>(pub &'a Holdout);
 
@@ -175,18 +175,18 @@ impl Domain for Mentions<'_> {
     }
 }
 
-/// A set of alternatives, each a set of the conjunction's bits: bit `a` is set when alternative `a`
-/// is among them. (Values outside the conjunction do not matter to it.)
+/// A set of alternatives, each a set of the conjunction's bits: bit `a` is set if alternative `a` is among them.
+/// (Values outside the conjunction do not matter.)
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Description(pub u16);
 
 impl Description {
-    /// One alternative that asks for nothing: what `scene`, `relate` and `same_*` start from.
+    /// One alternative that asks for nothing: the description of `scene`, `relate` and `same_*`.
     pub const ANYTHING: Self = Self(1);
-    /// No alternative: a description of no object at all.
+    /// No alternative: the description of no object.
     pub(super) const NOTHING: Self = Self(0);
 
-    /// Each alternative with `bits` added: a filter.
+    /// Adds `bits` to each alternative, as a filter does.
     #[inline]
     pub fn with(self, bits: u8) -> Self {
         if self == Self::ANYTHING {
@@ -202,19 +202,19 @@ impl Description {
         Self((0..HAVING.len()).fold(self.0, with_one))
     }
 
-    /// Each alternative joined with each of the other's: an intersection.
+    /// Joins each alternative with each of the other's, as an intersection does.
     #[inline]
     pub fn join(self, other: Self) -> Self {
         Self(self.alternatives().fold(0, |set, a| set | other.with(a as u8).0))
     }
 
-    /// Both lists of alternatives: a union.
+    /// Both lists of alternatives, as of a union.
     #[inline]
     pub fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// What each alternative has of `bits`, and nothing else of it.
+    /// Each alternative restricted to `bits`.
     #[inline]
     pub(super) fn only(self, bits: u8) -> Self {
         Self(self.alternatives().fold(0, |set, a| set | 1 << (a & u16::from(bits))))
@@ -228,53 +228,25 @@ impl Description {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::{Function, Step};
+    use crate::program::samples::{program, vocabulary};
 
-    const PROPERTIES: &str = r#"{"sizes": {"small": 0.35, "large": 0.7}, "colors": {"red": [1, 2, 3]},
-        "materials": {"rubber": "r", "metal": "m"}, "shapes": {"cube": "c", "cylinder": "y"}}"#;
-
-    fn vocab() -> Vocabulary {
-        Vocabulary::from_properties_json(PROPERTIES.as_bytes(), "p", 10).unwrap()
-    }
-
-    fn step(function: Function, argument: u8, inputs: [u8; 2]) -> Step {
-        Step { function, argument, inputs }
+    fn mentions(text: &str) -> bool {
+        Holdout::new(&vocabulary(), &["rubber", "cylinder"]).unwrap().is_mentioned_in(&program(text))
     }
 
     #[test]
     fn a_union_filtered_afterwards_mentions_the_pair() {
         // How many matte things are either cylinders or red cubes?
-        let mut program = Program {
-            steps: vec![
-                step(Function::Scene, 0, [0, 0]),
-                step(Function::Filter(3), 1, [0, 0]),
-                step(Function::Scene, 0, [0, 0]),
-                step(Function::Filter(1), 0, [2, 0]),
-                step(Function::Filter(3), 0, [3, 0]),
-                step(Function::Union, 0, [1, 4]),
-                step(Function::Filter(2), 0, [5, 0]),
-                step(Function::Count, 0, [6, 0]),
-            ],
-        };
-        let holdout = Holdout::new(&vocab(), &["rubber", "cylinder"]).unwrap();
-        assert!(holdout.is_mentioned_in(&program));
-        program.steps[6].argument = 1; // metal
-        assert!(!holdout.is_mentioned_in(&program));
+        let either = "scene; filter_shape[cylinder] 0; scene; filter_color[red] 2; filter_shape[cube] 3; union 1 4";
+        assert!(mentions(&format!("{either}; filter_material[rubber] 5; count 6")));
+        assert!(!mentions(&format!("{either}; filter_material[metal] 5; count 6")));
     }
 
     #[test]
-    fn a_relation_starts_anew() {
-        let program = Program {
-            steps: vec![
-                step(Function::Scene, 0, [0, 0]),
-                step(Function::Filter(2), 0, [0, 0]),
-                step(Function::Unique, 0, [1, 0]),
-                step(Function::Relate, 0, [2, 0]),
-                step(Function::Filter(3), 1, [3, 0]),
-                step(Function::Exist, 0, [4, 0]),
-            ],
-        };
-        assert!(!Holdout::new(&vocab(), &["rubber", "cylinder"]).unwrap().is_mentioned_in(&program));
+    fn a_relation_starts_a_new_description() {
+        assert!(!mentions(
+            "scene; filter_material[rubber] 0; unique 1; relate[left] 2; filter_shape[cylinder] 3; exist 4"
+        ));
     }
 
     #[test]
@@ -286,7 +258,7 @@ mod tests {
 
     #[test]
     fn one_type_twice_is_refused() {
-        let error = Holdout::new(&vocab(), &["rubber", "metal"]).unwrap_err().to_string();
+        let error = Holdout::new(&vocabulary(), &["rubber", "metal"]).unwrap_err().to_string();
         assert_eq!(error, "\"rubber\" and \"metal\" are both values of material: no object can have both");
     }
 }

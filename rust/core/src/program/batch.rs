@@ -1,30 +1,30 @@
-//! Many programs on many scenes in, answer numbers out, on all cores.
+//! Execution of many programs on many scenes, on all cores.
 //!
-//! A thread takes some thousand pairs, puts those of one shape together, and runs each instruction on a
-//! whole tile of them before the next one: what to do is decided once a tile instead of once a step, and
-//! the many independent reads of a tile hide each other's wait for memory.
+//! A thread takes some thousand pairs, sorts them by shape, and runs each instruction on a whole tile of pairs
+//! before the next one. So the function is looked up once a tile instead of once a step, and the many
+//! independent reads of a tile hide each other's latency.
 
+use super::MAX_STEPS;
 use super::encode::{ProgramVocabulary, TokenError};
-use super::execute::{answer, run};
+use super::execute::{answer, run_to_answer};
 use super::facts::{Apply, Invalid};
 use super::table::{Instruction, Operation, PackedScene, ProgramTable, SceneTable, Shape};
-use super::{MAX_STEPS, Step};
 use crate::vocab::Vocabulary;
 use rayon::prelude::*;
 use thiserror::Error;
 
-/// Stands for the answer of a program that has none on a scene: a `unique` failed, or a count is above
-/// the vocabulary's largest.
+/// In place of the answer of a program that has none on a scene: a `unique` failed, or a count exceeds the
+/// vocabulary's largest.
 pub const INVALID: u16 = u16::MAX;
-/// Stands for the answer of a row of tokens that is no program.
+/// In place of the answer of an ill-formed row of tokens.
 pub const ILL_FORMED: u16 = u16::MAX - 1;
 
-/// Pairs that a thread takes at a time: enough that most shapes fill tiles, few enough that their scenes
-/// stay in its cache when the pairs come scene by scene.
+/// Pairs that a thread takes at a time: enough to fill tiles of most shapes, few enough that their scenes stay
+/// in its cache when the pairs are ordered by scene.
 const CHUNK: usize = 16_384;
-/// Pairs of one shape that are run together; their scenes fit in the first-level cache.
+/// Pairs of one shape that are run together; their scenes fit in the level-1 cache.
 const LANES: usize = 64;
-/// Groups that a chunk is sorted into. Shapes beyond so many share groups, which costs time only.
+/// Groups that a chunk is sorted into. If there are more shapes, some share a group, which only costs time.
 const GROUPS: usize = 1024;
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -39,20 +39,17 @@ pub enum BatchError {
     Token(#[from] TokenError),
 }
 
-/// What becomes of a row of tokens that is no program.
+/// How ill-formed rows of tokens are handled.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IllFormed {
-    /// The call fails and names the first one: for files.
+    /// The call fails and names the first one; for files.
     Refuse,
-    /// The row's answer is `ILL_FORMED`: for programs that a model made.
+    /// The row's answer is `ILL_FORMED`; for programs that a model wrote.
     Mark,
 }
 
-/// The answer numbers (`Vocabulary::answer_index`) of pairs (program, scene), in the pairs' order, made
-/// on all threads of the current rayon pool.
-///
-/// `INVALID` where the program has no answer on the scene, and for a count above the vocabulary's
-/// largest, which has no number.
+/// The answer numbers (`Vocabulary::answer_index`) of (program, scene) pairs in order, computed on all threads of
+/// the current rayon pool; `INVALID` where a program has no answer, or a count that has no number.
 ///
 /// # Errors
 /// `OutOfRange` names the first pair whose program or scene is not in its table.
@@ -74,17 +71,17 @@ pub fn execute_batch(
     error.map_or(Ok(answers), Err)
 }
 
-/// A pair looked up.
+/// A pair with its program looked up.
 #[derive(Clone, Copy, Default)]
 struct Pair {
     shape: u32,
     arguments: u32,
     scene: u32,
-    /// Its place in the chunk.
+    /// Position in the chunk.
     place: u32,
 }
 
-/// What a thread works with.
+/// Buffers of one thread.
 #[derive(Default)]
 struct Workbench {
     unsorted: Vec<Pair>,
@@ -93,7 +90,7 @@ struct Workbench {
 }
 
 impl Workbench {
-    /// Looks a chunk's pairs up and puts those of one shape together; `first` is the first pair's number.
+    /// Looks up the pairs of a chunk and sorts them by shape; `first` is the number of the first pair.
     fn sort(
         &mut self,
         programs: &ProgramTable,
@@ -106,9 +103,10 @@ impl Workbench {
         for (place, &(program, scene)) in pairs.iter().enumerate() {
             let out_of_range =
                 |kind, number, available| BatchError::OutOfRange { pair: first + place, kind, number, available };
-            let entry = programs.entry(program).ok_or_else(|| out_of_range("program", program, programs.len()))?;
-            if scene as usize >= scenes.len() {
-                return Err(out_of_range("scene", scene, scenes.len()));
+            let entry = programs.entries.get(program as usize);
+            let entry = entry.ok_or_else(|| out_of_range("program", program, programs.n_programs()))?;
+            if scene as usize >= scenes.n_scenes() {
+                return Err(out_of_range("scene", scene, scenes.n_scenes()));
             }
             ends[entry.shape as usize % GROUPS] += 1;
             let place = place as u32;
@@ -128,29 +126,29 @@ impl Workbench {
         Ok(())
     }
 
-    /// Fills in the answers of the sorted pairs.
+    /// Executes the sorted pairs and writes their answers.
     fn execute(&mut self, programs: &ProgramTable, scenes: &SceneTable, vocab: &Vocabulary, answers: &mut [u16]) {
         for group in self.pairs.chunk_by(|a, b| a.shape == b.shape) {
-            let shape = programs.shape(group[0].shape);
+            let shape = &programs.shapes[group[0].shape as usize];
             for pairs in group.chunks(LANES) {
-                self.tile.run(shape, programs.arguments(), scenes, pairs);
+                self.tile.run(shape, &programs.arguments, scenes, pairs);
                 self.tile.answer(shape, pairs, vocab, answers);
             }
         }
     }
 }
 
-/// What up to `LANES` programs of one shape have come to.
+/// The state of up to `LANES` programs of one shape.
 #[derive(Default)]
 struct Tile {
     /// Each instruction's outputs.
     words: Vec<[u32; LANES]>,
-    /// The programs that have no answer.
+    /// By program, whether it has no answer.
     failed: Vec<bool>,
 }
 
 impl Tile {
-    /// Runs the instructions of a shape, each on all pairs before the next.
+    /// Runs the instructions of a shape, each on all pairs before the next one.
     fn run(&mut self, shape: &Shape, arguments: &[u8], scenes: &SceneTable, pairs: &[Pair]) {
         self.failed.clear();
         self.failed.resize(pairs.len(), false);
@@ -159,7 +157,7 @@ impl Tile {
         }
         for (i, instruction) in shape.instructions.iter().enumerate() {
             let (earlier, later) = self.words.split_at_mut(i);
-            // The first instruction has nothing to take; what it is given in its place does not matter.
+            // The first instruction has no input; the word that stands for one is not read.
             let input = |number: usize| earlier.get(usize::from(instruction.inputs[number])).unwrap_or(&[0; LANES]);
             let inputs = [input(0), input(1)];
             let outputs = &mut later[0];
@@ -180,7 +178,7 @@ impl Tile {
         }
     }
 
-    /// Puts the answers of the tile's pairs in their places.
+    /// Writes the answers of the tile's pairs to their positions.
     fn answer(&self, shape: &Shape, pairs: &[Pair], vocab: &Vocabulary, answers: &mut [u16]) {
         let Some(words) = shape.instructions.len().checked_sub(1).map(|last| &self.words[last]) else { return };
         for ((pair, &word), &failed) in pairs.iter().zip(words).zip(&self.failed) {
@@ -190,7 +188,7 @@ impl Tile {
     }
 }
 
-/// One instruction's function on each pair of a tile.
+/// Applies one instruction's function to each pair of a tile.
 struct Row<'a> {
     instruction: &'a Instruction,
     arguments: &'a [u8],
@@ -210,23 +208,23 @@ impl<'a> Apply for Row<'a> {
         let lanes = self.outputs.iter_mut().zip(self.failed).zip(self.inputs[0].iter().zip(self.inputs[1]));
         for (((output, failed), (&a, &b)), pair) in lanes.zip(self.pairs) {
             let place = pair.arguments as usize + usize::from(self.instruction.argument);
-            // Functions without an argument read whatever is there, or nothing after the last.
+            // For functions without an argument, any byte will do, or none after the last.
             let argument = self.arguments.get(place).copied().unwrap_or(0);
             let result = meaning(self.scenes.scene(pair.scene), argument, a, b);
             *failed |= result.is_err();
-            // A program that failed goes on with object 0, which is always there: cheaper than to stop it.
+            // A failed program continues with object 0, which always exists: cheaper than stopping it.
             *output = result.unwrap_or(0);
         }
     }
 }
 
-/// The answer numbers of rows of prefix tokens, each on the scene of `scene_numbers`, straight from the
-/// tokens: what `ProgramVocabulary::decode` and `execute_batch` give, without programs in between.
+/// The answer numbers of rows of prefix tokens, each on the scene of `scene_numbers`: what
+/// `ProgramVocabulary::decode` and `execute_batch` give, without building the programs.
 ///
-/// `tokens` holds rows of `width`, as an HDF5 file's `programs` does.
+/// `tokens` holds rows of `width` end to end, as the `programs` of an HDF5 file do.
 ///
 /// # Errors
-/// `Token` names row and position of the first ill-formed row, unless these are to be marked.
+/// `Token` names row and position of the first ill-formed row, unless `ill_formed` is `Mark`.
 pub fn execute_tokens(
     vocabulary: &ProgramVocabulary,
     tokens: &[i32],
@@ -253,7 +251,7 @@ pub fn execute_tokens(
     error.map_or(Ok(answers), Err)
 }
 
-/// Fills in the answers of rows of tokens on this thread; `first` is the number of the first row.
+/// Writes the answers of rows of tokens, on this thread; `first` is the number of the first row.
 fn execute_rows<'a>(
     vocabulary: &ProgramVocabulary,
     rows: impl Iterator<Item = (&'a [i32], u32)>,
@@ -266,12 +264,15 @@ fn execute_rows<'a>(
     let mut words = [0; MAX_STEPS];
     let mut steps = Vec::with_capacity(MAX_STEPS);
     for (i, (slot, (tokens, scene))) in answers.iter_mut().zip(rows).enumerate() {
-        if scene as usize >= scenes.len() {
-            let (kind, available) = ("scene", scenes.len());
+        if scene as usize >= scenes.n_scenes() {
+            let (kind, available) = ("scene", scenes.n_scenes());
             return Err(BatchError::OutOfRange { pair: first + i, kind, number: scene, available });
         }
         match vocabulary.decode_backwards(tokens, &mut steps) {
-            Ok(()) => *slot = answer_number(&steps, scenes.scene(scene), &mut words, vocab),
+            Ok(()) => {
+                let answer = run_to_answer(&steps, scenes.scene(scene), &mut words).ok();
+                *slot = answer.and_then(|answer| vocab.answer_index(answer)).unwrap_or(INVALID);
+            }
             Err((position, fault)) if ill_formed == IllFormed::Refuse => {
                 return Err(TokenError { row: first + i, position, fault }.into());
             }
@@ -279,17 +280,6 @@ fn execute_rows<'a>(
         }
     }
     Ok(())
-}
-
-/// The answer number of checked steps on a scene; `words` is room to work in.
-#[inline(always)]
-fn answer_number(steps: &[Step], facts: PackedScene<'_>, words: &mut [u32; MAX_STEPS], vocab: &Vocabulary) -> u16 {
-    if run(steps, facts, words).is_err() {
-        return INVALID;
-    }
-    let Some(last) = steps.last() else { return INVALID };
-    let answer = answer(last.function.signature().output, words[steps.len() - 1]);
-    answer.and_then(|answer| vocab.answer_index(answer)).unwrap_or(INVALID)
 }
 
 #[cfg(test)]
@@ -359,7 +349,7 @@ mod tests {
         tokens[9 * WIDTH] = 0;
         let run = |ill_formed| execute_tokens(&vocabulary, &tokens, WIDTH, &scenes, &numbers, &vocab, ill_formed);
         let error = run(IllFormed::Refuse).unwrap_err().to_string();
-        assert!(error.starts_with("programs[7][1]: token 3 stands for no function"), "{error}");
+        assert!(error.starts_with("programs[7][1]: token 3 is not a function"), "{error}");
         (expected[7], expected[9]) = (ILL_FORMED, ILL_FORMED);
         assert_eq!(run(IllFormed::Mark), Ok(expected));
     }

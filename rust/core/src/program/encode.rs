@@ -1,12 +1,12 @@
-//! Programs in, rows of prefix tokens out; and back.
+//! Encoding of programs as rows of prefix tokens, and decoding.
 //!
 //! The form is that of the HDF5 files of the public CLEVR models (Johnson et al. 2017b,
 //! `preprocess_questions`, prefix mode): `<START>`, the last function, the tokens of its first input,
 //! those of its second, `<END>`, then `<NULL>` up to the row's width. A token is a function's name, with
-//! the value in square brackets where it takes one: `filter_color[red]`. Each input is written out
-//! anew, so a step that two others share becomes two, and a step that none needs is left out.
+//! the value in square brackets if it takes one: `filter_color[red]`. Each input is written out in full,
+//! so a step that two others share is written twice, and an unused step is left out.
 
-use super::{Argument, Fault, Function, MAX_STEPS, Program, Step, Type};
+use super::{Argument, Fault, Function, MAX_STEPS, Program, Signature, Step, Type};
 use crate::message::shown;
 use crate::vocab::Vocabulary;
 use std::collections::BTreeMap;
@@ -15,29 +15,28 @@ use thiserror::Error;
 pub const NULL: i32 = 0;
 pub const START: i32 = 1;
 pub const END: i32 = 2;
-/// Never written; a row that holds it does not decode.
+/// Never written; rows with this token are ill-formed.
 pub const UNKNOWN: i32 = 3;
-/// The names of the tokens that stand for no function, by number.
+/// Names of the special tokens, by number.
 pub const SPECIAL_NAMES: [&str; 4] = ["<NULL>", "<START>", "<END>", "<UNK>"];
 
-/// The tokens that a row of a dataset can hold, and their numbers.
+/// The program tokens of a dataset, and their numbers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramVocabulary {
     names: Vec<String>,
     /// By token number; None for special tokens.
     tokens: Vec<Option<Token>>,
-    /// By function number, then by argument: the token, `UNKNOWN` where there is none.
+    /// Token by function number, then argument; `UNKNOWN` where there is none.
     numbers: Vec<Vec<i32>>,
 }
 
-/// A token taken apart, its arity and output at hand.
+/// The function of a token, with its signature at hand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Token {
     function: Function,
     argument: u8,
     arity: u8,
-    inputs: [Option<Type>; 2],
-    output: Type,
+    signature: Signature,
 }
 
 /// What is wrong with a row of tokens, and where.
@@ -57,19 +56,19 @@ pub enum TokenFault {
     NoEnd,
     #[error("token {0} after <END>, where <NULL> (0) belongs")]
     AfterEnd(i32),
-    #[error("token {token} stands for no function; functions have 4 to {largest}")]
+    #[error("token {token} is not a function; functions are numbered 4 to {largest}")]
     NoFunction { token: i32, largest: usize },
     #[error("no tokens between <START> and <END>")]
     Empty,
-    #[error("over {MAX_STEPS} tokens, the most that a program has steps")]
+    #[error("more than {MAX_STEPS} tokens; a program has at most {MAX_STEPS} steps")]
     TooLong,
     #[error("\"{function}\" takes {expected} inputs, but only {found} follow")]
     InputCount { function: Function, expected: usize, found: usize },
     #[error("\"{function}\" takes {expected} as input {input}, got {found}")]
     InputType { function: Function, input: usize, expected: Type, found: Type },
-    #[error("\"{function}\" belongs to no input: the program before it is whole")]
+    #[error("\"{function}\" is left over: the program before it is complete")]
     LeftOver { function: Function },
-    #[error("\"{function}\" gives {output}, which is no answer; a program ends in Integer, Bool or a value")]
+    #[error("\"{function}\" gives {output}, which is not an answer; a program ends in Integer, Bool or a value")]
     NoAnswer { function: Function, output: Type },
 }
 
@@ -83,38 +82,30 @@ pub enum EncodeError {
 }
 
 impl ProgramVocabulary {
-    /// The tokens of all functions that CLEVR's questions use: CLEVR's own 44 for its own vocabulary.
+    /// The tokens of all functions that CLEVR's questions use: its own 44 for its own vocabulary.
     ///
-    /// No CLEVR question uses `equal_object`, and a token more would shift the numbers of others.
+    /// `equal_object` is left out: no CLEVR question uses it, and it would shift the numbers of other tokens.
     pub fn new(vocab: &Vocabulary) -> Self {
         let functions = Function::all().iter().copied().filter(|&function| function != Function::EqualObject);
         Self::of(vocab, functions)
     }
 
-    /// The special tokens, then those of the functions with every value that each can take, sorted.
+    /// The special tokens, then those of the functions with every value they can take, sorted by name.
     pub fn of(vocab: &Vocabulary, functions: impl IntoIterator<Item = Function>) -> Self {
         let tokens: BTreeMap<String, Token> =
             functions.into_iter().flat_map(|function| tokens_of(function, vocab)).collect();
         Self::numbered(tokens.into_iter().map(|(name, token)| (name, Some(token))))
     }
 
-    /// The tokens of a `vocab.json`, by number, as `program_token_to_idx` lists them.
+    /// The tokens of a `vocab.json` (`program_token_to_idx`), by number.
     ///
     /// # Errors
-    /// Names the first token that is no function with a value of its type, or a special token out of place.
+    /// Names the first token that is not a function with a value of its type, or a misplaced special token.
     pub fn from_names<'a>(vocab: &Vocabulary, names: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
-        let mut names = names.into_iter();
-        for (number, special) in SPECIAL_NAMES.into_iter().enumerate() {
-            match names.next() {
-                Some(name) if name == special => (),
-                other => {
-                    let found = shown(other.unwrap_or("nothing"));
-                    return Err(format!("program token {number} is \"{found}\"; expected \"{special}\""));
-                }
-            }
-        }
-        let tokens = names.enumerate().map(|(i, name)| {
-            let token = Token::parse(name, vocab).map_err(|fault| format!("program token {}: {fault}", i + 4))?;
+        let names: Vec<&str> = names.into_iter().collect();
+        check_special_names(&names, "program")?;
+        let tokens = names.into_iter().enumerate().skip(SPECIAL_NAMES.len()).map(|(number, name)| {
+            let token = Token::parse(name, vocab).map_err(|fault| format!("program token {number}: {fault}"))?;
             Ok((name.to_owned(), Some(token)))
         });
         Ok(Self::numbered(tokens.collect::<Result<Vec<_>, String>>()?))
@@ -132,25 +123,15 @@ impl ProgramVocabulary {
         Self { names, tokens, numbers }
     }
 
-    /// The tokens' names by number, special ones included.
+    /// Names by number, special tokens included.
     pub fn names(&self) -> &[String] {
         &self.names
     }
 
-    /// Number of tokens, special ones included.
-    pub fn len(&self) -> usize {
-        self.names.len()
-    }
-
-    /// Never true: the special tokens are always there.
-    pub fn is_empty(&self) -> bool {
-        self.names.is_empty()
-    }
-
-    /// The program's tokens, from `<START>` to `<END>`, without padding. The program has passed `check`.
+    /// The tokens of a checked program, from `<START>` to `<END>`, without padding.
     ///
     /// # Errors
-    /// `TooWide` beyond `MAX_STEPS` functions, `NoToken` for a function that is not in the vocabulary.
+    /// `TooWide` for more than `MAX_STEPS` functions, `NoToken` for a function that is not in the vocabulary.
     pub fn encode(&self, program: &Program) -> Result<Vec<i32>, EncodeError> {
         let needed = n_tokens(program);
         let mut row = vec![NULL; needed.min(MAX_STEPS + 2)];
@@ -158,7 +139,7 @@ impl ProgramVocabulary {
         Ok(row)
     }
 
-    /// The program's tokens in a row of a given width, padded with `<NULL>`; returns how many it needed.
+    /// Writes the program's tokens into a row, padded with `<NULL>`, and returns their number.
     ///
     /// # Errors
     /// As `encode`, and `TooWide` when the row is too narrow.
@@ -171,7 +152,7 @@ impl ProgramVocabulary {
         let mut pending = vec![program.steps.len().wrapping_sub(1)];
         while let Some(node) = pending.pop() {
             let step = &program.steps[node];
-            // The last place is for <END>.
+            // The last position is for <END>.
             if written + 1 >= functions.len() || written >= MAX_STEPS {
                 return Err(too_wide());
             }
@@ -184,11 +165,11 @@ impl ProgramVocabulary {
         Ok(written + 2)
     }
 
-    /// The program of a row, its steps in the order in which CLEVR lists them: the first input's, the
-    /// second's, then the function. `row` is the row's number, for messages.
+    /// The program of a row, with steps in CLEVR's order: those of the first input, those of the second, then the
+    /// function. `row` is the row's number, for messages.
     ///
     /// # Errors
-    /// Names row and position of the first fault found, from the end of the program backwards.
+    /// Names row and position of the first fault, from the end of the program backwards.
     pub fn decode(&self, tokens: &[i32], row: usize) -> Result<Program, TokenError> {
         let mut steps = Vec::new();
         match self.decode_backwards(tokens, &mut steps) {
@@ -203,9 +184,9 @@ impl ProgramVocabulary {
         arguments.get(usize::from(step.argument)).copied().filter(|&token| token != UNKNOWN)
     }
 
-    /// Checked steps of a row in the order opposite to the tokens', so that inputs come first.
+    /// Writes the checked steps of a row in the order opposite to the tokens', so that inputs come first.
     ///
-    /// Prefix order read backwards needs one stack and no look ahead. An error is (position, fault).
+    /// Read backwards, prefix order needs one stack and no look-ahead. An error is (position, fault).
     #[inline]
     pub(super) fn decode_backwards(&self, row: &[i32], steps: &mut Vec<Step>) -> Result<(), (usize, TokenFault)> {
         steps.clear();
@@ -213,13 +194,13 @@ impl ProgramVocabulary {
         if end > MAX_STEPS + 1 {
             return Err((MAX_STEPS + 1, TokenFault::TooLong));
         }
-        // Steps that are nobody's input yet, with the position and type of each.
+        // Steps that are not used as an input yet, with the position and type of each.
         let mut open = [(0u8, 0u16, Type::Set); MAX_STEPS];
         let mut n_open = 0;
         for (position, &number) in row.iter().enumerate().take(end).skip(1).rev() {
             let token = usize::try_from(number).ok().and_then(|number| *self.tokens.get(number)?);
-            let Some(Token { function, argument, arity, inputs, output }) = token else {
-                return Err((position, TokenFault::NoFunction { token: number, largest: self.len() - 1 }));
+            let Some(Token { function, argument, arity, signature }) = token else {
+                return Err((position, TokenFault::NoFunction { token: number, largest: self.names.len() - 1 }));
             };
             let arity = usize::from(arity);
             if arity > n_open {
@@ -231,11 +212,11 @@ impl ProgramVocabulary {
                 n_open -= 1;
                 let (source, _, found) = open[n_open];
                 sources[input] = source;
-                if let Some(expected) = inputs[input].filter(|&expected| expected != found) {
+                if let Some(expected) = signature.inputs[input].filter(|&expected| expected != found) {
                     return Err((position, TokenFault::InputType { function, input, expected, found }));
                 }
             }
-            open[n_open] = (steps.len() as u8, position as u16, output);
+            open[n_open] = (steps.len() as u8, position as u16, signature.output);
             n_open += 1;
             steps.push(Step { function, argument, inputs: sources });
         }
@@ -256,8 +237,7 @@ impl ProgramVocabulary {
 
 impl Token {
     fn new(function: Function, argument: u8) -> Self {
-        let signature = function.signature();
-        Self { function, argument, arity: function.arity() as u8, inputs: signature.inputs, output: signature.output }
+        Self { function, argument, arity: function.arity() as u8, signature: function.signature() }
     }
 
     /// Reads `count` or `filter_color[red]`.
@@ -267,21 +247,25 @@ impl Token {
             None => (name, None),
         };
         let function = Function::from_name(stem).map_err(Fault::UnknownFunction)?;
-        let wanted = function.signature().argument;
-        match (wanted, value) {
-            (Argument::Nothing, None) => Ok(Self::new(function, 0)),
-            (Argument::Value(_) | Argument::Relation, Some(value)) => {
-                Ok(Self::new(function, wanted.parse(value, vocab)?))
-            }
-            (_, value) => {
-                let expected = if wanted == Argument::Nothing { "no value" } else { "one value" };
-                Err(Fault::ArgumentCount { function, expected, found: value.iter().len() })
-            }
-        }
+        Ok(Self::new(function, function.parse_argument(value.as_slice(), vocab)?))
     }
 }
 
-/// A function's tokens with their names.
+/// Checks that names of tokens by number begin with the special ones; messages speak of a `kind` of token.
+///
+/// # Errors
+/// Names the first token that is another one.
+pub fn check_special_names(names: &[&str], kind: &str) -> Result<(), String> {
+    for (number, expected) in SPECIAL_NAMES.into_iter().enumerate() {
+        let found = names.get(number).copied().unwrap_or("nothing");
+        if found != expected {
+            return Err(format!("{kind} token {number} is \"{}\"; expected \"{expected}\"", shown(found)));
+        }
+    }
+    Ok(())
+}
+
+/// The tokens of a function with their names.
 fn tokens_of(function: Function, vocab: &Vocabulary) -> Vec<(String, Token)> {
     match function.signature().argument {
         Argument::Nothing => vec![(function.to_string(), Token::new(function, 0))],
@@ -292,7 +276,7 @@ fn tokens_of(function: Function, vocab: &Vocabulary) -> Vec<(String, Token)> {
     }
 }
 
-/// Where `<END>` stands, in a row that begins and ends as it should.
+/// The position of `<END>` in a row that is framed by special tokens as it should be.
 #[inline]
 fn framed(row: &[i32]) -> Result<usize, (usize, TokenFault)> {
     match row.first() {
@@ -306,25 +290,25 @@ fn framed(row: &[i32]) -> Result<usize, (usize, TokenFault)> {
     }
 }
 
-/// Tokens that a program needs, `<START>` and `<END>` included.
+/// Number of tokens of a program, `<START>` and `<END>` included.
 fn n_tokens(program: &Program) -> usize {
     let mut sizes: Vec<usize> = Vec::with_capacity(program.steps.len());
     for step in &program.steps {
-        // A step that is shared doubles what it needs, so sizes can grow beyond any number.
+        // Each shared step can double the number of tokens, so it may exceed any integer.
         let size = step.sources().iter().fold(1usize, |sum, &source| sum.saturating_add(sizes[usize::from(source)]));
         sizes.push(size);
     }
     sizes.last().map_or(2, |size| size.saturating_add(2))
 }
 
-/// Steps of a tree as `decode_backwards` leaves them (second input, first input, function), put in the
-/// order first input, second input, function.
+/// Puts the steps of a tree in the order first input, second input, function; `decode_backwards` gives them in
+/// the order second input, first input, function.
 fn in_listed_order(steps: &[Step]) -> Vec<Step> {
     let mut sizes = vec![1; steps.len()];
     for (node, step) in steps.iter().enumerate() {
         sizes[node] += step.sources().iter().map(|&source| sizes[usize::from(source)]).sum::<usize>();
     }
-    // From the root down: a subtree takes consecutive places, its root the last of them.
+    // From the root down: a subtree takes consecutive positions, and its root the last of them.
     let mut starts = vec![0; steps.len()];
     let mut listed = steps.to_vec();
     for (node, step) in steps.iter().enumerate().rev() {
@@ -341,7 +325,7 @@ fn in_listed_order(steps: &[Step]) -> Vec<Step> {
     listed
 }
 
-/// The entry of a list at `index`, the list made longer with `filler` where need be.
+/// The entry of a list at `index`, after extending the list with `filler` if needed.
 fn grown<T: Clone>(list: &mut Vec<T>, index: usize, filler: T) -> &mut T {
     if list.len() <= index {
         list.resize(index + 1, filler);
@@ -449,15 +433,15 @@ mod tests {
             ("<START> count scene <END> <NULL> scene", "programs[3][5]: token 35 after <END>"),
             (
                 "<START> count <UNK> scene <END>",
-                "programs[3][2]: token 3 stands for no function; functions have 4 to 37",
+                "programs[3][2]: token 3 is not a function; functions are numbered 4 to 37",
             ),
-            ("<START> count 99 <END>", "programs[3][2]: token 99 stands for no function"),
-            ("<START> count -5 <END>", "programs[3][2]: token -5 stands for no function"),
+            ("<START> count 99 <END>", "programs[3][2]: token 99 is not a function"),
+            ("<START> count -5 <END>", "programs[3][2]: token -5 is not a function"),
             ("<START> count <END>", "programs[3][1]: \"count\" takes 1 inputs, but only 0 follow"),
             ("<START> count union scene <END>", "programs[3][2]: \"union\" takes 2 inputs, but only 1 follow"),
-            ("<START> count scene count scene <END>", "programs[3][3]: \"count\" belongs to no input"),
+            ("<START> count scene count scene <END>", "programs[3][3]: \"count\" is left over"),
             ("<START> count unique scene <END>", "programs[3][1]: \"count\" takes ObjectSet as input 0, got Object"),
-            ("<START> unique scene <END>", "programs[3][1]: \"unique\" gives Object, which is no answer"),
+            ("<START> unique scene <END>", "programs[3][1]: \"unique\" gives Object, which is not an answer"),
         ];
         for (text, message) in cases {
             let row: Vec<i32> = text.split_whitespace().map(number).collect();

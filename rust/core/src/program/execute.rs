@@ -1,4 +1,4 @@
-//! A program and a scene in; the answer, or every step's output, out.
+//! Execution of one program on one scene: its answer, or the outputs of all steps.
 
 use super::facts::Facts;
 use super::{Invalid, MAX_STEPS, Program, Step, Type};
@@ -38,7 +38,7 @@ pub enum Output {
 }
 
 impl Output {
-    /// A word of a type, taken apart.
+    /// The output of a type that a word stands for.
     fn new(output: Type, word: u32) -> Self {
         match answer(output, word) {
             Some(answer) => Self::Answer(answer),
@@ -48,7 +48,7 @@ impl Output {
     }
 }
 
-/// A word of a type that questions can ask for; None for sets and objects.
+/// The answer that a word of a type stands for; None for sets and objects.
 #[inline]
 pub(super) fn answer(output: Type, word: u32) -> Option<Answer> {
     match output {
@@ -61,25 +61,33 @@ pub(super) fn answer(output: Type, word: u32) -> Option<Answer> {
 
 /// The answer of a checked program on a scene of the same vocabulary.
 ///
-/// Every step counts, also one that the last does not depend on, as in CLEVR's question engine.
+/// Every step is executed, as in CLEVR's question engine, even if the last step does not depend on it.
 ///
 /// # Errors
-/// `Invalid`: a `unique` met a set that has not exactly one object. An ordinary outcome, and cheap.
+/// `Invalid`: `unique` was applied to a set without exactly one object. This is common and cheap.
 ///
 /// # Panics
 /// When the steps would not pass `Program::check`.
 #[inline]
 pub fn execute(program: &Program, scene: SceneView<'_>, vocab: &Vocabulary) -> Result<Answer, Invalid> {
-    let mut words = [0; MAX_STEPS];
-    run(&program.steps, (scene, vocab), &mut words).map_err(|_| Invalid)?;
-    let last = program.steps.len() - 1;
-    // A checked program ends in a type that has answers.
-    answer(program.steps[last].function.signature().output, words[last]).ok_or(Invalid)
+    run_to_answer(&program.steps, (scene, vocab), &mut [0; MAX_STEPS])
 }
 
-/// The outputs of the steps in order, up to the first `unique` that fails.
-///
-/// As long as the program when it has an answer; else the step of that number is the one that failed.
+/// The answer of checked steps; `words` holds the outputs of all steps afterwards.
+#[inline(always)]
+pub(super) fn run_to_answer<F: Facts>(
+    steps: &[Step],
+    facts: F,
+    words: &mut [u32; MAX_STEPS],
+) -> Result<Answer, Invalid> {
+    run(steps, facts, words).map_err(|_| Invalid)?;
+    let last = steps.last().ok_or(Invalid)?;
+    // A checked program ends in a type that has answers.
+    answer(last.function.signature().output, words[steps.len() - 1]).ok_or(Invalid)
+}
+
+/// The outputs of the steps in order, up to the first `unique` that fails: all of them when the program has an
+/// answer, else those before the failed step.
 ///
 /// # Panics
 /// When the steps would not pass `Program::check`.
@@ -90,9 +98,9 @@ pub fn trace(program: &Program, scene: SceneView<'_>, vocab: &Vocabulary) -> Vec
     steps.map(|(step, word)| Output::new(step.function.signature().output, word)).collect()
 }
 
-/// Fills in each step's output; an error is the number of the step that has none.
+/// Writes the output of each step into `words`; an error is the number of the failed step.
 #[inline(always)]
-pub(super) fn run<F: Facts>(steps: &[Step], facts: F, words: &mut [u32; MAX_STEPS]) -> Result<(), usize> {
+fn run<F: Facts>(steps: &[Step], facts: F, words: &mut [u32; MAX_STEPS]) -> Result<(), usize> {
     for (i, step) in steps.iter().enumerate() {
         let inputs = step.inputs.map(|input| words[usize::from(input)]);
         words[i] = step.function.meaning(facts, step.argument, inputs).map_err(|Invalid| i)?;

@@ -1,13 +1,13 @@
-//! What a function's meaning asks of a scene, and what applies it, in words that the catalogue defines functions by.
+//! The scene facts that meanings of functions are written in, and how a meaning is applied.
 
 use thiserror::Error;
 
-/// The program has no answer on this scene: a `unique` met a set of none or several objects.
+/// The program has no answer on this scene: `unique` was applied to a set without exactly one object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Error)]
 #[error("the program has no answer on this scene: a \"unique\" got a set that has not exactly one object")]
 pub struct Invalid;
 
-/// What a function's meaning may ask of a scene, in the words that `function` defines.
+/// What the meaning of a function may ask of a scene. Sets are masks of object numbers.
 pub(crate) trait Facts: Copy {
     /// All objects.
     fn everything(self) -> u32;
@@ -19,7 +19,7 @@ pub(crate) trait Facts: Copy {
     fn value(self, kind: u8, object: u32) -> u32;
 }
 
-/// What applies a function's meaning: it gets the meaning of (scene, argument, first input, second input).
+/// Applies a function's meaning, which takes (scene, argument, first input, second input).
 pub(super) trait Apply {
     type Facts: Facts;
     type Done;
@@ -27,7 +27,7 @@ pub(super) trait Apply {
     fn apply(self, meaning: impl Fn(Self::Facts, u8, u32, u32) -> Result<u32, Invalid>) -> Self::Done;
 }
 
-/// Applies it once.
+/// Applies a meaning once, to a scene, an argument and inputs.
 pub(super) struct Once<F>(pub F, pub u8, pub [u32; 2]);
 
 impl<F: Facts> Apply for Once<F> {

@@ -1,22 +1,23 @@
-//! The catalogue of functions: one entry each, from which all else about it follows.
+//! The catalogue of functions: one entry each, from which everything else about a function follows.
 //!
 //! An entry reads `Variant "name" (inputs) [argument] -> output, effect => |facts, argument, a, b| meaning`.
 //! A variant with a number exists once for each attribute type, and its name ends in the type's
-//! (`filter_color`). Type checking, execution (of one program or of many), tracing, JSON, tokens and all
-//! that is held out work from these entries, so a new function is a new entry here. The audit alone has
-//! the meanings once more (`audit::program`), and does not compile until it has the new one.
+//! (`filter_color`). Type checking, execution (of one program or of many), tracing, JSON, tokens and
+//! held-out checks all use these entries, so a new function is a new entry here. Only the audit has
+//! meanings of its own (`audit::program`), and it does not compile until the new one is added.
 //!
-//! Meanings are those of CLEVR's question engine (Johnson et al. 2017), on words of 32 bits: a set is
-//! a mask of object numbers, an object its number, an integer itself, a truth value 0 or 1, an
-//! attribute value its number within its type. A meaning sees only words of the types it asks for.
+//! Meanings are those of CLEVR's question engine (Johnson et al. 2017), on 32-bit words: a set is a mask of
+//! object numbers, an object its number, an integer itself, a truth value 0 or 1, an attribute value its
+//! number within its type. The inputs of a meaning have the types that its entry states.
 
 use super::facts::{Apply, Facts, Invalid, Once};
 use crate::message::{shown, suggestion};
 use crate::vocab::{N_TYPES, TYPE_NAMES};
+use rustc_hash::FxHashMap;
 use std::fmt;
 use std::sync::LazyLock;
 
-/// What a step gives, and takes from earlier steps.
+/// The type of a step's output and of its inputs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Type {
     Set,
@@ -27,7 +28,7 @@ pub enum Type {
     Value(u8),
 }
 
-/// What a step takes besides the outputs of earlier steps.
+/// What a step takes in addition to the outputs of earlier steps.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Argument {
     Nothing,
@@ -36,31 +37,32 @@ pub enum Argument {
     Relation,
 }
 
-/// What a function says about objects: how what is asked of its output follows from what is asked of its inputs.
+/// How the description of a function's output follows from those of its inputs.
 ///
-/// An object is asked for what the set is that it was taken from, and a number or a truth value may still be
-/// about objects that something was asked of. `holdout` and the audit each read programs by these effects.
+/// The description of an object is that of the set that it was taken from. Numbers and truth values have
+/// descriptions too: they may still be about described objects. `holdout` and the audit each read programs by
+/// these effects.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
-    /// Nothing: what is asked of its output starts anew.
+    /// The output's description is empty.
     StartsAnew,
-    /// Keeps what is asked of its input.
+    /// The output's description is the input's.
     Keeps,
-    /// Asks for a value, its argument, besides what is asked of its input.
+    /// Adds a value, the function's argument, to the input's description.
     Adds,
-    /// Its output may be what either input is.
+    /// The output fits the description of either input.
     TakesEither,
-    /// Its output is what both inputs are.
+    /// The output fits the descriptions of both inputs.
     Joins,
-    /// Starts anew with objects that have the value of this type that its input has.
+    /// The output is of objects that have the input's value of this type; its description is otherwise empty.
     Likens(u8),
-    /// Asks whether its inputs have one value of this type: of something that is like both.
+    /// Asks whether the inputs have the same value of this type.
     Compares(u8),
-    /// Asks whether its inputs are one object: of something that is both.
+    /// Asks whether the inputs are the same object.
     Identifies,
 }
 
-/// A function's types: everything about it but its name, effect and meaning.
+/// The types of a function.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Signature {
     /// The inputs' types in order; None where the function takes fewer than two.
@@ -69,7 +71,7 @@ pub struct Signature {
     pub output: Type,
 }
 
-/// Writes the enum and all that is read off an entry.
+/// Writes the enum and the methods that are read off the entries.
 macro_rules! catalogue {
     ($(
         $(#[$attribute:meta])*
@@ -84,7 +86,7 @@ macro_rules! catalogue {
 
         #[allow(unused_doc_comments)] // An entry's attributes stand at each of its arms.
         impl Function {
-            /// Every function, in the catalogue's order, and those made up for tests.
+            /// Every function in the catalogue's order, those for tests last.
             fn catalogue() -> &'static [Self] {
                 static ALL: LazyLock<Vec<Function>> = LazyLock::new(|| {
                     let mut all = Vec::new();
@@ -94,7 +96,7 @@ macro_rules! catalogue {
                 &ALL
             }
 
-            /// Its number among all; those of an attribute type that it does not exist for stay free.
+            /// The function's number; `N_TYPES` numbers are reserved for each variant.
             #[inline]
             pub(super) const fn number(self) -> usize {
                 enum Variant {
@@ -105,7 +107,7 @@ macro_rules! catalogue {
                 }
             }
 
-            /// The types of what it takes and gives.
+            /// The types of its inputs, argument and output.
             #[inline]
             #[allow(unused_variables)] // Not every entry's types depend on the attribute type.
             pub const fn signature(self) -> Signature {
@@ -120,7 +122,7 @@ macro_rules! catalogue {
                 }
             }
 
-            /// What it says about objects.
+            /// How its output is described.
             #[inline]
             #[allow(unused_variables)] // Not every effect depends on the attribute type.
             pub const fn effect(self) -> Effect {
@@ -130,21 +132,21 @@ macro_rules! catalogue {
                 }
             }
 
-            /// The name up to the attribute type, and the type where it has one.
+            /// The name without the attribute type, and the type if there is one.
             const fn name_parts(self) -> (&'static str, Option<u8>) {
                 match self {
                     $($(#[$attribute])* Self::$variant $(($kind))? => ($name, catalogue!(@option $($kind)?)),)*
                 }
             }
 
-            /// Hands the function's meaning to what applies it, once or many times.
+            /// Passes the function's meaning to `to`, which applies it once or many times.
             #[inline(always)]
             #[allow(unused_variables)]
             pub(super) fn apply<A: Apply>(self, to: A) -> A::Done {
                 match self {
                     $($(#[$attribute])* Self::$variant $(($kind))? => to.apply(
                         #[inline(always)]
-                        |$facts: A::Facts, $value: u8, $a: u32, $b: u32| Output::from($meaning).0
+                        |$facts: A::Facts, $value: u8, $a: u32, $b: u32| Ok(u32::from($meaning))
                     ),)*
                 }
             }
@@ -160,11 +162,11 @@ macro_rules! catalogue {
 catalogue! {
     /// All objects.
     Scene "scene" () [Nothing] -> Set, StartsAnew => |facts, _, _, _| facts.everything();
-    /// Those of a set that have a value.
+    /// The members of a set that have a value.
     Filter(kind) "filter" (Set) [Value(kind)] -> Set, Adds => |facts, value, set, _| set & facts.having(kind, value);
-    /// The only member; of a set with none or several the program has no answer.
+    /// The only member of a set; for any other set the program has no answer.
     Unique "unique" (Set) [Nothing] -> Object, Keeps
-        => |_, _, set, _| if set.count_ones() == 1 { Ok(set.trailing_zeros()) } else { Err(Invalid) };
+        => |_, _, set, _| if set.count_ones() == 1 { set.trailing_zeros() } else { return Err(Invalid) };
     /// The objects that stand in a relation to an object.
     Relate "relate" (Object) [Relation] -> Set, StartsAnew => |facts, relation, object, _| facts.related(relation, object);
     Union "union" (Set, Set) [Nothing] -> Set, TakesEither => |_, _, a, b| a | b;
@@ -182,7 +184,7 @@ catalogue! {
     LessThan "less_than" (Integer, Integer) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a < b;
     GreaterThan "greater_than" (Integer, Integer) [Nothing] -> Bool, StartsAnew => |_, _, a, b| a > b;
     EqualObject "equal_object" (Object, Object) [Nothing] -> Bool, Identifies => |_, _, a, b| a == b;
-    // Made up for tests: one of each effect.
+    // Functions for tests: one of each effect.
     #[cfg(test)]
     Verify(kind) "verify" (Object) [Value(kind)] -> Bool, Adds => |facts, value, object, _| facts.value(kind, object) == u32::from(value);
     #[cfg(test)]
@@ -201,30 +203,6 @@ catalogue! {
     DifferObject "differ_object" (Object, Object) [Nothing] -> Bool, Identifies => |_, _, a, b| a != b;
 }
 
-/// Lets an entry's meaning be a word, a truth value, or either that or no answer.
-struct Output(Result<u32, Invalid>);
-
-impl From<u32> for Output {
-    #[inline(always)]
-    fn from(word: u32) -> Self {
-        Self(Ok(word))
-    }
-}
-
-impl From<bool> for Output {
-    #[inline(always)]
-    fn from(truth: bool) -> Self {
-        Self(Ok(u32::from(truth)))
-    }
-}
-
-impl From<Result<u32, Invalid>> for Output {
-    #[inline(always)]
-    fn from(result: Result<u32, Invalid>) -> Self {
-        Self(result)
-    }
-}
-
 const fn at_most_two(types: &[Type]) -> [Option<Type>; 2] {
     match types {
         [] => [None, None],
@@ -233,38 +211,40 @@ const fn at_most_two(types: &[Type]) -> [Option<Type>; 2] {
     }
 }
 
-/// How many functions are made up for tests, at the catalogue's end.
-const N_MADE_UP: usize = if cfg!(test) { 5 + 3 * N_TYPES } else { 0 };
+/// Number of functions for tests, at the catalogue's end.
+const N_FOR_TESTS: usize = if cfg!(test) { 5 + 3 * N_TYPES } else { 0 };
 
 impl Function {
-    /// Every function, in the catalogue's order.
+    /// Every function in the catalogue's order.
     pub fn all() -> &'static [Self] {
         let all = Self::catalogue();
-        &all[..all.len() - N_MADE_UP]
+        &all[..all.len() - N_FOR_TESTS]
     }
 
-    /// The functions made up for tests, which `all` does not list, so that tokens are numbered as ever.
+    /// The functions for tests, which `all` does not list, so that they do not change the numbers of tokens.
     #[cfg(test)]
-    pub(crate) fn made_up() -> &'static [Self] {
+    pub(crate) fn for_tests() -> &'static [Self] {
         &Self::catalogue()[Self::all().len()..]
     }
 
-    /// The function's output on a scene: `argument` is the value or relation, `inputs` are the outputs
-    /// of its inputs (0 where it takes none).
+    /// The function's output on a scene. `argument` is the value or relation, `inputs` are the inputs' outputs (0
+    /// where there are fewer than two).
     #[inline(always)]
     pub(crate) fn meaning<F: Facts>(self, facts: F, argument: u8, inputs: [u32; 2]) -> Result<u32, Invalid> {
         self.apply(Once(facts, argument, inputs))
     }
 
-    /// The function of a name, as CLEVR's files spell it; an error suggests a near name.
+    /// The function of a name as CLEVR's files spell it; an error suggests a similar name.
     pub fn from_name(name: &str) -> Result<Self, String> {
-        Self::catalogue().iter().copied().find(|function| function.is_named(name)).ok_or_else(|| {
+        static BY_NAME: LazyLock<FxHashMap<String, Function>> =
+            LazyLock::new(|| Function::catalogue().iter().map(|function| (function.to_string(), *function)).collect());
+        BY_NAME.get(name).copied().ok_or_else(|| {
             let names: Vec<String> = Self::all().iter().map(ToString::to_string).collect();
             format!("unknown function \"{}\"{}", shown(name), suggestion(name, names.iter().map(String::as_str)))
         })
     }
 
-    /// How many inputs it takes.
+    /// Number of its inputs.
     #[inline]
     pub const fn arity(self) -> usize {
         match self.signature().inputs {
@@ -274,23 +254,13 @@ impl Function {
         }
     }
 
-    /// The attribute type of a function that exists for each.
+    /// The attribute type of a function that exists once for each type.
     pub const fn attribute_type(self) -> Option<u8> {
         self.name_parts().1
     }
-
-    fn is_named(self, name: &str) -> bool {
-        match self.name_parts() {
-            (stem, None) => name == stem,
-            (stem, Some(kind)) => name
-                .strip_prefix(stem)
-                .and_then(|rest| rest.strip_prefix('_'))
-                .is_some_and(|rest| rest == TYPE_NAMES[usize::from(kind)]),
-        }
-    }
 }
 
-/// The name in CLEVR's files: `unique`, `filter_color`.
+/// The name as CLEVR's files spell it: `unique`, `filter_color`.
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.name_parts() {
@@ -300,7 +270,7 @@ impl fmt::Display for Function {
     }
 }
 
-/// The name in CLEVR's catalogue (`ObjectSet`, `Integer`), the attribute type's for a value.
+/// The name in CLEVR's metadata (`ObjectSet`, `Integer`); for a value, the name of its attribute type.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -1,7 +1,7 @@
-//! CLEVR's JSON of a program in, a checked program out; and back.
+//! Reading and writing of programs in CLEVR's JSON.
 //!
 //! Published files call a node's operation `function` and its arguments `value_inputs`; the original
-//! generator calls them `type` and `side_inputs`, or mixes both. All are read; `function` and
+//! generator calls them `type` and `side_inputs`, or mixes both. All of these are read; `function` and
 //! `value_inputs` are written.
 
 use super::{Argument, Fault, Function, MAX_STEPS, Program, ProgramError, Step};
@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::io::Write;
 use std::ops::Deref;
 
-/// A string of a JSON file, borrowed from its bytes where it holds no escapes.
+/// A string of a JSON file, borrowed from its bytes if it has no escapes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
 
@@ -25,7 +25,7 @@ impl Deref for Text<'_> {
     }
 }
 
-/// A node as a file holds it; keys that are not named here are left alone.
+/// A node of a JSON file; other keys are ignored.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Node<'a> {
     #[serde(borrow, default)]
@@ -40,9 +40,9 @@ pub struct Node<'a> {
     pub side_inputs: Vec<Text<'a>>,
 }
 
-/// Reads JSON of a shape; `place` names it in messages.
+/// Reads JSON; `place` names it in messages.
 ///
-/// The path to a fault costs time to keep track of, so it is looked for in a second reading.
+/// Tracking the path to a fault takes time, so it is only done in a second reading.
 pub(super) fn read<'a, T: Deserialize<'a>>(bytes: &'a [u8], place: &str) -> Result<T, ProgramError> {
     let error = match serde_json::from_slice(bytes) {
         Ok(content) => return Ok(content),
@@ -72,7 +72,7 @@ impl Program {
         Self::from_nodes(&read::<Vec<Node<'_>>>(bytes, place)?, vocab, place)
     }
 
-    /// Types a list of nodes; `place` names it in messages.
+    /// Checks a list of nodes; `place` names it in messages.
     ///
     /// # Errors
     /// Names the node at fault, as `from_json` does.
@@ -86,9 +86,9 @@ impl Program {
         Ok(program)
     }
 
-    /// Writes the program as a list of nodes in the published dialect, in one line.
+    /// Writes the program as a list of nodes in the published dialect, on one line.
     ///
-    /// The program has passed `check`.
+    /// The program must have passed `check`.
     pub fn write_json(&self, vocab: &Vocabulary, out: &mut Vec<u8>) {
         out.push(b'[');
         for (i, step) in self.steps.iter().enumerate() {
@@ -113,7 +113,7 @@ impl Program {
 }
 
 impl Step {
-    /// The name of the value or relation that the step asks for.
+    /// The name of the step's value or relation.
     pub fn argument_name<'v>(&self, vocab: &'v Vocabulary) -> Option<&'v str> {
         match self.function.signature().argument {
             Argument::Nothing => None,
@@ -124,7 +124,7 @@ impl Step {
 }
 
 impl Node<'_> {
-    /// The node as a step, its inputs' types not yet looked at.
+    /// The node as a step; the types of its inputs are not checked yet.
     fn step(&self, number: usize, vocab: &Vocabulary) -> Result<Step, Fault> {
         let function = self.function()?;
         let expected = function.arity();
@@ -136,15 +136,7 @@ impl Node<'_> {
             let earlier = u8::try_from(input).ok().filter(|&source| usize::from(source) < number);
             *slot = earlier.ok_or(Fault::NotEarlier { input })?;
         }
-        let wanted = function.signature().argument;
-        let argument = match (wanted, self.values()?) {
-            (Argument::Nothing, []) => 0,
-            (Argument::Value(_) | Argument::Relation, [name]) => wanted.parse(name, vocab)?,
-            (_, values) => {
-                let expected = if wanted == Argument::Nothing { "no value" } else { "one value" };
-                return Err(Fault::ArgumentCount { function, expected, found: values.len() });
-            }
-        };
+        let argument = function.parse_argument(self.values()?, vocab)?;
         Ok(Step { function, argument, inputs })
     }
 
@@ -157,7 +149,7 @@ impl Node<'_> {
             }
             (Some(name), _) | (None, Some(name)) => name,
             (None, None) => {
-                return Err(Fault::UnknownFunction("no \"function\" (or \"type\") that names the function".to_owned()));
+                return Err(Fault::UnknownFunction("missing \"function\" (or \"type\")".to_owned()));
             }
         };
         Function::from_name(name).map_err(Fault::UnknownFunction)
@@ -214,7 +206,7 @@ mod tests {
                 "[1]: unknown function \"filter_colour\" (did you mean \"filter_color\"?)",
             ),
             ("\"count\"", "\"\"", "[2]: unknown function \"\""),
-            ("\"function\": \"count\",", "", "[2]: no \"function\" (or \"type\")"),
+            ("\"function\": \"count\",", "", "[2]: missing \"function\" (or \"type\")"),
             (
                 "\"function\": \"count\"",
                 "\"function\": \"count\", \"type\": \"exist\"",
@@ -240,7 +232,7 @@ mod tests {
             (
                 "count",
                 "unique",
-                "[2]: \"unique\" gives Object, which is no answer; a program ends in Integer, Bool or a value",
+                "[2]: \"unique\" gives Object, which is not an answer; a program ends in Integer, Bool or a value",
             ),
             ("count", "relate", "[2]: \"relate\" takes one value, got 0"),
             ("count", "query_size", "[2]: \"query_size\" takes Object as input 0, got ObjectSet (node 1)"),

@@ -1,33 +1,33 @@
-//! Rows of prefix tokens in, their nodes in an order in which a module network can run a batch out.
+//! Execution plans for module networks: the nodes of a batch of programs, grouped into runs of one module call each.
 //!
-//! - Level by level: a node's level is 0 where it takes no input, and one more than that of its highest input
-//!   elsewhere, so whatever stands on one level can run at once. Within a level nodes are sorted by number of
-//!   inputs, then token, then row.
-//! - Token by token: what is run together has one token, on whatever level.
+//! - Level by level: the level of a node is 0 if it takes no input, else one more than that of its highest input,
+//!   so all nodes of one level can run at once. Within a level, nodes are sorted by number of inputs, then token,
+//!   then row.
+//! - Token by token: nodes that run together have the same token, on any levels.
 //!
-//! Only the shape of a program counts here, not its types; a row that is no tree is ill-formed, which is a
-//! fact about a model that wrote it and no error.
+//! Only the shape of a program matters here, not its types. A row that is not a tree is ill-formed; since models
+//! write such rows, this is not an error.
 
 use super::Function;
 use super::encode::{END, NULL, SPECIAL_NAMES, START};
 
-/// In place of a node's number: there is none.
+/// In place of a node's number where there is no node.
 pub const NO_NODE: i64 = -1;
 
-/// In place of a token's number of inputs: the token stands for no function.
+/// In place of the number of inputs of a token that is not a function.
 pub const NO_FUNCTION: i8 = -1;
 
-/// The nodes of a batch of programs in the order in which they are run; parallel lists, an entry a node.
+/// The nodes of a batch of programs in execution order, as parallel lists with an entry for each node.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NodePlan {
     pub tokens: Vec<i64>,
-    /// Which row each node is of.
+    /// The row of each node.
     pub rows: Vec<i64>,
-    /// The nodes that each takes its inputs from, all earlier ones; `NO_NODE` where it takes fewer than two.
+    /// The nodes that each node takes its inputs from, all earlier ones; `NO_NODE` where there are fewer than two.
     pub operands: Vec<[i64; 2]>,
-    /// Where each set of nodes that are run together begins, and last the number of nodes.
+    /// The start of each group of nodes that run together, and last the number of nodes.
     pub starts: Vec<i64>,
-    /// For each row the node that gives its answer; `NO_NODE` where the row is ill-formed.
+    /// By row, the node that gives the answer; `NO_NODE` if the row is ill-formed.
     pub roots: Vec<i64>,
 }
 
@@ -36,21 +36,21 @@ struct Node {
     level: i64,
     token: i64,
     row: i64,
-    /// Numbers in reading order, not yet sorted.
+    /// Numbers in reading order, before sorting.
     operands: [i64; 2],
 }
 
 impl Node {
     fn inputs(&self) -> impl Iterator<Item = usize> {
-        // `NO_NODE` is no number.
+        // `NO_NODE` is negative, so it is left out.
         self.operands.into_iter().flat_map(usize::try_from)
     }
 }
 
-/// How many inputs each token takes, by number, from the names of a `vocab.json`.
+/// The number of inputs of each token of a `vocab.json`, by token number.
 ///
 /// # Errors
-/// Names the first token whose name up to a bracket is neither a function's nor a special token's.
+/// Names the first token that is neither a function nor a special token.
 pub fn arities<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<i8>, String> {
     let arity = |(number, name): (usize, &str)| {
         if SPECIAL_NAMES.contains(&name) {
@@ -63,31 +63,34 @@ pub fn arities<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Vec<i8>, 
     names.into_iter().enumerate().map(arity).collect()
 }
 
-/// Plans rows of `width` tokens each, laid end to end, with the number of inputs of each token: a level at a
-/// time.
+/// Plans rows of `width` tokens each, given end to end, level by level; `arities` has the number of inputs of each
+/// token.
 pub fn plan_levels(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
     let (nodes, roots) = read_rows(rows, width, arities);
     let mut order: Vec<usize> = (0..nodes.len()).collect();
     order.sort_by_key(|&node| (nodes[node].level, nodes[node].inputs().count(), nodes[node].token));
-    let level_starts = starts(order.iter().map(|&node| nodes[node].level));
-    in_order(&nodes, &order, level_starts, &roots)
+    let mut starts = vec![0];
+    for level in order.chunk_by(|&a, &b| nodes[a].level == nodes[b].level) {
+        starts.push(starts[starts.len() - 1] + level.len() as i64);
+    }
+    in_order(&nodes, &order, starts, &roots)
 }
 
-/// As `plan_levels`, but a token at a time: few, large runs of nodes that one module runs together.
+/// As `plan_levels`, but token by token: few, large runs that need one module each.
 ///
-/// A node waits for others of its token. Of the tokens with nodes whose inputs are all there, the next is one
-/// that no node will ask for later, where there is any; then the one with the longest way to a program's end;
-/// then the one with most nodes.
+/// A node waits for others of its token. Of the tokens with nodes whose inputs are ready, the next one is a token
+/// that no later node has, if there is one; then the one farthest from a program's end; then the one with the
+/// most ready nodes.
 pub fn plan_runs(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
     let (nodes, roots) = read_rows(rows, width, arities);
-    // Who takes what a node gives, and how far that is from the program's end: programs are trees, so there is
-    // one taker, which stands behind the node in reading order.
+    // The node that takes each node's output, and the distance from the end of the program. Programs are trees, so
+    // there is one taker, which comes after the node in reading order.
     let mut takers = vec![None; nodes.len()];
-    let mut ways = vec![0_usize; nodes.len()];
+    let mut distances = vec![0_usize; nodes.len()];
     for (taker, node) in nodes.iter().enumerate().rev() {
         for input in node.inputs() {
             takers[input] = Some(taker);
-            ways[input] = ways[taker] + 1;
+            distances[input] = distances[taker] + 1;
         }
     }
     let mut missing: Vec<usize> = nodes.iter().map(|node| node.inputs().count()).collect();
@@ -100,16 +103,15 @@ pub fn plan_runs(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
         }
     }
     let mut order = Vec::with_capacity(nodes.len());
-    let mut run_starts = Vec::new();
+    let mut run_starts = vec![0];
     let urgency = |token: usize, waiting: &[usize], left: usize| {
-        let way = waiting.iter().map(|&node| ways[node]).max();
-        (waiting.len() == left, way, waiting.len(), std::cmp::Reverse(token))
+        let distance = waiting.iter().map(|&node| distances[node]).max();
+        (waiting.len() == left, distance, waiting.len(), std::cmp::Reverse(token))
     };
     while let Some(token) = (0..ready.len())
         .filter(|&token| !ready[token].is_empty())
         .max_by_key(|&token| urgency(token, &ready[token], n_left[token]))
     {
-        run_starts.push(order.len() as i64);
         let mut run = std::mem::take(&mut ready[token]);
         run.sort_unstable();
         n_left[token] -= run.len();
@@ -120,12 +122,12 @@ pub fn plan_runs(rows: &[i64], width: usize, arities: &[i8]) -> NodePlan {
             }
         }
         order.append(&mut run);
+        run_starts.push(order.len() as i64);
     }
-    run_starts.push(order.len() as i64);
     in_order(&nodes, &order, run_starts, &roots)
 }
 
-/// All nodes in reading order, and for each row the number of its last.
+/// All nodes in reading order, and the number of the last node of each row.
 fn read_rows(rows: &[i64], width: usize, arities: &[i8]) -> (Vec<Node>, Vec<i64>) {
     let mut nodes = Vec::new();
     let mut open = Vec::new();
@@ -134,7 +136,7 @@ fn read_rows(rows: &[i64], width: usize, arities: &[i8]) -> (Vec<Node>, Vec<i64>
     (nodes, roots)
 }
 
-/// Adds a row's nodes, inputs first, and gives the number of the last; adds none where the row is ill-formed.
+/// Adds a row's nodes, inputs first, and returns the number of the last one; adds none if the row is ill-formed.
 fn read_row(row: &[i64], number: i64, arities: &[i8], nodes: &mut Vec<Node>, open: &mut Vec<i64>) -> i64 {
     let before = nodes.len();
     open.clear();
@@ -150,14 +152,14 @@ fn read_row(row: &[i64], number: i64, arities: &[i8], nodes: &mut Vec<Node>, ope
     }
 }
 
-/// What stands between `<START>` and the first `<END>`, where nothing but `<NULL>` follows.
+/// The tokens between `<START>` and the first `<END>`, if only `<NULL>` follows.
 fn body(row: &[i64]) -> Option<&[i64]> {
     let rest = row.strip_prefix(&[i64::from(START)])?;
     let end = rest.iter().position(|&token| token == i64::from(END))?;
     rest[end + 1..].iter().all(|&token| token == i64::from(NULL)).then_some(&rest[..end])
 }
 
-/// One token of a row that is read backwards: takes its inputs off the pile of open nodes and adds itself.
+/// Reads one token of a row, from the end: takes its inputs off the stack of open nodes and pushes its own node.
 fn read_token(token: i64, row: i64, arities: &[i8], nodes: &mut Vec<Node>, open: &mut Vec<i64>) -> Option<()> {
     let arity = *arities.get(usize::try_from(token).ok()?)?;
     let mut operands = [NO_NODE; 2];
@@ -171,13 +173,13 @@ fn read_token(token: i64, row: i64, arities: &[i8], nodes: &mut Vec<Node>, open:
     Some(())
 }
 
-/// Nodes in reading order, put into another order and numbered anew.
+/// The nodes in another order, renumbered.
 fn in_order(nodes: &[Node], order: &[usize], starts: Vec<i64>, roots: &[i64]) -> NodePlan {
     let mut places = vec![0; nodes.len()];
     for (place, &node) in order.iter().enumerate() {
         places[node] = place as i64;
     }
-    // `NO_NODE` is no place.
+    // `NO_NODE` stays as it is.
     let place = |node: i64| usize::try_from(node).map_or(NO_NODE, |node| places[node]);
     let taken = || order.iter().map(|&node| nodes[node]);
     NodePlan {
@@ -187,22 +189,6 @@ fn in_order(nodes: &[Node], order: &[usize], starts: Vec<i64>, roots: &[i64]) ->
         starts,
         roots: roots.iter().map(|&root| place(root)).collect(),
     }
-}
-
-/// Where each run of equal keys begins, and last how many keys there are.
-fn starts<K: PartialEq>(keys: impl Iterator<Item = K>) -> Vec<i64> {
-    let mut starts = Vec::new();
-    let mut last = None;
-    let mut n = 0;
-    for key in keys {
-        if last.as_ref() != Some(&key) {
-            starts.push(n);
-            last = Some(key);
-        }
-        n += 1;
-    }
-    starts.push(n);
-    starts
 }
 
 #[cfg(test)]

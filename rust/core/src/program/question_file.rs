@@ -1,18 +1,18 @@
-//! A CLEVR question file in, its questions with their programs out.
+//! Reading of CLEVR question files.
 
 use super::json::{Node, Text, read};
 use super::{Program, ProgramError};
 use crate::vocab::Vocabulary;
 use serde::Deserialize;
 
-/// A question of a file: `Johnson et al. 2017`'s published keys; what a file does not hold is None.
+/// A question of a file, with the published keys (Johnson et al. 2017); None for missing keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionRecord {
     pub text: String,
     pub image_index: u64,
     pub image_filename: Option<String>,
     pub answer: Option<String>,
-    /// None in files of questions to be answered (CLEVR's test set).
+    /// None in files without programs, such as CLEVR's test set.
     pub program: Option<Program>,
     pub family: Option<u32>,
     pub question_index: Option<u64>,
@@ -54,7 +54,7 @@ pub fn read_questions(bytes: &[u8], vocab: &Vocabulary, file: &str) -> Result<Ve
     let records = content.questions.into_iter().enumerate().map(|(i, entry)| {
         let place = || format!("{file}.questions[{i}].program");
         let program = match &entry.program {
-            // The place is spelt out only for a program that has a fault.
+            // The place is only written out for a program that has a fault.
             Some(nodes) => Some(Program::from_nodes(nodes, vocab, "").map_err(|error| error.under(&place()))?),
             None => None,
         };

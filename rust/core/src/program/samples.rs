@@ -1,4 +1,4 @@
-//! Small vocabularies, scenes and programs for this module's tests.
+//! Small vocabularies, scenes and programs for tests.
 
 use super::{Argument, Function, Program, Step, Type};
 use crate::rng::{StreamKey, StreamRng};
@@ -18,7 +18,7 @@ pub fn three_objects() -> SceneGraph {
     SceneGraph::new(&vocabulary(), vec![[1, 0, 0, 0], [0, 0, 1, 0], [1, 1, 1, 1]], &related)
 }
 
-/// A scene of 0 to `most` objects, whose relations are any sets without the object itself.
+/// A scene of 0 to `most` objects; relations are arbitrary sets without the object itself.
 pub fn random_scene(vocab: &Vocabulary, most: u32, seed: u64) -> SceneGraph {
     let mut rng = StreamKey::new(&[b"test scene"]).at(seed);
     let n = rng.below(most + 1) as u8;
@@ -29,7 +29,7 @@ pub fn random_scene(vocab: &Vocabulary, most: u32, seed: u64) -> SceneGraph {
     SceneGraph::new(vocab, attributes, &related)
 }
 
-/// A program from `scene; filter_color[red] 0; count 1`: a function, its argument and inputs a step.
+/// A program written as `scene; filter_color[red] 0; count 1`: each step is a function with its argument, then inputs.
 pub fn program(text: &str) -> Program {
     let vocab = vocabulary();
     let steps = text.split(';').map(|step| {
@@ -48,13 +48,13 @@ pub fn program(text: &str) -> Program {
     Program { steps: steps.collect() }
 }
 
-/// A well-typed program of up to 20 steps, any function anywhere that its types allow.
+/// A well-typed program of up to 20 steps, of any functions that the types allow.
 pub fn random_program(vocab: &Vocabulary, seed: u64) -> Program {
     let mut rng = StreamKey::new(&[b"test program"]).at(seed);
     let length = 2 + rng.below(18);
     let mut steps = vec![Step { function: Function::Scene, argument: 0, inputs: [0, 0] }];
     while (steps.len() as u32) < length || !ends_in_an_answer(&steps) {
-        // Sets come often, or few programs would get far.
+        // Filters are drawn often, or few programs would get far.
         let function =
             if rng.below(3) == 0 { Function::Filter(rng.below(4) as u8) } else { any(&mut rng, Function::all()) };
         steps.extend(random_step(function, &steps, vocab, &mut rng));
@@ -66,7 +66,7 @@ fn ends_in_an_answer(steps: &[Step]) -> bool {
     steps.last().is_some_and(|step| !matches!(step.function.signature().output, Type::Set | Type::Object))
 }
 
-/// The function on inputs among earlier steps; None when one of its inputs finds none.
+/// A step that applies the function to earlier steps; None when no step has the type of one of its inputs.
 fn random_step(function: Function, steps: &[Step], vocab: &Vocabulary, rng: &mut StreamRng) -> Option<Step> {
     let signature = function.signature();
     let mut inputs = [0; 2];

@@ -1,6 +1,6 @@
-//! Scenes and programs in, packed for execution in large numbers.
+//! Scenes and programs packed for execution in large numbers.
 //!
-//! A program is kept as its shape (functions and wiring, shared by all programs that differ only in values)
+//! A program is stored as its shape (functions and wiring, shared by all programs that differ only in values)
 //! and its arguments. A run of filters is one instruction of the shape, whatever its length, so that a
 //! dataset has about as many shapes as question families.
 
@@ -10,7 +10,7 @@ use crate::scene::SceneView;
 use crate::vocab::{N_TYPES, Vocabulary};
 use rustc_hash::FxHashMap;
 
-/// Scenes side by side in one block of words, each at the same distance from the one before.
+/// Scenes in one block of words, each at the same distance from the one before.
 #[derive(Clone, Debug)]
 pub struct SceneTable {
     words: Vec<u32>,
@@ -18,16 +18,15 @@ pub struct SceneTable {
     n_scenes: usize,
 }
 
-/// Where a scene's words lie: all objects; the sets of each value; the sets of each relation and
-/// object; each object's values, a byte each.
+/// The layout of a scene's words: the set of all objects; the sets of each value; the sets of each relation
+/// and object; each object's values, a byte each.
 #[derive(Clone, Copy, Debug)]
 struct Layout {
-    /// Where the sets of each attribute type's values begin.
+    /// Start of the sets of each attribute type's values.
     having: [u32; N_TYPES],
     related: usize,
     attributes: usize,
-    /// Places for objects: as many as the largest scene has, and at least one, so that object 0 can be
-    /// asked about where a failed `unique` left no better one.
+    /// Number of objects of the largest scene, but at least one: after a failed `unique`, object 0 is used.
     n_places: usize,
     stride: usize,
 }
@@ -66,16 +65,11 @@ impl SceneTable {
         Self { words, layout, n_scenes: scenes.len() }
     }
 
-    /// Number of scenes.
-    pub fn len(&self) -> usize {
+    pub fn n_scenes(&self) -> usize {
         self.n_scenes
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.n_scenes == 0
-    }
-
-    /// A scene; its number is below `len`.
+    /// A scene, by a number below `n_scenes`.
     #[inline(always)]
     pub(super) fn scene(&self, number: u32) -> PackedScene<'_> {
         let start = number as usize * self.layout.stride;
@@ -83,14 +77,14 @@ impl SceneTable {
     }
 }
 
-/// The word of a scene that holds the objects with a value; word 0 holds all objects.
+/// Number of the word that holds the objects with a value; word 0 holds all objects.
 fn set_row(vocab: &Vocabulary, kind: u8, value: u8) -> u8 {
-    // There are at most `MAX_VALUES` values.
+    // This fits in a byte, since there are at most `MAX_VALUES` values.
     1 + vocab.value_row(usize::from(kind), usize::from(value)) as u8
 }
 
 impl PackedScene<'_> {
-    /// The objects of a set that are in each of four sets of the scene, by their words' numbers.
+    /// The intersection of a set with four sets of the scene, given by their words' numbers.
     #[inline(always)]
     pub(super) fn filtered(self, set: u32, rows: [u8; 4]) -> u32 {
         rows.into_iter().fold(set, |set, row| set & self.words[usize::from(row)])
@@ -119,103 +113,73 @@ impl Facts for PackedScene<'_> {
     }
 }
 
-/// Programs as shapes and arguments.
+/// Programs, as shapes and arguments.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramTable {
-    shapes: Vec<Shape>,
+    pub(super) shapes: Vec<Shape>,
     numbers: FxHashMap<Vec<Instruction>, u32>,
-    entries: Vec<Entry>,
-    arguments: Vec<u8>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) arguments: Vec<u8>,
 }
 
 /// A program of a table.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     pub shape: u32,
-    /// Where its arguments begin.
+    /// Start of its arguments.
     pub arguments: u32,
 }
 
-/// What programs have in common that differ only in their arguments.
+/// What programs that differ only in their arguments have in common.
 #[derive(Clone, Debug)]
 pub(super) struct Shape {
     pub instructions: Vec<Instruction>,
-    /// The last instruction's.
+    /// The type of the last instruction's output.
     pub output: Type,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Instruction {
     pub operation: Operation,
-    /// Earlier instructions by number, as in `Step`.
+    /// Numbers of earlier instructions, as in `Step`.
     pub inputs: [u8; 2],
-    /// Where its first argument stands among the program's.
+    /// Position of its first argument among the program's.
     pub argument: u16,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Operation {
     Function(Function),
-    /// Up to four filters in a row; their arguments are words of the scene, 0 where there are fewer.
+    /// Up to four consecutive filters; their arguments are numbers of words of the scene, 0 where there are fewer.
     Filters,
 }
 
-/// Most filters of one instruction.
-const RUN: usize = 4;
+/// Maximum number of filters of one instruction.
+const MAX_FILTERS: usize = 4;
 
 impl ProgramTable {
     /// Packs programs that have passed `Program::check` with this vocabulary.
     pub fn new<'a>(vocab: &Vocabulary, programs: impl IntoIterator<Item = &'a Program>) -> Self {
         let mut table = Self::default();
-        for program in programs {
-            table.push(vocab, &program.steps);
+        for Program { steps } in programs {
+            let arguments = table.arguments.len() as u32;
+            let instructions = lower(vocab, steps, &mut table.arguments);
+            let shape = *table.numbers.entry(instructions).or_insert_with_key(|instructions| {
+                let output = steps.last().map_or(Type::Set, |step| step.function.signature().output);
+                table.shapes.push(Shape { instructions: instructions.clone(), output });
+                table.shapes.len() as u32 - 1
+            });
+            table.entries.push(Entry { shape, arguments });
         }
         table
     }
 
-    /// Number of programs.
-    pub fn len(&self) -> usize {
+    pub fn n_programs(&self) -> usize {
         self.entries.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    #[inline]
-    pub(super) fn entry(&self, number: u32) -> Option<Entry> {
-        self.entries.get(number as usize).copied()
-    }
-
-    #[inline]
-    pub(super) fn shape(&self, number: u32) -> &Shape {
-        &self.shapes[number as usize]
-    }
-
-    #[inline]
-    pub(super) fn arguments(&self) -> &[u8] {
-        &self.arguments
-    }
-
-    /// Packs checked steps.
-    pub(super) fn push(&mut self, vocab: &Vocabulary, steps: &[Step]) {
-        let start = self.arguments.len();
-        let instructions = lower(vocab, steps, &mut self.arguments);
-        let shape = match self.numbers.get(&instructions) {
-            Some(&number) => number,
-            None => {
-                let number = self.shapes.len() as u32;
-                let output = steps.last().map_or(Type::Set, |step| step.function.signature().output);
-                self.shapes.push(Shape { instructions: instructions.clone(), output });
-                self.numbers.insert(instructions, number);
-                number
-            }
-        };
-        self.entries.push(Entry { shape, arguments: start as u32 });
     }
 }
 
-/// Steps as instructions, their arguments added to a list.
+/// The instructions of steps; their arguments are appended to `arguments`.
 fn lower(vocab: &Vocabulary, steps: &[Step], arguments: &mut Vec<u8>) -> Vec<Instruction> {
     let mut uses = vec![0; steps.len()];
     for source in steps.iter().flat_map(Step::sources) {
@@ -223,14 +187,14 @@ fn lower(vocab: &Vocabulary, steps: &[Step], arguments: &mut Vec<u8>) -> Vec<Ins
     }
     let start = arguments.len();
     let mut instructions: Vec<Instruction> = Vec::with_capacity(steps.len());
-    // The instruction that gives each step's output, and how many filters it holds.
+    // The instruction that gives each step's output, and the number of filters in it.
     let mut places: Vec<(u8, usize)> = Vec::with_capacity(steps.len());
     for step in steps {
         let [a, b] = step.inputs.map(usize::from);
         if let Function::Filter(kind) = step.function {
             let row = set_row(vocab, kind, step.argument);
             let (place, length) = places[a];
-            if (1..RUN).contains(&length) && uses[a] == 1 {
+            if (1..MAX_FILTERS).contains(&length) && uses[a] == 1 {
                 arguments[start + usize::from(instructions[usize::from(place)].argument) + length] = row;
                 places.push((place, length + 1));
                 continue;

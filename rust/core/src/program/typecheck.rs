@@ -1,11 +1,12 @@
-//! Steps in; each step's type out, or a sentence that names the node at fault.
+//! Type checking of programs, with messages that name the node at fault.
 
 use super::{Argument, Function, MAX_STEPS, Program, Type};
 use crate::message::{listed, shown, suggestion};
 use crate::vocab::{N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
+use std::ops::Deref;
 use thiserror::Error;
 
-/// What is wrong, and where: `CLEVR_val_questions.json.questions[7].program[2]`.
+/// What is wrong with a program, and where: `CLEVR_val_questions.json.questions[7].program[2]`.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{place}: {fault}")]
 pub struct ProgramError {
@@ -16,14 +17,14 @@ pub struct ProgramError {
 /// What can be wrong with a program or with one node of it.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Fault {
-    /// Not the JSON that a program is written in; the text says what was expected.
+    /// Not the JSON of a program; the text says what was expected.
     #[error("{0}")]
     Json(String),
     #[error("a program has at least one node")]
     Empty,
     #[error("{0} nodes; a program has at most {MAX_STEPS}")]
     TooLong(usize),
-    /// The text names the function and suggests a near one.
+    /// The text names the function and suggests a similar one.
     #[error("{0}")]
     UnknownFunction(String),
     #[error("\"{function}\" takes {expected} inputs, got {found}")]
@@ -34,34 +35,34 @@ pub enum Fault {
     InputType { function: Function, input: usize, expected: Type, found: Type, source_node: usize },
     #[error("\"{function}\" takes {expected}, got {found}")]
     ArgumentCount { function: Function, expected: &'static str, found: usize },
-    /// The text names the value, suggests a near one or says of what type it is.
+    /// The text names the value and suggests a similar one, or says of which type it is.
     #[error("{0}")]
     UnknownValue(String),
-    #[error("\"{function}\" gives {output}, which is no answer; a program ends in Integer, Bool or a value")]
+    #[error("\"{function}\" gives {output}, which is not an answer; a program ends in Integer, Bool or a value")]
     NoAnswer { function: Function, output: Type },
 }
 
 impl ProgramError {
-    /// The same fault, its place seen from `outer`.
+    /// The same fault with `outer` put before its place.
     pub(super) fn under(self, outer: &str) -> Self {
         Self { place: format!("{outer}{}", self.place), fault: self.fault }
     }
 }
 
 impl Fault {
-    /// Puts the fault on a node of the program at `place`.
+    /// The error of a node of the program at `place`.
     pub(super) fn at(self, place: &str, node: usize) -> ProgramError {
         ProgramError { place: format!("{place}[{node}]"), fault: self }
     }
 
-    /// Puts the fault on the program as a whole.
+    /// The error of the program as a whole.
     pub(super) fn of(self, place: &str) -> ProgramError {
         ProgramError { place: place.to_owned(), fault: self }
     }
 }
 
 impl Argument {
-    /// The names that it can take, by number; none for `Nothing`.
+    /// The names of the values or relations that it can be, by number; empty for `Nothing`.
     pub fn names(self, vocab: &Vocabulary) -> Vec<&str> {
         match self {
             Self::Nothing => Vec::new(),
@@ -73,7 +74,7 @@ impl Argument {
     /// The number of a name.
     ///
     /// # Errors
-    /// `UnknownValue`, which suggests a near name, or says of what type a value is.
+    /// `UnknownValue` suggests a similar name, or says of which type the value is.
     pub(super) fn parse(self, name: &str, vocab: &Vocabulary) -> Result<u8, Fault> {
         let names = self.names(vocab);
         if let Some(number) = names.iter().position(|known| *known == name) {
@@ -93,6 +94,23 @@ impl Argument {
                 listed(&names)
             ),
         }))
+    }
+}
+
+impl Function {
+    /// The argument of a step that has these values in a file: one name, or none.
+    ///
+    /// # Errors
+    /// `ArgumentCount`, or as `Argument::parse`.
+    pub(super) fn parse_argument<S: Deref<Target = str>>(self, values: &[S], vocab: &Vocabulary) -> Result<u8, Fault> {
+        match (self.signature().argument, values) {
+            (Argument::Nothing, []) => Ok(0),
+            (wanted @ (Argument::Value(_) | Argument::Relation), [name]) => wanted.parse(name, vocab),
+            (wanted, values) => {
+                let expected = if wanted == Argument::Nothing { "no value" } else { "one value" };
+                Err(Fault::ArgumentCount { function: self, expected, found: values.len() })
+            }
+        }
     }
 }
 
@@ -173,7 +191,7 @@ mod tests {
             ),
             (
                 |steps| steps.truncate(4),
-                "program[3]: \"relate\" gives ObjectSet, which is no answer; a program ends in",
+                "program[3]: \"relate\" gives ObjectSet, which is not an answer; a program ends in",
             ),
             (|steps| steps.resize(257, steps[0]), "program: 257 nodes; a program has at most 256"),
         ];

@@ -1,34 +1,34 @@
-//! How often each family and each of its answers was used in a window in; what may come next out.
+//! Balancing of families and answers within a window.
 //!
-//! CLEVR's rejection rule: an answer waits while its family has given it more than 1.1 times as often
+//! CLEVR's rejection rule: an answer is rejected while its family has given it more than 1.1 times as often
 //! as the second most frequent answer, or more than 5 times the median (the median at least 5).
 
 use super::plan::{AnswerSet, Plan};
 use crate::rng::StreamRng;
 
-/// Scenes in a window, as many as after which the CLEVR generator resets its counters.
+/// Number of scenes in a window: the CLEVR generator resets its counters after as many.
 pub const WINDOW: usize = 250;
 
-/// What the median of a family's counts is taken for at least.
+/// Lower bound for the median of a family's counts.
 const LEAST_MEDIAN: u32 = 5;
 
 /// A window's counters.
 pub struct Balance {
-    /// Questions so far, by family; `TAKEN` for those that are not to be tried at all.
-    questions: Vec<Stretch>,
+    /// Number of questions so far, by family; `TAKEN` for families that are not tried at all.
+    questions: Vec<Lanes>,
     families: Vec<Counts>,
-    /// The same for the scene at hand, where those tried are `TAKEN` too.
-    untried: Vec<Stretch>,
-    /// The least of `untried`, and how often it is there; not known while that is 0.
+    /// The same for the current scene, where families that were tried are `TAKEN` too.
+    untried: Vec<Lanes>,
+    /// The minimum of `untried`, and how often it occurs; unknown while that is 0.
     least: u16,
     n_least: u16,
 }
 
 /// More questions than a family can have in a window.
 const TAKEN: u16 = u16::MAX;
-/// Families in a row that are looked at all at once; the last row is filled up.
-const STRETCH: usize = 16;
-type Stretch = [u16; STRETCH];
+/// Number of families that are processed at once; the last group is padded.
+const LANES: usize = 16;
+type Lanes = [u16; LANES];
 
 struct Counts {
     answers: Vec<u32>,
@@ -36,15 +36,15 @@ struct Counts {
 }
 
 impl Balance {
-    /// Counters at zero for families with so many answers each, of which those in `among` are tried.
+    /// Counters at zero for the families of these plans, of which those in `among` are tried.
     pub fn new<'a>(plans: impl Iterator<Item = &'a Plan>, among: &[u16]) -> Self {
         let families: Vec<Counts> = plans.map(|plan| Counts::new(plan.n_answers)).collect();
-        let mut questions = vec![[TAKEN; STRETCH]; families.len().div_ceil(STRETCH)];
+        let mut questions = vec![[TAKEN; LANES]; families.len().div_ceil(LANES)];
         among.iter().for_each(|&family| questions.as_flattened_mut()[usize::from(family)] = 0);
         Self { untried: questions.clone(), questions, families, least: TAKEN, n_least: 0 }
     }
 
-    /// Back to zero: a new window.
+    /// Starts a new window, with counters at zero.
     pub fn reset(&mut self) {
         self.questions.as_flattened_mut().iter_mut().filter(|used| **used != TAKEN).for_each(|used| *used = 0);
         for family in &mut self.families {
@@ -52,38 +52,38 @@ impl Balance {
         }
     }
 
-    /// A new scene.
+    /// Starts a new scene.
     pub fn start(&mut self) {
         self.untried.copy_from_slice(&self.questions);
         self.n_least = 0;
     }
 
-    /// The next family to try on the scene: the least used, ties broken at random.
+    /// The next family to try on the scene: the least used one, ties broken at random.
     pub fn next_family(&mut self, rng: &mut StreamRng) -> Option<u16> {
         if self.n_least == 0 {
             self.least = self.untried.as_flattened().iter().copied().fold(TAKEN, u16::min);
-            self.n_least = self.untried.iter().map(|stretch| count(stretch, self.least)).sum();
+            self.n_least = self.untried.iter().map(|lanes| count(lanes, self.least)).sum();
         }
         let least = self.least;
         if least == TAKEN {
             return None;
         }
         let mut drawn = rng.below(u32::from(self.n_least)) as u16;
-        for (i, stretch) in self.untried.iter_mut().enumerate() {
-            let ties = count(stretch, least);
+        for (i, lanes) in self.untried.iter_mut().enumerate() {
+            let ties = count(lanes, least);
             if drawn < ties {
-                let mut tied = (0..STRETCH).filter(|&place| stretch[place] == least);
+                let mut tied = (0..LANES).filter(|&place| lanes[place] == least);
                 let place = tied.nth(usize::from(drawn))?;
-                stretch[place] = TAKEN;
+                lanes[place] = TAKEN;
                 self.n_least -= 1;
-                return Some((i * STRETCH + place) as u16);
+                return Some((i * LANES + place) as u16);
             }
             drawn -= ties;
         }
         None
     }
 
-    /// The answers that a family may give next.
+    /// The answers that are accepted from a family next.
     pub fn acceptable(&self, family: u16) -> AnswerSet {
         self.families[usize::from(family)].acceptable
     }
@@ -104,13 +104,13 @@ impl Counts {
     }
 }
 
-/// How many families of a stretch were used so often.
+/// Number of families in these lanes that were used this often.
 #[inline]
-fn count(stretch: &Stretch, used: u16) -> u16 {
-    stretch.iter().map(|&of_family| u16::from(of_family == used)).sum()
+fn count(lanes: &Lanes, used: u16) -> u16 {
+    lanes.iter().map(|&of_family| u16::from(of_family == used)).sum()
 }
 
-/// The rule, on a family's counts by answer. A family with one answer has no second: it may repeat it.
+/// The rule for a family's counts by answer. A family with one answer has no second, so it may repeat it.
 pub fn acceptable(counts: &[u32]) -> AnswerSet {
     let (mut first, mut second, mut frequent) = (0, 0, 0);
     for &count in counts {

@@ -1,17 +1,31 @@
-//! A scene's keys in, the sets of objects that they have out: each once, with its keys.
+//! The keys of a scene, the combinations of values that its objects have, and their groups by set of objects.
 //!
-//! Many keys have the same objects ("red", "red cube", "red metal thing"), and all that a search asks of a
-//! key before it takes it depends on these alone.
+//! Many keys have the same objects ("red", "red cube", "red metal thing"), and whether a search takes a key depends
+//! almost entirely on these.
 
-use super::keys::{Key, MAX_KEYS};
+use super::template::Tail;
 use crate::vocab::RELATION_NAMES;
 
-/// Where a set may be found by its hash: a power of two, more than there are sets.
+/// Maximum number of keys: those of a scene of 32 objects with 15 each, and the empty one; a power of two.
+pub const MAX_KEYS: usize = 1 << 9;
+/// Slots of the hash table of groups: a power of two, more than there are groups.
 const SLOTS: usize = 2 * MAX_KEYS;
-/// Groups that are looked at all at once.
+/// Groups that are processed at once.
 const LANES: usize = 4;
 
-/// A set of objects, and how many keys have just these.
+/// A combination of values that some object of the scene has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    pub combination: u32,
+    /// The objects that have it.
+    pub objects: u32,
+    /// The types that it names, a bit each.
+    pub types: u8,
+    /// The bits of the held-out conjunction that its values have.
+    pub bits: u8,
+}
+
+/// A set of objects, and the number of keys that have exactly these.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
     pub objects: u32,
@@ -23,29 +37,28 @@ pub struct Group {
 #[derive(Clone, Debug)]
 pub struct Groups {
     len: usize,
-    /// Each group's objects and number of keys; after the last group, nothing up to a multiple of `LANES`.
+    /// By group, its objects and number of keys; padded with zeros to a multiple of `LANES`.
     objects: Vec<u32>,
     n_keys: Vec<u32>,
     first_key: Vec<u16>,
     last_key: Vec<u16>,
     /// By key, the next of its group.
     next_key: Vec<u16>,
-    /// The scene that a slot was last used in, and the group.
+    /// The scene that a slot was last used for, and the group.
     slots: Vec<(u32, u16)>,
     scene: u32,
 }
 
-/// How many pairs of a relation and a key there are, by what an object's relation leaves of the key's
-/// objects.
+/// Number of pairs of a relation of one object and a key, by how many of the key's objects stand in the relation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Leftovers {
     pub nothing: u32,
     pub one: u32,
     pub more: u32,
-    /// All, which are one or more.
+    /// All of the key's objects, which are one or more.
     pub all_one: u32,
     pub all_more: u32,
-    /// Objects that are left alone.
+    /// Objects that are the only ones left.
     pub single_objects: u32,
 }
 
@@ -61,6 +74,31 @@ impl Default for Groups {
             slots: vec![(0, 0); SLOTS],
             scene: 0,
         }
+    }
+}
+
+impl Leftovers {
+    /// Whether some relation leaves objects of a key.
+    #[inline]
+    pub fn is_something(&self) -> bool {
+        self.one + self.more + self.all_one + self.all_more != 0
+    }
+
+    /// Number of options of a macro with this tail, except trivial ones.
+    #[inline]
+    pub fn n_options(&self, tail: Tail) -> u32 {
+        match tail {
+            Tail::Unique => self.one,
+            Tail::Set => self.one + self.more,
+            Tail::Count | Tail::Exist => self.nothing + self.one + self.more,
+        }
+    }
+
+    /// Number of trivial options that are offered as well: a tenth of all, a ninth of the others, rounded.
+    #[inline]
+    pub fn n_trivial_offered(&self, tail: Tail) -> u32 {
+        let trivial = if tail == Tail::Unique { self.all_one } else { self.all_one + self.all_more };
+        ((2 * self.n_options(tail) + 9) / 18).min(trivial)
     }
 }
 
@@ -116,7 +154,7 @@ impl Groups {
         })
     }
 
-    /// The number of keys that leave a single object of a set.
+    /// Number of keys with a single object of a set.
     pub fn singles_on(&self, set: u32) -> u32 {
         self.lanes()
             .map(|(objects, n_keys)| {
@@ -129,9 +167,9 @@ impl Groups {
             .sum()
     }
 
-    /// What an object's relations leave of the keys' objects.
+    /// The leftovers of an object with these relations.
     pub fn leftovers(&self, related: [u32; RELATION_NAMES.len()]) -> Leftovers {
-        // Without a branch, and lane by lane: this runs for most objects of a scene.
+        // Without branches, and lane by lane: this runs for most objects of a scene.
         let mut sums = [[0u32; LANES]; 6];
         for (objects, n_keys) in self.lanes() {
             for related in &related {

@@ -1,14 +1,14 @@
-//! Scenes and families in, balanced questions with programs, answers and texts out.
+//! Instantiation of families on scenes: balanced questions with programs, answers and texts.
 //!
-//! On each scene families are tried from the least used of the window on, each at most once, until
-//! the scene has as many questions as wanted, as in the CLEVR generator.
+//! On each scene, families are tried from the least used of the window on, each at most once, until the scene has as
+//! many questions as wanted, as in the CLEVR generator.
 
 use super::balance::Balance;
-use super::page::Page;
 use super::param::MAX_PARAMS;
 use super::plan::Plan;
 use super::search::{ChosenValues, QuestionRule, SearchStats, Searcher, Task, Verdict, chosen_values};
 use super::template::{MAX_NODES, NodeKind, Tail, TemplateSet};
+use super::text_buffer::TextBuffer;
 use crate::holdout::Holdout;
 use crate::program::facts::Facts;
 use crate::program::function::{Function, Type};
@@ -18,7 +18,7 @@ use crate::scene::SceneView;
 use crate::vocab::{Answer, Vocabulary};
 use std::ops::Range;
 
-/// Options that one attempt may look at; real attempts stay far below.
+/// Bound on the options of one attempt; real attempts stay far below.
 pub const MAX_OPTIONS: u64 = 1_000_000;
 
 /// A question on a scene.
@@ -31,42 +31,41 @@ pub struct Question {
     pub answer: Answer,
     pub text: String,
     pub program: Program,
-    /// For each `relate` of the program in order, a bit: without it the answer would be another or
-    /// none.
+    /// For each `relate` of the program in order, a bit: whether the answer would be different or missing without it.
     pub relation_needed: u32,
     pub n_relations: u8,
 }
 
-/// Makes the questions of one split's rule.
+/// Makes questions that satisfy one split's rule.
 pub struct Instantiator<'a> {
     vocab: &'a Vocabulary,
     templates: &'a TemplateSet,
     plans: &'a [Plan],
-    /// Families that can give what the rule asks for.
+    /// Families that can satisfy the rule.
     usable: Vec<u16>,
-    /// By family: the least that it has to be held to.
+    /// By family: the weakest rule that implies the split's for it.
     rules: Vec<QuestionRule>,
     holdout: Option<&'a Holdout>,
 }
 
-/// What one thread needs to make questions.
+/// The buffers of one thread.
 pub struct Workspace {
     pub searcher: Searcher,
-    /// Work done for each family, by number.
+    /// The work for each family, by number.
     pub by_family: Vec<SearchStats>,
-    /// What the stopwatch said of each attempt, if there is one.
+    /// The duration of each attempt, if there is a stopwatch.
     pub attempt_ns: Vec<u64>,
     stopwatch: Option<Stopwatch>,
     balance: Balance,
-    page: Page,
+    text: TextBuffer,
     steps: Vec<Step>,
 }
 
-/// A clock of the caller's, for benchmarks: nanoseconds since some moment. Nothing is decided by it.
+/// A clock for benchmarks: nanoseconds since some moment. It decides nothing.
 pub type Stopwatch = fn() -> u64;
 
 impl<'a> Instantiator<'a> {
-    /// Families that can never satisfy the rule are left out, by analysis.
+    /// Families that can never satisfy the rule are left out.
     pub fn new(
         vocab: &'a Vocabulary,
         templates: &'a TemplateSet,
@@ -80,7 +79,7 @@ impl<'a> Instantiator<'a> {
             _ => true,
         };
         let usable = (0..plans.len() as u16).filter(|&family| can(&plans[usize::from(family)])).collect();
-        // A family that implies only what it mentions has less to keep track of.
+        // For a family that implies only what it mentions, the weaker rule is cheaper to check.
         let rule_of = |plan: &Plan| match rule {
             QuestionRule::Unimplied if !holdout.is_some_and(|holdout| plan.can_imply(holdout)) => QuestionRule::Without,
             rule => rule,
@@ -99,14 +98,14 @@ impl<'a> Instantiator<'a> {
             attempt_ns: Vec::new(),
             stopwatch: None,
             balance: Balance::new(self.plans.iter(), &self.usable),
-            page: Page::default(),
+            text: TextBuffer::default(),
             steps: Vec::new(),
         }
     }
 
-    /// The questions of a window: scenes in order, up to `per_scene` each.
+    /// The questions of a window, up to `per_scene` for each of its scenes in order.
     ///
-    /// A scene's draws are those of its index in `key`'s stream.
+    /// The random draws for a scene depend on `key` and its index alone.
     pub fn window<'s>(
         &self,
         workspace: &mut Workspace,
@@ -144,7 +143,7 @@ impl<'a> Instantiator<'a> {
         }
     }
 
-    /// One attempt at one family.
+    /// One attempt to make a question of a family.
     pub fn attempt(
         &self,
         workspace: &mut Workspace,
@@ -200,7 +199,7 @@ impl<'a> Instantiator<'a> {
         }
         let phrasing = &source.phrasings[rng.below(source.phrasings.len() as u32) as usize];
         let values = &values[..plan.n_params];
-        let text = phrasing.question(&source.params, values, self.templates.lexicon(), rng, &mut workspace.page);
+        let text = phrasing.question(&source.params, values, self.templates.lexicon(), rng, &mut workspace.text);
         let steps = &workspace.steps;
         let (relation_needed, n_relations) = relations_needed(steps, answer, scene, self.vocab);
         let answer = match source.output() {
@@ -214,12 +213,12 @@ impl<'a> Instantiator<'a> {
 }
 
 impl Workspace {
-    /// The same with each attempt timed.
+    /// The workspace with each attempt timed.
     pub fn timed_by(self, stopwatch: Option<Stopwatch>) -> Self {
         Self { stopwatch, ..self }
     }
 
-    /// The sum of work done.
+    /// The work for all families.
     pub fn stats(&self) -> SearchStats {
         let mut sum = SearchStats::default();
         self.by_family.iter().for_each(|stats| sum.add(*stats));
@@ -230,14 +229,14 @@ impl Workspace {
 /// Expands a template's nodes into steps.
 struct ProgramBuilder<'a> {
     steps: &'a mut Vec<Step>,
-    /// The step that gives each node's output, of the nodes so far.
+    /// The step that gives the output of each node so far.
     outputs: [u8; MAX_NODES],
     n_nodes: usize,
 }
 
 impl ProgramBuilder<'_> {
     fn push(&mut self, kind: NodeKind, inputs: [u8; 2], chosen: &[Option<u8>]) {
-        // Where a node has fewer inputs this is the first node's output: step 0, as steps have it then.
+        // Where a node has fewer inputs, this is the first node's output: step 0, as in all steps.
         let inputs = inputs.map(|input| self.outputs[usize::from(input)]);
         let argument = || chosen.first().copied().flatten().unwrap_or(0);
         let last = match kind {
@@ -254,7 +253,7 @@ impl ProgramBuilder<'_> {
         self.n_nodes += 1;
     }
 
-    /// The filters of a macro and what follows them.
+    /// Appends the filters of a macro and the function after them.
     fn filter(&mut self, input: u8, values: &[Option<u8>], tail: Tail) -> u8 {
         let mut last = input;
         for (kind, value) in (0..).zip(values) {
@@ -274,15 +273,15 @@ impl ProgramBuilder<'_> {
     }
 }
 
-/// For each `relate` of a program, whether its answer, a word, needs it: with the relation replaced by the
-/// whole scene there is another answer or none. The bits, and how many relations there are.
+/// For each `relate` of a program, whether its answer (a word) needs it: whether there is another answer or none if
+/// the relation is replaced by the whole scene. Returns the bits, and the number of relations.
 pub fn relations_needed(steps: &[Step], answer: u32, scene: SceneView<'_>, vocab: &Vocabulary) -> (u32, u8) {
     let is_relation = |step: &Step| step.function == Function::Relate;
     let Some(last) = steps.iter().rposition(is_relation) else { return (0, 0) };
     let mut words = [0; MAX_STEPS];
     run(steps, 0..last, (scene, vocab), &mut words);
     let (mut needed, mut n_relations) = (0, 0);
-    // From the last relation back, so that the steps before each are still as the program has them.
+    // Backwards from the last relation, so that the steps before each are still those of the program.
     for at in (0..=last).rev().filter(|&at| is_relation(&steps[at])) {
         words[at] = scene.everything();
         let has_answer = run(steps, at + 1..steps.len(), (scene, vocab), &mut words);
@@ -292,7 +291,7 @@ pub fn relations_needed(steps: &[Step], answer: u32, scene: SceneView<'_>, vocab
     (needed, n_relations)
 }
 
-/// Executes some of a program's steps, given the outputs of those before; whether all have one.
+/// Executes a range of a program's steps, given the outputs of those before; whether all have an output.
 fn run(steps: &[Step], which: Range<usize>, facts: impl Facts, words: &mut [u32; MAX_STEPS]) -> bool {
     which.into_iter().all(|i| {
         let Step { function, argument, inputs } = steps[i];

@@ -1,15 +1,15 @@
-//! A question in, its row of a question file out: CLEVR's published keys, and what is added to them.
+//! Writing of questions as rows of a question file: CLEVR's published keys, and a few more.
 //!
-//! Added are `template_filename` and `template_index` (the file of the question's family and its place
+//! Added are `template_filename` and `template_index` (the file of the question's family and its position
 //! there) and `relation_needed` (for each `relate` of the program in order, whether the answer would
-//! be another or none without it).
+//! be different or missing without it).
 
 use super::instantiate::Question;
 use super::template::TemplateSet;
 use crate::vocab::Vocabulary;
 use std::io::Write;
 
-/// What a row says beside the question itself.
+/// The entries of a row besides the question itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Place<'a> {
     pub split: &'a str,
@@ -48,7 +48,7 @@ pub fn write_question(
     out.push(b'}');
 }
 
-/// A text as JSON.
+/// A string as JSON.
 fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
@@ -57,11 +57,10 @@ fn quoted(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::program::Program;
+    use crate::program::samples::vocabulary;
     use crate::vocab::Answer;
     use serde_json::{Value, json};
 
-    const PROPERTIES: &str = r#"{"sizes": {"small": 0.35}, "colors": {"red": [1, 2, 3], "blue": [1, 2, 3]},
-        "materials": {"rubber": "r"}, "shapes": {"cube": "c"}}"#;
     const PROGRAM: &str = r#"[{"inputs": [], "function": "scene", "value_inputs": []},
         {"inputs": [0], "function": "filter_color", "value_inputs": ["red"]},
         {"inputs": [1], "function": "count", "value_inputs": []}]"#;
@@ -71,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_row_reads_back_as_it_was() {
-        let vocab = Vocabulary::from_properties_json(PROPERTIES.as_bytes(), "p", 10).unwrap();
+        let vocab = vocabulary();
         let files = ["a", "b"].map(|name| (name.to_owned(), TEMPLATE.as_bytes().to_vec()));
         let templates = TemplateSet::from_files(&vocab, &files, &[], ("s", b"{}")).unwrap();
         let question = Question {

@@ -1,12 +1,12 @@
-//! A set of search states that failed, emptied in no time at the start of each attempt.
+//! A set of failed search states that is emptied in constant time at the start of each attempt.
 
 use crate::rng::mix;
 
 const SLOTS: usize = 1 << 11;
-/// Past this many states the set takes no more: a search then only forgets.
+/// Maximum number of states; the set ignores further ones, and the search then only repeats work.
 const MOST: usize = SLOTS / 2;
 
-/// Open addressing over 64-bit hashes; a slot counts when it bears the current generation.
+/// A hash table with open addressing over 64-bit hashes. A slot is in use if it has the current generation.
 pub struct Memo {
     slots: Vec<(u32, u64)>,
     generation: u32,
@@ -29,8 +29,8 @@ impl Memo {
         self.len = 0;
     }
 
-    /// The start of a key. Keys are not verified: of an attempt's failed states, rarely more than a hundred,
-    /// two meet by chance once in 2^50 attempts, and then only an option is overlooked.
+    /// The start of a key. Keys are not verified: an attempt rarely has more than a hundred failed states, so two
+    /// collide once in 2^50 attempts, and then only an option is overlooked.
     #[inline]
     pub fn key(a: u64, b: u64) -> u64 {
         Self::extend(a.wrapping_add(1), b)
@@ -42,28 +42,24 @@ impl Memo {
     }
 
     pub fn contains(&self, key: u64) -> bool {
-        let mut slot = key as usize % SLOTS;
-        while self.slots[slot].0 == self.generation {
-            if self.slots[slot].1 == key {
-                return true;
-            }
-            slot = (slot + 1) % SLOTS;
-        }
-        false
+        self.slots[self.slot(key)].0 == self.generation
     }
 
     pub fn insert(&mut self, key: u64) {
-        if self.len == MOST {
-            return;
+        let slot = self.slot(key);
+        if self.slots[slot].0 != self.generation && self.len < MOST {
+            self.slots[slot] = (self.generation, key);
+            self.len += 1;
         }
+    }
+
+    /// The slot of a key, or a free one if the key is not there.
+    #[inline]
+    fn slot(&self, key: u64) -> usize {
         let mut slot = key as usize % SLOTS;
-        while self.slots[slot].0 == self.generation {
-            if self.slots[slot].1 == key {
-                return;
-            }
+        while self.slots[slot].0 == self.generation && self.slots[slot].1 != key {
             slot = (slot + 1) % SLOTS;
         }
-        self.slots[slot] = (self.generation, key);
-        self.len += 1;
+        slot
     }
 }

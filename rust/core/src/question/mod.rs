@@ -1,20 +1,20 @@
-//! Questions: templates in, questions with programs, answers and texts out.
+//! Questions with programs, answers and texts, made from templates.
 
-pub mod ask;
 pub mod balance;
-pub mod extent;
+pub mod generator;
 pub mod groups;
 pub mod instantiate;
 pub mod json;
-pub mod keys;
+pub mod lexicon;
 pub mod memo;
 pub mod options;
-pub mod page;
 pub mod param;
+pub mod phrasing;
 pub mod plan;
 pub mod search;
 pub mod template;
+pub(crate) mod text_buffer;
 pub mod tokens;
-pub mod wording;
+mod widths;
 
 pub use template::{Family, TemplateError, TemplateSet};

@@ -1,44 +1,17 @@
-//! A scene in, the combinations of values that its objects show out, ready to be drawn from.
+//! The options that a scene offers to choices of a template.
 //!
-//! A combination names a value or none for each type (3 x 9 x 3 x 4 of them in CLEVR). Those that
-//! some object has are the scene's keys. How many options each object's relations have with them, and
-//! of which kind, is summed up once a scene, when a search first asks for it, and shared by all
-//! searches on the scene.
+//! A combination names a value or none for each type (3 x 9 x 3 x 4 of them in CLEVR). Those that some object has
+//! are the scene's keys. The options of an object's relations with the keys are summed up once a scene, when a
+//! search first needs them, and shared by all searches on the scene.
 
-use super::groups::{Groups, Leftovers};
-use super::keys::{Key, MAX_KEYS};
+use super::groups::{Groups, Key, Leftovers, MAX_KEYS};
 use super::template::Tail;
 use crate::holdout::{Combinations, Holdout};
 use crate::rng::StateRng;
 use crate::scene::SceneView;
 use crate::vocab::{RELATION_NAMES, Vocabulary};
 
-impl Leftovers {
-    /// Whether some relation leaves some objects of a key.
-    #[inline]
-    pub fn is_something(&self) -> bool {
-        self.one + self.more + self.all_one + self.all_more != 0
-    }
-
-    /// Number of options that a macro with this tail has, trivial ones apart.
-    #[inline]
-    pub fn n_options(&self, tail: Tail) -> u32 {
-        match tail {
-            Tail::Unique => self.one,
-            Tail::Set => self.one + self.more,
-            Tail::Count | Tail::Exist => self.nothing + self.one + self.more,
-        }
-    }
-
-    /// How many trivial options join the others: a tenth of all, a ninth of the others, rounded.
-    #[inline]
-    pub fn n_trivial_offered(&self, tail: Tail) -> u32 {
-        let trivial = if tail == Tail::Unique { self.all_one } else { self.all_one + self.all_more };
-        ((2 * self.n_options(tail) + 9) / 18).min(trivial)
-    }
-}
-
-/// Whether an option that leaves these of its key's objects is one of a macro's, trivial ones apart.
+/// Whether a relation and a key with these objects are a non-trivial option of a macro with this tail.
 #[inline]
 pub fn is_option(tail: Tail, objects: u32, related: u32) -> bool {
     let left = objects & related;
@@ -50,23 +23,24 @@ pub fn is_option(tail: Tail, objects: u32, related: u32) -> bool {
         }
 }
 
-/// A scene's keys and what is derived from them, in buffers that serve one scene after another.
+/// A scene's keys and what is derived from them; the buffers are reused from scene to scene.
 #[derive(Clone, Debug)]
 pub struct SceneOptions {
     combinations: Combinations,
     n_keys: usize,
     keys: Vec<Key>,
-    /// By combination: the scene in which it was last a key, and its key there.
+    /// By combination: the last scene with it as a key, and the key's number there.
     seen: Vec<(u32, u16)>,
     generation: u32,
     n_singles: usize,
     singles: Vec<u16>,
-    groups: Groups,
-    /// Keys that name the whole held-out conjunction, whose bits are `full` (no key's bits where nothing is held out).
-    held: Vec<u16>,
+    pub(super) groups: Groups,
+    /// Keys that name the whole held-out conjunction, whose bits are `full` (no key's bits if nothing is held out).
+    pub(super) held: Vec<u16>,
     full: u8,
-    sizes: u64,
-    /// By object, what its relations leave of the keys, once asked for.
+    /// Sizes of the keys' sets, a bit each.
+    pub(super) sizes: u64,
+    /// By object, the leftovers of its relations, once needed.
     relate: Vec<Option<Leftovers>>,
     /// By combination: the last drawing that gave it.
     drawn: Vec<u32>,
@@ -97,7 +71,7 @@ impl SceneOptions {
         }
     }
 
-    /// Turns to a scene.
+    /// Loads a scene.
     pub fn load(&mut self, scene: SceneView<'_>) {
         self.generation = self.generation.wrapping_add(1);
         if self.generation == 0 {
@@ -123,7 +97,7 @@ impl SceneOptions {
         self.relate.resize(scene.n_objects(), None);
     }
 
-    /// The combinations that objects have, in the order in which they are met.
+    /// Lists the combinations that objects have, in the order in which they occur.
     fn list_keys(&mut self, scene: SceneView<'_>) {
         let Self { combinations, keys, seen, generation, .. } = self;
         let mut n_keys = 0;
@@ -151,12 +125,8 @@ impl SceneOptions {
         &self.keys[..self.n_keys]
     }
 
-    pub fn groups(&self) -> &Groups {
-        &self.groups
-    }
-
-    /// Adds to `out` the relations of an object and the keys (`key * 4 + relation`) that a macro with this tail
-    /// may offer though the relation leaves the key's objects as they are.
+    /// Appends the trivial options of a macro with this tail, as `key * 4 + relation`: those where all objects of the
+    /// key stand in the relation to `object`.
     pub fn list_trivial(&self, scene: SceneView<'_>, object: usize, tail: Tail, out: &mut Vec<u32>) {
         for relation in 0..RELATION_NAMES.len() {
             let unrelated = !scene.related(relation, object);
@@ -170,38 +140,19 @@ impl SceneOptions {
         }
     }
 
-    /// Keys that a single object has.
+    /// Keys that only one object has.
     pub fn singles(&self) -> &[u16] {
         &self.singles[..self.n_singles]
     }
 
-    /// Sizes of the keys' sets, a bit a size.
-    pub fn sizes(&self) -> u64 {
-        self.sizes
-    }
-
-    /// Whether some object has the combination.
-    #[inline]
-    pub fn is_key(&self, combination: u32) -> bool {
-        self.seen[combination as usize].0 == self.generation
-    }
-
-    /// Keys that name the whole held-out conjunction.
-    pub fn held(&self) -> &[u16] {
-        &self.held
-    }
-
-    /// Draws `count` different combinations that no object has; at most as many as there are.
+    /// Draws `count` different combinations that no object has, or all of them if there are fewer.
     pub fn draw_absent(&mut self, count: u32, rng: &mut StateRng, out: &mut Vec<u32>) {
         let all = self.combinations.count();
         let absent = all - self.n_keys as u32;
         if 2 * count > absent {
-            // Most of them: list, then shuffle the front.
-            out.extend((0..all).filter(|&combination| !self.is_key(combination)));
-            for i in 0..count.min(absent) as usize {
-                let other = i + rng.below((out.len() - i) as u32) as usize;
-                out.swap(i, other);
-            }
+            // Most of them: list all and shuffle the front.
+            out.extend((0..all).filter(|&combination| self.seen[combination as usize].0 != self.generation));
+            shuffle_front(out, count.min(absent), rng);
             return out.truncate(count as usize);
         }
         self.drawing = self.drawing.wrapping_add(1);
@@ -215,17 +166,25 @@ impl SceneOptions {
         }
     }
 
-    /// What an object's relations leave of the keys, worked out once a scene.
+    /// The leftovers of an object's relations, computed once a scene.
     pub fn relate(&mut self, scene: SceneView<'_>, object: usize) -> Leftovers {
         let related = || std::array::from_fn(|relation| scene.related(relation, object));
         *self.relate[object].get_or_insert_with(|| self.groups.leftovers(related()))
     }
 
-    /// Sizes of what an object's relations leave of the keys' objects, a bit a size.
+    /// Sizes of the keys' sets restricted to each of an object's relations, a bit each.
     pub fn sizes_related(&self, scene: SceneView<'_>, object: usize) -> u64 {
         let related: [u32; RELATION_NAMES.len()] = std::array::from_fn(|relation| scene.related(relation, object));
         self.groups.iter().fold(0, |sizes, group| {
             related.iter().fold(sizes, |sizes, related| sizes | 1 << (group.objects & related).count_ones())
         })
+    }
+}
+
+/// Draws the first `count` entries of a list at random from all of it.
+pub(super) fn shuffle_front(list: &mut [u32], count: u32, rng: &mut StateRng) {
+    for i in 0..count as usize {
+        let other = i + rng.below((list.len() - i) as u32) as usize;
+        list.swap(i, other);
     }
 }

@@ -1,9 +1,11 @@
-//! A template's parameters: a value of an attribute type, or a relation.
+//! Parameters of templates.
 
-/// Most parameters in a template (a three-hop chain has 19).
+use crate::message::{shown, suggestion};
+
+/// Maximum number of parameters of a template (a three-hop chain has 19).
 pub const MAX_PARAMS: usize = 40;
 
-/// What a parameter stands for.
+/// The kind of value of a parameter: of an attribute type, or a relation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ParamKind {
     Attribute(u8),
@@ -14,4 +16,13 @@ pub enum ParamKind {
 pub struct Param {
     pub name: String,
     pub kind: ParamKind,
+}
+
+/// The number of a parameter by name; an error suggests a similar name.
+pub fn find_param(params: &[Param], name: &str) -> Result<u8, String> {
+    let number = params.iter().position(|param| param.name == name).map(|number| number as u8);
+    number.ok_or_else(|| {
+        let hint = suggestion(name, params.iter().map(|param| param.name.as_str()));
+        format!("unknown parameter \"{}\"{hint}", shown(name))
+    })
 }

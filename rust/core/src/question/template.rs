@@ -1,4 +1,4 @@
-//! Families of questions, as CLEVR's template files define them: nodes, parameters, constraints, phrasings.
+//! Question families, as CLEVR's template files define them: nodes, parameters, constraints, phrasings.
 //!
 //! The format is that of the CLEVR generator (Johnson et al. 2017): a file is a list of templates,
 //! each with `text`, `nodes`, `params` and `constraints`.
@@ -6,16 +6,17 @@
 use crate::json::read_unique;
 use crate::message::{json_message, shown, suggestion};
 use crate::program::function::{Argument, Effect, Function, Type};
-use crate::question::param::{MAX_PARAMS, Param, ParamKind};
-use crate::question::wording::{Lexicon, Phrasing};
+use crate::question::lexicon::Lexicon;
+use crate::question::param::{MAX_PARAMS, Param, ParamKind, find_param};
+use crate::question::phrasing::Phrasing;
 use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use thiserror::Error;
 
-/// Most nodes in a template; the search keeps its state in arrays of this size.
+/// Maximum number of nodes of a template; the search keeps its state in arrays of this size.
 pub const MAX_NODES: usize = 16;
-/// Most raw `relate` nodes in a template: each needs an evaluation of its own for degeneracy.
+/// Maximum number of raw `relate` nodes of a template: each needs an evaluation of its own for degeneracy.
 pub const MAX_RELATES: usize = 4;
 
 #[derive(Debug, Error)]
@@ -24,8 +25,6 @@ pub enum TemplateError {
     Json(String),
     #[error("{place}: {problem}")]
     Invalid { place: String, problem: String },
-    #[error("{0}: no templates in it")]
-    Empty(String),
 }
 
 /// What a macro does with the set that its filters leave.
@@ -44,7 +43,7 @@ pub enum NodeKind {
     Plain(Function),
     /// `relate`, its relation a parameter.
     Relate,
-    /// A function that adds a value of a type, as `filter_<type>` does; the value is a parameter.
+    /// A function that adds a value of a type, such as `filter_<type>`; the value is a parameter.
     Add(Function, u8),
     /// `filter*`: any combination of values, then the tail.
     Filter(Tail),
@@ -56,7 +55,7 @@ pub enum NodeKind {
 pub struct TemplateNode {
     pub kind: NodeKind,
     pub inputs: Vec<u8>,
-    /// Parameters by place in `Family::params`: the relation first where there is one.
+    /// Indices into `Family::params`, the relation first if there is one.
     pub params: Vec<u8>,
     pub output: Type,
 }
@@ -134,8 +133,8 @@ struct RawConstraint {
 impl TemplateSet {
     /// Reads template files, given as (name without folder or suffix, bytes).
     ///
-    /// Families are numbered through the files in the order of `order`, CLEVR v1.0's for its nine
-    /// files; files that it does not name follow in alphabetical order. `synonyms` is a JSON object
+    /// Families are numbered across files in the order of `order`, CLEVR v1.0's for its nine
+    /// files; other files follow in alphabetical order. `synonyms` is a JSON object
     /// from a value, relation or "thing" to the words for it.
     pub fn from_files(
         vocab: &Vocabulary,
@@ -173,7 +172,8 @@ impl TemplateSet {
         }
         hasher.update(synonyms.1);
         if families.is_empty() {
-            return Err(TemplateError::Empty("templates".to_owned()));
+            let problem = "no templates in it".to_owned();
+            return Err(TemplateError::Invalid { place: "templates".to_owned(), problem });
         }
         Ok(Self { families, lexicon, fingerprint: hasher.finalize().to_hex().to_string() })
     }
@@ -186,12 +186,12 @@ impl TemplateSet {
         &self.lexicon
     }
 
-    /// A hash of the files: two sets with the same one give the same questions.
+    /// A hash of the files: sets with the same hash give the same questions.
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// Every token that a question of these templates can hold, sorted.
+    /// All tokens of these templates' questions, sorted.
     pub fn words(&self) -> Vec<String> {
         let mut words: Vec<String> = self
             .families
@@ -204,7 +204,7 @@ impl TemplateSet {
     }
 }
 
-/// Reads one template; knows where it stands for messages.
+/// Reads one template; `place` names it in messages.
 struct Reader {
     place: String,
 }
@@ -236,28 +236,26 @@ impl Reader {
             nodes.push(node);
         }
         if matches!(nodes.last().map(|n| n.output), Some(Type::Set | Type::Object)) {
-            return self
-                .fault(".nodes", "the last node gives no answer: it must give an integer, a truth or a value".into());
+            return self.fault(
+                ".nodes",
+                "the last node gives no answer: it must give an integer, a truth value or an attribute value".into(),
+            );
         }
         let relates = nodes.iter().filter(|node| node.kind == NodeKind::Relate).count();
         if relates > MAX_RELATES {
             return self.fault(".nodes", format!("{relates} raw relate nodes; at most {MAX_RELATES} are followed"));
         }
         self.check_each_param_is_set_once(&nodes, &params, &raw.text)?;
-        let mut constraints = Vec::with_capacity(raw.constraints.len());
-        for (i, constraint) in raw.constraints.iter().enumerate() {
-            constraints.push(self.constraint(i, constraint, &nodes, &params)?);
-        }
+        let constraints = raw.constraints.iter().enumerate();
+        let constraints = constraints.map(|(i, constraint)| self.constraint(i, constraint, &nodes, &params));
+        let constraints = constraints.collect::<Result<_, _>>()?;
         if raw.text.is_empty() {
             return self.fault(".text", "no phrasing".into());
         }
-        let mut phrasings = Vec::with_capacity(raw.text.len());
-        for (i, text) in raw.text.iter().enumerate() {
-            match Phrasing::new(text, &params) {
-                Ok(phrasing) => phrasings.push(phrasing),
-                Err(problem) => return self.fault(&format!(".text[{i}]"), problem),
-            }
-        }
+        let phrasing = |(i, text): (usize, &String)| {
+            Phrasing::new(text, &params).or_else(|problem| self.fault(&format!(".text[{i}]"), problem))
+        };
+        let phrasings = raw.text.iter().enumerate().map(phrasing).collect::<Result<_, _>>()?;
         Ok(Family { file: String::new(), index_in_file: 0, index: 0, params, nodes, constraints, phrasings })
     }
 
@@ -269,8 +267,7 @@ impl Reader {
         match TYPE_NAMES.iter().position(|t| *t == lower) {
             Some(kind) => Ok(ParamKind::Attribute(kind as u8)),
             None => {
-                let known = ["Size", "Color", "Material", "Shape", "Relation"];
-                let hint = suggestion(name, known);
+                let hint = suggestion(name, ["Size", "Color", "Material", "Shape", "Relation"]);
                 self.fault(&format!(".params[{i}]"), format!("unknown parameter type \"{}\"{hint}", shown(name)))
             }
         }
@@ -284,10 +281,7 @@ impl Reader {
         params: &[Param],
     ) -> Result<TemplateNode, TemplateError> {
         let at = format!(".nodes[{i}]");
-        let kind = match NodeKind::from_name(&raw.kind) {
-            Ok(kind) => kind,
-            Err(problem) => return self.fault(&at, problem),
-        };
+        let kind = NodeKind::from_name(&raw.kind).or_else(|problem| self.fault(&at, problem))?;
         let takes = kind.inputs();
         if raw.inputs.len() != takes.len() {
             return self.fault(&at, format!("{} takes {} inputs, got {}", raw.kind, takes.len(), raw.inputs.len()));
@@ -313,16 +307,8 @@ impl Reader {
 
     fn side_inputs(&self, at: &str, raw: &RawNode, kind: NodeKind, params: &[Param]) -> Result<Vec<u8>, TemplateError> {
         let wanted = kind.params();
-        let mut places = Vec::with_capacity(wanted.len());
-        for name in &raw.side_inputs {
-            match params.iter().position(|p| p.name == *name) {
-                Some(place) => places.push(place as u8),
-                None => {
-                    let hint = suggestion(name, params.iter().map(|p| p.name.as_str()));
-                    return self.fault(at, format!("unknown parameter \"{}\"{hint}", shown(name)));
-                }
-            }
-        }
+        let places = raw.side_inputs.iter().map(|name| find_param(params, name)).collect::<Result<Vec<_>, _>>();
+        let places = places.or_else(|problem| self.fault(at, problem))?;
         let got: Vec<ParamKind> = places.iter().map(|&p| params[usize::from(p)].kind).collect();
         if got != wanted {
             return self.fault(at, format!("{} takes the parameters {wanted:?}, got {got:?}", raw.kind));
@@ -330,7 +316,7 @@ impl Reader {
         Ok(places)
     }
 
-    /// A parameter that is neither set nor said is no fault: some of CLOSURE's templates have one.
+    /// A parameter that is neither set nor used in a text is allowed: some of CLOSURE's templates have one.
     fn check_each_param_is_set_once(
         &self,
         nodes: &[TemplateNode],
@@ -378,7 +364,7 @@ impl Reader {
             return self.fault(
                 &at,
                 format!(
-                    "{} names no such parameter or node: {}",
+                    "{} names a parameter or node that does not exist: {}",
                     raw.kind,
                     shown(&serde_json::Value::from(raw.params.clone()).to_string())
                 ),
@@ -399,7 +385,7 @@ impl Reader {
     }
 }
 
-/// Whether a phrasing can say a parameter of this name.
+/// Whether a phrasing can contain a parameter of this name.
 fn is_param_name(name: &str) -> bool {
     let inner = name.strip_prefix('<').and_then(|rest| rest.strip_suffix('>'));
     inner.is_some_and(|inner| {
@@ -407,7 +393,7 @@ fn is_param_name(name: &str) -> bool {
     })
 }
 
-/// The macros that only templates have, by name.
+/// The macros of templates, by name.
 const MACROS: [(&str, NodeKind); 8] = [
     ("filter", NodeKind::Filter(Tail::Set)),
     ("filter_unique", NodeKind::Filter(Tail::Unique)),
@@ -420,7 +406,7 @@ const MACROS: [(&str, NodeKind); 8] = [
 ];
 
 impl Tail {
-    /// The function that follows the filters, if one does.
+    /// The function after the filters, if there is one.
     pub fn function(self) -> Option<Function> {
         match self {
             Self::Set => None,
@@ -430,7 +416,7 @@ impl Tail {
         }
     }
 
-    /// What it gives for the set that the filters leave; None where it has no value.
+    /// Its output for the set that the filters leave; None if it has none.
     #[inline(always)]
     pub(super) fn of(self, set: u32) -> Option<u32> {
         match self {
@@ -443,7 +429,7 @@ impl Tail {
 }
 
 impl NodeKind {
-    /// By its name in template files; an error suggests a near name.
+    /// The kind of a name in template files; an error suggests a similar name.
     fn from_name(name: &str) -> Result<Self, String> {
         if let Some((_, kind)) = MACROS.iter().find(|(known, _)| *known == name) {
             return Ok(*kind);
@@ -466,7 +452,7 @@ impl NodeKind {
         }
     }
 
-    /// What a choice does with the set that its relation and its filters leave.
+    /// What a choice does with the set that its relation and filters leave.
     #[inline]
     pub(super) fn tail(self) -> Tail {
         match self {
@@ -475,7 +461,7 @@ impl NodeKind {
         }
     }
 
-    /// What the functions that it stands for say about objects, before and after those that add its values.
+    /// The effects of its functions, before and after those that add its values.
     pub(super) fn effects(self) -> [Effect; 2] {
         let after = self.tail().function().map_or(Effect::Keeps, Function::effect);
         match self {
@@ -485,7 +471,7 @@ impl NodeKind {
         }
     }
 
-    /// The types of the values that it can add, a bit a type.
+    /// The types of the values that it can add, a bit each.
     pub(super) fn added_types(self) -> u8 {
         match self {
             Self::Plain(_) | Self::Relate => 0,
@@ -516,7 +502,7 @@ impl NodeKind {
         }
     }
 
-    /// What its parameters stand for, in order.
+    /// The kinds of its parameters, in order.
     fn params(self) -> Vec<ParamKind> {
         let all = (0..N_TYPES as u8).map(ParamKind::Attribute);
         match self {

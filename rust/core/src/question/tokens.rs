@@ -1,24 +1,23 @@
-//! Questions in, rows of word numbers out, as the HDF5 files of the public CLEVR models hold them.
+//! Tokens of questions, and their rows in the HDF5 files of the public CLEVR models.
 //!
-//! A row is `<START>`, the words, `<END>`, then `<NULL>` up to its width.
+//! A row is `<START>`, the tokens of the text, `<END>`, then `<NULL>` up to its width.
 
-use super::wording::tokenize;
 use crate::message::shown;
-use crate::program::encode::{END, NULL, SPECIAL_NAMES, START};
+use crate::program::encode::{END, NULL, START, check_special_names};
 use rustc_hash::FxHashMap;
 use thiserror::Error;
 
-/// The words that a row can hold, and their numbers.
+/// The tokens that a row can hold, and their numbers.
 #[derive(Clone, Debug)]
 pub struct QuestionVocabulary {
-    // Only ever asked, never walked through, so its order does not matter.
+    // Only looked up, never iterated, so the order does not matter.
     numbers: FxHashMap<String, i32>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum QuestionTokenError {
-    #[error("question token {number} is \"{}\"; expected \"{expected}\"", shown(found))]
-    Special { number: usize, found: String, expected: &'static str },
+    #[error("{0}")]
+    Special(String),
     #[error("\"{}\": the word \"{}\" is not among the question tokens", shown(text), shown(word))]
     UnknownWord { text: String, word: String },
     #[error("\"{}\" needs {needed} tokens with <START> and <END>, the row has room for {width}", shown(text))]
@@ -26,25 +25,20 @@ pub enum QuestionTokenError {
 }
 
 impl QuestionVocabulary {
-    /// The words of a `vocab.json` by number, the four special tokens first.
+    /// The tokens of a `vocab.json` by number, the four special ones first.
     ///
     /// # Errors
-    /// `Special` when the first four are not the special tokens.
+    /// `Special` if the first four are not the special tokens.
     pub fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, QuestionTokenError> {
         let names: Vec<&str> = names.into_iter().collect();
-        for (number, expected) in SPECIAL_NAMES.into_iter().enumerate() {
-            let found = names.get(number).copied().unwrap_or("nothing");
-            if found != expected {
-                return Err(QuestionTokenError::Special { number, found: found.to_owned(), expected });
-            }
-        }
+        check_special_names(&names, "question").map_err(QuestionTokenError::Special)?;
         Ok(Self { numbers: names.iter().enumerate().map(|(i, name)| ((*name).to_owned(), i as i32)).collect() })
     }
 
-    /// Fills a row with a question's tokens; returns how many there are, `<START>` and `<END>` included.
+    /// Writes a question's tokens into a row and returns their number, `<START>` and `<END>` included.
     ///
     /// # Errors
-    /// `UnknownWord`, or `TooWide` when the row is too narrow.
+    /// `UnknownWord`, or `TooWide` if the row is too narrow.
     pub fn encode_into(&self, text: &str, row: &mut [i32]) -> Result<usize, QuestionTokenError> {
         let words = tokenize(text);
         let needed = words.len() + 2;
@@ -62,9 +56,32 @@ impl QuestionVocabulary {
     }
 }
 
+/// The tokens of a question as the public CLEVR models read them: split at white space, with `;` and `,` as tokens of
+/// their own, `?` and `.` left out, and case kept.
+pub fn tokenize(text: &str) -> Vec<&str> {
+    let mut tokens = Vec::with_capacity(24);
+    for word in text.split_whitespace() {
+        let mut rest = word;
+        while let Some(at) = rest.find([';', ',', '?', '.']) {
+            if at > 0 {
+                tokens.push(&rest[..at]);
+            }
+            if matches!(rest.as_bytes()[at], b';' | b',') {
+                tokens.push(&rest[at..=at]);
+            }
+            rest = &rest[at + 1..];
+        }
+        if !rest.is_empty() {
+            tokens.push(rest);
+        }
+    }
+    tokens
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::encode::SPECIAL_NAMES;
 
     fn vocabulary() -> QuestionVocabulary {
         QuestionVocabulary::new(SPECIAL_NAMES.into_iter().chain([";", "Is", "it", "red"])).unwrap()
@@ -87,5 +104,13 @@ mod tests {
         );
         let error = QuestionVocabulary::new(["<NULL>", "red"]).unwrap_err().to_string();
         assert_eq!(error, "question token 1 is \"red\"; expected \"<START>\"");
+    }
+
+    #[test]
+    fn tokens_are_those_of_the_public_models() {
+        assert_eq!(
+            tokenize("There is a cube; is it red, or not?"),
+            ["There", "is", "a", "cube", ";", "is", "it", "red", ",", "or", "not"]
+        );
     }
 }

@@ -6,9 +6,9 @@
 use super::stream::SplitError;
 use crate::program::{Function, Program, Step};
 use crate::question::instantiate::Question;
-use crate::question::page::Page;
 use crate::question::param::ParamKind;
 use crate::question::template::{Family, NodeKind, Tail, TemplateSet};
+use crate::question::text_buffer::TextBuffer;
 use crate::rng::StreamKey;
 use crate::vocab::{Answer, N_TYPES};
 
@@ -80,7 +80,8 @@ impl PlainQuestions<'_> {
             })
             .collect();
         let phrasing = &family.phrasings[rng.below(family.phrasings.len() as u32) as usize];
-        let text = phrasing.question(&family.params, &chosen, self.templates.lexicon(), &mut rng, &mut Page::default());
+        let text =
+            phrasing.question(&family.params, &chosen, self.templates.lexicon(), &mut rng, &mut TextBuffer::default());
         let (family, program) = (family.index as u16, Program { steps });
         move |scene, answer| Question {
             scene,

@@ -1,7 +1,7 @@
 //! Documents and rows that are huge, deep or run in circles.
 
 use crate::{LOOK, PROPERTIES, SYNONYMS, VOCAB, checked, world};
-use clevrhope_core::audit::{AbsentReader, FinishedScenes, Names, ProgramReader, SpokenReader, TextParser, Word};
+use clevrhope_core::audit::{AbsentReader, FinishedScenes, Names, ProgramReader, QuestionFileReader, TextParser, Word};
 use clevrhope_core::program::encode::ProgramVocabulary;
 use clevrhope_core::question::TemplateSet;
 use clevrhope_core::scene::{Palette, SceneGraph};
@@ -39,8 +39,11 @@ fn programs_of_any_length_are_refused_or_run() {
             node["value_inputs"] = json!([]);
             node
         }).collect::<Vec<_>>()});
-    let spoken = SpokenReader::new(&[], &[], &[]);
-    assert_eq!(spoken.read(row.to_string().as_bytes(), 3).unwrap_err().to_string(), "row 3: a program without end");
+    let spoken = QuestionFileReader::new(&[], &[], &[]);
+    assert_eq!(
+        spoken.read(row.to_string().as_bytes(), 3).unwrap_err().to_string(),
+        "row 3: a program of too many tokens"
+    );
 }
 
 #[test]
@@ -122,7 +125,7 @@ fn templates_that_would_grow_without_bound_are_refused() {
     assert_eq!(read(long).unwrap_err(), "t.json[0].nodes: expected 1 to 16 nodes, got 100000");
     // Macros without parameters add nothing to the program, however often they are written out.
     let twice = family("a", &none, &chain(100, |i| json!([i - 1, i - 1])));
-    assert_eq!(parse(twice).unwrap_err(), "t[0]: a program without end");
+    assert_eq!(parse(twice).unwrap_err(), "t[0]: a program of too many functions");
     let wordy = family(&"a ".repeat(60_000), &none, &chain(1, |_| json!([])));
     assert_eq!(parse(wordy).unwrap_err(), "t[0]: a phrasing of 60000 words; at most 1000 are read");
     let count = json!([{"type": "scene", "inputs": []}, {"type": "count", "inputs": [0]}]);

@@ -3,7 +3,7 @@
 use crate::documents::damage;
 use crate::{VOCAB, checked};
 use clevrhope_core::Program;
-use clevrhope_core::audit::SpokenReader;
+use clevrhope_core::audit::QuestionFileReader;
 use clevrhope_core::program::encode::ProgramVocabulary;
 use clevrhope_core::program::question_file::read_questions;
 use clevrhope_core::program::{ProgramTable, execute, trace};
@@ -48,10 +48,10 @@ fn use_program(program: &Program) {
     assert_eq!(Program::from_json(&json, &VOCAB, "again").as_ref(), Ok(program));
 }
 
-fn spoken() -> SpokenReader {
+fn spoken() -> QuestionFileReader {
     let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
     let functions = ProgramVocabulary::new(&VOCAB);
-    SpokenReader::new(
+    QuestionFileReader::new(
         &names(&["<NULL>", "<START>", "<END>", "<UNK>", "red"]),
         functions.names(),
         &names(&["no", "yes"]),

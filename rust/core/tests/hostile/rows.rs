@@ -2,7 +2,8 @@
 
 use crate::{VOCAB, checked};
 use clevrhope_core::audit::{
-    AbsentReader, Asked, FinishedScenes, ProgramReader, Rows, Word, WordReader, balanced, needed_rows, read_rows,
+    AbsentReader, FinishedScenes, ProgramReader, QuestionColumns, Rows, Word, WordReader, check_balance, needed_rows,
+    read_rows,
 };
 use clevrhope_core::chunk::{Cut, deflate_chunks, inflate_chunks};
 use clevrhope_core::program::encode::ProgramVocabulary;
@@ -53,7 +54,7 @@ proptest! {
         for (number, row) in rows.chunks_exact(WIDTH).enumerate() {
             checked(TOKENS.decode(row, number));
         }
-        let views: Vec<_> = (0..SCENES.len()).filter_map(|scene| SCENES.view(scene)).collect();
+        let views: Vec<_> = (0..SCENES.0.len()).filter_map(|scene| SCENES.view(scene)).collect();
         let table = SceneTable::new(&VOCAB, &views);
         let numbers: Vec<u32> = scenes[..n].iter().map(|&scene| scene as u32).collect();
         for ill_formed in [IllFormed::Refuse, IllFormed::Mark] {
@@ -75,8 +76,8 @@ proptest! {
         let seen = [("red".to_owned(), "cube".to_owned())];
         let absent = AbsentReader::new(&VOCAB, TOKENS.names(), &names(&["red"]), &words, ["color", "shape"], &seen).unwrap();
         absent.read_rows(&rows, &rows, [WIDTH, WIDTH]);
-        let asked = Asked { families: &rows, answers: &rows, images: &rows };
-        balanced(asked, &[vec![], vec![1], vec![1, 2, 3]], usize::MAX, usize::MAX);
+        let columns = QuestionColumns { families: &rows, answers: &rows, images: &rows };
+        check_balance(columns, &[vec![], vec![1], vec![1, 2, 3]], usize::MAX, usize::MAX);
     }
 
     #[test]

@@ -58,7 +58,7 @@ fn undamaged_documents_are_read() {
     let scenes = SCENES.to_string();
     assert_eq!(json::read_scenes(scenes.as_bytes(), "s.json", &VOCAB).unwrap().len(), 2);
     assert_eq!(json::read_graphs(scenes.as_bytes(), "s.json", &VOCAB).unwrap().len(), 2);
-    assert_eq!(FinishedScenes::from_json(scenes.as_bytes(), "s.json", &VOCAB).unwrap().len(), 2);
+    assert_eq!(FinishedScenes::from_json(scenes.as_bytes(), "s.json", &VOCAB).unwrap().0.len(), 2);
     assert_eq!(read_clevr(CLEVR.1.to_string().as_bytes(), "s.json", &CLEVR.0).unwrap().len(), 2);
     for document in [palette(), cogent()] {
         Palette::from_json(&VOCAB, "p", document.to_string().as_bytes(), "p.json").unwrap();
@@ -81,7 +81,7 @@ proptest! {
         }
         checked(json::read_graphs(&bytes, "s.json", &VOCAB));
         if let Some(scenes) = checked(FinishedScenes::from_json(&bytes, "s.json", &VOCAB)) {
-            assert!(scenes.view(scenes.len()).is_none());
+            assert!(scenes.view(scenes.0.len()).is_none());
         }
     }
 

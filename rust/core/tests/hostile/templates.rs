@@ -5,7 +5,7 @@ use crate::{SYNONYMS, VOCAB, WORLD, checked};
 use clevrhope_core::audit::{Names, TextParser};
 use clevrhope_core::program::encode::{ProgramVocabulary, SPECIAL_NAMES};
 use clevrhope_core::question::TemplateSet;
-use clevrhope_core::question::ask::Asker;
+use clevrhope_core::question::generator::QuestionGenerator;
 use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::question::tokens::QuestionVocabulary;
 use clevrhope_core::scene::{Pool, SceneGraph};
@@ -39,7 +39,7 @@ fn use_templates(templates: &[u8], synonyms: &[u8]) -> bool {
         set.program_width();
         let plans = set.plans(&VOCAB);
         let views: Vec<_> = SCENES.iter().enumerate().map(|(i, scene)| (i as u64, scene.view())).collect();
-        let questions = Asker::new(&VOCAB, set, &plans, QuestionRule::Any, None, 1, 3).ask(&views);
+        let questions = QuestionGenerator::new(&VOCAB, set, &plans, QuestionRule::Any, None, 1, 3).generate(&views);
         let tokens = QuestionVocabulary::new(words.iter().map(String::as_str)).unwrap();
         for question in &questions {
             let mut row = vec![0; set.question_width()];

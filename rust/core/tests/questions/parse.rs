@@ -5,10 +5,10 @@ use clevrhope_core::Vocabulary;
 use clevrhope_core::audit::{Names, ProgramReader, Rows, TextParser, parse_rows};
 use clevrhope_core::program::encode::ProgramVocabulary;
 use clevrhope_core::question::TemplateSet;
-use clevrhope_core::question::ask::Asker;
+use clevrhope_core::question::generator::QuestionGenerator;
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::QuestionRule;
-use clevrhope_core::question::wording::tokenize;
+use clevrhope_core::question::tokens::tokenize;
 use proptest::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -51,7 +51,8 @@ impl Case {
         let scenes: Vec<TestScene> = (0..1_500).map(|i| TestScene::random(&vocab, 3 + i % 8, &mut draws)).collect();
         let views: Vec<_> = scenes.iter().enumerate().map(|(i, scene)| (i as u64, scene.graph.view())).collect();
         let plans = templates.plans(&vocab);
-        let questions = Asker::new(&vocab, &templates.set, &plans, QuestionRule::Any, None, 1, 12).ask(&views);
+        let questions =
+            QuestionGenerator::new(&vocab, &templates.set, &plans, QuestionRule::Any, None, 1, 12).generate(&views);
         Self { templates, words, functions, parser, programs, scenes, questions }
     }
 
@@ -143,7 +144,7 @@ fn an_article_that_does_not_fit_is_never_written() {
     let set = TemplateSet::from_files(&vocab, &files, &[], ("synonyms.json", THING)).unwrap();
     let plans = set.plans(&vocab);
     let views: Vec<_> = OWN.scenes.iter().enumerate().map(|(i, scene)| (i as u64, scene.graph.view())).collect();
-    let questions = Asker::new(&vocab, &set, &plans, QuestionRule::Any, None, 1, 12).ask(&views);
+    let questions = QuestionGenerator::new(&vocab, &set, &plans, QuestionRule::Any, None, 1, 12).generate(&views);
     let said = |words: &str| questions.iter().filter(|question| question.text.contains(words)).count();
     // After another word "octet" may stand; after an article its synonym does.
     let counts = ["a cube", " octet", "an orange", "An orange", "a octet"].map(said);

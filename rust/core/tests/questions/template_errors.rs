@@ -107,7 +107,9 @@ fn constraints_are_checked() {
         message(r#""NULL""#, r#""NUL""#),
         r#"one_hop.json[0].constraints[0]: unknown constraint "NUL" (did you mean "NULL"?)"#
     );
-    assert!(message("[1, 3]", "[1, 4]").starts_with("one_hop.json[0].constraints[1]: OUT_NEQ names no such"));
+    assert!(
+        message("[1, 3]", "[1, 4]").starts_with("one_hop.json[0].constraints[1]: OUT_NEQ names a parameter or node")
+    );
     assert!(message("[1, 3]", "[1]").starts_with("one_hop.json[0].constraints[1]: OUT_NEQ with 1 parameters"));
 }
 
@@ -125,5 +127,5 @@ fn synonyms_are_checked() {
         TemplateSet::from_files(&clevr(), &files, &[], ("synonyms.json", synonyms.as_bytes())).unwrap_err().to_string()
     };
     assert!(error("{\"cube\": [}").starts_with("synonyms.json:1:11: "), "{}", error("{\"cube\": [}"));
-    assert_eq!(error(r#"{"cube": []}"#), "synonyms.json: \"cube\" has no word or an empty one");
+    assert_eq!(error(r#"{"cube": []}"#), "synonyms.json: \"cube\" has no words, or an empty one");
 }

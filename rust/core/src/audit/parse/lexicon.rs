@@ -1,31 +1,31 @@
-//! Words for values and a vocabulary's tokens in, tables out: what a parameter can say where a token begins.
+//! The surface forms of parameters: the sequences of tokens that can stand for their values.
 
 use super::template::{RELATION, SHAPE};
 use super::{Names, ParseError};
 use crate::message::{json_cause, shown};
 use std::collections::BTreeMap;
 
-/// A way to say a value: its tokens, and the number of the value's function (none: no value).
+/// A surface form of a value: its tokens, and the number of the value's function (None: no value).
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Saying {
+pub struct SurfaceForm {
     pub tokens: Box<[i32]>,
     pub value: Option<i32>,
 }
 
-/// What a parameter can say, by first token.
+/// The surface forms of a parameter, by first token.
 #[derive(Clone, Debug)]
 pub struct Slot {
-    /// By token: 0 for none, otherwise a place in `groups` plus one.
+    /// By token: 0 for none, otherwise an index into `groups` plus one.
     heads: Vec<u16>,
-    groups: Vec<Vec<Saying>>,
-    /// It may say nothing.
-    pub may_be_silent: bool,
+    groups: Vec<Vec<SurfaceForm>>,
+    /// Whether it may be empty.
+    pub may_be_empty: bool,
 }
 
-/// What tells slots apart: kind, and what is written before and after without a space.
+/// A slot is identified by its kind, and the text before and after it without a space.
 type Key = (String, String, String);
 
-/// Makes each slot once.
+/// Builds each slot once.
 pub struct Slots<'a> {
     names: &'a Names,
     synonyms: BTreeMap<String, Vec<String>>,
@@ -34,25 +34,40 @@ pub struct Slots<'a> {
 }
 
 impl Slot {
-    /// What it can say with this token first.
+    /// The surface forms that begin with this token.
     #[inline]
-    pub fn sayings(&self, token: i32) -> &[Saying] {
+    pub fn forms(&self, token: i32) -> &[SurfaceForm] {
         let head = usize::try_from(token).ok().and_then(|token| self.heads.get(token)).copied().unwrap_or(0);
         usize::from(head).checked_sub(1).and_then(|group| self.groups.get(group)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Adds a surface form; one with a word that is not in the vocabulary is left out.
+    fn add(&mut self, tokens: Option<Vec<i32>>, value: Option<i32>) {
+        let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) else { return };
+        let form = SurfaceForm { tokens: tokens.into(), value };
+        let head = &mut self.heads[form.tokens[0] as usize];
+        if *head == 0 {
+            self.groups.push(Vec::new());
+            *head = self.groups.len() as u16;
+        }
+        let group = &mut self.groups[usize::from(*head) - 1];
+        if !group.contains(&form) {
+            group.push(form);
+        }
     }
 }
 
 impl<'a> Slots<'a> {
-    /// `synonyms` is a JSON object: value, relation or "thing" to its words; what it does not hold is its own word.
+    /// `synonyms` is a JSON object from a value, relation or "thing" to words; a missing name stands for itself.
     pub fn new(names: &'a Names, synonyms: &[u8]) -> Result<Self, ParseError> {
         let synonyms = serde_json::from_slice(synonyms).map_err(|error| ParseError {
             place: "synonyms".to_owned(),
-            problem: format!("no object from names to lists of words ({})", json_cause(&error)),
+            problem: format!("not an object from names to lists of words ({})", json_cause(&error)),
         })?;
         Ok(Self { names, synonyms, numbers: BTreeMap::new(), slots: Vec::new() })
     }
 
-    /// The number of a slot.
+    /// The number of a slot, which is built if it is new.
     pub fn number(&mut self, kind: &str, before: &str, after: &str) -> Result<u16, String> {
         let key = (kind.to_owned(), before.to_owned(), after.to_owned());
         if let Some(&number) = self.numbers.get(&key) {
@@ -67,49 +82,30 @@ impl<'a> Slots<'a> {
 
     fn slot(&self, kind: &str, before: &str, after: &str) -> Result<Slot, String> {
         let values = self.names.values(kind);
-        let values = values.ok_or_else(|| format!("\"{}\" is no type of parameter in this vocabulary", shown(kind)))?;
-        let mut slot = Slot { heads: vec![0; self.names.n_words()], groups: Vec::new(), may_be_silent: false };
+        let values = values.ok_or_else(|| format!("this vocabulary has no parameter type \"{}\"", shown(kind)))?;
+        let mut slot = Slot { heads: vec![0; self.names.n_words()], groups: Vec::new(), may_be_empty: false };
         let n_words: usize = values.iter().map(|(name, _)| self.words(name).len()).sum();
         if n_words + self.words("thing").len() > usize::from(u16::MAX) {
             return Err(format!("{n_words} words for values of one type; at most {} are read", u16::MAX));
         }
+        let tokens = |word: &str| self.names.tokens(&format!("{before}{word}{after}"));
         for (name, number) in values {
             for word in self.words(name) {
-                slot.add(self.names.tokens(&format!("{before}{word}{after}")), Some(*number));
+                slot.add(tokens(&word), Some(*number));
             }
         }
-        if kind != RELATION {
-            if kind == SHAPE {
-                for word in self.words("thing") {
-                    slot.add(self.names.tokens(&format!("{before}{word}{after}")), None);
-                }
-            } else if before.is_empty() && after.is_empty() {
-                slot.may_be_silent = true;
-            } else {
-                slot.add(self.names.tokens(&format!("{before}{after}")), None);
+        if kind == SHAPE {
+            for word in self.words("thing") {
+                slot.add(tokens(&word), None);
             }
+        } else if kind != RELATION {
+            slot.may_be_empty = before.is_empty() && after.is_empty();
+            slot.add(tokens(""), None);
         }
         Ok(slot)
     }
 
     fn words(&self, name: &str) -> Vec<String> {
         self.synonyms.get(name).cloned().unwrap_or_else(|| vec![name.to_owned()])
-    }
-}
-
-impl Slot {
-    /// Adds a way to say a value; one with a word that the vocabulary has not can never be met.
-    fn add(&mut self, tokens: Option<Vec<i32>>, value: Option<i32>) {
-        let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) else { return };
-        let saying = Saying { tokens: tokens.into(), value };
-        let head = &mut self.heads[saying.tokens[0] as usize];
-        if *head == 0 {
-            self.groups.push(Vec::new());
-            *head = self.groups.len() as u16;
-        }
-        let group = &mut self.groups[usize::from(*head) - 1];
-        if !group.contains(&saying) {
-            group.push(saying);
-        }
     }
 }

@@ -1,8 +1,8 @@
-//! A question's words in, every program that they can mean out: the templates read backwards.
+//! The audit's parser: reads the words of a question back to every program that they can mean.
 //!
-//! Code of its own, apart from what words questions: it reads the template files and the synonyms itself, puts
-//! all ways to say all questions into one tree, and follows a text through it. Where several families or values
-//! fit, all are kept.
+//! It shares nothing with the generator's wording: it reads the template files and the synonyms itself, puts all
+//! variants of all questions into a trie, and follows a text through it. If several families or values fit, all are
+//! kept.
 
 mod lexicon;
 mod names;
@@ -11,14 +11,14 @@ mod trie;
 
 pub use names::Names;
 
-use lexicon::{Slot, Slots};
+use lexicon::Slots;
 use rayon::prelude::*;
 use template::{Family, MOST_PARAMS, Other, Part, Step};
 use thiserror::Error;
-use trie::{ARTICLES, Edge, Growing, Leaf, Said, Tokens, Trie, Walk};
+use trie::{ARTICLES, Edge, Leaf, SlotMatch, Tokens, Trie, TrieBuilder, Walk};
 
+use super::Rows;
 use super::program::ProgramReader;
-use super::{Rows, between_marks};
 use crate::scene::SceneView;
 
 #[derive(Debug, Error)]
@@ -28,21 +28,19 @@ pub struct ParseError {
     pub problem: String,
 }
 
-/// What a text can mean: a family, and a program as numbers of functions in prefix order.
+/// A meaning of a text: a family, and a program as numbers of functions in prefix order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
     pub family: u16,
     pub program: Vec<i32>,
 }
 
-/// Reads texts of one vocabulary through one folder of templates.
+/// Parses texts of one vocabulary with the templates of one folder.
 #[derive(Clone, Debug)]
 pub struct TextParser {
     families: Vec<Family>,
     trie: Trie,
-    slots: Vec<Slot>,
-    articles: [[Option<i32>; 2]; ARTICLES.len()],
-    vowels: Vec<bool>,
+    tokens: Tokens,
 }
 
 impl TextParser {
@@ -50,10 +48,10 @@ impl TextParser {
     /// `synonyms` is the JSON object of words for values.
     ///
     /// # Errors
-    /// A file that is none, or a phrasing that cannot be read backwards; names the place.
+    /// A file that is not valid, or a phrasing that cannot be parsed; names the place.
     pub fn new(names: &Names, files: &[(String, Vec<u8>)], synonyms: &[u8]) -> Result<Self, ParseError> {
         let mut slots = Slots::new(names, synonyms)?;
-        let mut tree = Growing::new();
+        let mut tree = TrieBuilder::new();
         let mut families = Vec::new();
         for (file, bytes) in files {
             for (i, family) in template::read_file(file, bytes, names)?.into_iter().enumerate() {
@@ -61,19 +59,14 @@ impl TextParser {
                     place: format!("{file}[{i}]"),
                     problem: format!("over {} families", u16::MAX),
                 })?;
-                grow(&mut tree, &family, number, names, &mut slots)
+                add_family(&mut tree, &family, number, names, &mut slots)
                     .map_err(|problem| ParseError { place: format!("{file}[{i}]"), problem })?;
                 families.push(family);
             }
         }
-        let token = |word: &str| names.token(word);
-        Ok(Self {
-            families,
-            trie: tree.packed(),
-            slots: slots.slots,
-            articles: ARTICLES.map(|(a, an)| [token(a), token(an)]),
-            vowels: names.vowels(),
-        })
+        let articles = ARTICLES.map(|(a, an)| [names.token(a), names.token(an)]);
+        let tokens = Tokens { slots: slots.slots, articles, vowels: names.vowels().to_vec() };
+        Ok(Self { families, trie: tree.packed(), tokens })
     }
 
     pub fn n_families(&self) -> usize {
@@ -85,40 +78,40 @@ impl TextParser {
         self.families.get(family).map_or(&[], |family| &family.answers)
     }
 
-    /// Everything that a text can mean, each once; no marks of begin and end in `text`.
+    /// All meanings of a text, each once. `text` has no `<START>` and `<END>`.
     pub fn read(&self, text: &[i32]) -> Vec<Reading> {
         let mut readings = Vec::new();
         if text.len() > usize::from(u16::MAX) {
             return readings;
         }
-        let tokens = Tokens { slots: &self.slots, articles: self.articles, vowels: &self.vowels };
-        let at_end = |leaf: &Leaf, said: &[Said]| {
-            if let Some(reading) = self.reading(leaf, said, text)
+        let at_end = |leaf: &Leaf, matches: &[SlotMatch]| {
+            if let Some(reading) = self.reading(leaf, matches, text)
                 && !readings.contains(&reading)
             {
                 readings.push(reading);
             }
         };
-        Walk { trie: &self.trie, tokens: &tokens, text, said: Vec::with_capacity(MOST_PARAMS), at_end }.from(0, 0);
+        Walk { trie: &self.trie, tokens: &self.tokens, text, matches: Vec::with_capacity(MOST_PARAMS), at_end }
+            .from(0, 0);
         readings
     }
 
-    /// What a way of saying it means; none where the rules for its words forbid it.
-    fn reading(&self, leaf: &Leaf, said: &[Said], text: &[i32]) -> Option<Reading> {
+    /// The meaning of a variant; None if the rules for its words forbid it.
+    fn reading(&self, leaf: &Leaf, matches: &[SlotMatch], text: &[i32]) -> Option<Reading> {
         let family = &self.families[usize::from(leaf.family)];
         let mut values = [None; MOST_PARAMS];
-        for (&param, said) in leaf.gaps.iter().zip(said) {
-            // Slots are shared by all families, so that texts with a common beginning are followed once; what a
-            // family's constraints say of them is asked here.
-            if !family.params[usize::from(param)].allowed.allows(said.value) {
+        for (&param, found) in leaf.gaps.iter().zip(matches) {
+            // Slots are shared by all families, so that common beginnings are followed once; a family's constraints
+            // on them are checked here.
+            if !family.params[usize::from(param)].allowed.allows(found.value) {
                 return None;
             }
-            values[usize::from(param)] = said.value;
+            values[usize::from(param)] = found.value;
         }
-        if leaf.repeats && !says_the_same_again(leaf, said, text) {
+        if leaf.repeats && !repeats_words(leaf, matches, text) {
             return None;
         }
-        if leaf.other != Other::Any && (leaf.other == Other::LeftOut) != family.tells_apart(&values) {
+        if leaf.other != Other::Any && (leaf.other == Other::LeftOut) != family.objects_differ(&values) {
             return None;
         }
         let function = |step: &Step| match step {
@@ -132,9 +125,8 @@ impl TextParser {
 }
 
 impl Family {
-    /// CLEVR's rule: two objects need no "other" where some attribute is given for both and differs; "thing" is
-    /// a shape.
-    fn tells_apart(&self, values: &[Option<i32>; MOST_PARAMS]) -> bool {
+    /// CLEVR's rule: two objects need no "other" if some attribute is given for both and differs; "thing" is a shape.
+    fn objects_differ(&self, values: &[Option<i32>; MOST_PARAMS]) -> bool {
         self.two_objects.is_some_and(|pairs| {
             pairs.iter().any(|&(a, b)| {
                 let is_shape = self.params[usize::from(a)].kind == template::SHAPE;
@@ -145,22 +137,28 @@ impl Family {
     }
 }
 
-/// A parameter that is said twice is said with the same word.
-fn says_the_same_again(leaf: &Leaf, said: &[Said], text: &[i32]) -> bool {
-    let words = |i: usize| &text[usize::from(said[i].begin)..usize::from(said[i].end)];
-    (0..said.len()).all(|i| (0..i).all(|j| leaf.gaps[i] != leaf.gaps[j] || words(i) == words(j)))
+/// Whether each parameter that occurs twice has the same words both times.
+fn repeats_words(leaf: &Leaf, matches: &[SlotMatch], text: &[i32]) -> bool {
+    let words = |i: usize| &text[usize::from(matches[i].begin)..usize::from(matches[i].end)];
+    (0..matches.len()).all(|i| (0..i).all(|j| leaf.gaps[i] != leaf.gaps[j] || words(i) == words(j)))
 }
 
-/// Puts a family's ways into the tree.
-fn grow(tree: &mut Growing, family: &Family, number: u16, names: &Names, slots: &mut Slots<'_>) -> Result<(), String> {
-    for way in &family.ways {
-        let mut edges = Vec::with_capacity(way.parts.len());
+/// Adds the variants of a family to the trie.
+fn add_family(
+    tree: &mut TrieBuilder,
+    family: &Family,
+    number: u16,
+    names: &Names,
+    slots: &mut Slots<'_>,
+) -> Result<(), String> {
+    for variant in &family.variants {
+        let mut edges = Vec::with_capacity(variant.parts.len());
         let mut gaps: Vec<u8> = Vec::new();
-        for (i, part) in way.parts.iter().enumerate() {
+        for (i, part) in variant.parts.iter().enumerate() {
             edges.push(match part {
-                Part::Word(word) => match trie::article(part, way.parts.get(i + 1)) {
+                Part::Word(word) => match trie::article(part, variant.parts.get(i + 1)) {
                     Some(article) => Edge::Article(article),
-                    // No token has this number, so no text follows a word that the vocabulary has not.
+                    // No token has this number, so no text matches a word that is not in the vocabulary.
                     None => Edge::Word(names.token(word).unwrap_or(-1)),
                 },
                 Part::Param { param, before, after } => {
@@ -171,15 +169,15 @@ fn grow(tree: &mut Growing, family: &Family, number: u16, names: &Names, slots: 
             });
         }
         let repeats = (0..gaps.len()).any(|i| gaps[..i].contains(&gaps[i]));
-        tree.add(&edges, Leaf { family: number, gaps, other: way.other, repeats });
+        tree.add(&edges, Leaf { family: number, gaps, other: variant.other, repeats });
     }
     Ok(())
 }
 
-/// What was found out about a row; all false where text, program and answer agree and nothing else fits.
+/// The check of a row; all false if text, program and answer agree and nothing else fits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
-    /// No template says this.
+    /// No template gives this text.
     pub is_unread: bool,
     /// The words do not mean the stored program.
     pub is_other_program: bool,
@@ -196,10 +194,10 @@ pub struct Agreement {
 /// A row's agreement, and a number that rows of the same words share.
 pub type Parsed = (Agreement, u64);
 
-/// Reads every row's words and holds them against its program, family and answer; uses all cores.
+/// Parses every row's words and compares the result with its program, family and answer; uses all cores.
 ///
-/// `families` and `answers` are the stored ones, by row; `view` gives the scene at a place of the list that
-/// `rows` counts in. A row whose scene is not there is read without answers.
+/// `families` and `answers` are the stored ones, by row; `view` gives the scene of an index in `rows`. A row whose
+/// scene is missing is parsed without answers.
 pub fn parse_rows<'s>(
     parser: &TextParser,
     programs: &ProgramReader,
@@ -209,14 +207,13 @@ pub fn parse_rows<'s>(
     view: impl Fn(usize) -> Option<SceneView<'s>> + Sync,
 ) -> Vec<Parsed> {
     let n = [rows.scenes.len(), families.len(), answers.len()].into_iter().min().unwrap_or(0);
-    let look = |row: usize| {
-        let words = between_marks(&rows.questions[row * rows.question_width..][..rows.question_width]);
-        let program = between_marks(&rows.programs[row * rows.program_width..][..rows.program_width]);
+    let parse = |row: usize| {
+        let (words, program) = (rows.question(row), rows.program(row));
         let scene = usize::try_from(rows.scenes[row]).ok().and_then(&view);
         let readings = parser.read(words);
         (agreement(&readings, programs, program, families[row], answers[row], scene), digest(words))
     };
-    (0..n).into_par_iter().with_min_len(256).map(look).collect()
+    (0..n).into_par_iter().with_min_len(256).map(parse).collect()
 }
 
 fn agreement(
@@ -229,27 +226,23 @@ fn agreement(
 ) -> Agreement {
     let same = |reading: &&Reading| reading.program == stored;
     let Some(meant) = readings.iter().find(same) else {
-        return Agreement {
-            is_unread: readings.is_empty(),
-            is_other_program: !readings.is_empty(),
-            ..Default::default()
-        };
+        let is_unread = readings.is_empty();
+        return Agreement { is_unread, is_other_program: !is_unread, ..Default::default() };
     };
     let answer_of = |reading: &Reading| scene.map(|scene| programs.answer(&reading.program, scene));
     let given = answer_of(meant);
     let others = || readings.iter().filter(|reading| reading.program != stored);
     Agreement {
-        is_unread: false,
-        is_other_program: false,
         is_other_family: !readings.iter().filter(same).any(|reading| i32::from(reading.family) == family),
         is_other_answer: given.is_some_and(|given| given != answer),
         has_several: others().next().is_some(),
-        // A reading without an answer is none that the image allows.
+        // A reading without an answer is ruled out by the image.
         is_ambiguous: others().any(|other| answer_of(other).is_some_and(|found| found >= 0 && Some(found) != given)),
+        ..Default::default()
     }
 }
 
-/// A number for a row of tokens: equal for equal rows, and else different but for one chance in 2^64.
+/// A hash of a row of tokens; unequal rows have the same one with a chance of one in 2^64.
 fn digest(tokens: &[i32]) -> u64 {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ tokens.len() as u64;
     for &token in tokens {

@@ -1,22 +1,21 @@
-//! The names of a `vocab.json` in, numbers of words, functions and answers out.
+//! The numbers of words, functions and answers in a `vocab.json`.
 
 use super::template::{RELATION, last_function};
 use std::collections::{BTreeMap, HashMap};
 
-/// Numbers by name; only ever asked, so the order of the maps does not matter.
+/// Numbers by name; the maps are only looked up, so their order does not matter.
 #[derive(Clone, Debug)]
 pub struct Names {
     words: HashMap<String, i32>,
-    n_words: usize,
     vowels: Vec<bool>,
     functions: HashMap<String, i32>,
     answers: HashMap<String, i32>,
-    /// By kind, each value and the number of the function that asks for it.
+    /// By kind, each value with the number of its function.
     values: BTreeMap<String, Vec<(String, i32)>>,
 }
 
 impl Names {
-    /// Each list by number; a function with a value is written `filter_color[red]` or `relate[left]`.
+    /// From lists of names by number; functions with a value are written `filter_color[red]` or `relate[left]`.
     pub fn new(words: &[String], functions: &[String], answers: &[String]) -> Self {
         let numbers = |names: &[String]| (0..).zip(names).map(|(i, name)| (name.clone(), i)).collect();
         let mut values: BTreeMap<String, Vec<(String, i32)>> = BTreeMap::new();
@@ -30,7 +29,6 @@ impl Names {
         let starts_with_vowel = |word: &String| word.to_lowercase().starts_with(['a', 'e', 'i', 'o', 'u']);
         Self {
             words: numbers(words),
-            n_words: words.len(),
             vowels: words.iter().map(starts_with_vowel).collect(),
             functions: numbers(functions),
             answers: numbers(answers),
@@ -39,26 +37,30 @@ impl Names {
     }
 
     pub fn n_words(&self) -> usize {
-        self.n_words
+        self.vowels.len()
     }
 
-    /// By word: whether it begins with a vowel.
-    pub fn vowels(&self) -> Vec<bool> {
-        self.vowels.clone()
+    /// By word, whether it begins with a vowel.
+    pub fn vowels(&self) -> &[bool] {
+        &self.vowels
     }
 
     pub fn token(&self, word: &str) -> Option<i32> {
         self.words.get(word).copied()
     }
 
-    /// The tokens of some words; none where one is not in the vocabulary.
+    /// The tokens of some words; None if one is not in the vocabulary.
     pub fn tokens(&self, words: &str) -> Option<Vec<i32>> {
         words.split_whitespace().map(|word| self.token(word)).collect()
     }
 
-    /// A function's number; one that no program has for a function that the vocabulary has not.
+    /// A function's number; -1, which no program has, for one that is not in the vocabulary.
     pub fn function(&self, name: &str) -> i32 {
         self.functions.get(name).copied().unwrap_or(-1)
+    }
+
+    pub fn answer(&self, name: &str) -> Option<i32> {
+        self.answers.get(name).copied()
     }
 
     /// The values of a type of parameter, each with the number of its function.
@@ -66,16 +68,16 @@ impl Names {
         self.values.get(kind).map(Vec::as_slice)
     }
 
-    /// The answers that a node of this kind can give, by number.
+    /// The numbers of the answers that a node of this kind can give.
     pub fn answers_of(&self, node: &str) -> Vec<i32> {
         let function = last_function(node);
-        let named = |names: &[&str]| names.iter().filter_map(|name| self.answers.get(*name).copied()).collect();
+        let named = |names: &[&str]| names.iter().filter_map(|name| self.answer(name)).collect();
         if let Some(values) = function.strip_prefix("query_").and_then(|kind| self.values.get(kind)) {
             return named(&values.iter().map(|(value, _)| value.as_str()).collect::<Vec<_>>());
         }
         if function == "count" {
             let mut numbers: Vec<i32> = Vec::new();
-            while let Some(&number) = self.answers.get(&numbers.len().to_string()) {
+            while let Some(number) = self.answer(&numbers.len().to_string()) {
                 numbers.push(number);
             }
             return numbers;

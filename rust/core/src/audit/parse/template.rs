@@ -1,37 +1,38 @@
-//! Template files and the names of a vocabulary in, families out: their phrasings as words and gaps, and their
-//! programs in prefix order with gaps where a parameter's function goes.
+//! Question families as the audit reads them from template files: all variants of their texts, with gaps for parameters,
+//! and their programs in prefix order, with gaps for the functions of parameters.
 //!
-//! The audit's own reading of CLEVR's template format. It is made for finding out what a text can mean, so it
-//! keeps what bears on that: the words, which parameters must or must not say something, the order of functions.
+//! This is the audit's own reading of CLEVR's template format. It keeps only what matters for the meaning of texts: the
+//! words, which parameters must or must not have a value, and the order of functions.
 
 use super::{Names, ParseError};
+use crate::audit::split_text;
 use crate::message::{json_cause, shown};
 use serde::Deserialize;
 
-/// Most parameters of a family.
+/// Maximum number of parameters of a family.
 pub const MOST_PARAMS: usize = 64;
-/// Most optional parts of a phrasing: each doubles the ways to say it.
+/// Maximum number of optional parts of a phrasing: each doubles the number of variants.
 const MOST_OPTIONS: usize = 8;
-/// Most words and gaps of a phrasing: a text is followed through them by recursion.
+/// Maximum number of words and gaps of a phrasing, through which texts are followed by recursion.
 const MOST_PARTS: usize = 1_000;
-/// Most nodes of a family.
+/// Maximum number of nodes of a family.
 const MOST_NODES: usize = 256;
-/// Most functions of a program.
+/// Maximum number of functions of a program.
 const MOST_STEPS: usize = 1_000;
-/// The parameters of two objects that may have to be told apart, by CLEVR's names.
+/// CLEVR's names for the parameters of two objects, to which the rule for "other" applies.
 const TWO_OBJECTS: [(&str, &str); 4] = [("<Z>", "<Z2>"), ("<C>", "<C2>"), ("<M>", "<M2>"), ("<S>", "<S2>")];
-/// The type whose silence has a word, "thing".
+/// The type that has a word for no value, "thing".
 pub const SHAPE: &str = "shape";
 pub const RELATION: &str = "relation";
 
-/// What a parameter may say.
+/// The values that a parameter may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allowed {
     /// A value, or none.
     Any,
-    /// A value: a function takes it and nothing else.
+    /// A value: it is the argument of a function.
     Value,
-    /// None: a constraint keeps it empty.
+    /// None: a constraint forbids a value.
     Nothing,
 }
 
@@ -58,31 +59,31 @@ pub struct Param {
 pub enum Step {
     /// A function's number.
     Function(i32),
-    /// The function of a parameter's value; nothing where the parameter is empty.
+    /// The function of a parameter's value; nothing if it has none.
     Param(u8),
 }
 
-/// One word of a phrasing, or a parameter with what is written around it without a space.
+/// A word of a phrasing, or a parameter with the text around it up to spaces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Part {
     Word(String),
     Param { param: u8, before: String, after: String },
 }
 
-/// What a way of saying it means for the two objects of a family.
+/// What a variant implies for the two objects of a family.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Other {
     /// Anything.
     Any,
-    /// "Other" is said: nothing else tells them apart.
-    Said,
-    /// "Other" is left out: their values tell them apart.
+    /// "Other" is kept: the objects do not differ otherwise.
+    Kept,
+    /// "Other" is left out: the objects differ in some value.
     LeftOut,
 }
 
-/// One way to say a family's question, optional parts decided.
+/// One text of a family's question, with optional parts decided.
 #[derive(Clone, Debug)]
-pub struct Way {
+pub struct Variant {
     pub parts: Vec<Part>,
     pub other: Other,
 }
@@ -92,8 +93,8 @@ pub struct Way {
 pub struct Family {
     pub params: Vec<Param>,
     pub program: Vec<Step>,
-    pub ways: Vec<Way>,
-    /// The parameters of the two objects by type, where the rule for "other" applies.
+    pub variants: Vec<Variant>,
+    /// The parameters of the two objects by type, if the rule for "other" applies.
     pub two_objects: Option<[(u8, u8); 4]>,
     /// Numbers of the answers that its last function can give.
     pub answers: Vec<i32>,
@@ -135,7 +136,7 @@ struct RawConstraint {
 pub fn read_file(file: &str, bytes: &[u8], names: &Names) -> Result<Vec<Family>, ParseError> {
     let raw: Vec<RawFamily> = serde_json::from_slice(bytes).map_err(|error| ParseError {
         place: file.to_owned(),
-        problem: format!("no list of templates ({})", json_cause(&error)),
+        problem: format!("not a list of templates ({})", json_cause(&error)),
     })?;
     raw.into_iter()
         .enumerate()
@@ -159,24 +160,24 @@ impl RawFamily {
         let mut program = Vec::new();
         self.write(last, names, &mut 0, &mut program)?;
         let two_objects = two_objects(&params);
-        let mut ways = Vec::new();
+        let mut variants = Vec::new();
         for text in &self.text {
-            let spoken = cut(text, &params)?;
-            let n_parts: usize = spoken.iter().map(|(parts, _)| parts.len()).sum();
+            let segments = cut(text, &params)?;
+            let n_parts: usize = segments.iter().map(|(parts, _)| parts.len()).sum();
             if n_parts > MOST_PARTS {
                 return Err(format!("a phrasing of {n_parts} words; at most {MOST_PARTS} are read"));
             }
-            let without = if two_objects.is_some() { without_other(&spoken) } else { spoken.clone() };
-            let both: &[(&Spoken, Other)] = if without == spoken {
-                &[(&spoken, Other::Any)]
+            let without = if two_objects.is_some() { without_other(&segments) } else { segments.clone() };
+            let both: &[(&Segments, Other)] = if without == segments {
+                &[(&segments, Other::Any)]
             } else {
-                &[(&spoken, Other::Said), (&without, Other::LeftOut)]
+                &[(&segments, Other::Kept), (&without, Other::LeftOut)]
             };
-            for (spoken, other) in both {
-                ways.extend(decided(spoken)?.into_iter().map(|parts| Way { parts, other: *other }));
+            for (segments, other) in both {
+                variants.extend(decide(segments)?.into_iter().map(|parts| Variant { parts, other: *other }));
             }
         }
-        Ok(Family { answers: names.answers_of(&self.nodes[last].kind), params, program, ways, two_objects })
+        Ok(Family { answers: names.answers_of(&self.nodes[last].kind), params, program, variants, two_objects })
     }
 
     fn params(&self) -> Vec<Param> {
@@ -185,7 +186,7 @@ impl RawFamily {
         };
         let is_bound = |name: &str| {
             let user = self.nodes.iter().find(|node| node.side_inputs.iter().any(|side| side == name));
-            user.is_some_and(|node| !is_macro(&node.kind))
+            user.is_some_and(|node| macro_tail(&node.kind).is_none())
         };
         let read = |raw: &RawParam| {
             let kind = raw.kind.to_lowercase();
@@ -199,19 +200,19 @@ impl RawFamily {
         self.params.iter().map(read).collect()
     }
 
-    /// Appends a node and all that it takes.
+    /// Appends the program of a node and its inputs.
     fn write(&self, at: usize, names: &Names, written: &mut usize, program: &mut Vec<Step>) -> Result<(), String> {
         let node = &self.nodes[at];
-        // Nodes count too: a macro without parameters adds nothing to the program.
+        // Nodes are counted as well: a macro without parameters adds nothing to the program.
         *written += 1;
         if *written > MOST_STEPS || program.len() > MOST_STEPS {
-            return Err("a program without end".into());
+            return Err("a program of too many functions".into());
         }
         let mut filters = Vec::new();
         let mut relation = None;
         for side in &node.side_inputs {
             let place = self.params.iter().position(|param| param.name == *side);
-            let place = place.ok_or_else(|| format!("node {at} takes {}, which is no parameter", shown(side)))?;
+            let place = place.ok_or_else(|| format!("node {at} takes {}, which is not a parameter", shown(side)))?;
             if self.params[place].kind.eq_ignore_ascii_case(RELATION) {
                 relation = Some(Step::Param(place as u8));
             } else {
@@ -228,7 +229,7 @@ impl RawFamily {
         program.extend(relation);
         for &input in &node.inputs {
             if input >= at {
-                return Err(format!("node {at} takes node {input}, which does not come before it"));
+                return Err(format!("node {at} takes node {input}, which is not an earlier node"));
             }
             self.write(input, names, written, program)?;
         }
@@ -236,7 +237,7 @@ impl RawFamily {
     }
 }
 
-/// A template's macro takes any combination of values; what it does with the set then, if it is one.
+/// The function after the filters of a macro, if it has one; None for a node that is not a macro.
 fn macro_tail(kind: &str) -> Option<Option<&str>> {
     let rest = kind.strip_prefix("relate_").unwrap_or(kind).strip_prefix("filter")?;
     match rest {
@@ -246,11 +247,7 @@ fn macro_tail(kind: &str) -> Option<Option<&str>> {
     }
 }
 
-fn is_macro(kind: &str) -> bool {
-    macro_tail(kind).is_some()
-}
-
-/// The function that gives a family's answer: a macro's tail, or the node's own name.
+/// The function that gives a family's answer: that of a macro, or the node's own.
 pub fn last_function(kind: &str) -> &str {
     macro_tail(kind).flatten().unwrap_or(kind)
 }
@@ -264,47 +261,26 @@ fn two_objects(params: &[Param]) -> Option<[(u8, u8); 4]> {
     (params.len() == 2 * TWO_OBJECTS.len()).then_some(pairs)
 }
 
-/// A phrasing's stretches between brackets, and whether each is optional.
-type Spoken = Vec<(Vec<Part>, bool)>;
+/// The segments of a phrasing, and whether each is optional.
+type Segments = Vec<(Vec<Part>, bool)>;
 
-/// Cuts a phrasing at its brackets, and its stretches into parts.
-fn cut(text: &str, params: &[Param]) -> Result<Spoken, String> {
-    let mut spoken = Vec::new();
+/// Cuts a phrasing at its brackets, and the segments into parts.
+fn cut(text: &str, params: &[Param]) -> Result<Segments, String> {
+    let parts = |text| split_text(text).map(|word| part(word, params)).collect::<Result<Vec<_>, _>>();
+    let mut segments = Vec::new();
     let mut rest = text;
     while let Some(open) = rest.find('[') {
         let close = rest[open..].find(']').ok_or_else(|| format!("\"[\" without \"]\" in \"{}\"", shown(text)))? + open;
-        spoken.push((parts(&rest[..open], params)?, false));
-        spoken.push((parts(&rest[open + 1..close], params)?, true));
+        segments.push((parts(&rest[..open])?, false));
+        segments.push((parts(&rest[open + 1..close])?, true));
         rest = &rest[close + 1..];
     }
-    spoken.push((parts(rest, params)?, false));
-    Ok(spoken)
+    segments.push((parts(rest)?, false));
+    Ok(segments)
 }
 
-/// The parts of a stretch: what stands between spaces, the marks that are tokens apart, other marks dropped.
-fn parts(text: &str, params: &[Param]) -> Result<Vec<Part>, String> {
-    let mut parts = Vec::new();
-    for glued in text.split_whitespace() {
-        let mut word = String::new();
-        for c in glued.chars() {
-            match c {
-                ';' | ',' | '?' | '.' => {
-                    parts.extend(part(&word, params)?);
-                    parts.extend(matches!(c, ';' | ',').then(|| Part::Word(c.to_string())));
-                    word.clear();
-                }
-                c => word.push(c),
-            }
-        }
-        parts.extend(part(&word, params)?);
-    }
-    Ok(parts)
-}
-
-fn part(word: &str, params: &[Param]) -> Result<Option<Part>, String> {
-    let Some(begin) = word.find('<') else {
-        return Ok((!word.is_empty()).then(|| Part::Word(word.to_owned())));
-    };
+fn part(word: &str, params: &[Param]) -> Result<Part, String> {
+    let Some(begin) = word.find('<') else { return Ok(Part::Word(word.to_owned())) };
     let end = word[begin..].find('>').ok_or_else(|| format!("\"<\" without \">\" in \"{}\"", shown(word)))? + begin + 1;
     let (before, name, after) = (&word[..begin], &word[begin..end], &word[end..]);
     if after.contains('<') {
@@ -312,36 +288,32 @@ fn part(word: &str, params: &[Param]) -> Result<Option<Part>, String> {
     }
     let param = params.iter().position(|param| param.name == name);
     let param = param.ok_or_else(|| format!("unknown parameter \"{}\"", shown(name)))? as u8;
-    Ok(Some(Part::Param { param, before: before.to_owned(), after: after.to_owned() }))
+    Ok(Part::Param { param, before: before.to_owned(), after: after.to_owned() })
 }
 
-/// The same without the word "other", and with "a" for "another".
-fn without_other(spoken: &Spoken) -> Spoken {
+/// The segments without the word "other", and with "a" for "another".
+fn without_other(segments: &Segments) -> Segments {
     let change = |part: &Part| match part {
         Part::Word(word) if word == "other" => None,
         Part::Word(word) if word == "another" => Some(Part::Word("a".to_owned())),
         part => Some(part.clone()),
     };
-    spoken.iter().map(|(parts, optional)| (parts.iter().filter_map(change).collect(), *optional)).collect()
+    segments.iter().map(|(parts, optional)| (parts.iter().filter_map(change).collect(), *optional)).collect()
 }
 
-/// Every way to decide which optional parts are said.
-fn decided(spoken: &Spoken) -> Result<Vec<Vec<Part>>, String> {
-    let options = spoken.iter().filter(|(_, optional)| *optional).count();
+/// All variants of a phrasing, with and without each optional segment.
+fn decide(segments: &Segments) -> Result<Vec<Vec<Part>>, String> {
+    let options = segments.iter().filter(|(_, optional)| *optional).count();
     if options > MOST_OPTIONS {
         return Err(format!("{options} optional parts in a phrasing; at most {MOST_OPTIONS} are read"));
     }
-    let mut ways = vec![Vec::new()];
-    for (parts, optional) in spoken {
-        let mut said = ways.clone();
-        said.iter_mut().for_each(|way| way.extend(parts.iter().cloned()));
-        if *optional {
-            ways.extend(said);
-        } else {
-            ways = said;
-        }
+    let mut variants = vec![Vec::new()];
+    for (parts, optional) in segments {
+        let without = if *optional { variants.clone() } else { Vec::new() };
+        variants.iter_mut().for_each(|variant| variant.extend(parts.iter().cloned()));
+        variants = [without, variants].concat();
     }
-    Ok(ways)
+    Ok(variants)
 }
 
 #[cfg(test)]
@@ -359,7 +331,7 @@ mod tests {
             Part::Word(word) => word.clone(),
             Part::Param { param, before, after } => format!("{before}<{param}>{after}"),
         };
-        let ways = decided(&cut(text, &params).unwrap()).unwrap();
+        let ways = decide(&cut(text, &params).unwrap()).unwrap();
         ways.iter().map(|way| way.iter().map(show).collect::<Vec<_>>().join(" ")).collect()
     }
 

@@ -1,28 +1,28 @@
-//! All ways to say all questions in, as one tree of words and gaps; the ways that a text follows out.
+//! A trie of all variants of all questions, with words and parameter slots as edges.
 
 use super::lexicon::Slot;
 use super::template::{Other, Part};
 use std::collections::BTreeMap;
 
-/// What comes next in a way to say a question.
+/// An edge of the trie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Edge {
     Word(i32),
-    /// "a" before a parameter; "an" too where its word begins with a vowel. By number among `ARTICLES`.
+    /// "a" before a parameter, or "an" if its word begins with a vowel; an index into `ARTICLES`.
     Article(u8),
     Slot(u16),
 }
 
-/// The articles that mind the word after them, and what they become before a vowel.
+/// Articles that depend on the next word: before a consonant and before a vowel.
 pub const ARTICLES: [(&str, &str); 2] = [("a", "an"), ("A", "An")];
 
-/// The end of a way: the family, and the parameter of each of its gaps in order.
+/// The end of a variant: its family, and the parameter of each gap in order.
 #[derive(Clone, Debug)]
 pub struct Leaf {
     pub family: u16,
     pub gaps: Vec<u8>,
     pub other: Other,
-    /// Some parameter is said twice.
+    /// Whether some parameter occurs twice.
     pub repeats: bool,
 }
 
@@ -32,47 +32,46 @@ struct Branches {
     leaves: Vec<u32>,
 }
 
-/// The tree while it grows.
+/// A trie under construction.
 #[derive(Clone, Debug)]
-pub struct Growing {
+pub struct TrieBuilder {
     nodes: Vec<Branches>,
     leaves: Vec<Leaf>,
 }
 
-/// A place in the tree: where its edges and leaves are in the lists of all.
+/// A node: the ranges of its edges and leaves in the lists of all.
 #[derive(Clone, Copy, Debug)]
 struct Node {
+    /// Edges that are words, sorted.
     words: (u32, u32),
-    articles: (u32, u32),
-    slots: (u32, u32),
+    /// The other edges.
+    others: (u32, u32),
     leaves: (u32, u32),
 }
 
-/// The tree, packed.
+/// The finished trie, packed into flat lists.
 #[derive(Clone, Debug)]
 pub struct Trie {
     nodes: Vec<Node>,
-    words: Vec<(i32, u32)>,
-    articles: Vec<(u8, u32)>,
-    slots: Vec<(u16, u32)>,
+    edges: Vec<(Edge, u32)>,
     ends: Vec<u32>,
     leaves: Vec<Leaf>,
 }
 
-/// What a gap of a text says: the number of a value's function, and its tokens' place.
+/// The match of a slot with a text: the number of a value's function, and the range of its tokens.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Said {
+pub struct SlotMatch {
     pub value: Option<i32>,
     pub begin: u16,
     pub end: u16,
 }
 
-impl Growing {
+impl TrieBuilder {
     pub fn new() -> Self {
         Self { nodes: vec![Branches::default()], leaves: Vec::new() }
     }
 
-    /// Adds a way.
+    /// Adds a variant.
     pub fn add(&mut self, edges: &[Edge], leaf: Leaf) {
         let mut at = 0;
         for &edge in edges {
@@ -87,38 +86,25 @@ impl Growing {
     }
 
     pub fn packed(self) -> Trie {
-        let mut trie = Trie {
-            nodes: Vec::with_capacity(self.nodes.len()),
-            words: Vec::new(),
-            articles: Vec::new(),
-            slots: Vec::new(),
-            ends: Vec::new(),
-            leaves: self.leaves,
-        };
+        let mut nodes = Vec::with_capacity(self.nodes.len());
+        let (mut edges, mut ends) = (Vec::new(), Vec::new());
         for node in &self.nodes {
-            let begin = (trie.words.len(), trie.articles.len(), trie.slots.len(), trie.ends.len());
-            for (&edge, &next) in &node.edges {
-                let next = next as u32;
-                match edge {
-                    Edge::Word(token) => trie.words.push((token, next)),
-                    Edge::Article(number) => trie.articles.push((number, next)),
-                    Edge::Slot(slot) => trie.slots.push((slot, next)),
-                }
-            }
-            trie.ends.extend(&node.leaves);
-            let range = |begin: usize, end: usize| (begin as u32, end as u32);
-            trie.nodes.push(Node {
-                words: range(begin.0, trie.words.len()),
-                articles: range(begin.1, trie.articles.len()),
-                slots: range(begin.2, trie.slots.len()),
-                leaves: range(begin.3, trie.ends.len()),
+            let (first_edge, first_end) = (edges.len() as u32, ends.len() as u32);
+            // Words come first in the order of edges.
+            edges.extend(node.edges.iter().map(|(&edge, &next)| (edge, next as u32)));
+            ends.extend(&node.leaves);
+            let n_words = node.edges.keys().filter(|edge| matches!(edge, Edge::Word(_))).count() as u32;
+            nodes.push(Node {
+                words: (first_edge, first_edge + n_words),
+                others: (first_edge + n_words, edges.len() as u32),
+                leaves: (first_end, ends.len() as u32),
             });
         }
-        trie
+        Trie { nodes, edges, ends, leaves: self.leaves }
     }
 }
 
-/// Whether a part is an article that minds the word after it.
+/// The index in `ARTICLES` of a part that is an article before a parameter.
 pub fn article(part: &Part, next: Option<&Part>) -> Option<u8> {
     match (part, next) {
         (Part::Word(word), Some(Part::Param { .. })) => {
@@ -128,77 +114,86 @@ pub fn article(part: &Part, next: Option<&Part>) -> Option<u8> {
     }
 }
 
-/// What a walk needs to know of the vocabulary.
-pub struct Tokens<'a> {
-    pub slots: &'a [Slot],
+/// The properties of the vocabulary that a walk needs.
+#[derive(Clone, Debug)]
+pub struct Tokens {
+    pub slots: Vec<Slot>,
     /// Numbers of the articles before a consonant and before a vowel.
     pub articles: [[Option<i32>; 2]; ARTICLES.len()],
-    /// By token: whether it begins with a vowel.
-    pub vowels: &'a [bool],
+    /// By token, whether it begins with a vowel.
+    pub vowels: Vec<bool>,
 }
 
-/// One text on its way through the tree.
+/// The walk of one text through the trie.
 pub struct Walk<'a, F> {
     pub trie: &'a Trie,
-    pub tokens: &'a Tokens<'a>,
+    pub tokens: &'a Tokens,
     pub text: &'a [i32],
-    pub said: Vec<Said>,
-    /// Told of each end that the whole text reaches, with what its gaps said.
+    pub matches: Vec<SlotMatch>,
+    /// Called for each leaf that the whole text reaches, with the matches of its slots.
     pub at_end: F,
 }
 
-impl<F: FnMut(&Leaf, &[Said])> Walk<'_, F> {
-    /// Follows the text from a node on, its first `at` tokens behind it.
+impl<F: FnMut(&Leaf, &[SlotMatch])> Walk<'_, F> {
+    /// Follows the text from a node, at its token `at`.
     pub fn from(&mut self, node: u32, at: usize) {
         let trie = self.trie;
         let here = trie.nodes[node as usize];
         let Some(&token) = self.text.get(at) else {
             for &end in slice(&trie.ends, here.leaves) {
-                (self.at_end)(&trie.leaves[end as usize], &self.said);
+                (self.at_end)(&trie.leaves[end as usize], &self.matches);
             }
-            // Gaps at the end may be silent.
-            self.silent(here.slots, at);
+            // Slots at the end may be empty.
+            self.skip_empty(here.others, at);
             return;
         };
-        let words = slice(&trie.words, here.words);
+        let words = slice(&trie.edges, here.words);
         // Few nodes have more than a handful of words.
         let found = if words.len() < 8 {
-            words.iter().find(|(word, _)| *word == token)
+            words.iter().find(|(edge, _)| *edge == Edge::Word(token))
         } else {
-            words.binary_search_by_key(&token, |(word, _)| *word).ok().map(|i| &words[i])
+            words.binary_search_by_key(&Edge::Word(token), |(edge, _)| *edge).ok().map(|i| &words[i])
         };
         if let Some(&(_, next)) = found {
             self.from(next, at + 1);
         }
-        for &(number, next) in slice(&trie.articles, here.articles) {
-            let before_vowel = self.text.get(at + 1).is_some_and(|&token| self.is_vowel(token));
-            let [a, an] = self.tokens.articles[usize::from(number)];
-            // The original generator writes "a object" now and then; nothing writes "an cube".
-            if a == Some(token) || (before_vowel && an == Some(token)) {
-                self.from(next, at + 1);
-            }
-        }
-        for &(slot, next) in slice(&trie.slots, here.slots) {
-            let slots = self.tokens.slots;
-            for saying in slots[usize::from(slot)].sayings(token) {
-                if self.text[at..].starts_with(&saying.tokens) {
-                    let end = at + saying.tokens.len();
-                    self.said.push(Said { value: saying.value, begin: at as u16, end: end as u16 });
-                    self.from(next, end);
-                    self.said.pop();
+        for &(edge, next) in slice(&trie.edges, here.others) {
+            match edge {
+                Edge::Article(number) => {
+                    let before_vowel = self.text.get(at + 1).is_some_and(|&token| self.is_vowel(token));
+                    let [a, an] = self.tokens.articles[usize::from(number)];
+                    // The original generator sometimes writes "a object", but nothing writes "an cube".
+                    if a == Some(token) || (before_vowel && an == Some(token)) {
+                        self.from(next, at + 1);
+                    }
                 }
+                Edge::Slot(slot) => {
+                    let slots = &self.tokens.slots;
+                    for form in slots[usize::from(slot)].forms(token) {
+                        if self.text[at..].starts_with(&form.tokens) {
+                            let end = at + form.tokens.len();
+                            self.matches.push(SlotMatch { value: form.value, begin: at as u16, end: end as u16 });
+                            self.from(next, end);
+                            self.matches.pop();
+                        }
+                    }
+                }
+                Edge::Word(_) => {}
             }
         }
-        self.silent(here.slots, at);
+        self.skip_empty(here.others, at);
     }
 
-    fn silent(&mut self, range: (u32, u32), at: usize) {
+    /// Continues behind slots that may be empty.
+    fn skip_empty(&mut self, edges: (u32, u32), at: usize) {
         let trie = self.trie;
-        for &(slot, next) in slice(&trie.slots, range) {
-            if self.tokens.slots[usize::from(slot)].may_be_silent {
-                self.said.push(Said { value: None, begin: at as u16, end: at as u16 });
+        for &(edge, next) in slice(&trie.edges, edges) {
+            if let Edge::Slot(slot) = edge
+                && self.tokens.slots[usize::from(slot)].may_be_empty
+            {
+                self.matches.push(SlotMatch { value: None, begin: at as u16, end: at as u16 });
                 self.from(next, at);
-                self.said.pop();
+                self.matches.pop();
             }
         }
     }

@@ -1,7 +1,7 @@
-//! The nodes after a template's last choice in; of that choice's outcomes, those that end in a wanted answer, out.
+//! The nodes after a template's last choice, inverted: which outcomes of the choice lead to a wanted answer.
 //!
-//! Worked out backwards, all outcomes at once: from the answers wanted, through each function that leads
-//! there, to the outputs that it may be given.
+//! All outcomes are derived at once, backwards: from the wanted answers, through each function on the way, to the
+//! inputs with which it gives them.
 
 use super::node::{AnswerSet, PlanNode};
 use crate::program::facts::Facts;
@@ -9,7 +9,7 @@ use crate::program::function::Function;
 use crate::question::template::NodeKind;
 use crate::vocab::Vocabulary;
 
-/// Most different outputs of a node: a bit each in a word.
+/// Maximum number of different outputs of a node: a bit of a word each.
 const MOST_OUTPUTS: usize = 64;
 
 /// A chain of functions from the last choice to the answer.
@@ -21,30 +21,30 @@ pub struct Ending {
     links: Vec<Link>,
 }
 
-/// A function whose output depends on the choice through one input.
+/// A function of the chain, one input of which depends on the choice.
 #[derive(Clone, Copy, Debug)]
 struct Link {
     node: u8,
     /// The node of the other input.
     other: u8,
-    tells: Tells,
+    inverse: Inverse,
 }
 
-/// What a function tells of the input that depends on the choice.
+/// How the input that depends on the choice follows from the output.
 #[derive(Clone, Copy, Debug)]
-enum Tells {
-    /// An object's value of a type, which has so many.
+enum Inverse {
+    /// The output is the input's value of a type, which has this many.
     Value(u8, u32),
-    /// Whether it equals the other input.
+    /// The output is whether the input equals the other one.
     Equal,
-    /// Whether it is less than the other input.
+    /// The output is whether the input is less than the other one.
     Less,
-    /// Whether it is more.
+    /// The output is whether the input is greater than the other one.
     More,
 }
 
 impl Ending {
-    /// None where what follows the choice is no such chain, or has more outputs than bits.
+    /// None if the nodes after the choice are not such a chain, or have more outputs than bits.
     pub fn new(nodes: &[PlanNode], choice: usize, vocab: &Vocabulary) -> Option<Self> {
         let (mut beside, mut links) = (Vec::new(), Vec::<Link>::new());
         let mut dependent = vec![choice as u8];
@@ -60,7 +60,7 @@ impl Ending {
                 (None, _) => beside.push(i as u8),
                 (Some(place), None) if inputs[place] == end => {
                     let other = node.inputs[1 - place];
-                    links.push(Link { node: i as u8, other, tells: tells(function, place, vocab)? });
+                    links.push(Link { node: i as u8, other, inverse: inverse(function, place, vocab)? });
                     dependent.push(i as u8);
                 }
                 _ => return None,
@@ -71,8 +71,8 @@ impl Ending {
         answers.then_some(Self { beside, links })
     }
 
-    /// The outcomes of the choice, a bit each, that end in an answer wanted. `outputs` has those of the
-    /// nodes before the choice and beside the chain.
+    /// The outcomes of the choice, a bit each, that lead to one of `answers`. `outputs` holds those of the nodes before
+    /// the choice and of those in `beside`.
     pub(crate) fn outcomes<F: Facts>(
         &self,
         nodes: &[PlanNode],
@@ -85,49 +85,49 @@ impl Ending {
         for link in &self.links {
             let node = &nodes[usize::from(link.node)];
             wanted = without(wanted, node, outputs);
-            wanted = inputs_that_give(wanted, link.tells, outputs[usize::from(link.other)], facts);
+            wanted = inputs_that_give(wanted, link.inverse, outputs[usize::from(link.other)], facts);
         }
         without(wanted, &nodes[choice], outputs)
     }
 }
 
-/// Less the outputs that a node must differ from.
+/// The wanted outputs except those that the node must differ from.
 fn without(wanted: u64, node: &PlanNode, outputs: &[u32]) -> u64 {
     node.differs_from.iter().fold(wanted, |wanted, &other| wanted & !bit(outputs[usize::from(other)]))
 }
 
-/// A word's bit; none for one too large to have one.
+/// The bit of a word; 0 for a word that is too large.
 #[inline]
 fn bit(word: u32) -> u64 {
     1u64.checked_shl(word).unwrap_or(0)
 }
 
-/// None for a function whose inputs are not found from its outputs.
-fn tells(function: Function, place: usize, vocab: &Vocabulary) -> Option<Tells> {
+/// None for a function that is not inverted.
+fn inverse(function: Function, place: usize, vocab: &Vocabulary) -> Option<Inverse> {
     let has_bits = |kind: u8| vocab.n_values(usize::from(kind)) <= MOST_OUTPUTS;
     match (function, place) {
         (Function::Query(kind), _) if has_bits(kind) => {
-            Some(Tells::Value(kind, vocab.n_values(usize::from(kind)) as u32))
+            Some(Inverse::Value(kind, vocab.n_values(usize::from(kind)) as u32))
         }
-        (Function::Equal(kind), _) if has_bits(kind) => Some(Tells::Equal),
-        (Function::EqualInteger | Function::EqualObject, _) => Some(Tells::Equal),
-        (Function::LessThan, 0) | (Function::GreaterThan, 1) => Some(Tells::Less),
-        (Function::LessThan, 1) | (Function::GreaterThan, 0) => Some(Tells::More),
+        (Function::Equal(kind), _) if has_bits(kind) => Some(Inverse::Equal),
+        (Function::EqualInteger | Function::EqualObject, _) => Some(Inverse::Equal),
+        (Function::LessThan, 0) | (Function::GreaterThan, 1) => Some(Inverse::Less),
+        (Function::LessThan, 1) | (Function::GreaterThan, 0) => Some(Inverse::More),
         _ => None,
     }
 }
 
-/// The inputs with which a function gives a wanted output, the other input being known.
+/// The inputs with which a function gives a wanted output, for a known other input.
 #[inline]
-fn inputs_that_give<F: Facts>(wanted: u64, tells: Tells, other: u32, facts: F) -> u64 {
-    let yes_inputs = match tells {
-        Tells::Value(kind, n_values) => {
+fn inputs_that_give<F: Facts>(wanted: u64, inverse: Inverse, other: u32, facts: F) -> u64 {
+    let yes_inputs = match inverse {
+        Inverse::Value(kind, n_values) => {
             let values = (0..n_values).filter(|value| wanted >> value & 1 == 1);
             return values.fold(0, |objects, value| objects | u64::from(facts.having(kind, value as u8)));
         }
-        Tells::Equal => bit(other),
-        Tells::Less => bit(other).wrapping_sub(1),
-        Tells::More => !(bit(other).wrapping_sub(1) | bit(other)),
+        Inverse::Equal => bit(other),
+        Inverse::Less => bit(other).wrapping_sub(1),
+        Inverse::More => !(bit(other).wrapping_sub(1) | bit(other)),
     };
     let (no, yes) = (wanted & 1 != 0, wanted >> 1 & 1 != 0);
     (if yes { yes_inputs } else { 0 }) | if no { !yes_inputs } else { 0 }

@@ -1,25 +1,25 @@
-//! Families whose questions could imply the held-out conjunction without a mention of it.
+//! Whether the questions of a family can imply the held-out conjunction without mentioning it.
 
 use super::Plan;
 use crate::holdout::{Domain, Holdout};
 use crate::question::template::MAX_NODES;
 
-/// What could be known of a node's objects, as bits of the conjunction: more than is known in any one question.
+/// What could be known about a node's objects, as bits of the conjunction: a superset over all questions.
 #[derive(Clone, Copy)]
 struct Possible {
     /// Values that could be asked of them.
     asked: u8,
-    /// Values of types in which something else could be like them.
+    /// Values of the types in which something else could be like them.
     alike: u8,
 }
 
-/// Whether a value could be carried from where it is asked for to another thing.
+/// The domain of what could be known.
 struct Likenesses<'a>(&'a Holdout);
 
 impl Plan {
-    /// Whether some likeness could carry one of the conjunction's values from where it is asked for to another thing.
+    /// Whether some likeness could carry one of the conjunction's values to another thing.
     ///
-    /// Where none does, a question that implies the conjunction mentions it (`holdout::implied`).
+    /// If not, a question that implies the conjunction also mentions it (`holdout::implication`).
     pub fn can_imply(&self, holdout: &Holdout) -> bool {
         self.can_ask_from(0, &mut [Likenesses::ANYTHING; MAX_NODES], &Likenesses(holdout), holdout)
     }

@@ -1,8 +1,8 @@
-//! What the search needs to know of a family before it sees a scene.
+//! Plans: what the search needs to know about a family before it sees a scene.
 //!
-//! For each node: which types must stay unset, which outputs must differ from it, which earlier
-//! outputs still matter (so that two ways to the same state are one state), and whether any later
-//! node has a choice. For the whole: the answers that can come out at all.
+//! For each node: the types that must stay unset, the outputs that must differ from its own, the earlier outputs that
+//! still matter (so that two ways to the same state count as one), and whether any later node has a choice. For the
+//! family: the possible answers.
 
 mod ending;
 mod likeness;
@@ -17,13 +17,13 @@ use crate::question::param::ParamKind;
 use crate::question::template::{Constraint, Family, MAX_NODES, NodeKind, TemplateNode, TemplateSet};
 use crate::vocab::Vocabulary;
 
-/// A family made ready for search.
+/// A family prepared for the search.
 #[derive(Clone, Debug)]
 pub struct Plan {
     pub nodes: Vec<PlanNode>,
     pub relates: Vec<u8>,
     pub first_choice: usize,
-    /// What follows the last choice, where it can be worked out backwards.
+    /// The nodes after the last choice, if they can be inverted.
     pub ending: Option<Ending>,
     pub equal_params: Vec<(u8, u8)>,
     pub params_of: Vec<Vec<u8>>,
@@ -33,7 +33,7 @@ pub struct Plan {
 }
 
 impl TemplateSet {
-    /// The families made ready for search, by number.
+    /// The plans of the families, by number.
     pub fn plans(&self, vocab: &Vocabulary) -> Vec<Plan> {
         self.families().iter().map(|family| Plan::new(family, vocab)).collect()
     }
@@ -54,12 +54,17 @@ impl Plan {
             let planned = plan_node(family, i, node, &nodes);
             nodes.push(planned);
         }
-        mark_last_choice(&mut nodes);
+        let last_choice = nodes.iter().rposition(|node| node.is_choice);
+        if let Some(last) = last_choice {
+            nodes[last].is_last_choice = true;
+        }
         fill_live(&mut nodes);
         mark_described(&mut nodes);
         Self {
             relates,
-            ending: ending(&nodes, n_answers, vocab),
+            ending: last_choice
+                .filter(|_| n_answers <= AnswerSet::WORD)
+                .and_then(|last| Ending::new(&nodes, last, vocab)),
             first_choice: nodes.iter().position(|n| n.is_choice).unwrap_or(nodes.len()),
             equal_params: family
                 .constraints
@@ -74,8 +79,7 @@ impl Plan {
         }
     }
 
-    /// Whether a choice's outcome is a word small enough to be a bit, and all that the rest depends on
-    /// but for raw relations.
+    /// Whether a choice's outcome is a small number, and all that the rest depends on except for raw relations.
     pub fn judges_by_outcome(&self, at: usize) -> bool {
         match self.nodes[at].output {
             Type::Set | Type::Value(_) => false,
@@ -93,7 +97,7 @@ impl Plan {
         })
     }
 
-    /// Whether any choice of values could make the family mention the conjunction.
+    /// Whether any question of the family can mention the conjunction.
     pub fn can_mention(&self, holdout: &Holdout) -> bool {
         self.can_mention_from(0, &mut [Description::ANYTHING; MAX_NODES], holdout)
     }
@@ -105,7 +109,7 @@ impl Plan {
 
     /// Whether any choice of values from node `from` on asks for what is held out.
     ///
-    /// It is enough that each node adds all the values that it could: more values never ask for less.
+    /// Only the case in which each node adds all possible values is checked: more values never ask for less.
     fn can_ask_from<D: Domain<Values = u8>>(
         &self,
         from: usize,
@@ -157,23 +161,12 @@ fn plan_node(family: &Family, i: usize, node: &TemplateNode, earlier: &[PlanNode
     }
 }
 
-fn mark_last_choice(nodes: &mut [PlanNode]) {
-    if let Some(last) = nodes.iter_mut().rev().find(|n| n.is_choice) {
-        last.is_last_choice = true;
-    }
-}
-
-fn ending(nodes: &[PlanNode], n_answers: usize, vocab: &Vocabulary) -> Option<Ending> {
-    let last_choice = nodes.iter().position(|n| n.is_last_choice)?;
-    if n_answers > AnswerSet::WORD { None } else { Ending::new(nodes, last_choice, vocab) }
-}
-
 fn fill_live(nodes: &mut [PlanNode]) {
     for at in 0..nodes.len() {
         let used_later = |i: u8| {
             nodes[at..].iter().any(|n| n.inputs[..n.kind.inputs().len()].contains(&i) || n.differs_from.contains(&i))
         };
-        // A `scene` is the same in every state.
+        // The output of `scene` is the same in every state.
         let live = (0..at as u8)
             .filter(|&i| nodes[usize::from(i)].kind != NodeKind::Plain(Function::Scene) && used_later(i))
             .collect();
@@ -194,8 +187,8 @@ fn mark_described(nodes: &mut [PlanNode]) {
     }
 }
 
-/// All answers of the output's type, less what a constraint excludes: two outputs that must differ
-/// cannot be found equal, so such a family only answers no.
+/// All answers of the output's type, except those that a constraint rules out: if two outputs must differ, the
+/// question whether they are equal is always answered with no.
 fn possible_answers(family: &Family, n_answers: usize) -> AnswerSet {
     let mut possible = AnswerSet::first(n_answers);
     let Some(last) = family.nodes.last() else { return possible };

@@ -1,16 +1,16 @@
-//! A node as the search sees it, and sets of answers.
+//! A node of a plan, and sets of answers.
 
 use crate::holdout::Domain;
 use crate::program::function::{Effect, Type};
 use crate::question::template::NodeKind;
 
-/// A set of a family's own answers: no 0 and yes 1; an integer; a value's number.
+/// A set of answers, numbered within the family: no 0 and yes 1; an integer; a value's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AnswerSet([u64; 4]);
 
 impl AnswerSet {
     pub const EMPTY: Self = Self([0; 4]);
-    /// Answers in a word.
+    /// Number of answers in a word.
     pub const WORD: usize = 64;
 
     pub fn first(n: usize) -> Self {
@@ -33,7 +33,7 @@ impl AnswerSet {
         self.0[answer >> 6] &= !(1 << (answer & 63));
     }
 
-    /// The first 64, a bit each.
+    /// The first 64 answers, a bit each.
     #[inline]
     pub fn first_word(self) -> u64 {
         self.0[0]
@@ -45,48 +45,48 @@ impl AnswerSet {
     }
 }
 
-/// How a node chooses, if it does.
+/// A node as the search sees it.
 #[derive(Clone, Debug)]
 pub struct PlanNode {
     pub kind: NodeKind,
     pub inputs: [u8; 2],
     pub output: Type,
-    /// What it says about objects, before and after it adds the values that are chosen for it.
+    /// Its effects on descriptions before and after the chosen values are added.
     pub effects: [Effect; 2],
-    /// Types of the values that it may add, a bit a type.
+    /// Types of the values that it may add, a bit each.
     pub added_types: u8,
-    /// Types that must stay unset here, a bit a type.
+    /// Types that must stay unset here, a bit each.
     pub forbidden: u8,
-    /// Whether a state of the search is another one where this node is described differently: that of a set, and
-    /// of all whose description a later node adds to.
+    /// Whether states differ if this node's description does: true for sets, and for all nodes to whose description
+    /// a later node adds.
     pub is_described: bool,
     /// Earlier nodes whose outputs must differ from this one's.
     pub differs_from: Vec<u8>,
-    /// Earlier nodes whose outputs are used here or later: with what was drawn for them forgotten,
-    /// they are all that the rest of the search depends on.
+    /// Earlier nodes whose outputs are used here or later. Given these outputs, the rest of the search does not depend
+    /// on the choices that led to them.
     pub live: Vec<u8>,
     pub is_choice: bool,
-    /// A choice after which nothing is left to choose.
+    /// The last choice of the plan.
     pub is_last_choice: bool,
-    /// Follows a raw `relate`, so its outcome alone does not tell whether a question degenerates.
+    /// Whether it follows a raw `relate`, so that its outcome alone does not tell whether a question degenerates.
     pub after_relate: bool,
 }
 
 impl PlanNode {
-    /// What is kept of the objects that the node's values are added to, given what is kept of those of earlier
-    /// nodes; whether that asks for what is held out. Of a node without a choice, this is all.
+    /// The state of the objects that the node's values are added to, from those of earlier nodes; whether it asks for
+    /// what is held out. For a node without a choice this is all.
     #[inline]
     pub fn before<D: Domain>(&self, domain: &D, states: &[D::State]) -> (D::State, bool) {
         domain.step(self.effects[0], D::Values::default(), self.inputs.map(|input| states[usize::from(input)]))
     }
 
-    /// What is kept of the node's objects, given what is kept of those that its values were added to.
+    /// The state of the node's objects, from that of the objects with its values added.
     #[inline]
     pub fn after<D: Domain>(&self, domain: &D, state: D::State) -> D::State {
         domain.step(self.effects[1], D::Values::default(), [state; 2]).0
     }
 
-    /// What is kept of the node's objects with these values added; whether that asks for what is held out.
+    /// The state of the node's objects with these values added; whether it asks for what is held out.
     #[inline]
     pub fn describe<D: Domain>(&self, domain: &D, values: D::Values, states: &[D::State]) -> (D::State, bool) {
         let (before, is_asked) = self.before(domain, states);

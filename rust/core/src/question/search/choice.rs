@@ -1,13 +1,15 @@
-//! The options of a template's choice in the state in which the search meets it.
+//! The options of a template's choice in a given state of the search.
 //!
-//! Options are counted and numbered before any is left out for being unwanted: how many trivial
-//! relations and absent combinations are offered must not depend on what is looked for.
+//! Options are counted and numbered before unwanted ones are left out: the number of trivial relations and absent
+//! combinations that are offered must not depend on what is searched for.
 
-use super::super::keys::Key;
-use super::super::options::is_option;
+use super::super::groups::Key;
+use super::super::options::{is_option, shuffle_front};
 use super::super::template::{NodeKind, Tail};
-use super::{Living, Searcher, Task};
-use crate::holdout::{Absent, Combinations, Description, Domain, Holdout, Implications, Known, Mentions, Named};
+use super::{LiveOutcomes, Searcher, Task};
+use crate::holdout::{
+    AbsentPairs, Combinations, Description, Domain, Holdout, Implications, Knowledge, Mentions, ValueSet,
+};
 use crate::program::function::Function;
 use crate::rng::{StateRng, StreamRng};
 use crate::vocab::{N_TYPES, RELATION_NAMES};
@@ -22,7 +24,7 @@ pub struct Choice {
 
 /// One option of a choice, and what it does.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Pick {
+pub(super) struct Candidate {
     pub choice: Choice,
     /// Objects of the whole scene that the combination fits.
     pub key_objects: u32,
@@ -32,86 +34,44 @@ pub(super) struct Pick {
     pub mentions: bool,
 }
 
-/// Where a choice takes its options from. Each has a slot, all slots of a source are equal, and some
-/// slots may hold none.
+/// The options of a choice in a state. Each has a slot, slots are equally likely, and some may be empty.
 #[derive(Clone, Copy)]
-pub(super) enum Source {
-    /// Keys on a set; absent combinations after them (as many as `extra`).
-    Keys {
-        set: u32,
-        tail: Tail,
-        /// Whether the keys are those that a single object of the scene has, not all.
-        single: bool,
-        keys: u32,
-        extra: u32,
-    },
-    /// An object's relations with each key, slots of which `options` are some; then trivial options
-    /// (as many as `extra`).
-    Relations {
-        object: u32,
-        tail: Tail,
-        options: u32,
-        pairs: u32,
-        extra: u32,
-    },
-    Relation {
-        object: u32,
-    },
-    /// A function on an input, with each value of a type, of which there are so many.
-    Values {
-        function: Function,
-        input: u32,
-        kind: u8,
-        count: u32,
-    },
+pub(super) struct Source {
+    kind: SourceKind,
+    /// The node's input: a set, or an object.
+    input: u32,
+    /// Slots of keys, with each relation or alone.
+    keys: u32,
+    /// Slots after those of keys.
+    others: u32,
+    /// Whether no slot holds an option.
+    pub is_empty: bool,
+}
+
+#[derive(Clone, Copy)]
+enum SourceKind {
+    /// Keys on a set, all or only those that a single object of the scene has; the others are absent combinations.
+    Keys { tail: Tail, single: bool },
+    /// An object's relations with each key, of which some are options; the others are trivial options.
+    Relations(Tail),
+    /// The relations of an object.
+    Relation,
+    /// A function on an input, with each value of a type.
+    Values(Function, u8),
 }
 
 const N_RELATIONS: u32 = RELATION_NAMES.len() as u32;
 
 impl Source {
-    /// Whether there is no option at all.
-    pub(super) fn is_empty(&self) -> bool {
-        match *self {
-            Self::Keys { keys, extra, .. } => keys + extra == 0,
-            Self::Relations { options, extra, .. } => options + extra == 0,
-            Self::Relation { .. } => false,
-            Self::Values { count, .. } => count == 0,
-        }
-    }
-
-    /// The first slot that is not a key's, alone or with a relation.
-    #[inline]
-    fn of_keys(&self) -> u32 {
-        match *self {
-            Self::Keys { keys, .. } => keys,
-            Self::Relations { pairs, .. } => pairs,
-            Self::Relation { .. } | Self::Values { .. } => 0,
-        }
-    }
-
-    /// Number of slots.
     #[inline]
     pub(super) fn slots(&self) -> u32 {
-        match *self {
-            Self::Keys { keys, extra, .. } => keys + extra,
-            Self::Relations { pairs, extra, .. } => pairs + extra,
-            Self::Relation { .. } => N_RELATIONS,
-            Self::Values { count, .. } => count,
-        }
+        self.keys + self.others
     }
 }
 
-/// Which keys are listed.
+/// The criteria that an option of a choice must meet to be taken.
 #[derive(Clone, Copy)]
-enum Among {
-    All,
-    /// Those that name all of the held-out conjunction.
-    Held,
-}
-
-/// What an option of a choice must have to be taken.
-#[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
+pub(super) struct Criteria<'a> {
     pub task: &'a Task<'a>,
     /// The choice's node.
     pub at: usize,
@@ -123,212 +83,200 @@ pub(super) struct Wanted<'a> {
     pub named: bool,
     /// The description that the values named add to.
     pub base: Description,
-    /// That it leads to a mention of the conjunction.
+    /// Whether it must lead to a mention of the conjunction.
     pub mention: bool,
-    /// Whether that has been mentioned before.
+    /// Whether the conjunction has been mentioned before.
     pub mentioned: bool,
-    pub living: Living,
-    /// What must not be named besides the conjunction, and the values in the description that the choice adds to.
-    pub absent: Option<(&'a Absent, Named)>,
-    /// What must not be implied either, and what is known of the objects that the choice goes on from.
-    pub known: Option<(&'a Holdout, Known)>,
+    pub live: LiveOutcomes,
+    /// What may not be named besides the conjunction, and the values of the description that the choice adds to.
+    pub absent: Option<(&'a AbsentPairs, ValueSet)>,
+    /// What may not be implied either, and what is known about the objects that the choice starts from.
+    pub known: Option<(&'a Holdout, Knowledge)>,
 }
 
 impl Searcher {
-    /// Draws slots, at most as many as `draws`, until one holds a wanted option.
+    /// Draws at most `draws` slots, until one holds a wanted option.
     #[inline]
     pub(super) fn draw(
         &mut self,
         rng: &mut StreamRng,
         source: Source,
-        wanted: &Wanted<'_>,
+        wanted: &Criteria<'_>,
         draws: &mut u32,
-    ) -> Option<Pick> {
-        let (slots, of_keys) = (source.slots(), source.of_keys());
+    ) -> Option<Candidate> {
+        let slots = source.slots();
         let others_live = wanted.others_live(source);
         while *draws > 0 {
             *draws -= 1;
             self.stats.options += 1;
             let slot = rng.below(slots);
-            let pick = match source {
-                Source::Keys { set, single, .. } if slot < of_keys => {
+            let candidate = match source.kind {
+                SourceKind::Keys { single, .. } if slot < source.keys => {
                     let i = if single { usize::from(self.options.singles()[slot as usize]) } else { slot as usize };
-                    wanted.admit_key(0, &self.options.keys()[i], set)
+                    wanted.admit_key(0, &self.options.keys()[i], source.input)
                 }
-                Source::Relations { object, .. } if slot < of_keys => {
+                SourceKind::Relations(_) if slot < source.keys => {
                     let (key, relation) = (&self.options.keys()[(slot / N_RELATIONS) as usize], slot % N_RELATIONS);
-                    let related = wanted.task.scene.related(relation as usize, object as usize);
+                    let related = wanted.task.scene.related(relation as usize, source.input as usize);
                     if !is_option(wanted.tail, key.objects, related) {
                         continue;
                     }
                     wanted.admit_key(relation, key, related)
                 }
-                _ if others_live => self.other(source, slot - of_keys, wanted),
+                _ if others_live => self.other(source, slot - source.keys, wanted),
                 _ => continue,
             };
-            if pick.is_some() {
-                return pick;
+            if candidate.is_some() {
+                return candidate;
             }
         }
         None
     }
 
-    /// The options wanted.
-    pub(super) fn list(&mut self, source: Source, wanted: &Wanted<'_>, listed: &mut Vec<Pick>) {
+    /// Lists the wanted options.
+    pub(super) fn list(&mut self, source: Source, wanted: &Criteria<'_>, listed: &mut Vec<Candidate>) {
         listed.clear();
-        match source {
-            Source::Keys { set, .. } => {
-                // Where a choice starts a description of its own, only keys that name all of the conjunction
-                // mention it.
-                let among =
-                    if wanted.mention && wanted.base == Description::ANYTHING { Among::Held } else { Among::All };
-                self.list_keys(wanted, among, (0, set), |_| true, listed);
+        match source.kind {
+            SourceKind::Keys { .. } => {
+                // A choice that starts a description mentions the conjunction only by keys with all of it.
+                let held_only = wanted.mention && wanted.base == Description::ANYTHING;
+                self.list_keys(wanted, held_only, (0, source.input), |_| true, listed);
             }
-            Source::Relations { object, tail, .. } => {
-                let among = if wanted.mention { Among::Held } else { Among::All };
+            SourceKind::Relations(tail) => {
                 for relation in 0..N_RELATIONS {
-                    let related = wanted.task.scene.related(relation as usize, object as usize);
+                    let related = wanted.task.scene.related(relation as usize, source.input as usize);
                     let is_option = |objects: u32| is_option(tail, objects, related);
-                    self.list_keys(wanted, among, (relation, related), is_option, listed);
+                    self.list_keys(wanted, wanted.mention, (relation, related), is_option, listed);
                 }
             }
-            Source::Relation { .. } | Source::Values { .. } => {}
+            SourceKind::Relation | SourceKind::Values(..) => {}
         }
         if wanted.others_live(source) {
-            for place in 0..source.slots() - source.of_keys() {
-                self.stats.options += 1;
-                listed.extend(self.other(source, place, wanted));
-            }
+            self.stats.options += u64::from(source.others);
+            listed.extend((0..source.others).filter_map(|place| self.other(source, place, wanted)));
         }
     }
 
-    /// Lists keys, group by group: those of a group whose objects, with a relation or none, lead to something
-    /// that lives.
+    /// Lists the wanted keys, group by group, or only those that name all of the held-out conjunction.
     #[inline]
     fn list_keys(
         &mut self,
-        wanted: &Wanted<'_>,
-        among: Among,
+        wanted: &Criteria<'_>,
+        held_only: bool,
         (relation, related): (u32, u32),
         is_option: impl Fn(u32) -> bool,
-        listed: &mut Vec<Pick>,
+        listed: &mut Vec<Candidate>,
     ) {
         let options = &self.options;
-        match among {
-            Among::Held => {
-                for &i in options.held() {
-                    let key = &options.keys()[usize::from(i)];
-                    if is_option(key.objects) && wanted.outcome(key.objects & related).is_some() {
-                        self.stats.options += 1;
-                        listed.extend(wanted.admit_key(relation, key, related));
-                    }
+        if held_only {
+            for key in options.held.iter().map(|&i| &options.keys()[usize::from(i)]) {
+                if is_option(key.objects) && wanted.outcome(key.objects & related).is_some() {
+                    self.stats.options += 1;
+                    listed.extend(wanted.admit_key(relation, key, related));
                 }
             }
-            Among::All => {
-                for group in options.groups().iter().filter(|group| is_option(group.objects)) {
-                    let Some(output) = wanted.outcome(group.objects & related) else { continue };
-                    self.stats.options += u64::from(group.n_keys);
-                    let keys = options.groups().keys_of(group).map(|i| &options.keys()[usize::from(i)]);
-                    listed.extend(keys.filter_map(|key| wanted.admit_key_with(relation, key, output)));
-                }
-            }
+            return;
+        }
+        for group in options.groups.iter().filter(|group| is_option(group.objects)) {
+            let Some(output) = wanted.outcome(group.objects & related) else { continue };
+            self.stats.options += u64::from(group.n_keys);
+            let keys = options.groups.keys_of(group).map(|i| &options.keys()[usize::from(i)]);
+            listed.extend(keys.filter_map(|key| wanted.admit_key_with(relation, key, output)));
         }
     }
 
-    /// The outcomes that options of a source can have, a bit each, or more; for outputs other than sets.
+    /// A superset of the outcomes that options of a source can have, a bit each; for outputs other than sets.
     pub(super) fn possible_outcomes(&mut self, task: &Task<'_>, source: Source) -> u64 {
-        let exist = |sizes: u64| (sizes & 1) | u64::from(sizes >> 1 != 0) << 1;
-        match source {
-            Source::Keys { set, tail, .. } if set == task.scene.everything() => match tail {
-                Tail::Unique => u64::from(set),
-                Tail::Count => self.options.sizes() | 1,
-                Tail::Exist => exist(self.options.sizes() | 1),
-                Tail::Set => !0,
-            },
-            Source::Keys { set, tail, .. } => match tail {
-                Tail::Unique => u64::from(set),
-                Tail::Count => (2u64 << set.count_ones()) - 1,
+        let Source { kind, input, others, .. } = source;
+        match kind {
+            SourceKind::Keys { tail: Tail::Unique, .. } => u64::from(input),
+            SourceKind::Keys { tail, .. } if input == task.scene.everything() => {
+                let sizes = self.options.sizes | 1;
+                match tail {
+                    Tail::Count => sizes,
+                    Tail::Exist => 1 | u64::from(sizes >> 1 != 0) << 1,
+                    Tail::Unique | Tail::Set => !0,
+                }
+            }
+            SourceKind::Keys { tail, .. } => match tail {
+                Tail::Count => (2u64 << input.count_ones()) - 1,
                 Tail::Exist => 3,
-                Tail::Set => !0,
+                Tail::Unique | Tail::Set => !0,
             },
-            Source::Relations { object, tail, .. } => {
-                let left = self.options.relate(task.scene, object as usize);
+            SourceKind::Relations(tail) => {
+                let left = self.options.relate(task.scene, input as usize);
                 match tail {
                     Tail::Unique => u64::from(left.single_objects),
-                    Tail::Count => self.options.sizes_related(task.scene, object as usize),
+                    Tail::Count => self.options.sizes_related(task.scene, input as usize),
                     Tail::Exist => u64::from(left.nothing != 0) | u64::from(left.is_something()) << 1,
                     Tail::Set => !0,
                 }
             }
-            Source::Values { function, input, count, .. } => {
-                let outputs = (0..count).filter_map(|value| task.output(function, value, input));
+            SourceKind::Values(function, _) => {
+                let outputs = (0..others).filter_map(|value| task.output(function, value, input));
                 outputs.fold(0, |outcomes, output| outcomes | 1 << (output & 63))
             }
-            Source::Relation { .. } => !0,
+            SourceKind::Relation => !0,
         }
     }
 
-    /// The options of a choice, counted before anything is left out for being unwanted.
+    /// The options of a choice, counted before unwanted ones are left out.
     pub(super) fn source(&mut self, task: &Task<'_>, at: usize) -> Source {
         let node = &task.plan.nodes[at];
         let input = self.outputs[0][usize::from(node.inputs[0])];
         self.levels[at].extra_is_drawn = false;
-        match node.kind {
+        let n_keys = self.options.keys().len() as u32;
+        let (kind, keys, others) = match node.kind {
             NodeKind::Filter(tail) => {
-                let keys = self.options.keys().len() as u32;
-                let singles = || self.options.groups().singles_on(input);
-                // As in CLEVR: absent combinations as many as there are options (`exist`), or options
-                // that leave a single object (`count`, and sets, which never take the empty filter).
+                let singles = || self.options.groups.singles_on(input);
+                // As in CLEVR: as many absent combinations as there are options (`exist`), or options that leave a
+                // single object (`count`, and sets, which never take the empty filter).
                 let wanted = match tail {
                     Tail::Unique => 0,
-                    Tail::Exist => keys,
+                    Tail::Exist => n_keys,
                     Tail::Count => singles(),
                     Tail::Set => singles() - u32::from(input.count_ones() == 1),
                 };
-                let extra = wanted.min(self.options.combinations().count() - keys);
                 let single = tail == Tail::Unique && input == task.scene.everything();
-                let keys = if single { self.options.singles().len() as u32 } else { keys };
-                Source::Keys { set: input, tail, single, keys, extra }
+                let keys = if single { self.options.singles().len() as u32 } else { n_keys };
+                (SourceKind::Keys { tail, single }, keys, wanted.min(self.options.combinations().count() - n_keys))
             }
             NodeKind::RelateFilter(tail) => {
-                let sums = self.options.relate(task.scene, input as usize);
-                Source::Relations {
-                    object: input,
-                    tail,
-                    options: sums.n_options(tail),
-                    pairs: N_RELATIONS * self.options.keys().len() as u32,
-                    extra: sums.n_trivial_offered(tail),
-                }
+                let left = self.options.relate(task.scene, input as usize);
+                let others = left.n_trivial_offered(tail);
+                let is_empty = left.n_options(tail) + others == 0;
+                let (kind, keys) = (SourceKind::Relations(tail), N_RELATIONS * n_keys);
+                return Source { kind, input, keys, others, is_empty };
             }
             NodeKind::Add(function, kind) => {
-                Source::Values { function, input, kind, count: task.vocab.n_values(usize::from(kind)) as u32 }
+                (SourceKind::Values(function, kind), 0, task.vocab.n_values(usize::from(kind)) as u32)
             }
-            NodeKind::Relate | NodeKind::Plain(_) => Source::Relation { object: input },
-        }
+            NodeKind::Relate | NodeKind::Plain(_) => (SourceKind::Relation, 0, N_RELATIONS),
+        };
+        Source { kind, input, keys, others, is_empty: keys + others == 0 }
     }
 
-    /// The option at a place past those of keys.
-    fn other(&mut self, source: Source, place: u32, wanted: &Wanted<'_>) -> Option<Pick> {
-        let (task, at) = (wanted.task, wanted.at);
-        match source {
-            Source::Keys { set, extra, .. } => {
-                self.draw_absent(at, set, extra);
-                let combination = self.levels[at].extra[place as usize];
+    /// The option at a position after those of keys.
+    fn other(&mut self, source: Source, place: u32, wanted: &Criteria<'_>) -> Option<Candidate> {
+        let task = wanted.task;
+        match source.kind {
+            SourceKind::Keys { .. } => {
+                let combination = self.extra(source, place, wanted);
                 let named = self.options.combinations().get(combination);
                 let choice = Choice { relation: 0, combination };
                 wanted.admit(choice, (named.types, named.bits), 0, wanted.outcome(0)?)
             }
-            Source::Relations { object, tail, extra, .. } => {
-                let pair = self.trivial(wanted, object, tail, extra, place);
+            SourceKind::Relations(_) => {
+                let pair = self.extra(source, place, wanted);
                 let (key, relation) = (&self.options.keys()[(pair / N_RELATIONS) as usize], pair % N_RELATIONS);
-                wanted.admit_key(relation, key, task.scene.related(relation as usize, object as usize))
+                wanted.admit_key(relation, key, task.scene.related(relation as usize, source.input as usize))
             }
-            Source::Relation { object } => {
-                let related = task.scene.related(place as usize, object as usize);
+            SourceKind::Relation => {
+                let related = task.scene.related(place as usize, source.input as usize);
                 wanted.admit(Choice { relation: place as u8, combination: 0 }, (0, 0), 0, wanted.outcome(related)?)
             }
-            Source::Values { function, input, kind, .. } => {
-                let output = task.output(function, place, input);
+            SourceKind::Values(function, kind) => {
+                let output = task.output(function, place, source.input);
                 let bits = task.holdout.map_or(0, |h| h.bits(usize::from(kind), place as u8));
                 let choice = Choice { relation: 0, combination: place };
                 wanted.admit(choice, (0, bits), 0, output.filter(|&output| wanted.may_live(output))?)
@@ -336,45 +284,34 @@ impl Searcher {
         }
     }
 
-    /// Draws the absent combinations that a filter offers, once a state: `count` different ones.
-    fn draw_absent(&mut self, at: usize, set: u32, count: u32) {
-        let level = &mut self.levels[at];
-        if level.extra_is_drawn {
-            return;
-        }
-        level.extra_is_drawn = true;
-        level.extra.clear();
-        let mut rng = StateRng::new(self.attempt_seed, at as u64, u64::from(set));
-        self.options.draw_absent(count, &mut rng, &mut level.extra);
-    }
-
-    /// One of the trivial options that a relation offers, `count` in all, which are drawn once a state.
-    fn trivial(&mut self, wanted: &Wanted<'_>, object: u32, tail: Tail, count: u32, place: u32) -> u32 {
+    /// An absent combination or trivial option that is offered, `source.others` in all; they are drawn once a state.
+    fn extra(&mut self, source: Source, place: u32, wanted: &Criteria<'_>) -> u32 {
         let level = &mut self.levels[wanted.at];
         if !level.extra_is_drawn {
             level.extra_is_drawn = true;
             level.extra.clear();
-            self.options.list_trivial(wanted.task.scene, object as usize, tail, &mut level.extra);
-            let mut rng = StateRng::new(self.attempt_seed, wanted.at as u64, u64::from(object));
-            for i in 0..count as usize {
-                let other = i + rng.below((level.extra.len() - i) as u32) as usize;
-                level.extra.swap(i, other);
+            let mut rng = StateRng::new(self.attempt_seed, wanted.at as u64, u64::from(source.input));
+            if let SourceKind::Relations(tail) = source.kind {
+                self.options.list_trivial(wanted.task.scene, source.input as usize, tail, &mut level.extra);
+                shuffle_front(&mut level.extra, source.others, &mut rng);
+            } else {
+                self.options.draw_absent(source.others, &mut rng, &mut level.extra);
             }
         }
         level.extra[place as usize]
     }
 }
 
-impl<'a> Wanted<'a> {
-    /// What is wanted of a choice at a node where nothing was asked of the objects that it goes on from.
-    pub(super) fn new(task: &'a Task<'a>, at: usize, mention: bool, mentioned: bool, living: Living) -> Self {
+impl<'a> Criteria<'a> {
+    /// The criteria at a node where nothing was asked of the objects that the choice starts from.
+    pub(super) fn new(task: &'a Task<'a>, at: usize, mention: bool, mentioned: bool, live: LiveOutcomes) -> Self {
         let node = &task.plan.nodes[at];
         let named = node.kind == NodeKind::Filter(Tail::Set);
         let (tail, forbidden, base) = (node.kind.tail(), node.forbidden, Description::ANYTHING);
-        Self { task, at, tail, forbidden, named, base, mention, mentioned, living, absent: None, known: None }
+        Self { task, at, tail, forbidden, named, base, mention, mentioned, live, absent: None, known: None }
     }
 
-    /// What the node gives for the set that its filters leave; None where that is nothing that lives.
+    /// The node's output for the set that its filters leave; None if it is no live outcome.
     #[inline(always)]
     fn outcome(&self, left: u32) -> Option<u32> {
         self.tail.of(left).filter(|&output| self.may_live(output))
@@ -382,19 +319,18 @@ impl<'a> Wanted<'a> {
 
     #[inline(always)]
     fn may_live(&self, output: u32) -> bool {
-        self.living.may_have(output, self.mentioned)
+        self.live.may_have(output, self.mentioned)
     }
 
-    /// What a key does with a relation or without one, None where it is not wanted. Of the key's objects those
-    /// in `related` are left.
+    /// The option of a key, with a relation or none; None if it is unwanted. `related` are the objects in relation.
     #[inline(always)]
-    fn admit_key(&self, relation: u32, key: &Key, related: u32) -> Option<Pick> {
+    fn admit_key(&self, relation: u32, key: &Key, related: u32) -> Option<Candidate> {
         self.admit_key_with(relation, key, self.outcome(key.objects & related)?)
     }
 
-    /// The same, its outcome known.
+    /// The same for a known outcome.
     #[inline(always)]
-    fn admit_key_with(&self, relation: u32, key: &Key, output: u32) -> Option<Pick> {
+    fn admit_key_with(&self, relation: u32, key: &Key, output: u32) -> Option<Candidate> {
         if self.named && key.types == 0 {
             return None;
         }
@@ -402,30 +338,29 @@ impl<'a> Wanted<'a> {
         self.admit(choice, (key.types, key.bits), key.objects, output)
     }
 
-    /// What an option does, None where it is not wanted. It names values of these types, and these of the
-    /// conjunction.
+    /// An option that names values of these types and of these bits of the conjunction; None if it is unwanted.
     #[inline(always)]
-    fn admit(&self, choice: Choice, (types, bits): (u8, u8), key_objects: u32, output: u32) -> Option<Pick> {
+    fn admit(&self, choice: Choice, (types, bits): (u8, u8), key_objects: u32, output: u32) -> Option<Candidate> {
         if types & self.forbidden != 0 {
             return None;
         }
         let (description, mentions) =
             self.task.holdout.map_or((self.base, false), |holdout| Mentions(holdout).add(self.base, bits));
         let is_wanted = (mentions || !self.mention)
-            && self.living.has(output, self.mentioned || mentions)
+            && self.live.has(output, self.mentioned || mentions)
             && !self.names_absent(choice)
             && !(self.known.is_some() && self.implies(bits));
-        is_wanted.then_some(Pick { choice, key_objects, output, description, mentions })
+        is_wanted.then_some(Candidate { choice, key_objects, output, description, mentions })
     }
 
-    /// Whether naming values of the conjunction here implies all of it.
+    /// Whether naming these bits of the conjunction here implies all of it.
     #[cold]
     #[inline(never)]
     fn implies(&self, bits: u8) -> bool {
         self.known.is_some_and(|(holdout, known)| Implications(holdout).add(known, bits).1)
     }
 
-    /// Whether an option names what must not be named.
+    /// Whether an option names something absent.
     #[inline(always)]
     fn names_absent(&self, choice: Choice) -> bool {
         self.absent.is_some_and(|(absent, named)| {
@@ -434,14 +369,11 @@ impl<'a> Wanted<'a> {
         })
     }
 
-    /// Whether the options that are not of keys can be wanted.
+    /// Whether options other than keys can be wanted.
     #[inline]
     fn others_live(&self, source: Source) -> bool {
-        match source {
-            // Combinations that no object has.
-            Source::Keys { .. } => self.outcome(0).is_some(),
-            _ => true,
-        }
+        // On a set these are combinations that no object has.
+        !matches!(source.kind, SourceKind::Keys { .. }) || self.outcome(0).is_some()
     }
 }
 
@@ -465,25 +397,23 @@ impl std::ops::Deref for ChosenValues {
 #[inline]
 pub fn chosen_values(kind: NodeKind, choice: Choice, combinations: &Combinations) -> ChosenValues {
     let mut values = [None; 1 + N_TYPES];
+    values[0] = Some(choice.relation);
     let (from, to) = match kind {
         NodeKind::Plain(_) => (0, 0),
         NodeKind::Relate => (0, 1),
-        NodeKind::Add(..) => (0, 1),
-        NodeKind::Filter(_) => (1, 1 + N_TYPES),
-        NodeKind::RelateFilter(_) => (0, 1 + N_TYPES),
-    };
-    values[0] = Some(choice.relation);
-    match kind {
-        NodeKind::Add(..) => values[0] = Some(choice.combination as u8),
+        NodeKind::Add(..) => {
+            values[0] = Some(choice.combination as u8);
+            (0, 1)
+        }
         NodeKind::Filter(_) | NodeKind::RelateFilter(_) => {
             values[1..].copy_from_slice(&combinations.get(choice.combination).values);
+            (usize::from(matches!(kind, NodeKind::Filter(_))), 1 + N_TYPES)
         }
-        NodeKind::Plain(_) | NodeKind::Relate => {}
-    }
+    };
     ChosenValues { values, from, to }
 }
 
-/// The values that a choice names, given those of a combination.
+/// The values that a choice names; `of_combination` gives those of a combination.
 #[inline]
 pub(super) fn named_by<D: Domain>(
     kind: NodeKind,

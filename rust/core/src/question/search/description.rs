@@ -1,4 +1,4 @@
-//! What a question under construction asks for so far, and whether it can still ask for the held-out conjunction.
+//! Descriptions during the search: what the partial question asks for, and whether it can still ask for the pair.
 
 use super::choice::{Choice, named_by};
 use super::{Searcher, State, Task};
@@ -7,8 +7,7 @@ use crate::program::function::Type;
 use crate::question::plan::PlanNode;
 
 impl Searcher {
-    /// Describes a node without a choice, and notes whether that mentions the conjunction; false where the
-    /// question then asks for what it must not.
+    /// Describes a node without a choice and records mentions; false if the question then asks for something forbidden.
     #[inline]
     pub(super) fn describe(&mut self, task: &Task<'_>, node: &PlanNode, state: &mut State) -> bool {
         let at = state.at;
@@ -31,7 +30,7 @@ impl Searcher {
         true
     }
 
-    /// Describes a choice, the description of the objects that it chooses from being known with its values.
+    /// Describes a choice; `chosen` describes the objects that it chooses from, with its values.
     #[inline]
     pub(super) fn describe_choice(&mut self, task: &Task<'_>, at: usize, choice: Choice, chosen: Description) {
         let node = &task.plan.nodes[at];
@@ -47,8 +46,8 @@ impl Searcher {
         }
     }
 
-    /// Notes what is known of the objects of a node without a choice; whether that implies the conjunction.
-    // Few questions are held to likenesses, so what only they need stays out of the way of the others.
+    /// Records what is known about the objects of a node without a choice; whether that implies the conjunction.
+    // Few questions may not imply the pair, so this stays out of the way of the others.
     #[cold]
     #[inline(never)]
     fn learn(&mut self, holdout: &Holdout, node: &PlanNode, at: usize) -> bool {
@@ -57,7 +56,7 @@ impl Searcher {
         is_implied
     }
 
-    /// Notes what is known of the objects of a choice.
+    /// Records what is known about the objects of a choice.
     #[cold]
     #[inline(never)]
     fn learn_choice(&mut self, holdout: &Holdout, node: &PlanNode, at: usize, choice: Choice) {

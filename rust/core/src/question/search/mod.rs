@@ -1,27 +1,24 @@
-//! The search for a question of a family on a scene, with an answer that is wanted, drawn uniformly.
+//! The search for a question of a family on a scene that has a wanted answer, drawn uniformly.
 //!
-//! Depth first in random order, as in the CLEVR generator: at each node that has a choice, one of its
-//! options that lead to an acceptable question, each equally likely. What makes it fast removes
-//! nothing that the plain search could find:
+//! Depth first in random order, as in the CLEVR generator: at each node with a choice, one of the options that lead to
+//! an acceptable question, each equally likely. What makes it fast leaves out nothing that the plain search could find:
 //!
 //! - a few options are drawn at random before all are listed;
-//! - what an option leads to is remembered by what the rest of the search can see of it (an object, a
-//!   count, a truth value), so that no outcome is tried twice;
-//! - at the last choice the outcomes that end in an acceptable answer are worked out first, backwards
-//!   from the answers;
-//! - states that failed are remembered over different ways to reach them;
-//! - a choice that cannot mention what must be mentioned, or that mentions what must not be, is never
-//!   entered.
+//! - failed options are remembered by what the rest of the search can see of them (an object, a count, a truth
+//!   value), so that no outcome is tried twice;
+//! - at the last choice, the outcomes that end in an acceptable answer are derived first, backwards from the answers;
+//! - failed states are remembered, however they were reached;
+//! - a choice that cannot mention what must be mentioned, or that mentions what may not be, is never taken.
 //!
-//! What is drawn for a state (which trivial relations and which absent combinations are offered) is a
-//! function of the attempt and the state, so that a state is the same each time it is reached.
+//! What is drawn for a state (which trivial relations and absent combinations are offered) is a function of the
+//! attempt and the state, so a state is the same each time it is reached.
 
 mod choice;
 mod description;
 mod task;
 
+use choice::{Candidate, Criteria, Source};
 pub use choice::{Choice, ChosenValues, chosen_values};
-use choice::{Pick, Source, Wanted};
 pub use task::{QuestionRule, SearchStats, Task, Verdict};
 
 use super::memo::Memo;
@@ -29,47 +26,47 @@ use super::options::SceneOptions;
 use super::plan::{Plan, PlanNode};
 use super::template::MAX_RELATES;
 use super::template::{MAX_NODES, NodeKind};
-use crate::holdout::{Description, Holdout, Implications, Known, Mentions, Named};
+use crate::holdout::{Description, Holdout, Implications, Knowledge, Mentions, ValueSet};
 use crate::program::function::Type;
 use crate::rng::StreamRng;
 use crate::vocab::Vocabulary;
 
-/// Slots of options drawn at random before options are listed.
+/// Number of slots drawn at random before options are listed.
 const DRAWS: u32 = 24;
 /// The same at a last choice after a raw `relate`, where most options degenerate.
 const DRAWS_AFTER_RELATE: u32 = 4;
-/// One evaluation of the template as it is, and one for each raw `relate` left out.
+/// Number of evaluations: the template as it is, and without each of its raw `relate` nodes.
 const ROWS: usize = 1 + MAX_RELATES;
-/// The first of them, as a bit.
+/// The bit of the first of them.
 const OWN: u32 = 1;
 
 /// An attempt under way.
-struct Run<'t, 'r> {
+struct Attempt<'t, 'r> {
     task: &'t Task<'t>,
     rng: &'r mut StreamRng,
 }
 
-/// Where a search stands.
+/// A state of the search.
 #[derive(Clone, Copy)]
 struct State {
-    /// The node to go on from.
+    /// The next node.
     at: usize,
-    /// The evaluations that still have a value, a bit each; the template's own is the first.
+    /// The evaluations that still have a value, a bit each; the first is the template's own.
     rows: u32,
     mentioned: bool,
 }
 
-/// Buffers of the search, kept from one attempt to the next.
+/// Buffers of the search, reused from attempt to attempt.
 pub struct Searcher {
     pub options: SceneOptions,
     stats: SearchStats,
     memo: Memo,
     outputs: [[u32; MAX_NODES]; ROWS],
     descriptions: [Description; MAX_NODES],
-    /// Values of a palette's types that a node's description has; kept up only where some must not meet.
-    named: [Named; MAX_NODES],
-    /// What is known of a node's objects, likenesses included; kept up only where nothing may be implied.
-    known: [Known; MAX_NODES],
+    /// Values of a palette's types in each node's description; maintained only if some may not occur together.
+    named: [ValueSet; MAX_NODES],
+    /// What is known about each node's objects; maintained only if nothing may be implied.
+    known: [Knowledge; MAX_NODES],
     choices: [Choice; MAX_NODES],
     params: [Option<Option<u8>>; super::param::MAX_PARAMS],
     levels: Vec<Level>,
@@ -80,17 +77,17 @@ pub struct Searcher {
 /// Buffers of one choice.
 #[derive(Default)]
 struct Level {
-    /// Trivial options offered, or absent combinations, once drawn.
+    /// The trivial options or absent combinations that are offered, once drawn.
     extra: Vec<u32>,
     extra_is_drawn: bool,
-    listed: Vec<Pick>,
+    listed: Vec<Candidate>,
 }
 
-/// Which outcomes of a choice may still lead to a question, by whether the conjunction was mentioned.
+/// The outcomes of a choice that may still lead to a question, without and with a mention of the conjunction.
 #[derive(Clone, Copy)]
-struct Living {
+struct LiveOutcomes {
     outcomes: [u64; 2],
-    /// Whether outcomes tell all, so that one that failed need not be tried again.
+    /// Whether the rest depends on the outcome alone, so that one that failed need not be tried again.
     counts: bool,
 }
 
@@ -103,7 +100,7 @@ impl Searcher {
             outputs: [[0; MAX_NODES]; ROWS],
             descriptions: [Description::ANYTHING; MAX_NODES],
             named: [0; MAX_NODES],
-            known: [Known::ANYTHING; MAX_NODES],
+            known: [Knowledge::ANYTHING; MAX_NODES],
             choices: [Choice::default(); MAX_NODES],
             params: [None; super::param::MAX_PARAMS],
             levels: (0..MAX_NODES).map(|_| Level::default()).collect(),
@@ -112,7 +109,7 @@ impl Searcher {
         }
     }
 
-    /// One attempt; `options` has been loaded with the scene. The choices are in `choices` after `Found`.
+    /// Runs an attempt on the scene loaded in `options`. After `Found`, the choices are in `choices`.
     pub fn attempt(&mut self, task: &Task<'_>, rng: &mut StreamRng) -> Verdict {
         self.attempt_seed = rng.word();
         self.max_options = task.max_options;
@@ -120,7 +117,7 @@ impl Searcher {
         self.params = [None; super::param::MAX_PARAMS];
         self.stats = SearchStats { attempts: 1, ..SearchStats::default() };
         let rows = (1u32 << (1 + task.plan.relates.len())) - 1;
-        let verdict = self.enter(&mut Run { task, rng }, State { at: 0, rows, mentioned: false });
+        let verdict = self.enter(&mut Attempt { task, rng }, State { at: 0, rows, mentioned: false });
         self.stats.found += u64::from(verdict == Verdict::Found);
         self.stats.exhausted += u64::from(verdict == Verdict::Exhausted);
         verdict
@@ -131,22 +128,22 @@ impl Searcher {
         self.stats
     }
 
-    /// What was chosen at each node of the template.
+    /// The choice at each node of the template.
     pub fn choices(&self) -> &[Choice; MAX_NODES] {
         &self.choices
     }
 
-    /// The answer found, within the family's own answers.
+    /// The answer that was found, as a number among the family's own answers.
     pub fn answer(&self, plan: &Plan) -> u32 {
         self.outputs[0][plan.nodes.len() - 1]
     }
 
-    /// Evaluates the nodes from the state on, up to the next choice, which it enters.
-    fn enter(&mut self, run: &mut Run<'_, '_>, mut state: State) -> Verdict {
-        let task = run.task;
+    /// Evaluates the nodes from the state up to the next choice, and enters that.
+    fn enter(&mut self, attempt: &mut Attempt<'_, '_>, mut state: State) -> Verdict {
+        let task = attempt.task;
         while let Some(node) = task.plan.nodes.get(state.at) {
             if node.is_choice {
-                return self.choose(run, state);
+                return self.choose(attempt, state);
             }
             if !self.evaluate(task, node, state.at, &mut state.rows) {
                 return Verdict::None;
@@ -166,7 +163,7 @@ impl Searcher {
         task.accept.contains(answer) && !degenerate && (task.rule != QuestionRule::With || state.mentioned)
     }
 
-    /// A node without a choice; false when the template's own evaluation fails.
+    /// Evaluates a node without a choice; false when the template's own evaluation fails.
     fn evaluate(&mut self, task: &Task<'_>, node: &PlanNode, at: usize, rows: &mut u32) -> bool {
         let NodeKind::Plain(function) = node.kind else { return false };
         for row in numbers(*rows) {
@@ -180,22 +177,22 @@ impl Searcher {
         *rows & OWN != 0 && self.differs(node, at)
     }
 
-    /// Whether the node's output differs from those that it must differ from.
+    /// Whether the node's output differs from all those that it must differ from.
     fn differs(&self, node: &PlanNode, at: usize) -> bool {
         let outputs = &self.outputs[0];
         node.differs_from.iter().all(|&other| outputs[usize::from(other)] != outputs[at])
     }
 
     /// A choice: tries options in random order until one leads to a question.
-    fn choose(&mut self, run: &mut Run<'_, '_>, state: State) -> Verdict {
-        let task = run.task;
+    fn choose(&mut self, attempt: &mut Attempt<'_, '_>, state: State) -> Verdict {
+        let task = attempt.task;
         if task.rule == QuestionRule::With && !state.mentioned && !self.can_still_mention(task, state.at) {
             return Verdict::None;
         }
         if self.degenerates(task, state) {
             return Verdict::None;
         }
-        // The first choice is reached in one way only.
+        // There is only one way to the first choice.
         let is_shared = task.plan.equal_params.is_empty() && state.at != task.plan.first_choice;
         let key = is_shared.then(|| self.state_key(task, state));
         if key.is_some_and(|key| self.memo.contains(key)) {
@@ -204,15 +201,15 @@ impl Searcher {
         if self.stats.options > self.max_options {
             return Verdict::Exhausted;
         }
-        let verdict = self.try_options(run, state);
+        let verdict = self.try_options(attempt, state);
         if let (Verdict::None, Some(key)) = (verdict, key) {
             self.memo.insert(key);
         }
         verdict
     }
 
-    /// Whether every question from here on degenerates: with a relation left out that has been chosen
-    /// already, all that the rest depends on is as it was.
+    /// Whether every question from here degenerates: without one of the relations chosen so far, everything that the
+    /// rest depends on is the same.
     fn degenerates(&self, task: &Task<'_>, state: State) -> bool {
         let live = &task.plan.nodes[state.at].live;
         numbers(state.rows & !OWN).any(|row| {
@@ -221,7 +218,7 @@ impl Searcher {
         })
     }
 
-    /// Everything that the rest of the search depends on, hashed.
+    /// A hash of everything that the rest of the search depends on.
     fn state_key(&self, task: &Task<'_>, state: State) -> u64 {
         let mut key = Memo::key(state.at as u64, u64::from(state.rows) << 1 | u64::from(state.mentioned));
         let live = &task.plan.nodes[state.at].live;
@@ -238,34 +235,34 @@ impl Searcher {
             }
         }
         if task.implied.is_some() {
-            // What is said of an object, and of one whose value was queried, is remembered with it.
+            // Objects, and values queried from them, have knowledge too.
             let known = live.iter().flat_map(|&i| self.known[usize::from(i)].words());
             key = known.fold(key, Memo::extend);
         }
         key
     }
 
-    fn try_options(&mut self, run: &mut Run<'_, '_>, state: State) -> Verdict {
-        let task = run.task;
+    fn try_options(&mut self, attempt: &mut Attempt<'_, '_>, state: State) -> Verdict {
+        let task = attempt.task;
         let node = &task.plan.nodes[state.at];
         let source = self.source(task, state.at);
         let by_outcome = task.plan.judges_by_outcome(state.at);
-        let mut living = !0;
+        let mut live = !0;
         if by_outcome {
-            living = self.possible_outcomes(task, source);
+            live = self.possible_outcomes(task, source);
             if node.is_last_choice {
-                living &= self.acceptable_outcomes(task, state.at, living);
+                live &= self.acceptable_outcomes(task, state.at, live);
             }
         }
-        if source.is_empty() || living == 0 {
+        if source.is_empty || live == 0 {
             return Verdict::None;
         }
-        // An object is no longer the same to the rest when other things are asked of it.
+        // For implications, an object is not all that the rest depends on: what is known about it matters as well.
         let is_described = node.is_described || node.output == Type::Object && task.implied.is_some();
         let tells_all = by_outcome && !node.after_relate && !is_described;
-        let living = Living::new(living, tells_all, task.rule);
+        let live = LiveOutcomes::new(live, tells_all, task.rule);
         let mention = task.rule == QuestionRule::With && !state.mentioned && self.must_mention_at(task, state.at);
-        let mut wanted = Wanted::new(task, state.at, mention, state.mentioned, living);
+        let mut wanted = Criteria::new(task, state.at, mention, state.mentioned, live);
         if let Some(holdout) = task.holdout {
             wanted.base = node.before(&Mentions(holdout), &self.descriptions).0;
         }
@@ -274,52 +271,63 @@ impl Searcher {
         if !mention {
             let mut draws = if node.after_relate && node.is_last_choice { DRAWS_AFTER_RELATE } else { DRAWS };
             draws = draws.min(2 * source.slots());
-            while let Some(pick) = self.draw(run.rng, source, &wanted, &mut draws) {
-                match self.try_pick(run, state, pick, &mut wanted.living) {
+            while let Some(candidate) = self.draw(attempt.rng, source, &wanted, &mut draws) {
+                match self.try_candidate(attempt, state, candidate, &mut wanted.live) {
                     Verdict::None => {}
                     verdict => return verdict,
                 }
-                if task.rule != QuestionRule::With && wanted.living.are_none(state.mentioned) {
+                if task.rule != QuestionRule::With && wanted.live.are_none(state.mentioned) {
                     return Verdict::None;
                 }
             }
         }
-        self.try_listed(run, state, source, &mut wanted)
+        self.try_listed(attempt, state, source, &mut wanted)
     }
 
-    /// Lists the options that are left, or those that mention the conjunction where all that can succeed
-    /// do, and tries them in random order.
-    fn try_listed(&mut self, run: &mut Run<'_, '_>, state: State, source: Source, wanted: &mut Wanted<'_>) -> Verdict {
+    /// Lists the options, or only those with a mention of the conjunction if all that can succeed have one, and tries
+    /// them in random order.
+    fn try_listed(
+        &mut self,
+        attempt: &mut Attempt<'_, '_>,
+        state: State,
+        source: Source,
+        wanted: &mut Criteria<'_>,
+    ) -> Verdict {
         let mut listed = std::mem::take(&mut self.levels[state.at].listed);
         self.list(source, wanted, &mut listed);
         let mut verdict = Verdict::None;
         while verdict == Verdict::None && !listed.is_empty() {
-            let pick = listed.swap_remove(run.rng.below(listed.len() as u32) as usize);
-            verdict = self.try_pick(run, state, pick, &mut wanted.living);
+            let candidate = listed.swap_remove(attempt.rng.below(listed.len() as u32) as usize);
+            verdict = self.try_candidate(attempt, state, candidate, &mut wanted.live);
         }
         self.levels[state.at].listed = listed;
         verdict
     }
 
-    /// Takes an option, unless its outcome is known to lead nowhere, and goes on from there.
-    fn try_pick(&mut self, run: &mut Run<'_, '_>, state: State, pick: Pick, living: &mut Living) -> Verdict {
-        let mentioned = state.mentioned || pick.mentions;
-        if !living.has(pick.output, mentioned) {
+    /// Takes an option, unless its outcome is known to fail, and continues from there.
+    fn try_candidate(
+        &mut self,
+        attempt: &mut Attempt<'_, '_>,
+        state: State,
+        candidate: Candidate,
+        live: &mut LiveOutcomes,
+    ) -> Verdict {
+        let mentioned = state.mentioned || candidate.mentions;
+        if !live.has(candidate.output, mentioned) {
             return Verdict::None;
         }
         self.stats.states += 1;
-        let verdict = match self.set(run.task, state, pick) {
-            Some(rows) => self.enter(run, State { at: state.at + 1, rows, mentioned }),
+        let verdict = match self.set(attempt.task, state, candidate) {
+            Some(rows) => self.enter(attempt, State { at: state.at + 1, rows, mentioned }),
             None => Verdict::None,
         };
-        if verdict == Verdict::None && living.counts {
-            living.outcomes[usize::from(mentioned)] &= !(1 << pick.output);
+        if verdict == Verdict::None && live.counts {
+            live.outcomes[usize::from(mentioned)] &= !(1 << candidate.output);
         }
         verdict
     }
 
-    /// Of the outcomes of a last choice, those with which the template's own evaluation ends in an
-    /// acceptable answer.
+    /// The outcomes of a last choice for which the template's own evaluation ends in an acceptable answer.
     fn acceptable_outcomes(&mut self, task: &Task<'_>, at: usize, possible: u64) -> u64 {
         let nodes = &task.plan.nodes;
         let mut own = OWN;
@@ -348,31 +356,31 @@ impl Searcher {
         acceptable
     }
 
-    /// Writes an option's output into every evaluation; None where a constraint forbids it, else the
-    /// evaluations that still have a value.
-    fn set(&mut self, task: &Task<'_>, state: State, pick: Pick) -> Option<u32> {
+    /// Writes an option's output into every evaluation. Returns the evaluations that still have a value, or None if a
+    /// constraint forbids the option.
+    fn set(&mut self, task: &Task<'_>, state: State, candidate: Candidate) -> Option<u32> {
         let at = state.at;
         let node = &task.plan.nodes[at];
-        self.outputs[0][at] = pick.output;
-        self.choices[at] = pick.choice;
-        self.describe_choice(task, at, pick.choice, pick.description);
+        self.outputs[0][at] = candidate.output;
+        self.choices[at] = candidate.choice;
+        self.describe_choice(task, at, candidate.choice, candidate.description);
         if !self.differs(node, at) {
             return None;
         }
-        if !task.plan.equal_params.is_empty() && !self.params_are_equal(task, at, pick.choice) {
+        if !task.plan.equal_params.is_empty() && !self.params_are_equal(task, at, candidate.choice) {
             return None;
         }
         let mut rows = state.rows;
         for row in numbers(state.rows & !OWN) {
             let input = self.outputs[row][usize::from(node.inputs[0])];
-            let related = || task.scene.related(usize::from(pick.choice.relation), input as usize);
+            let related = || task.scene.related(usize::from(candidate.choice.relation), input as usize);
             let set = match node.kind {
                 NodeKind::Relate if usize::from(task.plan.relates[row - 1]) == at => Some(task.scene.everything()),
                 NodeKind::Relate => Some(related()),
-                NodeKind::RelateFilter(_) => Some(pick.key_objects & related()),
-                NodeKind::Filter(_) | NodeKind::Plain(_) => Some(pick.key_objects & input),
-                // This is the output, whatever its type: nothing follows.
-                NodeKind::Add(function, _) => task.output(function, pick.choice.combination, input),
+                NodeKind::RelateFilter(_) => Some(candidate.key_objects & related()),
+                NodeKind::Filter(_) | NodeKind::Plain(_) => Some(candidate.key_objects & input),
+                // This is the output itself, since no tail follows.
+                NodeKind::Add(function, _) => task.output(function, candidate.choice.combination, input),
             };
             match set.and_then(|set| node.kind.tail().of(set)) {
                 Some(output) => self.outputs[row][at] = output,
@@ -382,7 +390,7 @@ impl Searcher {
         Some(rows)
     }
 
-    /// CLEVR's "NEQ" as its code reads: parameters that both have been given are the same.
+    /// CLEVR's "NEQ" as implemented there: if both parameters have been given values, these are equal.
     fn params_are_equal(&mut self, task: &Task<'_>, at: usize, choice: Choice) -> bool {
         for later in &task.plan.params_of[at..] {
             later.iter().for_each(|&p| self.params[usize::from(p)] = None);
@@ -408,8 +416,8 @@ fn numbers(mut bits: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-impl Living {
-    /// All of these outcomes, whatever is mentioned; none with a mention where the rule is to do without.
+impl LiveOutcomes {
+    /// These outcomes, with and without a mention, or only without if the rule forbids mentions.
     fn new(outcomes: u64, counts: bool, rule: QuestionRule) -> Self {
         let mentioned = if rule.forbids() { 0 } else { outcomes };
         Self { outcomes: [outcomes, mentioned], counts }
@@ -422,11 +430,11 @@ impl Living {
 
     #[inline(always)]
     fn has(&self, output: u32, mentioned: bool) -> bool {
-        // Outcomes that are sets are not told apart: all of the word's bits are equal.
+        // Sets are not distinguished as outcomes: then all bits of the word are equal.
         self.outcomes[usize::from(mentioned)] >> (output & 63) & 1 == 1
     }
 
-    /// Whether an outcome lives, with or without a mention to come.
+    /// Whether an outcome is live, possibly with a mention that is still to come.
     #[inline(always)]
     fn may_have(&self, output: u32, mentioned: bool) -> bool {
         (self.outcomes[usize::from(mentioned)] | self.outcomes[1]) >> (output & 63) & 1 == 1

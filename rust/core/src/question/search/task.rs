@@ -1,6 +1,6 @@
-//! What a search is asked, how it ended, and the work that it took.
+//! The task of a search, its verdict and its statistics.
 
-use crate::holdout::{Absent, Holdout};
+use crate::holdout::{AbsentPairs, Holdout};
 use crate::program::function::Function;
 use crate::question::plan::{AnswerSet, Plan};
 use crate::scene::SceneView;
@@ -12,14 +12,14 @@ pub enum QuestionRule {
     Any,
     /// Does not mention it.
     Without,
-    /// Does not imply it either, by way of likenesses (`holdout::implied`).
+    /// Neither mentions it nor implies it by likenesses (`holdout::implication`).
     Unimplied,
     /// Mentions it.
     With,
 }
 
 impl QuestionRule {
-    /// Whether a question must do without a mention.
+    /// Whether mentions are forbidden.
     #[inline]
     pub fn forbids(self) -> bool {
         matches!(self, Self::Without | Self::Unimplied)
@@ -32,40 +32,41 @@ pub enum Verdict {
     Found,
     /// No acceptable question exists.
     None,
-    /// The bound on states was reached first.
+    /// The bound on options was reached first.
     Exhausted,
 }
 
-/// Counts of work, over any number of attempts.
+/// Counts of the work of any number of attempts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SearchStats {
     pub attempts: u64,
-    /// Assignments of values to a template's choices, partial or complete, that were evaluated.
+    /// Partial or complete assignments of values to a template's choices that were evaluated.
     pub states: u64,
-    /// Options that were drawn or listed, to be taken or ruled out by their outcome.
+    /// Options that were drawn or listed, whether taken or not.
     pub options: u64,
     pub found: u64,
     pub exhausted: u64,
 }
 
 impl SearchStats {
-    /// What was done since an earlier count.
+    /// The work since an earlier count.
     pub fn since(self, earlier: Self) -> Self {
-        Self {
-            attempts: self.attempts - earlier.attempts,
-            states: self.states - earlier.states,
-            options: self.options - earlier.options,
-            found: self.found - earlier.found,
-            exhausted: self.exhausted - earlier.exhausted,
-        }
+        self.combined(earlier, u64::wrapping_sub)
     }
 
     pub fn add(&mut self, other: Self) {
-        self.attempts += other.attempts;
-        self.states += other.states;
-        self.options += other.options;
-        self.found += other.found;
-        self.exhausted += other.exhausted;
+        *self = self.combined(other, u64::wrapping_add);
+    }
+
+    #[inline]
+    fn combined(self, other: Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            attempts: of(self.attempts, other.attempts),
+            states: of(self.states, other.states),
+            options: of(self.options, other.options),
+            found: of(self.found, other.found),
+            exhausted: of(self.exhausted, other.exhausted),
+        }
     }
 }
 
@@ -79,14 +80,14 @@ pub struct Task<'a> {
     pub rule: QuestionRule,
     pub max_options: u64,
     pub(super) holdout: Option<&'a Holdout>,
-    /// What questions must not name besides the conjunction.
-    pub(super) absent: Option<&'a Absent>,
-    /// What questions must not imply.
+    /// What questions may not name besides the conjunction.
+    pub(super) absent: Option<&'a AbsentPairs>,
+    /// What questions may not imply.
     pub(super) implied: Option<&'a Holdout>,
 }
 
 impl<'a> Task<'a> {
-    /// Looks at `max_options` options at most. A rule other than `Any` needs the holdout that it speaks of.
+    /// A search of at most `max_options` options. A rule other than `Any` needs a holdout.
     pub fn new(
         scene: SceneView<'a>,
         vocab: &'a Vocabulary,
@@ -101,8 +102,8 @@ impl<'a> Task<'a> {
         Self { scene, vocab, plan, accept, rule, max_options, holdout, absent, implied }
     }
 
-    /// What a function gives with a value, if anything.
-    // Few families choose a single value, so the functions' meanings stay out of the way of the others.
+    /// A function's output for a value, if it has one.
+    // Few families choose a single value, so this stays out of the way of the others.
     #[inline(never)]
     pub(super) fn output(&self, function: Function, value: u32, input: u32) -> Option<u32> {
         function.meaning((self.scene, self.vocab), value as u8, [input, 0]).ok()

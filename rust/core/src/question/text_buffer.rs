@@ -1,21 +1,21 @@
-//! Pieces of text in, a question's text out: a buffer that is written in chunks, not letter by letter.
+//! A text buffer that is written in chunks instead of byte by byte.
 
-/// Bytes that are copied at once: more than most pieces have.
+/// Number of bytes that are copied at once; most pieces are shorter.
 pub(super) const CHUNK: usize = 32;
 
-/// A buffer that questions are written into, one after another.
+/// A buffer that one question after another is written into.
 #[derive(Clone, Debug, Default)]
-pub struct Page {
+pub struct TextBuffer {
     bytes: Vec<u8>,
     len: usize,
 }
 
-impl Page {
+impl TextBuffer {
     pub(super) fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Appends the first `len` bytes of a text that goes on for a chunk at least.
+    /// Appends the first `len` bytes of `from`, which is followed by padding of a chunk.
     #[inline]
     pub(super) fn push(&mut self, from: &[u8], len: usize) {
         if len > CHUNK || self.bytes.len() < self.len + CHUNK {
@@ -25,7 +25,7 @@ impl Page {
         self.len += len;
     }
 
-    /// The same for a text of any length, and where there is no room for a chunk.
+    /// The same for text of any length, and if the buffer has no room for a chunk.
     fn push_long(&mut self, from: &[u8], len: usize) {
         if self.bytes.len() < self.len + len {
             self.bytes.resize(2 * (self.len + len).max(CHUNK), 0);
@@ -34,7 +34,7 @@ impl Page {
         self.len += len;
     }
 
-    /// Appends a space, unless one is there or nothing is.
+    /// Appends a space, unless the text is empty or ends in one.
     #[inline]
     pub(super) fn push_space(&mut self) {
         if !self.is_after_space() {
@@ -42,32 +42,32 @@ impl Page {
         }
     }
 
-    /// Whether nothing or a space is written last.
+    /// Whether the text is empty or ends in a space.
     #[inline]
     pub(super) fn is_after_space(&self) -> bool {
         matches!(self.text().last(), None | Some(b' '))
     }
 
-    /// Takes back a space at the end.
+    /// Removes a space at the end.
     #[inline]
     pub(super) fn drop_space(&mut self) {
         self.len -= usize::from(self.text().ends_with(b" "));
     }
 
-    /// Whether what is written so far ends in the word "a" and a space.
+    /// Whether the text ends in the word "a" and a space.
     pub(super) fn ends_with_article(&self) -> bool {
         self.text().ends_with(b" a ") || self.text() == b"A "
     }
 
-    /// Puts an n between that "a" and the space.
+    /// Makes this "a" an "an".
     pub(super) fn make_article_an(&mut self) {
         self.bytes[self.len - 1] = b'n';
         self.push(&[b' '; CHUNK], 1);
     }
 
-    /// What was written, without spaces at its end.
+    /// The text without spaces at its end.
     pub(super) fn finish(&self) -> String {
-        // Whole texts were written, so this is UTF-8.
+        // This is UTF-8, since whole strings were written.
         let written = String::from_utf8(self.text().trim_ascii_end().to_vec());
         written.unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }

@@ -1,12 +1,12 @@
-//! Rows that ask for a combination of values that was not seen, in program or in words.
+//! Rows that ask for a value, or a pair of values of two types, that no object had, in program or in words.
 //!
-//! A value, or two of two types, that no object had: asked for by an alternative of some step of the program, or
-//! by a noun phrase. Alternatives are kept as they are, one by one, and the list of what was seen is looked up
-//! for each: the plain reading of the definition, and no part of what made the questions.
+//! A program asks for it by an alternative of some step, and words by a noun phrase. Alternatives are kept one by one
+//! and looked up in the list of what was seen: a plain implementation of the definition that shares nothing with the
+//! generator.
 
 use super::token::Tokens;
 use super::words::{Word, WordReader};
-use super::{AuditError, MOST_TOKENS, between_marks};
+use super::{AuditError, MOST_TOKENS, tokens};
 use crate::program::Effect;
 use crate::vocab::{TYPE_NAMES, Vocabulary};
 use rayon::prelude::*;
@@ -14,10 +14,10 @@ use rayon::prelude::*;
 /// Values of the two types, a bit each: those of the first, then those of the second.
 type Values = u64;
 const MOST_BITS: usize = Values::BITS as usize;
-/// A step of a question has fewer alternatives.
+/// Bound on the alternatives of a step; those of questions are fewer.
 const MOST_ALTERNATIVES: usize = 256;
 
-/// Knows which values were seen together.
+/// Reads programs and words with respect to the values that were seen together.
 #[derive(Clone, Debug)]
 pub struct AbsentReader {
     tokens: Tokens,
@@ -28,11 +28,11 @@ pub struct AbsentReader {
 }
 
 impl AbsentReader {
-    /// `functions` and `names` are the tokens of programs and of questions by number; `types` are two, `seen` their
-    /// values seen in one object; `words` number the values of the first type, then those of the second.
+    /// `functions` and `names` are the tokens of programs and questions by number; `seen` are the pairs of values of the
+    /// two `types` that an object had; `words` number the values of the first type, then those of the second.
     ///
     /// # Errors
-    /// Types or values that the vocabulary has not, or too many of them.
+    /// Types or values that are not in the vocabulary, or too many of them.
     pub fn new(
         vocab: &Vocabulary,
         functions: &[String],
@@ -72,20 +72,19 @@ impl AbsentReader {
         })
     }
 
-    /// By row, whether the program asks for what was not seen, and whether the words do; uses all cores.
+    /// By row, whether the program asks for something absent, and whether the words do; uses all cores.
     pub fn read_rows(&self, questions: &[i32], programs: &[i32], widths: [usize; 2]) -> Vec<(bool, bool)> {
-        let questions = questions.par_chunks_exact(widths[0].max(1));
-        let programs = programs.par_chunks_exact(widths[1].max(1));
-        let look = |(question, program)| {
-            let (question, program) = (between_marks(question), between_marks(program));
+        let n_rows = (questions.len() / widths[0].max(1)).min(programs.len() / widths[1].max(1));
+        let read = |row: usize| {
+            let (question, program) = (tokens(questions, widths[0], row), tokens(programs, widths[1], row));
             (self.in_program(program), self.in_words(question))
         };
-        questions.zip(programs).with_min_len(256).map(look).collect()
+        (0..n_rows).into_par_iter().with_min_len(256).map(read).collect()
     }
 
-    /// Whether a program asks for what was not seen.
+    /// Whether a program asks for something absent.
     ///
-    /// One with more tokens or alternatives than any question has counts as one that does.
+    /// This is assumed of programs with more tokens or alternatives than any question has.
     pub fn in_program(&self, program: &[i32]) -> bool {
         let mut found = program.len() > MOST_TOKENS;
         let mut rest = program;
@@ -95,12 +94,12 @@ impl AbsentReader {
         found
     }
 
-    /// Whether a question's words do.
+    /// Whether the words of a question ask for something absent.
     pub fn in_words(&self, question: &[i32]) -> bool {
         self.words.any_phrase(question, |asked| self.is_absent(asked))
     }
 
-    /// Whether no object was seen that has one of these values, or two of them, of two types.
+    /// Whether no object had one of these values, or two of them that are of different types.
     fn is_absent(&self, values: Values) -> bool {
         let is_seen = |wanted: Values| self.seen.iter().any(|seen| seen & wanted == wanted);
         let bits: Vec<usize> = (0..MOST_BITS).filter(|bit| values >> bit & 1 == 1).collect();
@@ -110,7 +109,7 @@ impl AbsentReader {
         })
     }
 
-    /// The alternatives of the step that comes next; takes its tokens, and notes what it finds on the way.
+    /// The alternatives of the next step, whose tokens are consumed; sets `found` if one is absent.
     fn asked(&self, rest: &mut &[i32], found: &mut bool) -> Vec<Values> {
         let Some(token) = self.tokens.next(rest) else { return vec![0] };
         let mut alternatives = match token.function.effect() {
@@ -129,7 +128,7 @@ impl AbsentReader {
         alternatives.sort_unstable();
         alternatives.dedup();
         *found |= alternatives.iter().any(|&asked| self.is_absent(asked)) || alternatives.len() > MOST_ALTERNATIVES;
-        // What was found stays found, so nothing further is looked at.
+        // Once something was found, nothing further has to be tracked.
         if *found { vec![0] } else { alternatives }
     }
 }
@@ -137,17 +136,18 @@ impl AbsentReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::samples::vocabulary;
 
-    const PROPERTIES: &str = r#"{"sizes": {"small": 0.35, "large": 0.7}, "colors": {"red": [1, 2, 3], "blue": [1, 2, 4]},
-        "materials": {"rubber": "r"}, "shapes": {"cube": "c", "sphere": "s", "cylinder": "y"}}"#;
-
-    fn numbered(tokens: &[&str]) -> Vec<String> {
-        tokens.iter().map(|token| (*token).to_owned()).collect()
+    /// The names of all tokens of some texts, and the texts as rows of their numbers.
+    fn numbered(texts: &[&str]) -> (Vec<String>, Vec<Vec<i32>>) {
+        let names: Vec<String> = texts.iter().flat_map(|text| text.split(' ')).map(str::to_owned).collect();
+        let number = |token: &str| names.iter().position(|name| name == token).unwrap() as i32;
+        let rows = texts.iter().map(|text| text.split(' ').map(number).collect()).collect();
+        (names, rows)
     }
 
     /// Red and blue cubes and red spheres were seen.
     fn reader(functions: &[String], names: &[String]) -> AbsentReader {
-        let vocab = Vocabulary::from_properties_json(PROPERTIES.as_bytes(), "p", 10).unwrap();
         let word = |(text, value, is_noun): (&str, Option<usize>, bool)| Word {
             text: text.to_owned(),
             held_out: value,
@@ -165,11 +165,11 @@ mod tests {
         ]
         .map(word);
         let seen = [("red", "cube"), ("blue", "cube"), ("red", "sphere")].map(|(a, b)| (a.to_owned(), b.to_owned()));
-        AbsentReader::new(&vocab, functions, names, &words, ["color", "shape"], &seen).unwrap()
+        AbsentReader::new(&vocabulary(), functions, names, &words, ["color", "shape"], &seen).unwrap()
     }
 
     #[test]
-    fn programs_are_told_by_what_their_alternatives_ask_for() {
+    fn programs_are_judged_by_what_their_alternatives_ask_for() {
         let cases = [
             ("exist filter_shape[cube] filter_color[blue] scene", false),
             ("exist filter_shape[sphere] filter_color[blue] scene", true),
@@ -184,20 +184,15 @@ mod tests {
             ("count filter_shape[sphere] relate[left] unique filter_color[blue] scene", false),
             ("equal_integer count filter_shape[sphere] scene count filter_color[blue] scene", false),
         ];
-        let mut functions = vec!["<NULL>".to_owned()];
-        for (program, _) in cases {
-            functions.extend(program.split(' ').map(str::to_owned));
-        }
+        let (functions, rows) = numbered(&cases.map(|(program, _)| program));
         let reader = reader(&functions, &[]);
-        for (program, expected) in cases {
-            let number = |name: &str| functions.iter().position(|known| known == name).unwrap() as i32;
-            let tokens: Vec<i32> = program.split(' ').map(number).collect();
-            assert_eq!(reader.in_program(&tokens), expected, "{program}");
+        for ((program, expected), row) in cases.into_iter().zip(rows) {
+            assert_eq!(reader.in_program(&row), expected, "{program}");
         }
     }
 
     #[test]
-    fn words_are_told_by_what_their_phrases_name() {
+    fn words_are_judged_by_what_their_phrases_name() {
         let cases = [
             ("is there a small red sphere", false),
             ("is there a blue sphere", true),
@@ -207,23 +202,17 @@ mod tests {
             ("how many red things are either cubes or spheres", false),
             ("how many things are either blue cubes or spheres", false),
         ];
-        let mut names: Vec<String> = Vec::new();
-        for (question, _) in cases {
-            names.extend(numbered(&question.split(' ').collect::<Vec<_>>()));
-        }
+        let (names, rows) = numbered(&cases.map(|(question, _)| question));
         let reader = reader(&[], &names);
-        for (question, expected) in cases {
-            let number = |name: &str| names.iter().position(|known| known == name).unwrap() as i32;
-            let tokens: Vec<i32> = question.split(' ').map(number).collect();
-            assert_eq!(reader.in_words(&tokens), expected, "{question}");
+        for ((question, expected), row) in cases.into_iter().zip(rows) {
+            assert_eq!(reader.in_words(&row), expected, "{question}");
         }
     }
 
     #[test]
     fn unknown_values_are_refused() {
-        let vocab = Vocabulary::from_properties_json(PROPERTIES.as_bytes(), "p", 10).unwrap();
         let seen = [("red".to_owned(), "cone".to_owned())];
-        assert!(AbsentReader::new(&vocab, &[], &[], &[], ["color", "shape"], &seen).is_err());
-        assert!(AbsentReader::new(&vocab, &[], &[], &[], ["color", "weight"], &[]).is_err());
+        assert!(AbsentReader::new(&vocabulary(), &[], &[], &[], ["color", "shape"], &seen).is_err());
+        assert!(AbsentReader::new(&vocabulary(), &[], &[], &[], ["color", "weight"], &[]).is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Scenes from anywhere in, questions on them out: what a split does, without a pool.
+//! Questions on scenes that are not of a pool.
 
 use super::instantiate::{Instantiator, Question};
 use super::plan::Plan;
@@ -11,15 +11,15 @@ use crate::scene::SceneView;
 use crate::vocab::Vocabulary;
 use rayon::prelude::*;
 
-/// Asks about scenes, balanced over windows of 250 of them.
-pub struct Asker<'a> {
+/// Makes questions on given scenes, balanced over windows of 250 of them.
+pub struct QuestionGenerator<'a> {
     instantiator: Instantiator<'a>,
     key: StreamKey,
     per_scene: u32,
 }
 
-impl<'a> Asker<'a> {
-    /// `plans` are the templates' own.
+impl<'a> QuestionGenerator<'a> {
+    /// `plans` are those of the templates.
     pub fn new(
         vocab: &'a Vocabulary,
         templates: &'a TemplateSet,
@@ -40,15 +40,15 @@ impl<'a> Asker<'a> {
         Self { instantiator: Instantiator::new(vocab, templates, plans, rule, holdout), key, per_scene }
     }
 
-    /// Families that can satisfy the rule, by number over all files.
+    /// Numbers of the families that can satisfy the rule.
     pub fn usable_families(&self) -> &[u16] {
         self.instantiator.usable_families()
     }
 
-    /// The questions of whole windows, and of what is left over; uses all cores.
+    /// The questions on scenes, given with their indices; the last window may be shorter. Uses all cores.
     ///
-    /// A scene's draws are those of its index.
-    pub fn ask(&self, scenes: &[(u64, SceneView<'_>)]) -> Vec<Question> {
+    /// The random draws for a scene depend on its index alone.
+    pub fn generate(&self, scenes: &[(u64, SceneView<'_>)]) -> Vec<Question> {
         let windows = scenes.par_chunks(WINDOW).map_init(
             || self.instantiator.workspace(),
             |workspace, window| self.instantiator.window(workspace, window.iter().copied(), &self.key, self.per_scene),

@@ -1,7 +1,7 @@
-//! Which relations of a program its answer needs.
+//! The relations of a program that its answer needs.
 //!
-//! A relation is needed when the question with "anywhere" in its place has another answer, or none. Here that
-//! question is written down, the relation and all that it starts from replaced by the scene, and executed.
+//! A relation is needed if the question with "anywhere" in its place has another answer, or none. Here that question
+//! is written out, with the scene in place of the relation and its input, and executed.
 
 use super::MOST_TOKENS;
 use super::program::ProgramReader;
@@ -10,8 +10,8 @@ use crate::scene::SceneView;
 use std::cmp::Reverse;
 
 impl ProgramReader {
-    /// For each relation, in the order in which they are followed, whether the answer needs it; nothing for a
-    /// program without an answer.
+    /// For each relation, in the order of execution, whether the answer needs it; None for a program without an
+    /// answer.
     pub fn relations_needed(&self, program: &[i32], scene: SceneView<'_>) -> Option<Vec<bool>> {
         if program.len() > MOST_TOKENS {
             return None;
@@ -29,22 +29,22 @@ impl ProgramReader {
         (answer >= 0).then(|| relates.iter().map(without).collect())
     }
 
-    /// Where each relation begins, and where the tokens end that it starts from; none for what is no program.
+    /// The start of each relation's tokens and the end of its input's; None for a row that is not a program.
     fn relates(&self, program: &[i32]) -> Option<Vec<(usize, usize)>> {
         let mut found = Vec::new();
         for (first, &token) in program.iter().enumerate() {
             if self.tokens.get(token).is_some_and(|token| token.function == Function::Relate) {
-                let mut behind = &program[first..];
-                self.skip(&mut behind)?;
-                found.push((first, program.len() - behind.len()));
+                let mut rest = &program[first..];
+                self.skip(&mut rest)?;
+                found.push((first, program.len() - rest.len()));
             }
         }
-        // What a relation starts from is followed before it, and one input before the other.
+        // The input of a relation is executed before it, and first inputs before second ones.
         found.sort_by_key(|&(first, end)| (end, Reverse(first)));
         Some(found)
     }
 
-    /// Takes the tokens of the step that comes next, its inputs among them.
+    /// Skips the tokens of the next step and its inputs.
     fn skip(&self, rest: &mut &[i32]) -> Option<()> {
         let mut steps = 1usize;
         while steps > 0 {
@@ -57,13 +57,8 @@ impl ProgramReader {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::program::samples::vocabulary;
     use crate::scene::SceneGraph;
-    use crate::vocab::Vocabulary;
-
-    const PROPERTIES: &[u8] = br#"{
-        "shapes": {"cube": "c", "sphere": "s"}, "materials": {"rubber": "r"},
-        "colors": {"red": [255, 0, 0]}, "sizes": {"small": 0.35}
-    }"#;
 
     const FUNCTIONS: [&str; 8] = [
         "<NULL>",
@@ -76,9 +71,9 @@ mod tests {
         "equal_integer",
     ];
 
-    /// A cube with a sphere at its left, at whose left there is nothing.
+    /// On a cube with a sphere on its left, which has nothing on its left.
     fn needed(program: &[&str]) -> Option<Vec<bool>> {
-        let vocab = Vocabulary::from_properties_json(PROPERTIES, "p.json", 10).unwrap();
+        let vocab = vocabulary();
         let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
         let reader =
             ProgramReader::new(&vocab, &names(&FUNCTIONS), &names(&["no", "yes", "0", "1", "2"]), &[]).unwrap();
@@ -103,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn relations_are_told_in_the_order_in_which_they_are_followed() {
+    fn relations_are_listed_in_the_order_of_execution() {
         // Left of the sphere that is left of the cube: the first finds the only sphere, the second nothing.
         let inner = [&["filter_shape[sphere]"], &LEFT_OF_THE_CUBE[..]].concat();
         let chain = [&["count", "relate[left]", "unique"], &inner[..]].concat();

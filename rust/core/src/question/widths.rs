@@ -1,11 +1,11 @@
-//! Families in, how long their questions and programs can get out: the widths of a dataset's rows.
+//! The widths of a dataset's rows: bounds on the lengths of questions and programs of all families.
 //!
-//! Bounds over all choices of values, so that a folder's rows have one width whatever is added to it.
+//! They hold for all values, so all rows of a folder keep the same width when it is extended.
 
 use super::template::{Constraint, Family, NodeKind, TemplateSet};
 
 impl TemplateSet {
-    /// Most tokens of a question, `<START>` and `<END>` included.
+    /// Maximum number of tokens of a question, `<START>` and `<END>` included.
     pub fn question_width(&self) -> usize {
         let longest = |family: &Family| {
             let unset = family.always_unset();
@@ -15,14 +15,14 @@ impl TemplateSet {
         2 + self.families().iter().map(longest).max().unwrap_or(0)
     }
 
-    /// Most tokens of a program in prefix order, `<START>` and `<END>` included.
+    /// Maximum number of tokens of a program in prefix order, `<START>` and `<END>` included.
     pub fn program_width(&self) -> usize {
         2 + self.families().iter().map(Family::most_functions).max().unwrap_or(0)
     }
 }
 
 impl Family {
-    /// By parameter: whether a constraint keeps it without a value.
+    /// By parameter: whether a constraint keeps it unset.
     fn always_unset(&self) -> Vec<bool> {
         let is_null = |param: usize| {
             self.constraints.iter().any(|c| matches!(c, Constraint::Null(p) if usize::from(*p) == param))
@@ -30,7 +30,7 @@ impl Family {
         (0..self.params.len()).map(is_null).collect()
     }
 
-    /// Most functions of a program written as a tree, a node that two others share counted twice.
+    /// Maximum number of functions of a program written as a tree, where a shared node counts twice.
     fn most_functions(&self) -> usize {
         let unset = self.always_unset();
         let filters = |params: &[u8]| params.iter().filter(|&&p| !unset[usize::from(p)]).count();
@@ -53,10 +53,8 @@ impl Family {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vocab::Vocabulary;
+    use crate::program::samples::vocabulary;
 
-    const PROPERTIES: &str = r#"{"sizes": {"small": 0.35}, "colors": {"red": [1, 2, 3]},
-        "materials": {"rubber": "r"}, "shapes": {"cube": "c"}}"#;
     const TEMPLATE: &str = r#"[{"text": ["What is <R> the [very] <Z> <C> <M> <S>, or <S2>s?", "Well?"],
         "nodes": [{"type": "scene", "inputs": []},
             {"type": "filter_unique", "inputs": [0], "side_inputs": ["<Z>", "<C>", "<M>", "<S>"]},
@@ -69,10 +67,9 @@ mod tests {
 
     #[test]
     fn widths_count_everything_that_can_be_said() {
-        let vocab = Vocabulary::from_properties_json(PROPERTIES.as_bytes(), "p", 10).unwrap();
         let files = [("a".to_owned(), TEMPLATE.as_bytes().to_vec())];
         let synonyms = br#"{"left": ["left of", "on the left side of"], "thing": ["kind of thing"]}"#;
-        let templates = TemplateSet::from_files(&vocab, &files, &[], ("s", synonyms)).unwrap();
+        let templates = TemplateSet::from_files(&vocabulary(), &files, &[], ("s", synonyms)).unwrap();
         // What is | on the left side of | the very small rubber | kind of thing | , or | kind of things
         assert_eq!(templates.question_width(), 2 + 2 + 5 + 4 + 3 + 2 + 3);
         // scene, 3 filters, unique; relate, 3 filters, count

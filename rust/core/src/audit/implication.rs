@@ -1,31 +1,32 @@
-//! Whether a program asks for the held-out values, by way of likenesses or in so many words, from its tokens.
+//! Whether a program, given as tokens, asks for the held-out values directly or by likenesses.
 //!
-//! The definition, read plainly. A set or an object is a list of alternatives, as in `program`; but an alternative is
-//! a thing that is asked to have values, and to be like other things in an attribute. A filter adds its value to each
-//! thing; `unique` and `query_*` keep their input's things; `union` takes those of both inputs; `intersect` makes one
-//! thing of each with each, which is like all that either was like; `same_*` begins a new thing that is like each of its
-//! input's. `equal_*` asks for a thing like each of one input's and each of the other's; `equal_object`, as `intersect`,
-//! for one that is both. All else begins a thing of which nothing is asked. Things that are alike in an attribute have
-//! the same held-out value of it, if either has one. The program asks for the held-out values when some thing has all.
+//! This is a plain implementation of the definition. A set or an object is a list of alternatives, as in `program`, but
+//! here an alternative is a thing that is asked to have values, and to be like other things in an attribute. A filter
+//! adds its value to each thing; `unique` and `query_*` keep their input's things; `union` takes those of both inputs;
+//! `intersect` makes one thing of each with each, which is like all that either was like; `same_*` makes a new thing
+//! that is like each of its input's. `equal_*` asks for a thing that is like each of one input's and each of the
+//! other's; `equal_object`, like `intersect`, for one that is both. Everything else makes a thing of which nothing is
+//! asked. Things that are alike in an attribute have the same held-out value of it, if either has one. The program asks
+//! for the held-out values if some thing has all of them.
 
 use super::program::ProgramReader;
 use crate::program::Effect;
 
-/// A step of a question is about fewer things.
+/// Bound on the things of a step; those of questions are fewer.
 const MOST_THINGS: usize = 256;
 
 /// Something that is asked for.
 #[derive(Clone, Debug, Default)]
 struct Thing {
-    /// Held-out values that it is to have, a bit each.
+    /// Held-out values that it is asked to have, a bit each.
     values: u8,
-    /// What it is to be like, each in an attribute, whose held-out value's bit stands before it.
+    /// The things that it is like, each with the bit of the held-out value of the attribute in question.
     like: Vec<(u8, Thing)>,
 }
 
 impl ProgramReader {
-    /// Whether the program asks for all held-out values: of a cylinder that has the material of a rubber cube, of a
-    /// rubber thing that has that of a cylinder, or whether a cylinder has that of a rubber cube.
+    /// Whether the program implies the held-out values: asks for a cylinder with the material of a rubber cube, a rubber
+    /// thing with that of a cylinder, or whether a cylinder and a rubber cube have the same.
     pub fn implies(&self, program: &[i32]) -> bool {
         if !self.names_all(program) {
             return false;
@@ -46,7 +47,7 @@ impl ProgramReader {
         found
     }
 
-    /// The things of the step that comes next; takes its tokens, and notes what it finds on the way.
+    /// The things of the next step, whose tokens are consumed; sets `found` if something has all values.
     fn things(&self, rest: &mut &[i32], found: &mut bool) -> Vec<Thing> {
         let Some(token) = self.tokens.next(rest) else { return vec![Thing::default()] };
         let bit = |kind: u8| self.bits[usize::from(kind)];
@@ -75,7 +76,7 @@ impl ProgramReader {
                 vec![Thing::default()]
             }
         };
-        // What was found stays found, so nothing further is looked at.
+        // Once something was found, nothing further has to be tracked.
         let size: usize = things.iter().map(Thing::size).sum();
         *found |= size > MOST_THINGS || things.iter().any(|thing| thing.clone().ever_has(self.held_out));
         if *found { vec![Thing::default()] } else { things }
@@ -83,18 +84,18 @@ impl ProgramReader {
 }
 
 impl Thing {
-    /// How many things it is about: itself, and all that it is like.
+    /// Number of things: itself, and all that it is like.
     fn size(&self) -> usize {
         1 + self.like.iter().map(|(_, other)| other.size()).sum::<usize>()
     }
 
-    /// Whether it, or something that it is like, has all of `values` once likenesses are shared.
+    /// Whether it, or something that it is like, has all of `values` after likenesses are resolved.
     fn ever_has(mut self, values: u8) -> bool {
         while self.share() {}
         self.any_has(values)
     }
 
-    /// Passes values on between things that are alike; whether that changed anything.
+    /// Passes values on between things that are alike; whether anything changed.
     fn share(&mut self) -> bool {
         let mut changed = false;
         for (bit, other) in &mut self.like {

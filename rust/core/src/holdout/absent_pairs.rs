@@ -1,13 +1,13 @@
-//! Combinations that a palette has not, and which descriptions ask for one.
+//! Values and pairs of values that are absent from a palette, and the programs that ask for one.
 //!
-//! Where a pair is held out in a pool with a palette, questions name nothing that no object of the pool could be:
-//! no two values of the palette's types that never meet, and no value that meets none. "Naming" is meant as for
-//! the held-out pair (`holdout`): by an alternative of the description of some node. An alternative that holds
-//! two values of one type names what each of them gives.
+//! If a pair is held out in a pool with a palette, questions may not name anything that no object of the pool can
+//! be: two values of the palette's types that never occur together, or a value that never occurs. "Naming" is
+//! defined as for the held-out pair (`holdout::pair`), by the alternatives of a node's description. An alternative
+//! with two values of one type names everything that either of them gives.
 //!
-//! Whether one more value makes a description name something absent depends on the values that any of its
-//! alternatives has, and not on which has which: a filter adds its value to each of them. An intersection joins
-//! each with each. So a set of values is all that has to be carried along, as long as nothing absent was named.
+//! Whether one more value makes a description name something absent depends only on the set of values in all of
+//! its alternatives: a filter adds its value to each alternative, and an intersection joins each with each. So a
+//! set of values is all the state that is needed, as long as nothing absent was named.
 
 use super::combinations::Combinations;
 use super::domain::Domain;
@@ -16,40 +16,40 @@ use crate::program::Program;
 use crate::scene::Palette;
 use crate::vocab::{N_TYPES, Vocabulary};
 
-/// Values of a palette's types, a bit each.
-pub type Named = u64;
+/// A set of values of a palette's two types, a bit each.
+pub type ValueSet = u64;
 
-/// What of a palette's two types does not go together.
+/// The values and pairs that are absent from a palette of two types.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Absent {
+pub struct AbsentPairs {
     kinds: [usize; 2],
-    /// Number of values of the first type: those of the second have the bits after theirs.
+    /// Number of values of the first type, whose bits come before those of the second.
     n_first: usize,
-    /// By value, as a bit's number: the values of the other type that it never meets.
-    never_with: Vec<Named>,
-    /// Values that meet none.
-    alone: Named,
-    /// By combination of all types, as `Combinations` numbers them.
-    named: Vec<Named>,
+    /// By the number of a value's bit: the values of the other type that it never occurs with.
+    never_with: Vec<ValueSet>,
+    /// Values that never occur.
+    alone: ValueSet,
+    /// By combination of all types, as `Combinations` numbers them, its values of the two types.
+    named: Vec<ValueSet>,
 }
 
-impl Absent {
+impl AbsentPairs {
     /// # Errors
-    /// `Absent` for a palette of other than two types, or with more values than there are bits.
+    /// `Palette` for a palette of other than two types, or with more values than there are bits.
     pub fn new(vocab: &Vocabulary, palette: &Palette) -> Result<Self, HoldoutError> {
         let fault = |problem: String| HoldoutError::Palette { palette: palette.name().to_owned(), problem };
         let &[first, second] = palette.kinds() else {
             return Err(fault(format!("limits {} types, but a pair is of two", palette.kinds().len())));
         };
         let (n_first, n_second) = (vocab.n_values(first), vocab.n_values(second));
-        let most = Named::BITS as usize;
+        let most = ValueSet::BITS as usize;
         if n_first + n_second > most {
             return Err(fault(format!(
                 "its types have {} values; at most {most} can be kept apart",
                 n_first + n_second
             )));
         }
-        let mut never_with: Vec<Named> = Vec::with_capacity(n_first + n_second);
+        let mut never_with: Vec<ValueSet> = Vec::with_capacity(n_first + n_second);
         let all = |from: usize, n: usize| (0..n).fold(0, |set, i| set | 1 << (from + i));
         never_with.extend((0..n_first).map(|_| all(n_first, n_second)));
         never_with.extend((0..n_second).map(|_| all(0, n_first)));
@@ -58,10 +58,10 @@ impl Absent {
             never_with[a] &= !(1 << b);
             never_with[b] &= !(1 << a);
         }
-        let meets_none = |&value: &usize| {
+        let never_occurs = |&value: &usize| {
             never_with[value] == if value < n_first { all(n_first, n_second) } else { all(0, n_first) }
         };
-        let alone = (0..n_first + n_second).filter(meets_none).fold(0, |set, value| set | 1 << value);
+        let alone = (0..n_first + n_second).filter(never_occurs).fold(0, |set, value| set | 1 << value);
         let mut absent = Self { kinds: [first, second], n_first, never_with, alone, named: Vec::new() };
         let combinations = Combinations::new(vocab, |_, _| 0);
         let named = |number: u32| {
@@ -72,15 +72,15 @@ impl Absent {
         Ok(absent)
     }
 
-    /// The values of a combination of all types.
+    /// The values that a combination of all types has.
     #[inline]
-    pub fn combination(&self, number: u32) -> Named {
+    pub fn combination(&self, number: u32) -> ValueSet {
         self.named[number as usize]
     }
 
-    /// Whether a value of one set never meets one of the other set.
+    /// Whether a value of one set never occurs with one of the other set.
     #[inline]
-    fn meet(&self, values: Named, others: Named) -> bool {
+    fn clash(&self, values: ValueSet, others: ValueSet) -> bool {
         let mut left = values;
         while left != 0 {
             if self.never_with[left.trailing_zeros() as usize] & others != 0 {
@@ -97,15 +97,15 @@ impl Absent {
     }
 }
 
-impl Domain for Absent {
-    /// The values that any alternative has.
-    type State = Named;
-    type Values = Named;
-    const ANYTHING: Named = 0;
+impl Domain for AbsentPairs {
+    /// The values of all alternatives.
+    type State = ValueSet;
+    type Values = ValueSet;
+    const ANYTHING: ValueSet = 0;
 
-    /// The bit of a value; none for other types.
+    /// The bit of a value; empty for other types.
     #[inline]
-    fn value(&self, kind: usize, value: u8) -> Named {
+    fn value(&self, kind: usize, value: u8) -> ValueSet {
         if kind == self.kinds[0] {
             1 << value
         } else if kind == self.kinds[1] {
@@ -116,18 +116,18 @@ impl Domain for Absent {
     }
 
     #[inline]
-    fn add(&self, named: Named, added: Named) -> (Named, bool) {
-        (named | added, added & self.alone != 0 || self.meet(added, named | added))
+    fn add(&self, named: ValueSet, added: ValueSet) -> (ValueSet, bool) {
+        (named | added, added & self.alone != 0 || self.clash(added, named | added))
     }
 
     #[inline]
-    fn either(&self, a: Named, b: Named) -> Named {
+    fn either(&self, a: ValueSet, b: ValueSet) -> ValueSet {
         a | b
     }
 
     #[inline]
-    fn join(&self, a: Named, b: Named) -> (Named, bool) {
-        (a | b, self.meet(a, b))
+    fn join(&self, a: ValueSet, b: ValueSet) -> (ValueSet, bool) {
+        (a | b, self.clash(a, b))
     }
 }
 
@@ -142,7 +142,7 @@ mod tests {
         "colors": {"red": [1, 2, 3], "blue": [1, 2, 4], "cyan": [1, 2, 5]},
         "materials": {"rubber": "r"}, "shapes": {"cube": "c", "sphere": "s", "cylinder": "y"}}"#;
 
-    /// The definition as it reads: lists of alternatives, each a set of values.
+    /// The definition, written plainly: lists of alternatives, each a set of values.
     fn names_absent(palette: &Palette, program: &Program) -> bool {
         type Alternative = BTreeSet<(usize, u8)>;
         let mut descriptions: Vec<Vec<Alternative>> = Vec::new();
@@ -175,7 +175,7 @@ mod tests {
         false
     }
 
-    /// A program of sets alone: filters, unions, intersections and fresh starts in any order.
+    /// A program of filters, unions, intersections and `same_*` in any order.
     fn program(vocab: &Vocabulary, n_steps: usize, index: u64) -> Program {
         let mut rng = StreamKey::new(&[b"programs of sets"]).at(index);
         let mut steps = vec![Step { function: Function::Scene, argument: 0, inputs: [0, 0] }];
@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn values_carried_along_tell_what_alternatives_tell() {
+    fn sets_of_values_suffice_for_lists_of_alternatives() {
         let vocab = Vocabulary::from_properties_json(PROPERTIES.as_bytes(), "p", 10).unwrap();
         let palettes = [
             r#"{"cube": ["red", "blue"], "sphere": ["red"]}"#,
@@ -203,7 +203,7 @@ mod tests {
         ];
         for text in palettes {
             let palette = Palette::from_json(&vocab, "p", text.as_bytes(), "p").unwrap();
-            let absent = Absent::new(&vocab, &palette).unwrap();
+            let absent = AbsentPairs::new(&vocab, &palette).unwrap();
             let mut counts = [0; 2];
             for index in 0..20_000 {
                 let program = program(&vocab, 3 + index as usize % 5, index);
@@ -220,7 +220,7 @@ mod tests {
         let vocab = Vocabulary::from_properties_json(PROPERTIES.as_bytes(), "p", 10).unwrap();
         let text = r#"{"types": ["size", "color", "shape"], "rows": [[["large", "red", "cube"]]]}"#;
         let palette = Palette::from_json(&vocab, "p", text.as_bytes(), "p").unwrap();
-        let error = Absent::new(&vocab, &palette).unwrap_err().to_string();
+        let error = AbsentPairs::new(&vocab, &palette).unwrap_err().to_string();
         assert_eq!(error, "palette p: limits 3 types, but a pair is of two");
     }
 }

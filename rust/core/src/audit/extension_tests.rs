@@ -1,5 +1,4 @@
-//! Tests that functions made up for them, one of each effect, are held to what is held out: by the generator, whose
-//! search makes questions of them, and by the audit, which reads these.
+//! Tests that generator and audit handle new functions, one of each effect, with respect to what is held out.
 
 use super::{AbsentReader, ProgramReader};
 use crate::holdout::Holdout;
@@ -10,6 +9,7 @@ use crate::question::search::QuestionRule;
 use crate::rng::StreamKey;
 use crate::scene::{Palette, SceneGraph};
 use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
+use serde_json::{Value, json};
 use std::mem::discriminant;
 
 const PROPERTIES: &str = r#"{"sizes": {"small": 0.35, "large": 0.7}, "colors": {"red": [1, 2, 3], "blue": [1, 2, 4]},
@@ -17,7 +17,7 @@ const PROPERTIES: &str = r#"{"sizes": {"small": 0.35, "large": 0.7}, "colors": {
 /// The held-out pair is rubber and cylinder, which no object of the palette is.
 const PALETTE: &str = r#"{"cube": ["rubber", "metal"], "cylinder": ["metal"]}"#;
 
-/// Templates that ask by a made-up function each, and whether some question mentions the pair, and implies it.
+/// Templates with a test function each, and whether some question mentions the pair, and implies it.
 #[rustfmt::skip]
 const FAMILIES: [(&str, bool, bool); 9] = [
     ("scene; filter_unique 0 <Z> <C> <M> <S>; verify_material 1 <M2>", true, true),
@@ -35,33 +35,27 @@ const FAMILIES: [(&str, bool, bool); 9] = [
 /// A template file with one family.
 fn template(nodes: &str) -> String {
     let mut params: Vec<&str> = Vec::new();
-    let nodes: Vec<String> = nodes
-        .split("; ")
-        .map(|node| {
-            let mut words = node.split_whitespace();
-            let name = words.next().unwrap();
-            let (sides, inputs): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('<'));
-            params.extend(&sides);
-            format!(r#"{{"type": "{name}", "inputs": [{}], "side_inputs": {sides:?}}}"#, inputs.join(", "))
-        })
-        .collect();
-    let kind = |param: &&str| match &param[1..2] {
+    let node = |node| {
+        let mut words = str::split_whitespace(node);
+        let name = words.next().unwrap();
+        let (sides, inputs): (Vec<&str>, Vec<&str>) = words.partition(|word| word.starts_with('<'));
+        params.extend(&sides);
+        let inputs: Vec<u8> = inputs.iter().map(|input| input.parse().unwrap()).collect();
+        json!({"type": name, "inputs": inputs, "side_inputs": sides})
+    };
+    let nodes: Vec<Value> = nodes.split("; ").map(node).collect();
+    let kind = |param: &str| match &param[1..2] {
         "Z" => "Size",
         "C" => "Color",
         "M" => "Material",
         _ => "Shape",
     };
-    let text = params.join(" ");
-    let params: Vec<String> =
-        params.iter().map(|param| format!(r#"{{"type": "{}", "name": "{param}"}}"#, kind(param))).collect();
-    format!(
-        r#"[{{"text": ["{text}?"], "nodes": [{}], "params": [{}], "constraints": []}}]"#,
-        nodes.join(", "),
-        params.join(", ")
-    )
+    let text = format!("{}?", params.join(" "));
+    let params: Vec<Value> = params.iter().map(|param| json!({"type": kind(param), "name": param})).collect();
+    json!([{"text": [text], "nodes": nodes, "params": params}]).to_string()
 }
 
-/// Generator and audit, with the tokens of all functions, made-up ones included.
+/// Generator and audit, with the tokens of all functions, including those for tests.
 struct Readers {
     vocab: Vocabulary,
     holdout: Holdout,
@@ -74,7 +68,7 @@ struct Readers {
 impl Readers {
     fn new() -> Self {
         let vocab = Vocabulary::from_properties_json(PROPERTIES.as_bytes(), "p", 10).unwrap();
-        let tokens = ProgramVocabulary::of(&vocab, Function::all().iter().chain(Function::made_up()).copied());
+        let tokens = ProgramVocabulary::of(&vocab, Function::all().iter().chain(Function::for_tests()).copied());
         let named = |pairs: &[[&str; 2]]| -> Vec<(String, String)> {
             pairs.iter().map(|[a, b]| ((*a).to_owned(), (*b).to_owned())).collect()
         };
@@ -98,7 +92,7 @@ impl Readers {
         let tokens = &row[1..row.len() - 1];
         let (mentions, implies) = (self.holdout.is_mentioned_in(program), self.holdout.is_implied_in(program));
         assert_eq!((self.programs.mentions(tokens), self.programs.implies(tokens)), (mentions, implies), "{program:?}");
-        // The pair is all that the palette has not, so whoever names what it has not mentions the pair.
+        // The pair is all that is absent from the palette, so whoever names something absent mentions the pair.
         let absent = self.within_palette.absent().unwrap();
         assert_eq!((absent.is_named_in(program), self.absent.in_program(tokens)), (mentions, mentions), "{program:?}");
         (mentions, implies)
@@ -106,7 +100,7 @@ impl Readers {
 
     /// Questions of a family under a rule, on scenes with all kinds of objects.
     fn questions(&self, nodes: &str, rule: QuestionRule, holdout: &Holdout) -> Vec<Question> {
-        let files = [("made_up".to_owned(), template(nodes).into_bytes())];
+        let files = [("for_tests".to_owned(), template(nodes).into_bytes())];
         let templates = TemplateSet::from_files(&self.vocab, &files, &[], ("synonyms.json", b"{}")).unwrap();
         let plans = templates.plans(&self.vocab);
         let key = StreamKey::new(&[b"made up"]);
@@ -131,11 +125,11 @@ impl Readers {
 
 #[test]
 fn there_is_one_function_of_each_effect() {
-    let mut effects: Vec<_> = Function::made_up().iter().map(|function| discriminant(&function.effect())).collect();
+    let mut effects: Vec<_> = Function::for_tests().iter().map(|function| discriminant(&function.effect())).collect();
     effects.dedup();
     assert_eq!(effects.len(), 8);
     assert!(Function::all().iter().all(|function| effects.contains(&discriminant(&function.effect()))));
-    for function in Function::made_up() {
+    for function in Function::for_tests() {
         assert!(!Function::all().contains(function));
         let stem = function.to_string();
         let stem = stem.split('_').next().unwrap();
@@ -144,7 +138,7 @@ fn there_is_one_function_of_each_effect() {
 }
 
 #[test]
-fn questions_that_ask_by_a_made_up_function_are_held_to_what_is_held_out() {
+fn questions_with_a_test_function_follow_the_held_out_rules() {
     let readers = Readers::new();
     for (nodes, can_mention, can_imply) in FAMILIES {
         let read = |rule, holdout| -> Vec<(bool, bool)> {

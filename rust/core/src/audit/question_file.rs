@@ -1,0 +1,110 @@
+//! Rows of a question file, and the tokens that its arrays must hold for them.
+//!
+//! This is the audit's own reading of CLEVR's JSON. The tokens of a program are its last function, then those of its
+//! inputs, in prefix order.
+
+use super::{Names, ParseError, split_text};
+use crate::message::json_cause;
+use serde::Deserialize;
+
+/// Reads rows with the token numbers of one vocabulary.
+#[derive(Clone, Debug)]
+pub struct QuestionFileReader {
+    names: Names,
+}
+
+/// A row as numbers; -1 for tokens and answers that are not in the vocabulary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuestionRow {
+    /// `<START>`, tokens, `<END>`.
+    pub question: Vec<i32>,
+    pub program: Vec<i32>,
+    pub answer: i32,
+    pub image_index: i64,
+    pub family: i64,
+    pub image_filename: String,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    question: String,
+    program: Vec<Node>,
+    answer: Answer,
+    image_index: i64,
+    image_filename: String,
+    question_family_index: i64,
+}
+
+#[derive(Deserialize)]
+struct Node {
+    function: String,
+    value_inputs: Vec<String>,
+    inputs: Vec<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Answer {
+    Text(String),
+    Number(i64),
+}
+
+const START: i32 = 1;
+const END: i32 = 2;
+/// Maximum length of a program's tokens.
+const MOST_TOKENS: usize = 4_096;
+
+impl QuestionFileReader {
+    /// From the names of `vocab.json`, each list by number.
+    pub fn new(words: &[String], functions: &[String], answers: &[String]) -> Self {
+        Self { names: Names::new(words, functions, answers) }
+    }
+
+    /// One row, a JSON object; `row` is its number in messages.
+    pub fn read(&self, json: &[u8], row: usize) -> Result<QuestionRow, ParseError> {
+        let wrong = |problem: String| ParseError { place: format!("row {row}"), problem };
+        let raw: Row = serde_json::from_slice(json).map_err(|error| wrong(json_cause(&error)))?;
+        let words = split_text(&raw.question).map(|word| self.names.token(word).unwrap_or(-1));
+        let question = std::iter::once(START).chain(words).chain([END]).collect();
+        let mut program = vec![START];
+        let last = raw.program.len().checked_sub(1).ok_or_else(|| wrong("a program without nodes".into()))?;
+        let numbers: Vec<i32> = raw.program.iter().map(|node| self.number(node)).collect();
+        self.write(&raw.program, &numbers, last, &mut program).map_err(wrong)?;
+        program.push(END);
+        let answer = match raw.answer {
+            Answer::Text(text) => text,
+            Answer::Number(number) => number.to_string(),
+        };
+        Ok(QuestionRow {
+            question,
+            program,
+            answer: self.names.answer(&answer).unwrap_or(-1),
+            image_index: raw.image_index,
+            family: raw.question_family_index,
+            image_filename: raw.image_filename,
+        })
+    }
+
+    /// Appends the tokens of a node and its inputs.
+    fn write(&self, nodes: &[Node], numbers: &[i32], at: usize, tokens: &mut Vec<i32>) -> Result<(), String> {
+        if tokens.len() > MOST_TOKENS {
+            return Err("a program of too many tokens".into());
+        }
+        tokens.push(numbers[at]);
+        for &input in &nodes[at].inputs {
+            if input >= at {
+                return Err(format!("node {at} takes node {input}, which is not an earlier node"));
+            }
+            self.write(nodes, numbers, input, tokens)?;
+        }
+        Ok(())
+    }
+
+    /// A node's token; -1 if there is none.
+    fn number(&self, node: &Node) -> i32 {
+        match node.value_inputs.concat() {
+            _ if node.value_inputs.is_empty() => self.names.function(&node.function),
+            value => self.names.function(&format!("{}[{value}]", node.function)),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! The words for values, relations and things.
+
+use super::text_buffer::{CHUNK, TextBuffer};
+use crate::message::shown;
+use crate::question::param::ParamKind;
+use crate::vocab::{N_TYPES, RELATION_NAMES, Vocabulary};
+use std::collections::BTreeMap;
+
+/// The type whose unset value has a word, "thing".
+pub(super) const SHAPE: usize = 3;
+/// Maximum number of words for one value or relation.
+const MOST_WORDS: usize = 1_000;
+
+/// The words for values, relations and things.
+#[derive(Clone, Debug)]
+pub struct Lexicon {
+    /// For each attribute type, the words for no value and for each value; then an unused entry for no relation,
+    /// and the words for each relation.
+    lists: Vec<Vec<Word>>,
+    /// Start of each type's lists; relations come last.
+    starts: [usize; N_TYPES + 1],
+}
+
+/// One or more words for a value, as questions have them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Word {
+    /// The text, padded with a chunk of spaces.
+    padded: String,
+    len: usize,
+    pub(super) starts_with_vowel: bool,
+}
+
+impl Word {
+    fn new(text: &str) -> Self {
+        let first = text.as_bytes().first().map(u8::to_ascii_lowercase);
+        let starts_with_vowel = matches!(first, Some(b'a' | b'e' | b'i' | b'o' | b'u'));
+        Self { padded: text.to_owned() + &" ".repeat(CHUNK), len: text.len(), starts_with_vowel }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.padded[..self.len]
+    }
+
+    #[inline]
+    pub(super) fn write(&self, text: &mut TextBuffer) {
+        text.push(self.padded.as_bytes(), self.len);
+    }
+}
+
+impl Lexicon {
+    /// The lexicon of a map from names to words; a missing name stands for itself.
+    pub fn new(vocab: &Vocabulary, mut words: BTreeMap<String, Vec<String>>) -> Result<Self, String> {
+        if let Some((name, _)) =
+            words.iter().find(|(_, list)| list.is_empty() || list.iter().any(|w| w.trim().is_empty()))
+        {
+            return Err(format!("\"{}\" has no words, or an empty one", shown(name)));
+        }
+        if let Some((name, list)) = words.iter().find(|(_, list)| list.len() > MOST_WORDS) {
+            return Err(format!("\"{}\" has {} words; at most {MOST_WORDS} are read", shown(name), list.len()));
+        }
+        each_word_says_one_thing(vocab, &words)?;
+        let mut of = |name: &str| {
+            let words = words.remove(name).unwrap_or_else(|| vec![name.to_owned()]);
+            words.iter().map(|word| Word::new(word)).collect()
+        };
+        let (mut lists, mut starts) = (Vec::new(), [0; N_TYPES + 1]);
+        for (kind, attribute) in vocab.types().iter().enumerate() {
+            starts[kind] = lists.len();
+            lists.push(if kind == SHAPE { of("thing") } else { Vec::new() });
+            lists.extend(attribute.values.iter().map(|value| of(value)));
+        }
+        starts[N_TYPES] = lists.len();
+        lists.push(Vec::new());
+        lists.extend(RELATION_NAMES.iter().map(|relation| of(relation)));
+        Ok(Self { lists, starts })
+    }
+
+    /// The words for a parameter's value; empty if it is unset and has no word for that.
+    #[inline]
+    pub fn words(&self, kind: ParamKind, value: Option<u8>) -> &[Word] {
+        &self.lists[self.starts[place(kind)] + value.map_or(0, |value| usize::from(value) + 1)]
+    }
+
+    /// All words for values of a parameter, including those for an unset one.
+    pub(super) fn all_words(&self, kind: ParamKind) -> Vec<&str> {
+        let end = self.starts.get(place(kind) + 1).copied().unwrap_or(self.lists.len());
+        self.lists[self.starts[place(kind)]..end].iter().flatten().map(Word::as_str).collect()
+    }
+}
+
+/// Refuses a word for two values, or for a value and "thing": a question with it would be ambiguous. The plurals of
+/// nouns, which are shapes and "thing", count as well.
+fn each_word_says_one_thing(vocab: &Vocabulary, words: &BTreeMap<String, Vec<String>>) -> Result<(), String> {
+    let mut said: BTreeMap<String, &str> = BTreeMap::new();
+    let values = vocab.types().iter().enumerate();
+    let values = values.flat_map(|(kind, attribute)| attribute.values.iter().map(move |value| (value.as_str(), kind)));
+    for (name, kind) in values.chain([("thing", SHAPE)]) {
+        let own = [name.to_owned()];
+        for word in words.get(name).map_or(own.as_slice(), Vec::as_slice) {
+            let plural = (kind == SHAPE).then(|| format!("{word}s"));
+            for form in std::iter::once(word.clone()).chain(plural) {
+                let before = said.insert(form.to_lowercase(), name);
+                if let Some(other) = before.filter(|other| *other != name) {
+                    let form = shown(&form);
+                    return Err(format!(
+                        "\"{form}\" would be said of both {other} and {name}; give one of them other words"
+                    ));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The number of a parameter's kind in a lexicon.
+#[inline]
+fn place(kind: ParamKind) -> usize {
+    match kind {
+        ParamKind::Attribute(kind) => usize::from(kind),
+        ParamKind::Relation => N_TYPES,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::samples::vocabulary;
+
+    #[test]
+    fn a_word_for_two_values_is_refused() {
+        let refused = |name: &str, list: &[&str]| {
+            let words = BTreeMap::from([(name.to_owned(), list.iter().map(|word| (*word).to_owned()).collect())]);
+            Lexicon::new(&vocabulary(), words).unwrap_err()
+        };
+        let end = "; give one of them other words";
+        assert_eq!(
+            refused("cylinder", &["can", "cube"]),
+            format!("\"cube\" would be said of both cube and cylinder{end}")
+        );
+        assert_eq!(refused("thing", &["thing", "Red"]), format!("\"Red\" would be said of both red and thing{end}"));
+        assert_eq!(refused("red", &["cubes"]), format!("\"cubes\" would be said of both red and cube{end}"));
+        assert!(refused("red", &["x"; 1_001]).starts_with("\"red\" has 1001 words; at most 1000"));
+        let twice = BTreeMap::from([("red".to_owned(), vec!["crimson".to_owned(), "crimson".to_owned()])]);
+        assert!(Lexicon::new(&vocabulary(), twice).is_ok(), "one value may have a word twice: it is said more often");
+    }
+}
