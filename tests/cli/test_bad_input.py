@@ -339,7 +339,7 @@ def palette(folder: Path, content: object, name: str = "mine.json") -> Path:
             "3 values are held out together, but diversity counts pairs",
         ),
         (["none", "--diversity", "4"], "--diversity counts combinations with a held-out pair; name one"),
-        (["cyan_cylinder", "--diversity", "few"], '--diversity: "few" is no whole number'),
+        (["cyan_cylinder", "--diversity", "few"], '--diversity: "few" is not a whole number'),
         (["cyan_cylinder-d8", "--diversity", "4"], "its name says what is seen"),
         (["cyan_cylinder", "--diversity-mode", "grid"], "--diversity-mode grid says which combinations"),
         (["cyan_cylinder-mine"], "the folder has no palette mine yet; name its file with --palette"),

@@ -138,7 +138,7 @@ def test_a_plan_that_drew_its_seed_says_how_a_build_gets_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, _ = run(capsys, "plan", *QUICK, "--out", tmp_path / "a")
-    (seed,) = re.findall(r"for a build with these numbers: --seed (\d+)$", out, re.MULTILINE)
+    (seed,) = re.findall(r"to build this dataset: --seed (\d+)$", out, re.MULTILINE)
     planned = json.loads(run(capsys, "plan", *QUICK, "--out", tmp_path / "a", "--seed", seed, "--json")[0])
     made = json.loads(run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", seed, "--json")[0])
     assert planned["seed"] == made["seed"] == int(seed)

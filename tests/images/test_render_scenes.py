@@ -25,7 +25,7 @@ from clevrhope.images.png import read_png
 from clevrhope.images.quality import reference_scenes
 from clevrhope.images.settings import NativeSettings, rendering_as_json
 from clevrhope.look.read import read_look
-from clevrhope.pipeline.render_scenes import RenderedFile, render_scene_file
+from clevrhope.pipeline.scene_images import RenderedFile, render_scene_file
 
 TINY = NativeSettings(width=96, height=64, quality="draft")
 

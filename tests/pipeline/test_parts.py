@@ -151,6 +151,6 @@ def test_the_command_line(tmp_path: Path) -> None:
     )
     told, problems = run.communicate()
     assert run.returncode == 0, problems
-    assert "The same again: --seed 5" in told
+    assert "To reproduce: --seed 5" in told
     build(request(tmp_path / "whole", render=False))
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")

@@ -78,7 +78,7 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
     if dataset.folder is not None:
         layout = Layout(dataset.folder)
         return _Built(read_vocab(layout.vocab), {})
-    from clevrhope.cli.making import build as command
+    from clevrhope.cli.datasets import build as command
     from clevrhope.cli.request import read_request
     from clevrhope.pipeline.engine import vocabulary
     from clevrhope.pipeline.resolved import resolve
@@ -118,8 +118,8 @@ def _in_its_words(said: str, places: Places, own: Places, at: str) -> str:
 
 
 def _check_features(step: Step) -> None:
-    from clevrhope.cli.modelling import features as command
-    from clevrhope.cli.modelling import read_size
+    from clevrhope.cli.models import features as command
+    from clevrhope.cli.models import read_size
     from clevrhope.features.kinds import check_options
 
     choices = _parsed(command, step.arguments)
@@ -130,7 +130,7 @@ def _check_runs(
     runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetConfig, built: _Built
 ) -> Iterator[str]:
     """Passes for runs of a model on a dataset; gives the ways that it answers in."""
-    from clevrhope.cli.modelling import evaluate, read_train_request, train
+    from clevrhope.cli.models import evaluate, read_train_request, train
     from clevrhope.models.names import find_model
 
     looked_at: set[int] = set()
