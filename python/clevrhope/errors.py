@@ -104,6 +104,6 @@ def _repr(value: object) -> str:
 
 
 def first_sentence(error: Exception) -> str:
-    """The first sentence of another library's error without its full stop, or its class if it says nothing."""
+    """The first sentence of another library's error without its full stop; or else its class."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return re.split(r"(?<=[.!?])\s", lines[0], maxsplit=1)[0].rstrip(" .:")

@@ -175,10 +175,10 @@ def test_no_pair(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_split_and_one_of_another_kind(fail: Fail) -> None:
     assert 'did you mean "complex_ood"?' in fail("--splits", "train,complex_odd")
-    assert "val is no split of rubber_cylinder" in fail("--splits", "val")
+    assert "val is not a split of rubber_cylinder" in fail("--splits", "val")
     # Nor is one passed over because others are there.
-    assert "val is no split of rubber_cylinder; known: train, comp" in fail("--splits", "train,val")
-    assert "val and test are no splits of rubber_cylinder" in fail("--splits", "val,train,test")
+    assert "val is not a split of rubber_cylinder; known: train, comp" in fail("--splits", "train,val")
+    assert "val and test are not splits of rubber_cylinder" in fail("--splits", "val,train,test")
 
 
 def test_an_unknown_option_and_command(capsys: pytest.CaptureFixture[str]) -> None:

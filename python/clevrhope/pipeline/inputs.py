@@ -1,4 +1,4 @@
-"""The first step of resolving a request: everything that it names is opened, and nothing of it written."""
+"""The first step of resolving a request: opens everything that it names; writes nothing."""
 
 from dataclasses import dataclass
 
@@ -14,27 +14,27 @@ from clevrhope.splits.hops import Hop, parse_hop, prelim_hops
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a request names, opened."""
+    """What a request names, opened and checked."""
 
     config: Config
-    """With the share of CLEVR's scenes, which the folder decides where the request does not."""
+    """Includes the share of CLEVR's scenes, which the folder decides where the request does not."""
     world: World
     clevr: World | None
-    """The world of the pool `train`, where that holds CLEVR's scenes."""
+    """The world of the pool `train` if that holds CLEVR's scenes."""
     templates: Templates
     hops: tuple[Hop, ...]
-    """Each once, with the name of its palette."""
+    """Each once, with the name of its palette if it has one."""
 
 
 def open_inputs(request: Request, existing: Manifest | None) -> Inputs:
     """Reads world, templates and CLEVR's scenes, and looks up the pairs.
 
     Args:
-        request: what is asked for.
+        request: the wanted dataset.
         existing: the folder's manifest; None for a new folder.
 
     Raises:
-        ClevrhopeError: a pair, template or setting that is wrong, or that does not go with another.
+        ClevrhopeError: a pair, template or setting is wrong, or does not go with another.
     """
     config = with_share(request.config, existing)
     world = open_world(config)
@@ -54,10 +54,10 @@ def _hops(request: Request, world: World) -> tuple[Hop, ...]:
 
 
 def _check_passes(request: Request, existing: Manifest | None) -> None:
-    """Passes where every image that is asked for can have the annotations that are asked for.
+    """Passes where every wanted image can have the wanted annotations.
 
     Raises:
-        ConfigError: images are left out, or some are CLEVR's.
+        ConfigError: no images are rendered, or some are CLEVR's.
     """
     if not request.config.passes:
         return

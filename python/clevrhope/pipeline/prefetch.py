@@ -1,4 +1,4 @@
-"""Work in, its results in order out, made in other threads: worth it where native code does most of it."""
+"""Iterators whose next items are made in other threads; worth it where native code does most of the work."""
 
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
@@ -10,20 +10,20 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 THREADS = 2
-"""One reads with the interpreter's lock while the other computes without it."""
+"""One thread reads while it holds the interpreter's lock; the other computes without the lock."""
 
 
-def ahead(items: Iterator[T]) -> Iterator[T]:
+def prefetch(items: Iterator[T]) -> Iterator[T]:
     """The items of an iterator, each made while the one before it is used."""
-    with closing(each_ahead([items])) as sources:
+    with closing(prefetch_each([items])) as sources:
         for source in sources:
             yield from source
 
 
-def each_ahead(sources: Iterable[Iterator[T]]) -> Generator[Iterator[T]]:
-    """Iterators, to be used up in this order; of each the first item is made while those before it are used.
+def prefetch_each(sources: Iterable[Iterator[T]]) -> Generator[Iterator[T]]:
+    """Iterators to be used up in this order; the first item of each is made while those before it are used.
 
-    What a source raises is raised where its items are taken.
+    An error of a source is raised where its items are taken.
     """
     with ThreadPoolExecutor(1) as thread:
         try:
@@ -45,8 +45,8 @@ def _submitted(thread: ThreadPoolExecutor, items: Iterator[T], coming: Future[T 
         yield item
 
 
-def side_by_side(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
-    """What a function makes of each item, in order, `THREADS` of them at a time."""
+def threaded_map(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
+    """As `map`, with `THREADS` calls at a time; results come in the order of the items."""
     with ThreadPoolExecutor(THREADS) as threads:
         coming: deque[Future[T]] = deque()
         for item in items:

@@ -7,7 +7,7 @@ from time import sleep
 
 import pytest
 
-from clevrhope.pipeline.prefetch import ahead, each_ahead, side_by_side
+from clevrhope.pipeline.prefetch import prefetch, prefetch_each, threaded_map
 
 
 def numbers(made: list[int]) -> Iterator[int]:
@@ -19,7 +19,7 @@ def numbers(made: list[int]) -> Iterator[int]:
 def test_items_come_in_order_and_at_most_one_early() -> None:
     made: list[int] = []
     seen = []
-    for number in ahead(numbers(made)):
+    for number in prefetch(numbers(made)):
         seen.append(number)
         sleep(0.02)
         assert len(made) <= number + 1
@@ -31,7 +31,7 @@ def test_an_error_comes_when_its_item_would() -> None:
         yield 1
         raise ValueError("second")
 
-    items = ahead(broken())
+    items = prefetch(broken())
     assert next(items) == 1
     with pytest.raises(ValueError, match="second"):
         next(items)
@@ -39,7 +39,7 @@ def test_an_error_comes_when_its_item_would() -> None:
 
 def test_a_source_begins_while_the_one_before_it_is_used() -> None:
     made: list[list[int]] = [[], []]
-    with closing(each_ahead(map(numbers, made))) as sources:
+    with closing(prefetch_each(map(numbers, made))) as sources:
         assert list(next(sources)) == [1, 2, 3, 4, 5]
         assert made[1] == [1]
         assert list(next(sources)) == [1, 2, 3, 4, 5]
@@ -50,7 +50,7 @@ def test_a_source_that_fails_leaves_the_one_before_it_whole() -> None:
         raise ValueError("at once")
         yield 0
 
-    with closing(each_ahead([numbers([]), broken(), numbers([])])) as sources:
+    with closing(prefetch_each([numbers([]), broken(), numbers([])])) as sources:
         assert list(next(sources)) == [1, 2, 3, 4, 5]
         with pytest.raises(ValueError, match="at once"):
             list(next(sources))
@@ -61,7 +61,7 @@ def test_results_come_in_order_whichever_is_ready_first() -> None:
         sleep(0.05 * (number % 2 == 0))
         return number**2
 
-    assert list(side_by_side(slow_if_even, range(6))) == [0, 1, 4, 9, 16, 25]
+    assert list(threaded_map(slow_if_even, range(6))) == [0, 1, 4, 9, 16, 25]
 
 
 def test_an_error_stops_the_rest() -> None:
@@ -74,16 +74,16 @@ def test_an_error_stops_the_rest() -> None:
         return number
 
     with pytest.raises(ValueError, match="two"):
-        list(side_by_side(fails_at_two, range(100)))
+        list(threaded_map(fails_at_two, range(100)))
     assert len(begun) < 10
 
 
 def test_leaving_early_leaves_no_thread() -> None:
     before = threading.active_count()
-    with closing(ahead(numbers([]))) as items:
+    with closing(prefetch(numbers([]))) as items:
         next(items)
-    with closing(each_ahead([numbers([]), numbers([])])) as sources:
+    with closing(prefetch_each([numbers([]), numbers([])])) as sources:
         next(next(sources))
-    with closing(side_by_side(abs, range(100))) as results:
+    with closing(threaded_map(abs, range(100))) as results:
         next(results)
     assert threading.active_count() == before
