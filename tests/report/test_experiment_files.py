@@ -10,11 +10,10 @@ from experiment_grid import GRID, grid
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.config import find_file, read_experiment, shipped_experiments
 from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.run import run_experiment
-from clevrhope.experiments.shipped import find_file, shipped_experiments
-from clevrhope.experiments.some import some_templates, some_values
+from clevrhope.experiments.subset import subset_templates, subset_values
 from clevrhope.pipeline import build
 from clevrhope.runtime import assets
 
@@ -152,19 +151,19 @@ def test_questions_and_values_that_there_are_none_of_are_named(
 
 
 def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) -> None:
-    coloured = json.loads(some_templates(["zero_hop"], ["query_shape"], ["color"], "here")["zero_hop.json"])
+    coloured = json.loads(subset_templates(["zero_hop"], ["query_shape"], ["color"], "here")["zero_hop.json"])
     empty = {each["params"][0] for each in coloured[0]["constraints"] if each["type"] == "NULL"}
     assert empty == {"<Z>", "<M>", "<S>"}
-    every = some_templates([], ["equal_integer"], [], "here")
+    every = subset_templates([], ["equal_integer"], [], "here")
     assert set(every) == {"compare_integer.json", "synonyms.json"}
-    assert some_values({"sizes": []}, "here")["sizes"] == {"small": 0.35, "large": 0.7}
-    files = some_templates(["zero_hop", "one_hop"], ["exist", "query_color"], [], "here")
+    assert subset_values({"sizes": []}, "here")["sizes"] == {"small": 0.35, "large": 0.7}
+    files = subset_templates(["zero_hop", "one_hop"], ["exist", "query_color"], [], "here")
     assert set(files) == {"zero_hop.json", "one_hop.json", "synonyms.json"}
     for name in ("zero_hop.json", "one_hop.json"):
         ends = [template["nodes"][-1]["type"] for template in json.loads(files[name])]
         assert [end.rpartition("_exist")[1] or end for end in ends] == ["_exist", "query_color"]
     package = json.loads((assets.blender_assets() / "properties.json").read_bytes())
-    properties = some_values({"sizes": ["large"], "colors": ["red", "blue"]}, "here")
+    properties = subset_values({"sizes": ["large"], "colors": ["red", "blue"]}, "here")
     assert properties == {
         **package,
         "sizes": {"large": 0.7},

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from clevrhope.errors import ConfigError
 from clevrhope.images.passes import parse_passes
 from clevrhope.images.settings import Rendering, RenderSettings
-from clevrhope.runtime.settings import suggestion as suggestion
+from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import PAIR_SPLITS, PLAIN_SPLITS, VALUE_SPLITS, splits_of_dataset
 

@@ -17,7 +17,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.config.presets import suggestion
 from clevrhope.dataset.clevr_folder import image_indices
 from clevrhope.dataset.clevr_json import read_scene_indices, read_scenes_at
 from clevrhope.dataset.image_source import Images, clevr_images, find_images, png_indices
@@ -34,6 +33,7 @@ from clevrhope.runtime.forms import COUNT, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.settings import suggestion
 
 STORE = "store.json"
 """What a folder's features are, and of which dataset: written before the first of them."""

@@ -5,9 +5,9 @@ from dataclasses import asdict, replace
 from math import isfinite
 from typing import Any, get_args
 
-from clevrhope.config.presets import suggestion
 from clevrhope.errors import ConfigError, shown
 from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
+from clevrhope.runtime.settings import suggestion
 
 PREFIX = "recipe."
 """What the names of settings begin with that are about the recipe, not about the model."""

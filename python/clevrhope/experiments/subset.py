@@ -1,29 +1,29 @@
-"""Names in, what of the package's templates and values has them out: worlds that are simpler than CLEVR's."""
+"""Subsets of the package's templates and values, for worlds that are simpler than CLEVR's."""
 
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from clevrhope.config.presets import suggestion
 from clevrhope.dataset.clevr_folder import TYPES
 from clevrhope.errors import ConfigError
 from clevrhope.questions import FAMILIES, SYNONYMS
 from clevrhope.runtime import assets
+from clevrhope.runtime.settings import suggestion
 
 
-def some_templates(
+def subset_templates(
     names: Sequence[str], asks: Sequence[str], mentions: Sequence[str], where: str
 ) -> dict[str, bytes]:
-    """Files of templates, by name, and the synonyms.
+    """The chosen template files and the synonyms, as file name -> content.
 
     Args:
-        names: of the package's files, without their endings; all where none is named.
-        asks: functions that templates end with, such as count and query_color; all where none is named.
-        mentions: types whose values descriptions may name, such as color; all where none is named.
-        where: what the names are from, for messages.
+        names: of the package's template files, without .json; empty for all.
+        asks: functions that templates may end with, such as count and query_color; empty for all.
+        mentions: attribute types that descriptions may name, such as color; empty for all.
+        where: the place of these names, for messages.
 
     Raises:
-        ConfigError: no such file or type, or no template in any file that ends so.
+        ConfigError: there is no such file or type, or no template that ends with such a function.
     """
     package = assets.question_templates()
     known = sorted(path.stem for path in package.glob("*.json") if path.name not in (SYNONYMS, FAMILIES))
@@ -35,8 +35,10 @@ def some_templates(
         content = (package / f"{name}.json").read_bytes()
         if asks or mentions:
             templates = json.loads(content)
-            ends |= {_asked(each) for each in templates}
-            kept = [_mentioning(each, mentions) for each in templates if not asks or _asked(each) in asks]
+            ends |= {_final_function(each) for each in templates}
+            kept = [
+                _mentioning(each, mentions) for each in templates if not asks or _final_function(each) in asks
+            ]
             if not kept:
                 continue
             content = json.dumps(kept, indent=2).encode()
@@ -50,15 +52,14 @@ def some_templates(
     return files
 
 
-def some_values(wanted: Mapping[str, Sequence[str]], where: str) -> dict[str, dict[str, Any]]:
-    """The package's properties with these values only; all of a type of which none is named.
+def subset_values(wanted: Mapping[str, Sequence[str]], where: str) -> dict[str, dict[str, Any]]:
+    """The package's properties with these values only; types without names keep all values.
 
     Raises:
-        ConfigError: no such type or value.
+        ConfigError: there is no such type or value.
     """
-    properties: dict[str, dict[str, Any]] = json.loads(
-        (assets.blender_assets() / "properties.json").read_bytes()
-    )
+    source = assets.blender_assets() / "properties.json"
+    properties: dict[str, dict[str, Any]] = json.loads(source.read_bytes())
     for kind, names in wanted.items():
         if kind not in properties:
             raise ConfigError(_unknown(where, "values", kind, list(properties)))
@@ -71,7 +72,7 @@ def some_values(wanted: Mapping[str, Sequence[str]], where: str) -> dict[str, di
 
 
 def _mentioning(template: Mapping[str, Any], mentions: Sequence[str]) -> dict[str, Any]:
-    """The template with the parameters of all other types left empty."""
+    """The template with the parameters of all other types set to be empty."""
     others = [kind.capitalize() for kind in TYPES if mentions and kind not in mentions]
     held = {each["params"][0] for each in template["constraints"] if each["type"] == "NULL"}
     empty = [
@@ -82,8 +83,8 @@ def _mentioning(template: Mapping[str, Any], mentions: Sequence[str]) -> dict[st
     return {**template, "constraints": [*template["constraints"], *empty]}
 
 
-def _asked(template: Mapping[str, Any]) -> str:
-    """The function that a template ends with, out of the macro that it may stand in."""
+def _final_function(template: Mapping[str, Any]) -> str:
+    """The function that a template ends with, taken out of a macro if it is in one."""
     end = str(template["nodes"][-1]["type"])
     return next((name for name in ("count", "exist") if end.endswith(f"_{name}")), end)
 
