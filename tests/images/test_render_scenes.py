@@ -80,7 +80,7 @@ def test_published_scenes_have_camera_and_lights_at_their_places_before_jitter_a
     path = scene_file(tmp_path / "s.json", [published, spelt_out])
     arguments = ["render", str(path), "--out", str(tmp_path / "out"), "--renderer", "native"]
     assert run_command([*arguments, "--quality", "draft"]) == 0
-    assert "1 scenes do not say where camera and lights stood" in capsys.readouterr().out
+    assert "1 scenes have no positions of camera and lights" in capsys.readouterr().out
     first, second = (tmp_path / "out" / name for name in ("published.png", "spelt_out.png"))
     assert first.read_bytes() == second.read_bytes()
 
@@ -252,7 +252,7 @@ def test_a_folder_keeps_to_one_kind_of_image_and_to_its_scenes(tmp_path: Path) -
         render(stray, tmp_path / "out")
     (tmp_path / "out" / "000000.png").write_bytes(b"nobody's")
     scenes = [{k: v for k, v in reference_scenes()[5].items() if k != "image_filename"}]
-    with pytest.raises(DatasetError, match=r"000000\.png: there already, and not of .*d\.json"):
+    with pytest.raises(DatasetError, match=r"000000\.png: exists already, and not from .*d\.json"):
         render(scene_file(tmp_path / "d.json", scenes), tmp_path / "out")
     scene_file(tmp_path / "a.json", [dict(reference_scenes()[7])])
     with pytest.raises(DatasetError, match=r"a\.json: has changed since .*, or is another file of"):

@@ -104,11 +104,8 @@ class ModelConfig:
         seeds: one run each.
         datasets: names; empty for all.
         hops: sub-datasets, by their names in the folder; empty for all.
-        updates: as `--updates`.
-        settings: as `--set`, by name.
-        keep_last: as `--keep-last`.
-        keep_every: as `--keep-every`.
-        features: as `--features`.
+        settings: as for `--set`, by name.
+        updates, keep_last, keep_every, features: as the options of `train`.
         options: further options of `train`.
         evaluate: further options of `evaluate`.
         label: begins the names of its runs' folders; None for its name.

@@ -122,11 +122,7 @@ _STREAM = re.compile(rb'"stream":\{"world":"\w+","seed":(\d+)')
 
 
 def _check_seed(manifest: Manifest, layout: Layout) -> None:
-    """Passes where the folder's scenes were drawn with the manifest's seed, which nobody may edit.
-
-    Raises:
-        DatasetError: they were drawn with another seed.
-    """
+    """Passes where the folder's scenes were drawn with the manifest's seed, which nobody may edit."""
     for pool in sorted({entry["pool"] for splits in manifest.splits.values() for entry in splits.values()}):
         for path in layout.scene_files(pool)[:1]:
             with reading(path, "a scene file"), path.open("rb") as file:

@@ -22,7 +22,7 @@ from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
 from clevrhope.dataset.vocab import Vocab, make_vocab
 from clevrhope.errors import ConfigError, TemplateError
 from clevrhope.pipeline.clevr import constraints
-from clevrhope.questions import read_templates, synonyms_path
+from clevrhope.questions import synonyms_path
 from clevrhope.runtime import assets
 from clevrhope.runtime.forms import NUMBER, TEXT, Fields, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
@@ -133,14 +133,6 @@ class Engine:
             batch = pool.questions(self.templates, seed=self.seed, first=first, n=n)
             yield self._questions(batch, split=split, first=first * pool.images, rows=rows)
 
-    def check_sets(self, hop: Hop, n_sets: int) -> None:
-        """Passes where a value's pool has that many counting sets.
-
-        Raises:
-            SplitError: it has fewer, or no template counts.
-        """
-        self.counting_pool(hop).questions(self.templates, seed=self.seed, first=n_sets - 1, n=1)
-
     def existence_pool(self, hop: Hop) -> MinimalPool:
         """The pool of one-object images of a value's type."""
         return MinimalPool(self.world, pair=list(hop.asked))
@@ -149,10 +141,6 @@ class Engine:
         """The pool of counting images of a value's type."""
         (value,) = hop.asked
         return CountingPool(self.world, value=value)
-
-    def prelim_pool(self, hop: Hop, split: str) -> MinimalPool | CountingPool:
-        """The pool of a preliminary split."""
-        return self.counting_pool(hop) if SPLITS[split].drawn == "sets" else self.existence_pool(hop)
 
     def minimal_pool(self, hop: Hop) -> MinimalPool:
         """The pool of one-object images of a pair's types, limited to its palette if it has one."""
@@ -242,15 +230,6 @@ def open_world(config: Config) -> World:
         SceneError: no scene can meet the constraints.
     """
     return read_world(properties=config.properties, constraints=constraints(config))
-
-
-def open_templates(config: Config, world: World) -> Templates:
-    """The question templates of a configuration.
-
-    Raises:
-        TemplateError: the folder has no templates, or an invalid one; names its place.
-    """
-    return read_templates(world, config.templates)
 
 
 def template_files(templates: Templates) -> list[str]:

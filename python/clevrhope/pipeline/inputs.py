@@ -6,9 +6,10 @@ from clevrhope.config.presets import Config
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.clevr import check_palettes, open_clevr, with_share
-from clevrhope.pipeline.engine import Templates, World, open_templates, open_world
+from clevrhope.pipeline.engine import Templates, World, open_world
 from clevrhope.pipeline.limits import limited_hops
 from clevrhope.pipeline.request import Request
+from clevrhope.questions import read_templates
 from clevrhope.splits.hops import Hop, parse_hop, prelim_hops
 
 
@@ -38,7 +39,7 @@ def open_inputs(request: Request, existing: Manifest | None) -> Inputs:
     """
     config = with_share(request.config, existing)
     world = open_world(config)
-    templates = open_templates(config, world)
+    templates = read_templates(world, config.templates)
     hops = limited_hops(_hops(request, world), request.limits)
     check_palettes(config, existing, hops, request.out)
     _check_passes(request, existing)
@@ -54,11 +55,7 @@ def _hops(request: Request, world: World) -> tuple[Hop, ...]:
 
 
 def _check_passes(request: Request, existing: Manifest | None) -> None:
-    """Passes where every wanted image can have the wanted annotations.
-
-    Raises:
-        ConfigError: no images are rendered, or some are CLEVR's.
-    """
+    """Passes where every wanted image can have the wanted annotations."""
     if not request.config.passes:
         return
     if not request.render:

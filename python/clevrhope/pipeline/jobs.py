@@ -127,12 +127,14 @@ def _job(hop: Hop, split: str, config: Config, files: _Files, engine: Engine, se
     sizes, kind = config.sizes, SPLITS[split]
     there: Mapping[str, Any] = files.manifest.splits.get(hop.name, {}).get(split, {})
     if hop.value is not None:
-        pool = engine.prelim_pool(hop, split).name
-        goal = sizes.prelim_counting
         if kind.drawn == "groups":
-            goal = n_groups(engine.existence_pool(hop), sizes.prelim_existence)
+            existence = engine.existence_pool(hop)
+            pool, goal = existence.name, n_groups(existence, sizes.prelim_existence)
         else:
-            engine.check_sets(hop, goal)
+            counting = engine.counting_pool(hop)
+            pool, goal = counting.name, sizes.prelim_counting
+            # Fails where the pool has fewer sets.
+            counting.questions(engine.templates, seed=engine.seed, first=goal - 1, n=1)
         had = int(there.get("sets", 0))
     elif kind.drawn == "places":
         minimal = engine.minimal_pool(hop)

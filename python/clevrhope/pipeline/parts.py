@@ -224,11 +224,7 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
 
 
 def _check_splits(folder: Path, part: Manifest, resolved: Resolved) -> None:
-    """Passes where a part has splits of this request only, in the same pools.
-
-    Raises:
-        DatasetError: it has another split.
-    """
+    """Passes where a part has splits of this request only, in the same pools."""
     pools = {(job.hop.name, job.split): job.pool for job in resolved.jobs}
     for hop, entries in part.splits.items():
         for split, entry in entries.items():

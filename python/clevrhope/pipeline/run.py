@@ -268,11 +268,7 @@ def _annotations(
 
 
 def _check_leaks(check: LeakCheck, resolved: Resolved, manifest: Manifest, progress: Progress) -> Manifest:
-    """Checks for leaks in every sub-dataset whose files changed since the last check.
-
-    Raises:
-        LeakError: there are leaks; names the first few.
-    """
+    """Checks for leaks in every sub-dataset whose files changed since the last check."""
     unchecked = [hop for hop in manifest.splits if hop not in manifest.checked]
     with progress.stage("Checking for leaks", total=len(unchecked), unit="sub-datasets") as advance:
         look = partial(check.check, images=resolved.request.render)
