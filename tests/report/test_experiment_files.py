@@ -27,7 +27,7 @@ __all__ = ["grid"]
         (("jobs = 2", 'jobs = "all"'), 'jobs is "all"; expected a whole number or "cores"'),
         (("seed = 3", ""), "dataset[0].seed is missing"),
         (('kind = "pixels"', ""), 'dataset[0].features[0]: no "kind"'),
-        (("seeds = [1, 2]", "seeds = [1, 1]"), 'model[0].seeds: "1" is there twice'),
+        (("seeds = [1, 2]", "seeds = [1, 1]"), 'model[0].seeds: "1" is listed twice'),
         (("seeds = [1, 2]", "seeds = [-1]"), "model[0].seeds is -1; expected a whole number from 0"),
         (("seeds = [1, 2]", 'seeds = [1]\nhops = ["rubber_cylindre"]'), 'did you mean "rubber_cylinder"?'),
         (("seeds = [1, 2]", 'seeds = [1]\ndatasets = ["e"]'), 'model[0].datasets: no dataset "e"'),
@@ -37,10 +37,10 @@ __all__ = ["grid"]
         ),
         (("[[model]]", "[[model"), "broken TOML"),
         (('sizes = ["25k", 300]', ""), 'model[0]: no "sizes"'),
-        (('sizes = ["25k", 300]', 'sizes = ["25k", 25000]'), 'model[0].sizes: "25k" is there twice'),
+        (('sizes = ["25k", 300]', 'sizes = ["25k", 25000]'), 'model[0].sizes: "25k" is listed twice'),
         (('sizes = ["25k", 300]', 'sizes = ["lots"]'), 'model[0].sizes: size: "lots" should be a number'),
         (('name = "film"', 'name = "flim"'), 'model[0].name: no model "flim" (did you mean "film"?)'),
-        (("seeds = [1, 2]", 'seeds = [1]\nlabel = "a/b"'), 'label is "a/b"; expected letters, digits'),
+        (("seeds = [1, 2]", 'seeds = [1]\nlabel = "a/b"'), 'label is "a/b"; expected the name of a folder'),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(grid: Path, change: tuple[str, str], told: str) -> None:

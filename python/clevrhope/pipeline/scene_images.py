@@ -316,6 +316,6 @@ def text_lines(made: RenderedFile) -> Iterator[str]:
         if camera == lights:
             lacking = f"{camera:,} scenes have no positions of camera and lights"
         yield (
-            f"{lacking}, like all of CLEVR's own: they are rendered with the positions before jitter, so an image "
-            "differs a little from the published one"
+            f"{lacking}, like all of CLEVR's own: they are rendered with the positions before jitter, so an "
+            "image differs a little from the published one"
         )
