@@ -180,7 +180,7 @@ def spoilt(change: Callable[[dict[str, Any]], object]) -> list[dict[str, Any]]:
         ),
         (
             lambda scene: scene.update(image_filename="../up.png"),
-            r'image_filename: "\.\./up\.png" should be a file',
+            r'image_filename: "\.\./up\.png" should be a plain file name',
         ),
         (
             lambda scene: scene.update(image_filename="000001.png"),

@@ -44,13 +44,11 @@ class Whole(click.IntRange):
 
 only_hops = click.option("--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; repeatable.")
 only_splits = click.option(
-    "--splits", multiple=True, metavar="NAMES", help="Only these splits, separated by commas."
+    "--splits", multiple=True, metavar="NAMES", help="Only these, separated by commas."
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 no_progress_option = click.option("--quiet", is_flag=True, help="Show no progress.")
-json_option = click.option(
-    "--json", "as_json", is_flag=True, help="Print one JSON object instead of readable text."
-)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 properties_option = click.option(
     "--properties",
     type=PATH,

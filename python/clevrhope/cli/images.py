@@ -22,9 +22,7 @@ from clevrhope.cli.arguments import (
 
 @click.command()
 @click.argument("scenes", type=PATH, metavar="SCENES.json")
-@click.option(
-    "--out", type=PATH, required=True, metavar="DIR", help="Folder of the images, one PNG file per scene."
-)
+@click.option("--out", type=PATH, required=True, metavar="DIR", help="Folder of the images, as PNG files.")
 @with_options(*rendering_options, passes_option, properties_option, quiet_option, json_option)
 def render(scenes: Path, out: Path, **choices: Any) -> None:
     """Renders the scenes of a CLEVR scene file, including CLEVR's own.

@@ -25,12 +25,8 @@ from clevrhope.cli.arguments import (
     metavar="CLEVR_DIR",
     help="A CLEVR_v1.0 folder, to check that nothing of its val and test is in the dataset.",
 )
-@click.option(
-    "--templates", type=PATH, metavar="DIR", help="The dataset's question templates, if not the package's."
-)
-@click.option(
-    "--properties", type=PATH, metavar="FILE", help="The dataset's properties, if not the package's."
-)
+@click.option("--templates", type=PATH, metavar="DIR", help="The question templates, if not the package's.")
+@click.option("--properties", type=PATH, metavar="FILE", help="The properties, if not the package's.")
 @no_progress_option
 @json_option
 def audit(folder: Path, as_json: bool, **choices: Any) -> int:
@@ -65,9 +61,7 @@ def audit(folder: Path, as_json: bool, **choices: Any) -> int:
     metavar="DIR",
     help="Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.",
 )
-@click.option(
-    "--plots", type=PATH, metavar="FOLDER", help="Write PNG plots into this folder, one subfolder per HOP."
-)
+@click.option("--plots", type=PATH, metavar="FOLDER", help="Write PNG plots here, in a subfolder per HOP.")
 @click.option("--datasheet", is_flag=True, help="Draw the plots into DIR's datasheets; print no tables.")
 @click.option("--full", is_flag=True, help="Also list every question family and every pair of values.")
 @json_option

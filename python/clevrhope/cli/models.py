@@ -98,11 +98,9 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 @click.command()
 @click.argument("model", metavar="MODEL")
 @click.argument("folder", type=PATH, metavar="DIR")
+@click.option("--hop", required=True, metavar="NAME", help="Whose train set to use; none holds nothing out.")
 @click.option(
-    "--hop", required=True, metavar="NAME", help="HOP whose train set to use; none holds nothing out."
-)
-@click.option(
-    "--size", required=True, metavar="N", help="Train on the first N questions: 25k, 200k, 560k, 5000."
+    "--size", required=True, metavar="N", help="Train on the first N questions, such as 25k or 5000."
 )
 @click.option(
     "--seed",
@@ -110,11 +108,9 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     help="Seed of weights and order; if left out, one is drawn, printed and recorded.",
 )
 @click.option(
-    "--out", type=PATH, metavar="RUN", help="Folder of the run.  [default: runs/MODEL-HOP-SIZE-SEED]"
+    "--out", type=PATH, metavar="RUN", help="The run's folder.  [default: runs/MODEL-HOP-SIZE-SEED]"
 )
-@click.option(
-    "--updates", type=Whole(1), metavar="N", help="Number of updates in all; stages keep their shares."
-)
+@click.option("--updates", type=Whole(1), metavar="N", help="Updates of all stages, which keep their shares.")
 @click.option(
     "--set",
     "settings",
@@ -147,9 +143,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     metavar="N",
     help="Updates between evaluations on that set.  [default: 20 evaluations]",
 )
-@click.option(
-    "--keep-last", type=Whole(1), default=1, metavar="K", help="Keep the last K checkpoints.  [default: 1]"
-)
+@click.option("--keep-last", type=Whole(1), default=1, metavar="K", help="Checkpoints to keep.  [default: 1]")
 @click.option("--keep-every", type=Whole(1), metavar="N", help="Updates between those checkpoints.")
 @click.option(
     "--save-every",
@@ -216,9 +210,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
 @click.option("--features", metavar="NAME", help="The store of features, by its name in DIR or its folder.")
 @click.option("--out", type=PATH, metavar="FOLDER", help="Parent folder of predictions/.  [default: RUN]")
 @_device
-@click.option(
-    "--batch-size", type=Whole(1), default=256, show_default=True, metavar="N", help="Questions per batch."
-)
+@click.option("--batch-size", type=Whole(1), default=256, show_default=True, metavar="N", help="Batch size.")
 @quiet_option
 @json_option
 def evaluate(run: Path, **choices: Any) -> None:

@@ -66,12 +66,8 @@ def ask(folder: Path, splits: tuple[str, ...], hops: tuple[str, ...], limit: int
 @click.command()
 @click.argument("replies", metavar="REPLIES.jsonl", type=PATH)
 @click.option("--requests", type=PATH, required=True, metavar="FILE", help="The file that `ask` wrote.")
-@click.option(
-    "--model", metavar="NAME", help="The model's name in reports.  [default: the name of REPLIES.jsonl]"
-)
-@click.option(
-    "--dataset", "folder", type=PATH, metavar="DIR", help="The dataset, if its values are not CLEVR's."
-)
+@click.option("--model", metavar="NAME", help="The model's name in reports.  [default: the name of REPLIES]")
+@click.option("--dataset", "folder", type=PATH, metavar="DIR", help="The dataset, if it has other values.")
 @json_option
 @_OUT
 def answers(

@@ -51,7 +51,7 @@ dataset_options = with_options(
         "--prelim",
         multiple=True,
         metavar="VALUES",
-        help="Existence and counting questions about single values, such as cyan,rubber, or about all.",
+        help="Existence and counting questions about single values: cyan,rubber, for example, or all.",
     ),
     click.option(
         "--diversity",

@@ -1,4 +1,4 @@
-"""Settings of models by name."""
+"""Settings of models, given by name."""
 
 from collections.abc import Mapping
 from typing import Any, TypeVar
@@ -9,11 +9,11 @@ from clevrhope.runtime.settings import read_settings
 Config = TypeVar("Config")
 
 MOST = 1 << 31
-"""What a whole number is below: sizes are products of several, in 64 bits."""
+"""Whole numbers are less than this, since sizes of tensors are products of several, in 64 bits."""
 
 
 def read_options(kind: type[Config], given: Mapping[str, Any], *, model: str) -> Config:
-    """A model's configuration, with defaults for what is not given.
+    """A model's configuration, with defaults for settings that are not given.
 
     Raises:
         ConfigError: as `read_settings`.
