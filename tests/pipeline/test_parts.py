@@ -82,7 +82,9 @@ def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path
     refused(parts[1:2], "^parts 1, 3 of 3 missing; .*build --shard 1/3")
     refused([*parts, parts[0]], "part 1/3, as .*1 is; name each part once")
     refused([*parts[:2], tmp_path], "not a part of a dataset")
-    refused(parts, f"for something else .{', '.join(sorted(HOPS))} there, {HOPS[0]} asked for", hops=HOPS[:1])
+    refused(
+        parts, f"for another request .{', '.join(sorted(HOPS))} there, {HOPS[0]} asked for", hops=HOPS[:1]
+    )
     refused(
         parts,
         "sizes.train is 2500 there, 2501 asked for",

@@ -10,10 +10,10 @@ from experiment_grid import GRID, grid
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.experiments.build_files import subset_templates, subset_values
 from clevrhope.experiments.config import find_file, read_experiment, shipped_experiments
 from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.run import run_experiment
-from clevrhope.experiments.subset import subset_templates, subset_values
 from clevrhope.pipeline import build
 from clevrhope.runtime import assets
 

@@ -161,7 +161,7 @@ dataset_options = with_options(
     ),
     click.option(
         "--clevr-share",
-        type=click.FloatRange(1e-6, 1),
+        type=float,
         metavar="X",
         help="CLEVR's share of the train pool, above 0 and at most 1.  "
         "[default: the folder's own, or 0.21 for a new folder]",

@@ -82,7 +82,12 @@ def resolve_config(
     if "clevr_share" in given and (given.get("clevr") or config.clevr) is None:
         raise ConfigError("--clevr-share: the share of what --clevr names; give that too")
     sizes_given = {name: n for name, n in sizes.items() if n is not None}
-    return replace(config, sizes=replace(config.sizes, **sizes_given), **given)
+    try:
+        return replace(config, sizes=replace(config.sizes, **sizes_given), **given)
+    except ConfigError as error:  # begins with the field's name, which was given as an option
+        name = next((each for each in given if str(error).startswith(each)), "")
+        option = f"--{name.replace('_', '-')}" if name else ""
+        raise ConfigError(f"{option}{str(error)[len(name) :]}") from error
 
 
 def _check_preset(name: object, place: str) -> None:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError, shown
+from clevrhope.experiments.build_files import Places, places_below, write_settings
 from clevrhope.experiments.config import DatasetConfig, ModelConfig
 from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of
-from clevrhope.experiments.settings import Places, places_below, write_settings
 from clevrhope.models.names import MODELS
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import TRAIN

@@ -19,9 +19,9 @@ from typing import Any
 from clevrhope.dataset.contents import find_hop
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError, shown
+from clevrhope.experiments.build_files import Places, places_below
 from clevrhope.experiments.config import BuildConfig, DatasetConfig, Experiment, ModelConfig
 from clevrhope.experiments.inputs import DatasetInputs
-from clevrhope.experiments.settings import Places, places_below
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.json_text import read_json
 from clevrhope.runtime.settings import suggestion

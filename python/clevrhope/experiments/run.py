@@ -7,11 +7,11 @@ from pathlib import Path
 from threading import Event
 
 from clevrhope.errors import PredictionsError
+from clevrhope.experiments.build_files import places_below, write_settings
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.plan import Chain, Plan
 from clevrhope.experiments.processes import Failure, run_chain
 from clevrhope.experiments.ray_engine import run_on_ray
-from clevrhope.experiments.settings import places_below, write_settings
 from clevrhope.runtime.cores import available_cores
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.own_files import check_own
