@@ -21,7 +21,7 @@ from clevrhope.errors import (
 )
 
 if TYPE_CHECKING:
-    from clevrhope.dataset.loading import load
+    from clevrhope.dataset.loader import load
     from clevrhope.images import render
     from clevrhope.programs import Program, Scene, execute, execute_batch, trace
     from clevrhope.questions import instantiate_questions
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from clevrhope.splits import select_split
 
 _MODULES = {
-    "clevrhope.dataset.loading": ("load",),
+    "clevrhope.dataset.loader": ("load",),
     "clevrhope.images": ("render",),
     "clevrhope.programs": ("Program", "Scene", "execute", "execute_batch", "trace"),
     "clevrhope.questions": ("instantiate_questions",),

@@ -24,7 +24,7 @@ from clevrhope.audit.checks.second_look import SecondLook
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.config.presets import PRESETS
 from clevrhope.images.native import NativeRenderer
-from clevrhope.look.read import Look, read_look
+from clevrhope.look.definition import Look, read_look
 from clevrhope.pipeline import Request, build
 from clevrhope.runtime import assets
 from clevrhope.scenes import read_world

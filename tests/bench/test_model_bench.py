@@ -12,7 +12,7 @@ from torch.nn.utils.rnn import pack_padded_sequence
 from clevrhope.__main__ import commands
 from clevrhope.bench import models as bench
 from clevrhope.bench.models import counted_lstms, measure_models, text_lines
-from clevrhope.bench.tensor_nmn import measured
+from clevrhope.bench.tensor_nmn import measure_forms
 from clevrhope.models.lstm import Lstm
 
 NMN = {
@@ -58,7 +58,7 @@ def test_the_command_prints_one_object() -> None:
 
 def test_the_forms_of_tensor_nmn_are_timed_in_one_run() -> None:
     config = {name: value for name, value in NMN.items() if not name.startswith(("classifier", "generator"))}
-    times, apart, told = measured(config, ("module", "bucketed", "gathered"), 8, 1, "cpu")
+    times, apart, told = measure_forms(config, ("module", "bucketed", "gathered"), 8, 1, "cpu")
     assert set(times) == {"module", "bucketed", "gathered"}
     assert min(times.values()) > 0
     assert max(apart.values()) < 1e-4

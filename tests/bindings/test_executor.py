@@ -256,7 +256,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
             execute_batch(rows, scenes, image_idxs=one)  # type: ignore[arg-type]
     with pytest.raises(ProgramError, match="rows of different lengths"):
         execute_batch([[1], [1, 2]], scenes, image_idxs=one)  # type: ignore[arg-type]
-    with pytest.raises(ProgramError, match="a token outside of 32 bits"):
+    with pytest.raises(ProgramError, match="a token beyond 32 bits"):
         execute_batch(np.array([[2**40]]), scenes, image_idxs=one)
     for idxs in (np.zeros(2, np.int64), np.zeros((1, 1), np.int64), np.zeros(1), np.array(["a"]), None):
         with pytest.raises(SceneError, match="image_idxs"):

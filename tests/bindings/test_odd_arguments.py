@@ -206,12 +206,12 @@ def test_audit_readers_refuse_what_does_not_fit(vocabulary: _core.Vocabulary) ->
     absent = ints(2, kind=np.int64) - 1
     assert reader.read(ints(2, 5), ints(2, 5), none, absent)[3].tolist() == [-1, -1]
     refused(reader.relations_needed, ints(2, 5), none, absent, HUGE)
-    refused(reader.say, [b"{}"], 5, 5)
+    refused(reader.encode, [b"{}"], 5, 5)
     row = {"question": "a", "program": [{"function": "scene", "value_inputs": [], "inputs": []}], "answer": 3}
     row |= {"image_index": 0, "image_filename": LONG, "question_family_index": 0}
-    refused(reader.say, [json.dumps(row).encode()], HUGE, 5)
-    assert reader.say([json.dumps(row).encode()], 0, 2)[0][1].tolist() == [3]
-    refused(reader.say, [json.dumps(row | {"answer": [LONG]}).encode()], 5, 5)
+    refused(reader.encode, [json.dumps(row).encode()], HUGE, 5)
+    assert reader.encode([json.dumps(row).encode()], 0, 2)[0][1].tolist() == [3]
+    refused(reader.encode, [json.dumps(row | {"answer": [LONG]}).encode()], 5, 5)
     one, some = ints(1), [[], [1]]
     assert _core.find_windows(one, one - 5, one, some, window=HUGE, unseen=HUGE) == (None, 0)
     assert _core.find_windows(ints(0), one, one, [], window=0, unseen=0)[1] is None

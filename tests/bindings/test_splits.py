@@ -252,7 +252,7 @@ def test_what_no_template_can_mention_is_said_at_once(
     ("pair", "message"),
     [
         ((("material", "rubber"), ("material", "metal")), "both values of material"),
-        ((("material", "rubber"), ("shape", "metal")), '"metal" is no shape'),
+        ((("material", "rubber"), ("shape", "metal")), '"metal" is not a value of shape'),
         ((("material", "rubber"),), "two or more values"),
     ],
 )
@@ -264,5 +264,5 @@ def test_what_is_no_pair_is_named(
 
 
 def test_rules_are_named(scan: PoolScan, templates: _core.Templates) -> None:
-    with pytest.raises(ValueError, match='scenes: "some"; known: any, without, with'):
+    with pytest.raises(ValueError, match='scenes: unknown value "some"; known: any, without, with'):
         stream(scan, templates, scenes="some")

@@ -86,17 +86,17 @@ def test_values_that_no_object_can_both_have(fail: Fail, option: str, name: str)
     [
         ("--hold-out", "color", "names of pairs, such as red_cube, go with --hop"),
         ("--hold-out", "rubber_cylinder", "names of pairs, such as red_cube, go with --hop"),
-        ("--hold-out", "color=", '"" is no color; known: gray, red'),
-        ("--hold-out", "color=rde,shape=cube", '"rde" is no color (did you mean "red"?)'),
+        ("--hold-out", "color=", '"" is not a color; known: gray, red'),
+        ("--hold-out", "color=rde,shape=cube", '"rde" is not a color (did you mean "red"?)'),
         ("--hold-out", "colour=red,shape=cube", 'no attribute type "colour" (did you mean "color"?)'),
         ("--hold-out", "color=red", "one value; take values of two types or more"),
         ("--hop", "color=red,shape=cube", "types with values go with --hold-out"),
-        ("--hop", "magenta_cube", '"magenta" is no attribute value'),
+        ("--hop", "magenta_cube", '"magenta" is not an attribute value'),
         ("--hop", "rubber-cylinder", '(did you mean "rubber_cylinder"?)'),
         ("--hop", "cylinder rubber", '(did you mean "rubber_cylinder"?)'),
         ("--hop", "RubberCylinder", '(did you mean "rubber_cylinder"?)'),
         ("--hop", "Rubber_Cylinder", '(did you mean "rubber_cylinder"?)'),
-        ("--hop", "all", "no pair, but a group of them (did you mean --hops all?)"),
+        ("--hop", "all", "not a pair, but a group of pairs (did you mean --hops all?)"),
     ],
 )
 def test_a_pair_said_in_another_form(fail: Fail, option: str, name: str, message: str) -> None:
@@ -108,11 +108,11 @@ def test_a_vocabulary_without_the_pairs_values(fail: Fail, tmp_path: Path) -> No
     shutil.copy(blender_assets() / "properties.json", path)
     spoilt(path, lambda properties: properties["shapes"].pop("cylinder"))
     sentence = fail("--properties", path, "--no-render")
-    assert '"cylinder" is no attribute value' in sentence
+    assert '"cylinder" is not an attribute value' in sentence
     assert "shape: cube, sphere)" in sentence
     held_out = ("--hold-out", "material=rubber,shape=cylinder")
     sentence = fail("--hop", "metal_cube", *held_out, "--properties", path, "--no-render")
-    assert '"cylinder" is no shape; known: cube, sphere' in sentence
+    assert '"cylinder" is not a shape; known: cube, sphere' in sentence
 
 
 def test_broken_json_in_a_palette(fail: Fail, tmp_path: Path) -> None:

@@ -18,9 +18,9 @@ from safetensors.torch import save_file
 import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
-from clevrhope.features.backbone import Batches
+from clevrhope.features.backbone import AdaptiveBatches
 from clevrhope.features.device import chosen_device
-from clevrhope.features.making import make_features
+from clevrhope.features.extraction import make_features
 from clevrhope.features.store import open_store
 
 HOP = "rubber_cylinder"
@@ -82,10 +82,10 @@ def test_maps_are_torchvisions(folder: Path, net: torch.nn.Module, weights: Path
 
 
 def test_the_papers_size_is_the_default(folder: Path) -> None:
-    from clevrhope.features.extractor import Asked, Sample
+    from clevrhope.features.extractor import ExtractorOptions, Sample
     from clevrhope.features.kinds import make_extractor
 
-    asked = Asked(
+    options = ExtractorOptions(
         size=None,
         weights="random",
         device="cpu",
@@ -94,7 +94,7 @@ def test_the_papers_size_is_the_default(folder: Path) -> None:
         most_objects=10,
         image_size=(48, 32),
     )
-    extractor = make_extractor("resnet101", asked)
+    extractor = make_extractor("resnet101", options)
     image = clevrhope.load(folder, HOP, "train")[0]["image"]
     assert extractor.rows([Sample(0, image, None)])["maps"].shape == (1, 1024, 14, 14)
     assert extractor.note == "random weights, not the paper's"
@@ -130,7 +130,7 @@ def test_batches_are_halved_until_they_fit() -> None:
             raise torch.OutOfMemoryError("CUDA out of memory")
         return torch.arange(first, stop)
 
-    batches = Batches(torch.device("cpu"))
+    batches = AdaptiveBatches(torch.device("cpu"))
     assert batches(compute, 11).tolist() == list(range(11))
     assert tried == [11, 8, 4, 2, 2, 2, 2, 2, 1]
     assert batches.size == 2, "the next block does not try again"
@@ -145,7 +145,7 @@ def test_batches_are_halved_until_they_fit() -> None:
         raise RuntimeError("shapes differ")
 
     with pytest.raises(RuntimeError, match="shapes differ"):
-        Batches(torch.device("cpu"))(broken, 2)
+        AdaptiveBatches(torch.device("cpu"))(broken, 2)
 
 
 def test_weights_that_are_missing_or_others(
@@ -160,15 +160,15 @@ def test_weights_that_are_missing_or_others(
     shaped = tmp_path / "shaped.pth"
     torch.save({**torch.load(weights, weights_only=True), "conv1.weight": torch.zeros(64, 3, 3, 3)}, shaped)
     coded = tmp_path / "coded.pth"
-    torch.save({"model": Batches}, coded)
+    torch.save({"model": AdaptiveBatches}, coded)
     for given, told in (
         ([], "--weights PATH (weights are never downloaded here), or try things out with --weights random\n"),
         (["--weights", str(nothing)], f"{nothing}: no such file; put torchvision's ResNet-101"),
-        (["--weights", str(text)], f"{text}: not a file of tensors alone that torch saved; expected torch"),
+        (["--weights", str(text)], f"{text}: not a torch file that holds only tensors; expected torch"),
         (["--weights", str(cut)], "(PytorchStreamReader failed reading zip archive: "),
         (["--weights", str(small)], f"{small}: no weight "),
         (["--weights", str(shaped)], "weight conv1.weight has shape (64, 3, 3, 3), not (64, 3, 7, 7)"),
-        (["--weights", str(coded)], f"{coded}: not a file of tensors alone"),
+        (["--weights", str(coded)], f"{coded}: not a torch file that holds only tensors"),
     ):
         assert run_command(["features", str(folder), "--kind", "resnet101", *given]) == 2
         sentence = capsys.readouterr().err

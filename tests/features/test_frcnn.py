@@ -16,10 +16,10 @@ import yaml
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError
-from clevrhope.features.extractor import Asked, Sample
+from clevrhope.features.extractor import ExtractorOptions, Sample
 from clevrhope.features.frcnn import FrcnnFeatures
 from clevrhope.features.frcnn_checkpoint import read_config, read_frcnn
-from clevrhope.features.frcnn_network import Frcnn, FrcnnConfig, anchor_boxes, moved, prepared
+from clevrhope.features.frcnn_network import Frcnn, FrcnnConfig, anchor_boxes, moved, preprocess
 
 SMALL = FrcnnConfig(blocks=(1, 1, 1, 1), classes=5, attributes=3, hidden=8, class_size=4, attribute_hidden=6)
 CONFIG = {
@@ -90,8 +90,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def asked(folder: Path | str | None) -> Asked:
-    return Asked(None, folder, "cpu", {}, (480, 320), 10, (48, 32))
+def options(folder: Path | str | None) -> ExtractorOptions:
+    return ExtractorOptions(None, folder, "cpu", {}, (480, 320), 10, (48, 32))
 
 
 def samples(n: int) -> list[Sample]:
@@ -133,7 +133,7 @@ def test_each_weight_of_the_checkpoint_finds_its_place(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_boxes_and_vectors(folder: Path) -> None:
-    features = FrcnnFeatures(asked(folder), SMALL)
+    features = FrcnnFeatures(options(folder), SMALL)
     some = samples(3)
     rows = features.rows(some)
     assert {name: (each.dtype.name, each.shape) for name, each in rows.items()} == {
@@ -158,7 +158,7 @@ def test_boxes_and_vectors(folder: Path) -> None:
 def test_vectors_are_those_of_proposals_and_boxes_the_best_classes(folder: Path) -> None:
     net = read_frcnn(folder, SMALL)
     image = torch.from_numpy(samples(1)[0].image).permute(2, 0, 1)[None]
-    ready = prepared(image, net.config)
+    ready = preprocess(image, net.config)
     with torch.no_grad():
         mapped = net.map(ready)
         height, width = ready.shape[2:]
@@ -184,7 +184,7 @@ def test_vectors_are_those_of_proposals_and_boxes_the_best_classes(folder: Path)
 
 
 def test_anchors_and_moves_by_hand() -> None:
-    config = FrcnnConfig(sides=(64.0, 128.0), ratios=(0.5, 1.0, 2.0))
+    config = FrcnnConfig(anchor_sides=(64.0, 128.0), anchor_ratios=(0.5, 1.0, 2.0))
     anchors = anchor_boxes(config, 2, 3)
     assert anchors.shape == (2 * 3 * 6, 4)
     assert anchors[1].tolist() == [-32, -32, 32, 32]
@@ -200,18 +200,23 @@ def test_anchors_and_moves_by_hand() -> None:
 
 def test_the_config_decides_pooling_and_boxes(folder: Path, tmp_path: Path) -> None:
     made = read_config(folder / "config.yaml", FrcnnConfig())
-    assert (made.padded, made.agnostic, made.halved, made.shortest) == (False, False, True, 96)
-    assert made.sides == (16, 32, 64, 96)
-    assert made.overlaps == (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+    assert (made.pool_padding, made.class_agnostic, made.dilated_head, made.shorter_side) == (
+        False,
+        False,
+        True,
+        96,
+    )
+    assert made.anchor_sides == (16, 32, 64, 96)
+    assert made.box_nms == (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
     path = tmp_path / "config.yaml"
     path.write_text(
         yaml.safe_dump({"model": {"max_pool": False, "roi_box_head": {"cls_agnostic_bbox_reg": True}}})
     )
     other = read_config(path, FrcnnConfig())
-    assert (other.padded, other.agnostic, other.sides) == (True, True, (64, 128, 256, 512))
+    assert (other.pool_padding, other.class_agnostic, other.anchor_sides) == (True, True, (64, 128, 256, 512))
     image = torch.zeros(1, 3, 65, 65)
     sides = [
-        Frcnn(FrcnnConfig(blocks=(1, 1, 1, 1), padded=padded)).body.maxpool(image).shape[2]
+        Frcnn(FrcnnConfig(blocks=(1, 1, 1, 1), pool_padding=padded)).body.maxpool(image).shape[2]
         for padded in (1, 0)
     ]
     assert sides == [33, 32]
@@ -229,7 +234,7 @@ def test_what_is_missing_is_told(
         (tmp_path / "none", "no such file; put the Visual Genome detector's pytorch_model.bin"),
     ):
         with pytest.raises(ConfigError) as caught:
-            FrcnnFeatures(asked(weights), SMALL)
+            FrcnnFeatures(options(weights), SMALL)
         assert told in str(caught.value)
     assert run_command(["features", str(pristine), "--kind", "frcnn", "--weights", str(folder)]) == 2
     assert "weight body.layer1.1.conv1.weight" in capsys.readouterr().err

@@ -20,8 +20,8 @@ from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
-from clevrhope.features import making
-from clevrhope.features.making import make_features
+from clevrhope.features import extraction
+from clevrhope.features.extraction import make_features
 from clevrhope.features.store import open_store
 from clevrhope.models.maps import MapsConfig
 from clevrhope.pipeline import build
@@ -126,7 +126,7 @@ def test_stopped_anywhere_and_begun_again_equals_uninterrupted(
 ) -> None:
     asked = partial(make_features, folder, kind=kind, size="picture" if kind == "pixels" else None)
     whole = asked(out=tmp_path / "whole")
-    monkeypatch.setattr(making, "BLOCK", 5)
+    monkeypatch.setattr(extraction, "BLOCK", 5)
     stopped = tmp_path / "stopped"
     for _ in range(4):
         with pytest.raises(KeyboardInterrupt):

@@ -259,7 +259,7 @@ def test_modifiers_are_applied(properties: Write) -> None:
     [
         ("shapes", "Empty.blend", "shapes.lump: Empty.blend has no mesh"),
         ("shapes", "Missing.blend", "shapes.lump: .*Missing.blend: no such file"),
-        ("shapes", "text.blend", "text.blend is no .blend file that Blender can read"),
+        ("shapes", "text.blend", "text.blend is not a .blend file that Blender can read"),
         ("shapes", "Several.blend", 'has several, but no mesh named "Several" as the file: A, B'),
         ("shapes", "Floating.blend", "lowest point is at z = -0.5; it should stand at -1"),
         ("materials", "Pyramid.blend", "materials.lump: Pyramid.blend has no material"),
@@ -345,13 +345,13 @@ def make(path: Path, kind: str, whole: bytes) -> None:
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("empty", "is no .blend file that Blender can read"),
-        ("cut", "is no .blend file that Blender can read"),
-        ("gzip", "is no .blend file that Blender can read"),
-        ("zstd", "is no .blend file that Blender can read"),
-        ("disturbed", "is no .blend file that Blender can read"),
-        ("folder", "is no file; expected one that Blender wrote"),
-        ("pipe", "is no file; expected one that Blender wrote"),
+        ("empty", "is not a .blend file that Blender can read"),
+        ("cut", "is not a .blend file that Blender can read"),
+        ("gzip", "is not a .blend file that Blender can read"),
+        ("zstd", "is not a .blend file that Blender can read"),
+        ("disturbed", "is not a .blend file that Blender can read"),
+        ("folder", "not a regular file; expected one that Blender wrote"),
+        ("pipe", "not a regular file; expected one that Blender wrote"),
         ("loop", "cannot be read"),
     ],
 )
@@ -381,9 +381,9 @@ def test_meshes_of_another_size_are_told() -> None:
     )
     assert problem_of_mesh({**huge, "faces": []}) == "has a mesh without faces"
     endless = {**huge, "vertices": [[0, 0, -1], [0, float("nan"), 0], [1, 0, 0]]}
-    assert problem_of_mesh(endless) == "has a mesh with a coordinate that is no number"
+    assert problem_of_mesh(endless) == "has a mesh with a non-finite coordinate"
     many = {"vertices": [[0, 0, -1]] * 65_536, "faces": [[0, 1, 2]]}
-    assert problem_of_mesh(many) == "has a mesh of 65,536 vertices; 65,535 are the most"
+    assert problem_of_mesh(many) == "has a mesh of 65,536 vertices; at most 65,535 are allowed"
 
 
 def test_without_blender_no_other_renderer_is_named(

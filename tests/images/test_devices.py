@@ -19,7 +19,7 @@ from clevrhope.dataset.manifest import read_manifest
 from clevrhope.errors import ConfigError, DatasetError, RenderError
 from clevrhope.images import CyclesRenderer, RenderSettings
 from clevrhope.images.blender.cycles import KERNELS_S
-from clevrhope.images.blender.devices import WORKER_COMMAND, find_devices, gpus_are_possible, gpus_of
+from clevrhope.images.blender.devices import WORKER_COMMAND, choose_gpus, find_devices, gpus_are_possible
 from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.device_choice import CPU, INTERFACES, DeviceChoice, parse_device
 from clevrhope.images.quality import reference_scenes
@@ -99,7 +99,7 @@ def test_a_crash_over_one_kind_hides_no_other() -> None:
 
 def test_what_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def names(text: str) -> list[str]:
-        return [device.name for device in gpus_of(parse_device(text), command=LISTING)]
+        return [device.name for device in choose_gpus(parse_device(text), command=LISTING)[0]]
 
     monkeypatch.setattr("clevrhope.images.blender.devices.gpus_are_possible", lambda: True)
     assert names("auto") == ["optix:0", "optix:1"]
@@ -115,9 +115,9 @@ def test_what_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         names("hip:0")
     # Nobody is asked where it makes no difference.
     nobody = (sys.executable, "-c", "raise SystemExit(9)")
-    assert gpus_of(parse_device("cpu"), command=nobody) == []
+    assert choose_gpus(parse_device("cpu"), command=nobody) == ([], "")
     monkeypatch.setattr("clevrhope.images.blender.devices.gpus_are_possible", lambda: False)
-    assert gpus_of(parse_device("auto"), command=nobody) == []
+    assert choose_gpus(parse_device("auto"), command=nobody) == ([], "")
 
 
 def test_that_auto_came_to_the_cpu_for_a_failure_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,7 +159,7 @@ def test_exactly_one_device_is_switched_on(identity: str) -> None:
 
 def test_a_gpu_without_a_denoiser_and_one_that_went_away() -> None:
     assert not use_device(FakePreferences(), "ONEAPI", "ONEAPI_Arc_0000:07:00")
-    with pytest.raises(RenderError, match="the CUDA device CUDA_Card_0000:99:00 is not there any more"):
+    with pytest.raises(RenderError, match="the CUDA device CUDA_Card_0000:99:00 is gone"):
         use_device(FakePreferences(), "CUDA", "CUDA_Card_0000:99:00")
 
 
@@ -236,7 +236,7 @@ def test_devices_without_blender_are_the_native_renderers(
         (["--device", "tpu"], "--device: 'tpu' should be auto, cpu, or one of"),
         (
             ["--renderer", "native", "--device", "cuda:0"],
-            "--device: cuda:0: the native renderer runs on the CPU",
+            "--device: cuda:0: the native renderer runs only on the CPU",
         ),
     ],
 )

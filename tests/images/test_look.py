@@ -10,7 +10,7 @@ import pytest
 from clevrhope.errors import ConfigError, SceneError, VocabularyError
 from clevrhope.images.placement import place
 from clevrhope.images.settings import RenderSettings
-from clevrhope.look.read import read_look
+from clevrhope.look.definition import read_look
 from clevrhope.runtime.assets import blender_assets
 
 OBJECT = {

@@ -15,7 +15,7 @@ from clevrhope.images.native import NativeRenderer
 from clevrhope.images.png import encode_png, read_png
 from clevrhope.images.quality import psnr, reference_folder, reference_image, reference_scenes
 from clevrhope.images.settings import NATIVE_REVISION
-from clevrhope.look.read import Look, read_look
+from clevrhope.look.definition import Look, read_look
 
 
 def test_more_effort_comes_closer():

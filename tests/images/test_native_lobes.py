@@ -22,7 +22,7 @@ from clevrhope.images.placement import place
 from clevrhope.images.png import read_png
 from clevrhope.images.quality import psnr, reference_image, reference_scenes
 from clevrhope.images.settings import RenderSettings
-from clevrhope.look.read import Look, read_look
+from clevrhope.look.definition import Look, read_look
 
 pytestmark = pytest.mark.slow
 

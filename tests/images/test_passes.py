@@ -13,7 +13,7 @@ import pytest
 from clevrhope.audit.checks.images import without_outlines
 from clevrhope.errors import ConfigError, SceneError
 from clevrhope.images import CyclesRenderer, NativeRenderer, RenderSettings
-from clevrhope.images.blender.apart import groups_apart
+from clevrhope.images.blender.boxes import disjoint_groups
 from clevrhope.images.blender.exr import read_exr
 from clevrhope.images.passes import Passes, from_bytes, parse_passes, to_bytes
 from clevrhope.images.quality import reference_scenes
@@ -216,10 +216,10 @@ def test_more_objects_than_a_mask_has_numbers_for(blender: CyclesRenderer) -> No
 
 def test_groups_hold_no_two_boxes_that_overlap() -> None:
     boxes = [(0, 0, 4, 4), (3, 3, 6, 6), (5, 5, 9, 9), (20, 20, 22, 22), (0.0, 8.0, 6.0, 9.0)]
-    groups = groups_apart(boxes)
+    groups = disjoint_groups(boxes)
     assert sorted(number for group in groups for number in group) == [0, 1, 2, 4]
     assert groups[0] == [0, 2]
-    assert groups_apart([]) == []
+    assert disjoint_groups([]) == []
 
 
 def test_names_of_passes() -> None:

@@ -97,7 +97,7 @@ def test_an_actor_says_what_its_machine_lacks(monkeypatch: pytest.MonkeyPatch) -
 
     old = of(TINY, version="0.0.9").hello().problem
     assert f"clevrhope {software_version()}, but 0.0.9 where the run was started" in old
-    monkeypatch.setattr("clevrhope.images.ray.actor.gpus_of", lambda choice: [])
+    monkeypatch.setattr("clevrhope.images.ray.actor.choose_gpus", lambda choice: ([], ""))
     blind = of(RenderSettings(), has_gpu=True).hello().problem
     assert blind.startswith(f"{socket.gethostname()}: Ray has a GPU here, but Blender finds none")
     well = of(TINY)
@@ -113,7 +113,7 @@ def test_an_actor_renders_on_the_gpu_that_ray_shows_it(
 ) -> None:
     opened: list[dict[str, Any]] = []
     card = Device(name, "Card 1", "identity", denoises=True)
-    monkeypatch.setattr("clevrhope.images.ray.actor.gpus_of", lambda choice: [card])
+    monkeypatch.setattr("clevrhope.images.ray.actor.choose_gpus", lambda choice: ([card], ""))
     monkeypatch.setattr(
         "clevrhope.images.blender.cycles.CyclesRenderer", lambda **given: opened.append(given)
     )
@@ -267,7 +267,9 @@ def test_an_address_that_does_not_answer_is_one_sentence_within_seconds(
         listening.listen()
         address = f"127.0.0.1:{listening.getsockname()[1]}"
         threading.Thread(target=lambda: listening.accept()[0].close(), daemon=True).start()
-        with pytest.raises(RenderError, match=f"--address {address}: what answers there is no Ray"):
+        with pytest.raises(
+            RenderError, match=f"--address {address}: what answers there is not this version of Ray"
+        ):
             connect(address)
     with pytest.raises(ConfigError, match="'head' should be HOST:PORT"):
         connect("head")
@@ -278,7 +280,7 @@ def test_an_address_that_does_not_answer_is_one_sentence_within_seconds(
 def test_numbers_of_gpus_are_rays_to_share_out(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     pytest.importorskip("ray", reason="needs Ray: pip install 'clevrhope[ray]'")
     with pytest.raises(
-        ConfigError, match="--device cuda:0,1: Ray shares the GPUs of its cluster out; take cuda"
+        ConfigError, match="--device cuda:0,1: Ray itself assigns the GPUs of its cluster; take cuda"
     ):
         RayRenderer(RenderSettings(device="cuda:0,1"))
 
@@ -294,7 +296,7 @@ def test_without_ray_the_sentence_says_what_to_install(
         'clevrhope: --engine ray needs Ray, which is not installed: pip install "clevrhope[ray]"\n'
     )
     assert run_command([*arguments, "--address", "auto"]) == 2
-    assert "--address: auto is that of a Ray cluster; give --engine ray too" in capsys.readouterr().err
+    assert "--address: auto is the address of a Ray cluster; add --engine ray" in capsys.readouterr().err
 
 
 def test_local_processes_need_no_ray(tmp_path: Path) -> None:

@@ -242,3 +242,11 @@ def test_the_stage_gives_pixels_and_whole_files(tmp_path: Path, small: CyclesRen
     assert list(render_png_files(scenes, path_of, renderer=small)) == []
     assert {path: path.stat().st_mtime_ns for path in written} == before
     assert sorted(p.name for p in (tmp_path / "images").iterdir()) == ["cyan.png", "red.png"]
+
+
+def test_a_worker_leaves_no_temporary_folder_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    with CyclesRenderer(settings=SMALL, workers=1) as renderer:
+        one(renderer, thing())
+        assert not list(tmp_path.glob("blender_*"))
+    assert not list(tmp_path.iterdir())

@@ -18,13 +18,13 @@ import pytest
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.errors import ClevrhopeError, DatasetError, SceneError
-from clevrhope.images.in_world import outside
+from clevrhope.images.bounds import find_object_outside
 from clevrhope.images.native import MOST_OBJECTS, NativeRenderer
 from clevrhope.images.placement import place
 from clevrhope.images.png import read_png
 from clevrhope.images.quality import reference_scenes
 from clevrhope.images.settings import NativeSettings, rendering_as_json
-from clevrhope.look.read import read_look
+from clevrhope.look.definition import read_look
 from clevrhope.pipeline.scene_images import RenderedFile, render_scene_file
 
 TINY = NativeSettings(width=96, height=64, quality="draft")
@@ -90,7 +90,7 @@ def test_all_published_scenes_are_in_the_world(test_data: Path) -> None:
     n_scenes = 0
     for split in ("train", "val"):
         for scene in read_list(test_data / "real_clevr" / f"CLEVR_{split}_scenes.json", "scenes"):
-            assert outside(place(scene, look), look, width_px=480, height_px=320) is None
+            assert find_object_outside(place(scene, look), look, width_px=480, height_px=320) is None
             n_scenes += 1
     assert n_scenes >= 100
 

@@ -329,7 +329,7 @@ def line(**changes: Any) -> str:
     [
         (line() + '{"hop": "rubber', "p.jsonl:2: no JSON object in one line (column 9:"),
         ("[" + line() + "]", "p.jsonl:1: a JSON list; write one object a line"),
-        (line() + "3\n", "p.jsonl:2: 3 is no JSON object"),
+        (line() + "3\n", "p.jsonl:2: 3 is not a JSON object"),
         (line() + '{"hop": "none", "split": "test", "answer": "no"}\n', 'p.jsonl:2: no "question_index"'),
         (line() + line(answer=["yes"]), 'p.jsonl:2: "answer" is ["yes"], not a plain value'),
         (line() + line(answer=None), 'p.jsonl:2: "answer" is null'),

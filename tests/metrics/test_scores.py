@@ -12,7 +12,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.dataset.questions_h5 import read_columns
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.metrics import Accuracy, Gap, Interval, Scores, score
-from clevrhope.metrics.show import scores_lines
+from clevrhope.metrics.score_tables import scores_lines
 
 HOP = "rubber_cylinder"
 

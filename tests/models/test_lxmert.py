@@ -158,7 +158,7 @@ def test_pieces_are_the_public_numbers() -> None:
 def test_a_word_without_pieces_gets_one_sentence() -> None:
     vocab = clevr_vocab()
     other = make_vocab(["mauve"], vocab.programs(), vocab.answers())
-    with pytest.raises(ConfigError, match='lxmert: no WordPieces are known of the word "mauve"'):
+    with pytest.raises(ConfigError, match='lxmert: no WordPieces are known for the word "mauve"'):
         LxmertScratch.build(TINY, other)
 
 
@@ -230,9 +230,10 @@ def test_missing_or_other_weights_get_one_sentence(tmp_path: Path) -> None:
     )
     broken = tmp_path / "broken.bin"
     broken.write_bytes(b"no weights")
-    assert message(broken) == f"{broken}: not a file of tensors alone that torch saved; expected {what}"
+    assert message(broken) == f"{broken}: not a torch file that holds only tensors; expected {what}"
     path = published(tmp_path, **{"lxmert.pooler.dense.bias": torch.zeros(7)})
-    assert message(path) == f'{path}: weights "lxmert.pooler.dense.bias" have the shape [7]; expected [24]'
+    told = f"{path}: weight lxmert.pooler.dense.bias has shape (7,), not (24,); expected {what}"
+    assert message(path) == told
     code = tmp_path / "code.bin"
     torch.save({"weights": Path("code")}, code)  # a pickle that would import something
-    assert message(code) == f"{code}: not a file of tensors alone that torch saved; expected {what}"
+    assert message(code) == f"{code}: not a torch file that holds only tensors; expected {what}"

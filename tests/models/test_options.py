@@ -5,8 +5,9 @@ from typing import Literal
 
 import pytest
 
-from clevrhope.config.options import check_at_least, read_options
 from clevrhope.errors import ConfigError
+from clevrhope.models.settings import read_model_settings
+from clevrhope.runtime.settings import check_at_least
 
 
 @dataclass(frozen=True)
@@ -20,15 +21,15 @@ class Settings:
 
 
 def test_defaults_stay_and_values_are_taken() -> None:
-    assert read_options(Settings, {}, model="m") == Settings()
+    assert read_model_settings(Settings, {}, model="m") == Settings()
     given = {"width": 5, "share": 1, "name": "x", "quick": True, "kind": "b", "limit": None}
-    assert read_options(Settings, given, model="m") == Settings(5, 1.0, "x", True, "b", None)
-    assert type(read_options(Settings, {"share": 1}, model="m").share) is float
+    assert read_model_settings(Settings, given, model="m") == Settings(5, 1.0, "x", True, "b", None)
+    assert type(read_model_settings(Settings, {"share": 1}, model="m").share) is float
 
 
 def test_texts_of_a_command_line_are_read() -> None:
     given = {"width": "5", "share": "1e-3", "quick": "true", "limit": "7"}
-    assert read_options(Settings, given, model="m") == Settings(5, 1e-3, "", True, "a", 7)
+    assert read_model_settings(Settings, given, model="m") == Settings(5, 1e-3, "", True, "a", 7)
 
 
 @pytest.mark.parametrize(
@@ -58,11 +59,11 @@ def test_texts_of_a_command_line_are_read() -> None:
 )
 def test_a_wrong_one_gets_one_sentence(given: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigError) as error:
-        read_options(Settings, given, model="m")
+        read_model_settings(Settings, given, model="m")
     assert str(error.value).startswith(message)
 
 
 def test_values_below_the_least_are_named() -> None:
-    check_at_least("m", 1, width=1, height=2)
-    with pytest.raises(ConfigError, match="m: height is 0; expected 1 or more"):
-        check_at_least("m", 1, width=1, height=0)
+    check_at_least(1, width=1, height=2)
+    with pytest.raises(ConfigError, match="height is 0; expected a whole number from 1"):
+        check_at_least(1, width=1, height=0)

@@ -1,5 +1,7 @@
 """Programs as a model writes them, run on true scenes: true ones give the true answers, others none."""
 
+from dataclasses import asdict
+
 import numpy as np
 import pytest
 
@@ -8,14 +10,15 @@ torch = pytest.importorskip("torch")
 from small_batches import clevr_vocab, small_batch, small_scenes
 
 from clevrhope import programs as executor
-from clevrhope.models.symbolic import execute_programs
 
 
 def test_true_programs_give_the_true_answers() -> None:
     batch, scenes = small_batch(8, 8), small_scenes(8)
     # Questions of a scene stand together, eight of each.
     idxs = np.repeat(scenes.indices, 8)
-    answers = execute_programs(batch.programs.numpy(), idxs, scenes, vocab=clevr_vocab())
+    answers = executor.execute_batch(
+        batch.programs.numpy(), scenes, image_idxs=idxs, vocab=asdict(clevr_vocab()), mark_ill_formed=True
+    )
     assert answers.tolist() == batch.answers.tolist()
 
 
@@ -34,6 +37,12 @@ def test_programs_without_an_answer_are_told_from_rows_that_are_none() -> None:
         row("<START> count <END>"),
         row("<START> count scene"),
     ]
-    answers = execute_programs(np.array(rows), np.repeat(scenes.indices[:1], len(rows)), scenes, vocab=vocab)
+    answers = executor.execute_batch(
+        np.array(rows, dtype=np.int32),
+        scenes,
+        image_idxs=np.repeat(scenes.indices[:1], len(rows)),
+        vocab=asdict(vocab),
+        mark_ill_formed=True,
+    )
     count = vocab.answer_token_to_idx[str(scenes.n_objects[0])]
     assert answers.tolist() == [count, executor.INVALID, *[executor.ILL_FORMED] * 3]

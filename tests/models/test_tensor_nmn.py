@@ -329,8 +329,8 @@ def test_full_size_goes_forward_and_back() -> None:
             'tensor_nmn: unknown setting "chanels" (did you mean "channels"?); known: features, ',
         ),
         ({"channels": "many"}, 'tensor_nmn: channels is "many"; expected a whole number'),
-        ({"channels": 0}, "tensor_nmn: channels is 0; expected 1 or more"),
-        ({"form": "fast"}, 'tensor_nmn: form is "fast"; expected "auto" or "module"'),
+        ({"channels": 0}, "tensor_nmn: channels is 0; expected a whole number from 1"),
+        ({"form": "fast"}, 'tensor_nmn: form is "fast"; expected "auto", "module"'),
         (
             {"features": "pixels", "picture_width": 20},
             "tensor_nmn: images of 20 x 224 pixels are too small for 4 halvings; set fewer with halvings",

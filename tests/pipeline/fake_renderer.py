@@ -13,7 +13,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from clevrhope.errors import RenderError
-from clevrhope.images.passes import Passes, measured
+from clevrhope.images.passes import Passes, measure_passes
 from clevrhope.images.renderer import Pixels, Scene
 from clevrhope.images.settings import RenderSettings
 
@@ -87,7 +87,7 @@ def passes_of(scene: Scene) -> Passes:
     for place in range(n_objects):
         mask[place * 3 : place * 3 + 3] = place
     flat = np.zeros((HEIGHT, WIDTH, 3), dtype=np.float32)
-    return measured(mask, flat[:, :, 0], flat, [3 * WIDTH] * n_objects)
+    return measure_passes(mask, flat[:, :, 0], flat, [3 * WIDTH] * n_objects)
 
 
 if __name__ == "__main__":

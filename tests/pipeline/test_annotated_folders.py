@@ -20,7 +20,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.dataset.manifest import read_manifest, write_manifest
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.images.annotate import annotator_of
+from clevrhope.images.passes import annotator_of
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import Request, Summary, build, build_part, merge, parse_shard
 
@@ -257,7 +257,7 @@ def test_what_cannot_be_asked_for_is_said(tmp_path: Path, capsys: pytest.Capture
     assert not (tmp_path / "x").exists()
     with pytest.raises(ConfigError, match="CLEVR's scenes do not say where their camera stood"):
         make(tmp_path / "x", clevr=tmp_path)
-    with pytest.raises(ConfigError, match="this renderer makes images alone"):
+    with pytest.raises(ConfigError, match="this renderer makes only images"):
         annotator_of(_ImagesAlone())
 
 

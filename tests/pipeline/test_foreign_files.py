@@ -14,7 +14,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.audit import audit
 from clevrhope.errors import ClevrhopeError, DatasetError
 from clevrhope.export import export
-from clevrhope.features.making import make_features
+from clevrhope.features.extraction import make_features
 from clevrhope.images.quality import reference_scenes
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import build

@@ -7,7 +7,8 @@ from time import sleep
 
 import pytest
 
-from clevrhope.pipeline.prefetch import prefetch, prefetch_each, threaded_map
+from clevrhope.pipeline.prefetch import prefetch, prefetch_each
+from clevrhope.runtime.threads import map_in_threads
 
 
 def numbers(made: list[int]) -> Iterator[int]:
@@ -61,7 +62,7 @@ def test_results_come_in_order_whichever_is_ready_first() -> None:
         sleep(0.05 * (number % 2 == 0))
         return number**2
 
-    assert list(threaded_map(slow_if_even, range(6))) == [0, 1, 4, 9, 16, 25]
+    assert list(map_in_threads(slow_if_even, range(6))) == [0, 1, 4, 9, 16, 25]
 
 
 def test_an_error_stops_the_rest() -> None:
@@ -74,7 +75,7 @@ def test_an_error_stops_the_rest() -> None:
         return number
 
     with pytest.raises(ValueError, match="two"):
-        list(threaded_map(fails_at_two, range(100)))
+        list(map_in_threads(fails_at_two, range(100)))
     assert len(begun) < 10
 
 
@@ -84,6 +85,6 @@ def test_leaving_early_leaves_no_thread() -> None:
         next(items)
     with closing(prefetch_each([numbers([]), numbers([])])) as sources:
         next(next(sources))
-    with closing(threaded_map(abs, range(100))) as results:
+    with closing(map_in_threads(abs, range(100))) as results:
         next(results)
     assert threading.active_count() == before

@@ -22,7 +22,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, SplitError
 from clevrhope.export import export
 from clevrhope.metrics import score
-from clevrhope.metrics.show import scores_lines
+from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.pipeline import Limits, build, build_part, merge, parse_shard
 from clevrhope.pipeline.engine import World, open_world
 from clevrhope.pipeline.minimal import first_groups, n_groups
@@ -129,8 +129,8 @@ def test_the_whole_sets_are_as_many_as_the_minimal_ones_of_a_type_would_be(world
     sizes = PRESETS["paper"].sizes
     assert (sizes.prelim_existence, sizes.prelim_counting) == (0, 100)
     for hop in prelim_hops(["all"], world.attribute_types):
-        ((kind, _),) = hop.asked
-        pool = clevrhope._core.MinimalPool(world, pair=list(hop.asked))
+        ((kind, _),) = hop.target
+        pool = clevrhope._core.MinimalPool(world, pair=list(hop.target))
         assert n_groups(pool, 0) == PAPER_GROUPS[kind]
         everything = first_groups(pool, n_groups(pool, 0), seed=1)
         assert len(set(everything)) == PAPER_GROUPS[kind]
@@ -334,7 +334,7 @@ def test_more_sets_than_a_pool_has_room_for_are_told(tmp_path: Path) -> None:
 
 def test_a_value_and_a_pair_have_names_apart(world: World) -> None:
     hop = parse_hop("prelim_cyan", world.attribute_types)
-    assert (hop.name, hop.pair, hop.asked, hop.words, hop.title) == (
+    assert (hop.name, hop.pair, hop.target, hop.words, hop.title) == (
         "prelim_cyan",
         None,
         (("color", "cyan"),),
@@ -342,5 +342,5 @@ def test_a_value_and_a_pair_have_names_apart(world: World) -> None:
         "cyan alone",
     )
     pair = parse_hop("cyan_cylinder", world.attribute_types)
-    assert (pair.asked, pair.title) == (pair.pair, "cyan cylinder held out")
+    assert (pair.target, pair.title) == (pair.pair, "cyan cylinder held out")
     assert parse_hop("none", world.attribute_types).title == "nothing held out"

@@ -2,17 +2,17 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import NO_ANSWER, read_vocab
-from clevrhope.features.owner import dataset_manifest
+from clevrhope.features.dataset_folder import dataset_manifest
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.models.lxmert.recipe import PRETRAINED
 from clevrhope.models.recipe import Recipe
-from clevrhope.training.recipes import as_json
 
 
 def write_run(
@@ -52,7 +52,7 @@ def trained(recipe: Recipe = PRETRAINED, *, features: str = "frcnn", **settings:
     options = {"width": 96, "height": 64} if features == "pixels" else {}
     return {
         "settings": settings,
-        "recipe": as_json(recipe),
+        "recipe": asdict(recipe),
         "features": {"kind": features, "options": options, "weights": None, "code": 1, "note": None},
     }
 

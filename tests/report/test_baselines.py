@@ -17,9 +17,9 @@ from clevrhope.errors import ConfigError
 from clevrhope.images.png import read_png
 from clevrhope.metrics import score
 from clevrhope.metrics.baselines import BASELINES, baseline
-from clevrhope.metrics.collapsed import beats_question_only, is_collapsed, mean_of, sound_of
-from clevrhope.metrics.show import scores_lines
-from clevrhope.metrics.write import read_origin
+from clevrhope.metrics.collapse import beats_question_only, is_collapsed, mean_of, without_collapsed
+from clevrhope.metrics.predictions import read_origin
+from clevrhope.metrics.score_tables import scores_lines
 
 __all__ = ["make"]
 
@@ -121,7 +121,7 @@ def test_requests_and_replies_there_and_back(make: Make, tmp_path: Path, images:
     for text, told_text in (
         (json.dumps(said[0]) + "\n", "9 of 10 requests lack a reply"),
         (json.dumps(said[0]) + "\n" + json.dumps(said[0]), "two replies to"),
-        ('{"id": "x/y/0", "reply": "yes"}', '"x/y/0" is no request of'),
+        ('{"id": "x/y/0", "reply": "yes"}', '"x/y/0" is not a request of'),
         ("yes", "vlm.jsonl:1:1: broken JSON"),
     ):
         replies.write_text(text)
@@ -189,7 +189,7 @@ def test_requests_are_of_the_hops_that_have_a_test_set(make: Make, tmp_path: Pat
     for more, told in (
         (["--split", "complex_odd"], '(did you mean "complex_ood"?)'),
         (["--split", "complex_ood", "--hop", "none"], 'no split "complex_ood" of none; there: '),
-        (["--split", "complex_ood,train"], "--split: train is no test set; name another"),
+        (["--split", "complex_ood,train"], "--split: train is not a test set; name another"),
     ):
         assert run_command([*ask, *more]) == 2
         assert told in capfd.readouterr().err
@@ -221,5 +221,5 @@ def test_collapsed_runs_are_those_below_the_question_only_baseline() -> None:
     # The cell of the paper's table 4 that has a deviation of 38.90 follows from one such run.
     assert mean_of(runs).value == pytest.approx(69.9)
     assert mean_of(runs).deviation == pytest.approx(38.9, abs=0.01)
-    assert sound_of(runs, [False, False, True]) == [97.4, 97.4]
-    assert sound_of([10.0], [True]) == []
+    assert without_collapsed(runs, [False, False, True]) == [97.4, 97.4]
+    assert without_collapsed([10.0], [True]) == []

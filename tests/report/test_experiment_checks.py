@@ -86,10 +86,10 @@ OF_MODELS = {
     ),
     "halvings": (CHANNELS, "halvings = 0.5", "model[0]: film: halvings is 0.5; expected a whole number"),
     "truth": (CHANNELS, "channels = true", "model[0]: film: channels is true; expected a whole number"),
-    "range": (CHANNELS, "channels = 0", "model[0]: film: channels is 0; expected 1 or more"),
+    "range": (CHANNELS, "channels = 0", "model[0]: film: channels is 0; expected a whole number from 1"),
     "images": (CHANNELS, "halvings = 40", "are too small for 40 halvings"),
     "memory": (CHANNELS, "hidden = 2147483647", "model[0]: film: cannot be made with these settings"),
-    "recipe": (CHANNELS, '"recipe.halvings" = 0.5', 'recipe.halvings: nothing is called "halvings"'),
+    "recipe": (CHANNELS, '"recipe.halvings" = 0.5', 'recipe.halvings: unknown setting "halvings"'),
     "recipe's type": (CHANNELS, '"recipe.batch_size" = 0.5', "recipe.batch_size is 0.5; expected a whole"),
     "recipe's stage": (CHANNELS, '"recipe.x.rate" = 0.5', 'recipe.x.rate: no stage "x"'),
     "batch": (

@@ -14,8 +14,8 @@ from clevrhope.dataset.scene_files import AuditScenes
 from clevrhope.dataset.split_files import read_vocab
 from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
-from clevrhope.metrics.collect import NOT_GIVEN
-from clevrhope.metrics.matched import Matcher, match_cells
+from clevrhope.metrics.collector import NOT_GIVEN
+from clevrhope.metrics.matched_gap import Matcher, match_cells
 from clevrhope.pipeline import build
 
 HOP = "rubber_cylinder"

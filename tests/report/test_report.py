@@ -11,7 +11,7 @@ from simulated import write_predictions, write_run
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import DatasetError
-from clevrhope.metrics.matched import MatchedGap
+from clevrhope.metrics.matched_gap import MatchedGap
 from clevrhope.pipeline import Limits, build
 from clevrhope.report import Report, Result, Source, find_sources, measure, report
 from clevrhope.report.tables import unmatched_cells

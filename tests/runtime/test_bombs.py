@@ -119,7 +119,7 @@ def test_a_whole_file_that_cannot_be_opened_is_not_to_be_removed(tmp_path: Path)
 
 
 def test_a_palette_with_a_long_name_is_refused_early(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="64 in all at most"):
+    with pytest.raises(ConfigError, match="at most 64 characters"):
         file_palette_name(tmp_path / f"{'a' * 190}.json")
 
 

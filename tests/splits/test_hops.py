@@ -67,7 +67,7 @@ def test_wider_conjunctions_have_one_name_however_they_are_given() -> None:
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("color=red,shape=cub", r'"cub" is no shape \(did you mean "cube"\?\)'),
+        ("color=red,shape=cub", r'"cub" is not a shape \(did you mean "cube"\?\)'),
         ("colour=red,shape=cube", r'no attribute type "colour" \(did you mean "color"\?\)'),
         ("color=red", "one value; take values of two types or more"),
         ("color=red,color=blue", "two values of one type, color"),
@@ -77,7 +77,7 @@ def test_wider_conjunctions_have_one_name_however_they_are_given() -> None:
         ("nnone", 'did you mean "none"'),
         ("red_blue", 'two values of one type, color, .* such as "'),
         ("red_red", "one value twice"),
-        ("rubber_banana", '"banana" is no attribute value; write "<value>_<value>"'),
+        ("rubber_banana", '"banana" is not an attribute value; write "<value>_<value>"'),
         ("", "not two values joined by an underscore"),
         ("rubber", "not two values joined by an underscore"),
         ("cylindr_ruber", r"did you mean \"rubber_cylinder\""),

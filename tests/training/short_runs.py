@@ -11,7 +11,7 @@ pytest.importorskip("torch")
 from building import request as asked
 from fake_renderer import FakeRenderer
 
-from clevrhope.features.making import make_features
+from clevrhope.features.extraction import make_features
 from clevrhope.pipeline import build
 from clevrhope.training.request import TrainRequest, TrainSummary
 from clevrhope.training.run import train

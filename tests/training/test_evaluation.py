@@ -16,7 +16,7 @@ import clevrhope
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.making import make_features
+from clevrhope.features.extraction import make_features
 from clevrhope.metrics import score
 from clevrhope.training.evaluation import evaluate
 

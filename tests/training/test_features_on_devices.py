@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 
 from clevrhope.errors import ConfigError
 from clevrhope.training import data
-from clevrhope.training.checks import as_sentence
+from clevrhope.training.checks import determinism_errors
 from clevrhope.training.request import SIDE_BY_SIDE
 
 N, QUESTIONS = 20, 53
@@ -28,7 +28,7 @@ def test_features_that_are_read_for_each_batch_are_those_that_are_there(
 ) -> None:
     numbers = np.random.default_rng(1).permutation(QUESTIONS)[:n]
     there = list(features.batches(numbers, torch.from_numpy(numbers), size))
-    features._there = None  # as on a GPU where they do not fit
+    features._on_device = None  # as on a GPU where they do not fit
     read = list(features.batches(numbers, torch.from_numpy(numbers), size))
     assert [len(each["n"]) for each in read] == [min(size, n - first) for first in range(0, n, size)]
     for a, b in zip(there, read, strict=True):
@@ -58,11 +58,11 @@ def test_what_torch_cannot_do_deterministically_is_a_sentence() -> None:
     said = "adaptive_avg_pool2d_backward_cuda does not have a deterministic implementation, but you set"
     with (
         pytest.raises(ConfigError, match="torch has no deterministic adaptive_avg_pool2d_backward_cuda on"),
-        as_sentence(deterministic=True),
+        determinism_errors(deterministic=True),
     ):
         raise RuntimeError(said)
     for deterministic, words in ((False, said), (True, "mat1 and mat2 shapes cannot be multiplied")):
-        with pytest.raises(RuntimeError, match=words[:10]), as_sentence(deterministic=deterministic):
+        with pytest.raises(RuntimeError, match=words[:10]), determinism_errors(deterministic=deterministic):
             raise RuntimeError(words)
 
 

@@ -15,10 +15,10 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab, read_vocab
 from clevrhope.errors import DatasetError
-from clevrhope.features.making import make_features
+from clevrhope.features.extraction import make_features
 from clevrhope.metrics import score
 from clevrhope.training.evaluation import evaluate
-from clevrhope.training.renumbered import Renumbered
+from clevrhope.training.vocab_mapping import MappedSplit
 
 SPLITS = ("complex_iid", "complex_ood")
 
@@ -71,7 +71,7 @@ def test_numbers_of_another_vocabulary_become_the_models_own(dataset: Path) -> N
         ],
     )
     assert not np.array_equal(theirs.answers, reader.answers)
-    made = Renumbered(theirs, there=there, here=here, place="there")
+    made = MappedSplit(theirs, there=there, here=here, place="there")
     ((_, made_questions, made_programs),) = made.blocks()
     np.testing.assert_array_equal(made_questions, questions)
     np.testing.assert_array_equal(made_programs, programs)
@@ -79,7 +79,7 @@ def test_numbers_of_another_vocabulary_become_the_models_own(dataset: Path) -> N
     assert made.unknown == []
 
     fewer = {name: number for name, number in here.question_token_to_idx.items() if name != "cube"}
-    unknown = Renumbered(
+    unknown = MappedSplit(
         theirs, there=there, here=Vocab(fewer, here.program_token_to_idx, here.answer_token_to_idx), place=""
     )
     ((_, with_unknown, _),) = unknown.blocks()
@@ -87,7 +87,7 @@ def test_numbers_of_another_vocabulary_become_the_models_own(dataset: Path) -> N
     assert unknown.unknown == ["cube"]
     functions = {name: number for name, number in here.program_token_to_idx.items() if name != "unique"}
     with pytest.raises(DatasetError, match='there: the function "unique" is in it'):
-        Renumbered(
+        MappedSplit(
             theirs,
             there=there,
             here=Vocab(here.question_token_to_idx, functions, here.answer_token_to_idx),

@@ -15,7 +15,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.training import device, loop
 from clevrhope.training.device import chosen_precision
-from clevrhope.training.recipes import followed
+from clevrhope.training.recipes import apply_settings
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 
@@ -70,6 +70,6 @@ def test_a_run_is_gone_on_with_in_its_own_precision_on_whatever_machine(
 
 def test_a_recipe_is_told_its_precision() -> None:
     recipe = Recipe((Stage("only", updates=2, batch_size=8),))
-    assert followed(recipe, {"precision": "bf16"}, None).precision == "bf16"
+    assert apply_settings(recipe, {"precision": "bf16"}, None).precision == "bf16"
     with pytest.raises(ConfigError, match=r'recipe\.precision is "bf61" .*; expected float32, bf16'):
-        followed(recipe, {"precision": "bf61"}, None)
+        apply_settings(recipe, {"precision": "bf61"}, None)

@@ -55,10 +55,10 @@ def test_images_of_another_size_are_told_before_the_generators_stage(run: Train,
 @pytest.mark.parametrize(
     ("gives", "told"),
     [
-        (None, r"Late.other gives None; expected one number as a tensor"),
-        (1.5, r"Late.other gives 1.5; expected one number"),
-        (torch.ones(8), r"Late.other gives a tensor of shape \(8,\); expected one number"),
-        (torch.ones(()), r"Late.other gives a loss that depends on no weight of stage late"),
+        (None, r"Late.other returns None; expected one number as a tensor"),
+        (1.5, r"Late.other returns 1.5; expected one number"),
+        (torch.ones(8), r"Late.other returns a tensor of shape \(8,\); expected one number"),
+        (torch.ones(()), r"Late.other returns a loss that depends on no weight of stage late"),
     ],
 )
 def test_a_later_stages_loss_is_tried_first(
@@ -79,7 +79,7 @@ def test_what_is_wrong_inside_of_a_model_is_told_with_the_batchs_shapes(
     (note,) = caught.value.__notes__
     assert note.startswith("(Late, tried before its run on 8 questions: questions (8, ")
     assert note.endswith(
-        'features["pixels"] (8, 3, 16, 24); a model that cannot be tried so says rehearses = False)'
+        'features["pixels"] (8, 3, 16, 24); a model that cannot be tried like this sets rehearses = False)'
     )
     assert not (tmp_path / "run").exists()
     # Who says so begins, and is told in the stage itself.

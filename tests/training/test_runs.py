@@ -25,7 +25,7 @@ from clevrhope.__main__ import run_command
 from clevrhope.config.presets import PRESETS
 from clevrhope.dataset.manifest import BindingError
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, TrainingError
-from clevrhope.features.making import make_features
+from clevrhope.features.extraction import make_features
 from clevrhope.report.results import measure
 from clevrhope.report.runs import find_sources
 from clevrhope.runtime.lock import locked
@@ -373,7 +373,7 @@ def test_a_damaged_state_is_told(run: Train, tmp_path: Path, monkeypatch: pytest
         ({"model": "tiny_modles:Tiny"}, "no module tiny_modles"),
         ({"model": "tiny_models:Tyni"}, "tiny_models has no Tyni"),
         ({"model": "tiny_models:NoPredict"}, "the class has no method predict"),
-        ({"model": "tiny_models:Any"}, "is no class of a torch.nn.Module"),
+        ({"model": "tiny_models:Any"}, "is not a subclass of torch.nn.Module"),
         ({"settings": {"widht": 3}}, 'tiny: no setting "widht"'),
         ({"device": "cuda:99"}, 'device: no "cuda:99" here'),
         ({"features": "pixels-9x9"}, 'no store "pixels-9x9"'),
@@ -394,7 +394,7 @@ def test_a_build_that_gives_no_module_is_told(
     run("good", **usual)
     for named, given in (("none", "nothing"), ("words", "a dict")):
         monkeypatch.setenv("TINY_BUILDS", named)
-        told = f'model "tiny_models:Fickle": its build gives {given}; expected a torch.nn.Module'
+        told = f'model "tiny_models:Fickle": its build returns {given}; expected a torch.nn.Module'
         with pytest.raises(ConfigError, match=re.escape(told)):
             run("bad", **usual)
         with pytest.raises(ConfigError, match=re.escape(told)):
@@ -452,12 +452,12 @@ def test_the_command_line_stops_in_a_sentence_and_goes_on(
 
 
 def test_a_state_can_be_written_twice(tmp_path: Path) -> None:
-    from clevrhope.training.checkpoints import Progressed, read_state
+    from clevrhope.training.checkpoints import RunProgress, read_state
 
     model = torch.nn.Linear(2, 2)
     model.tied = model.weight  # shares memory, as tied embeddings do
     for best in (None, 3.0):
-        save_state(tmp_path, Progressed(best=best), 7, model, None)
+        save_state(tmp_path, RunProgress(best=best), 7, model, None)
     read = read_state(tmp_path)
     assert read is not None
     assert read[0].best == 3.0

@@ -1,4 +1,4 @@
-"""Runs as tasks of a Ray cluster whose workers are killed: gone on with, to the same bits."""
+"""Runs as tasks of a Ray cluster whose workers are killed: resumed, to the same bits."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Tensor-NMN through its three stages, and LXMERT: stopped, gone on with, evaluated in every way."""
+"""Tensor-NMN through its three stages, and LXMERT: stopped, resumed, evaluated in every way."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,8 +19,8 @@ from clevrhope.dataset.split_reader import SplitReader
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError
 from clevrhope.features import kinds
-from clevrhope.features.extractor import Asked, Sample
-from clevrhope.features.making import make_features
+from clevrhope.features.extraction import make_features
+from clevrhope.features.extractor import ExtractorOptions, Sample
 from clevrhope.features.store import Array, ArraySpec
 from clevrhope.models.names import find_model
 from clevrhope.training import loop
@@ -56,7 +56,7 @@ class NoiseBoxes:
     code = 1
     note = "noise"
 
-    def __init__(self, asked: Asked) -> None:
+    def __init__(self, asked: ExtractorOptions) -> None:
         shapes = {"vectors": ("float16", (36, 2048)), "boxes": ("float32", (36, 4)), "n_boxes": ("int32", ())}
         self.arrays = {name: ArraySpec(*each) for name, each in shapes.items()}
 

@@ -21,7 +21,6 @@ from clevrhope.training import recipes
 from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.order import Position, derived_seed, permutation
 from clevrhope.training.request import TrainRequest, check_tune_on, parse_size
-from clevrhope.training.schedules import factor
 
 RECIPE = Recipe((Stage("parse", 200, 64), Stage("engine", 500, 64), Stage("both", 100, 32)))
 
@@ -57,10 +56,10 @@ def test_parts_of_a_run_have_seeds_of_their_own() -> None:
 
 def test_schedules() -> None:
     warm = Schedule("warmup_linear", 0.1)
-    assert [factor(Schedule(), k, 10) for k in (0, 9)] == [1, 1]
-    assert [factor(Schedule("linear"), k, 10) for k in (0, 5, 9)] == pytest.approx([1, 0.5, 0.1])
-    assert factor(warm, 0, 100) == 0, "the first update of public LXMERT code has the rate 0"
-    assert [factor(warm, k, 100) for k in (5, 10, 55, 99)] == pytest.approx([0.5, 1, 0.5, 1 / 90])
+    assert [Schedule().factor(k, 10) for k in (0, 9)] == [1, 1]
+    assert [Schedule("linear").factor(k, 10) for k in (0, 5, 9)] == pytest.approx([1, 0.5, 0.1])
+    assert warm.factor(0, 100) == 0, "the first update of public LXMERT code has the rate 0"
+    assert [warm.factor(k, 100) for k in (5, 10, 55, 99)] == pytest.approx([0.5, 1, 0.5, 1 / 90])
 
 
 @pytest.mark.parametrize("decay", [0.0, 0.1])
@@ -138,7 +137,7 @@ def test_muon_moves_convolutions_by_orthogonal_matrices_and_the_rest_as_adam_doe
 
 @pytest.mark.parametrize("updates", [3, 4, 7, 80, 800, 1000])
 def test_updates_are_shared_out(updates: int) -> None:
-    scaled = [stage.updates for stage in recipes.followed(RECIPE, {}, updates).stages]
+    scaled = [stage.updates for stage in recipes.apply_settings(RECIPE, {}, updates).stages]
     assert sum(scaled) == updates
     assert min(scaled) >= 1
     for n, stage in zip(scaled, RECIPE.stages, strict=True):
@@ -146,14 +145,14 @@ def test_updates_are_shared_out(updates: int) -> None:
 
 
 def test_settings_of_recipes() -> None:
-    made = recipes.followed(
+    made = recipes.apply_settings(
         RECIPE, {"batch_size": 8, "engine.rate": 0.5, "schedule": "linear", "both.clip_norm": 2}, None
     )
     assert [stage.batch_size for stage in made.stages] == [8, 8, 8]
     assert [stage.optimiser.rate for stage in made.stages] == [1e-4, 0.5, 1e-4]
     assert {stage.schedule.kind for stage in made.stages} == {"linear"}
     assert [stage.optimiser.clip_norm for stage in made.stages] == [None, None, 2.0]
-    (alone,) = recipes.followed(RECIPE, {"stages": "engine", "engine.updates": 9}, None).stages
+    (alone,) = recipes.apply_settings(RECIPE, {"stages": "engine", "engine.updates": 9}, None).stages
     assert (alone.name, alone.updates) == ("engine", 9)
     assert recipes.split_settings({"channels": 4, "recipe.rate": 1.0}) == ({"channels": 4}, {"rate": 1.0})
 
@@ -161,21 +160,21 @@ def test_settings_of_recipes() -> None:
 def test_what_is_set_is_no_longer_from_the_paper() -> None:
     (stage,) = THREE_STAGES.stages[1:2]
     settings = {"engine.rate": 3e-3, "engine.optimiser": "muon", "engine.batch_size": stage.batch_size}
-    made = recipes.followed(THREE_STAGES, settings, 8_000).stages[1].origins
+    made = recipes.apply_settings(THREE_STAGES, settings, 8_000).stages[1].origins
     changed = {"updates", "optimiser.rate", "optimiser.kind"}
     assert {name for name, origin in made.items() if origin == "setting"} == changed
     assert made["batch_size"] == "paper", "set to what it was"
     assert {name: made[name] for name in set(made) - changed} == {
         name: stage.origins[name] for name in set(stage.origins) - changed
     }
-    warm = recipes.followed(RECIPE, {"schedule": "linear", "both.warmup": 0.5}, None).stages
+    warm = recipes.apply_settings(RECIPE, {"schedule": "linear", "both.warmup": 0.5}, None).stages
     assert [each.origins["schedule"] for each in warm] == ["setting"] * 3
 
 
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
-        ({"rat": 1}, 'nothing is called "rat" (did you mean "rate"?)'),
+        ({"rat": 1}, 'unknown setting "rat" (did you mean "rate"?)'),
         ({"engin.rate": 1}, 'recipe.engin.rate: no stage "engin"; there are: parse, engine, both'),
         ({"stages": "parse,motor"}, 'no stage "motor"'),
         ({"rate": -1}, "recipe.rate is -1; expected a number above 0"),
@@ -196,13 +195,13 @@ def test_what_is_set_is_no_longer_from_the_paper() -> None:
 )
 def test_settings_that_are_none(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        recipes.followed(RECIPE, settings, None)
+        recipes.apply_settings(RECIPE, settings, None)
     assert told in str(caught.value)
 
 
 def test_fewer_updates_than_stages() -> None:
     with pytest.raises(ConfigError, match="updates is 2, but there are 3 stages"):
-        recipes.followed(RECIPE, {}, 2)
+        recipes.apply_settings(RECIPE, {}, 2)
 
 
 def test_sizes() -> None:

@@ -16,7 +16,7 @@ from short_runs import Train
 from clevrhope.dataset.clevr_questions import ClevrSplit
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError
-from clevrhope.features.making import make_features
+from clevrhope.features.extraction import make_features
 from clevrhope.features.store import open_store
 
 
@@ -103,7 +103,7 @@ def test_the_best_weights_on_clevrs_val_are_kept(
 
 
 def test_what_cannot_be_tuned_on(clevr: Path, dataset: Path, run: Train, tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"is no CLEVR_v1\.0 folder: expected questions/CLEVR_val"):
+    with pytest.raises(ConfigError, match=r"is not a CLEVR_v1\.0 folder: expected questions/CLEVR_val"):
         run(tune_on=str(tmp_path))
     with pytest.raises(ConfigError, match="reads scenes"):
         make_features(clevr, kind="attributes")

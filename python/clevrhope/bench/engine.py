@@ -1,20 +1,18 @@
-"""Nothing in; what this machine makes a second of questions, programs, scenes and images, out.
+"""How fast this machine makes questions, programs, scenes and images.
 
-The workloads are those for which the project states its numbers:
+The workloads are those of the numbers that the project states:
 
 - questions: the train and complex_ood splits of rubber_cylinder, all 90 families, 9 (or 1) a scene, windows
   of 250 scenes, texts and programs included. Scenes are sampled before the clock starts.
 - programs: those questions' programs on scenes of another pool, no pair of program and scene twice; parsed
   once, and from rows of tokens as HDF5 holds them.
 - scenes: with exact visibility at 480 x 320.
-- a build: the text of two pairs at preset small, into a folder on the disk for temporary files, every check
-  and datasheet included.
+- a build: the text of two pairs at preset small, into a temporary folder, with every check and datasheet.
 - images: reference scenes against 512 samples without denoiser, at the default settings and at 8 samples.
 
 Rates are medians over repetitions, on all cores that this process may use.
 """
 
-import os
 import platform
 import statistics
 import tempfile
@@ -31,6 +29,7 @@ from clevrhope import _core
 from clevrhope.errors import RenderError
 from clevrhope.images.device_choice import parse_device
 from clevrhope.questions import read_templates
+from clevrhope.runtime.cores import available_cores
 from clevrhope.scenes import read_world
 from clevrhope.splits import PoolScan, SplitStream
 from clevrhope.splits.kinds import OOD, SPLITS, TRAIN, SplitKind
@@ -48,16 +47,20 @@ Ints = npt.NDArray[np.uint32]
 
 @dataclass(frozen=True)
 class Work:
-    """How much is done for each number."""
+    """The amount of work for each number.
+
+    Attributes:
+        windows: windows of questions per repetition, for each split.
+        scenes: scenes sampled per repetition.
+        pairs: pairs of program and scene per repetition.
+        images: reference scenes rendered; 0 for none.
+        repetitions: number of times that each rate is measured.
+    """
 
     windows: int
-    """Windows of questions a repetition, for each split."""
     scenes: int
-    """Scenes sampled a repetition."""
     pairs: int
-    """Pairs of program and scene a repetition."""
     images: int
-    """Reference scenes rendered; 0 for none."""
     repetitions: int
 
 
@@ -67,47 +70,55 @@ QUICK = Work(windows=32, scenes=1_000, pairs=4_000_000, images=4, repetitions=3)
 FULL = Work(windows=128, scenes=4_000, pairs=10_000_000, images=16, repetitions=5)
 
 
+ROWS: Mapping[str, tuple[str, str]] = {
+    "questions_per_second": ("questions a second, train", "{:,.0f}"),
+    "ood_questions_per_second": ("questions a second, complex_ood", "{:,.0f}"),
+    # States are assignments of values, partial or whole, that the search evaluates for each question kept.
+    "states_per_question": ("search states a question, train", "{:.1f}"),
+    "ood_states_per_question": ("search states a question, complex_ood", "{:.1f}"),
+    # Options are drawn or listed for each question kept; most are ruled out by what they lead to.
+    "options_per_question": ("options looked at a question, train", "{:.0f}"),
+    "ood_options_per_question": ("options looked at, complex_ood", "{:.0f}"),
+    "slowest_attempt_us": ("slowest 0.1% of attempts, train, us", "{:,.0f}"),
+    "ood_slowest_attempt_us": ("slowest 0.1%, complex_ood, us", "{:,.0f}"),
+    "programs_per_second": ("programs a second, parsed once", "{:,.0f}"),
+    "token_programs_per_second": ("programs a second, from tokens", "{:,.0f}"),
+    "scenes_per_second": ("scenes a second", "{:,.0f}"),
+    # `BUILD_HOPS` at preset small, without images, and without the start of Python.
+    "seconds_per_small_build": ("seconds for two pairs' text, small", "{:.1f}"),
+    # Both PSNRs are means against 512 samples of the same scenes.
+    "seconds_per_picture": ("seconds an image, 480 x 320", "{:.2f}"),
+    "psnr_db": ("PSNR against 512 samples, dB", "{:.1f}"),
+    "seconds_at_8_samples": ("seconds an image, 8 samples", "{:.2f}"),
+    "psnr_db_at_8_samples": ("PSNR of these, dB", "{:.1f}"),
+}
+"""Name of a number -> its title and format, in the order of the table."""
+
+
 @dataclass(frozen=True)
 class BenchResult:
-    """What was measured; None where it could not be, and `notes` says why."""
+    """The measurements.
 
-    questions_per_second: float
-    """Train split of rubber_cylinder."""
-    ood_questions_per_second: float
-    """Its complex_ood split."""
-    states_per_question: float
-    """Search states for each train question kept: assignments of values, partial or whole, evaluated."""
-    ood_states_per_question: float
-    options_per_question: float
-    """Options drawn or listed for each question kept, most of them ruled out by what they lead to."""
-    ood_options_per_question: float
-    slowest_attempt_us: float
-    """The slowest 0.1% of attempts at a train question take at least so many microseconds."""
-    ood_slowest_attempt_us: float
-    programs_per_second: float
-    """Parsed once."""
-    token_programs_per_second: float
-    """From rows of tokens."""
-    scenes_per_second: float
-    seconds_per_small_build: float
-    """Of `BUILD_HOPS`, preset small, without images; Python's start is not in it."""
-    seconds_per_picture: float | None
-    """At the default settings, as the next."""
-    psnr_db: float | None
-    """Mean against 512 samples of the same scenes."""
-    seconds_at_8_samples: float | None
-    psnr_db_at_8_samples: float | None
+    Attributes:
+        numbers: by the names of `ROWS`; None for one that could not be measured, and `notes` says why.
+        cores: number of CPU cores available to this process.
+        machine: operating system and processor.
+        device: that images were rendered on; None without images.
+        seconds: of the whole bench.
+        notes: what could not be measured, and why.
+    """
+
+    numbers: Mapping[str, float | None]
     cores: int
     machine: str
     device: str | None
-    """What images were rendered on."""
     seconds: float
-    """What the whole bench took."""
     notes: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
         """Name -> value, for `--json`."""
-        return asdict(self)
+        rest = asdict(self)
+        return {**rest.pop("numbers"), **rest}
 
 
 def run(
@@ -121,103 +132,73 @@ def run(
 
     Args:
         full: more repetitions, and all sixteen reference images.
-        images: whether to render; needs Blender and a checkout, without which `notes` says so.
+        images: whether to render, which needs Blender and a checkout; without them `notes` says so.
         device: where Blender renders, see `parse_device`.
-        advance: is told what is measured next.
+        advance: called with the name of the next measurement.
 
     Raises:
-        ConfigError: there is no such device here.
+        ConfigError: this machine has no such device.
     """
     parse_device(device)
     began = time.perf_counter()
     work = FULL if full else QUICK
     world = read_world()
     templates = read_templates(world)
+    numbers: dict[str, float | None] = dict.fromkeys(ROWS)
     advance("scenes")
-    scenes_per_second = _scenes_per_second(world, work)
-    # One pool serves both splits: what they ask is what counts, and scenes take most of the time.
+    numbers["scenes_per_second"] = _scenes_per_second(world, work)
+    # One pool serves both splits, because scenes take most of the time and only questions count.
     scan = PoolScan(world, seed=SEED, pool="bench")
     train, ood = (_Splits(scan, templates, SPLITS[name]) for name in (TRAIN.name, OOD))
     advance("questions")
-    train_rate, train_work, questions = train.measure(work)
-    ood_rate, ood_work, _ = ood.measure(work)
+    found, questions = train.measure(work)
+    numbers |= found
+    numbers |= {f"ood_{name}": number for name, number in ood.measure(work)[0].items()}
     advance("programs")
-    programs_per_second, token_programs_per_second = _programs_per_second(world, questions, work)
+    numbers |= _programs_per_second(world, questions, work)
     advance("a small build")
-    seconds_per_small_build = _seconds_per_small_build(work)
+    numbers["seconds_per_small_build"] = _seconds_per_small_build(work)
     notes: list[str] = []
-    default = fewer = None
+    rendered_on = None
     if images and work.images:
         advance("images")
         try:
             default, fewer = _images(work.images, device)
         except RenderError as error:
             notes.append(f"no images: {error}")
+        else:
+            numbers |= {"seconds_per_picture": default.seconds_per_picture, "psnr_db": default.psnr_db}
+            numbers["seconds_at_8_samples"] = fewer.seconds_per_picture
+            numbers["psnr_db_at_8_samples"] = fewer.psnr_db
+            rendered_on = default.device
     return BenchResult(
-        questions_per_second=train_rate,
-        ood_questions_per_second=ood_rate,
-        states_per_question=train_work["states"],
-        ood_states_per_question=ood_work["states"],
-        options_per_question=train_work["options"],
-        ood_options_per_question=ood_work["options"],
-        slowest_attempt_us=train.slowest_attempt_us(work),
-        ood_slowest_attempt_us=ood.slowest_attempt_us(work),
-        programs_per_second=programs_per_second,
-        token_programs_per_second=token_programs_per_second,
-        scenes_per_second=scenes_per_second,
-        seconds_per_small_build=seconds_per_small_build,
-        seconds_per_picture=default.seconds_per_picture if default else None,
-        psnr_db=default.psnr_db if default else None,
-        seconds_at_8_samples=fewer.seconds_per_picture if fewer else None,
-        psnr_db_at_8_samples=fewer.psnr_db if fewer else None,
-        cores=_cores(),
+        numbers,
+        cores=available_cores(),
         machine=f"{platform.system()} {platform.machine()}",
-        device=default.device if default else None,
+        device=rendered_on,
         seconds=time.perf_counter() - began,
         notes=tuple(notes),
     )
 
 
-ROWS: Mapping[str, tuple[str, str]] = {
-    "questions_per_second": ("questions a second, train", "{:,.0f}"),
-    "ood_questions_per_second": ("questions a second, complex_ood", "{:,.0f}"),
-    "states_per_question": ("search states a question, train", "{:.1f}"),
-    "ood_states_per_question": ("search states a question, complex_ood", "{:.1f}"),
-    "options_per_question": ("options looked at a question, train", "{:.0f}"),
-    "ood_options_per_question": ("options looked at, complex_ood", "{:.0f}"),
-    "slowest_attempt_us": ("slowest 0.1% of attempts, train, us", "{:,.0f}"),
-    "ood_slowest_attempt_us": ("slowest 0.1%, complex_ood, us", "{:,.0f}"),
-    "programs_per_second": ("programs a second, parsed once", "{:,.0f}"),
-    "token_programs_per_second": ("programs a second, from tokens", "{:,.0f}"),
-    "scenes_per_second": ("scenes a second", "{:,.0f}"),
-    "seconds_per_small_build": ("seconds for two pairs' text, small", "{:.1f}"),
-    "seconds_per_picture": ("seconds an image, 480 x 320", "{:.2f}"),
-    "psnr_db": ("PSNR against 512 samples, dB", "{:.1f}"),
-    "seconds_at_8_samples": ("seconds an image, 8 samples", "{:.2f}"),
-    "psnr_db_at_8_samples": ("PSNR of these, dB", "{:.1f}"),
-}
-"""Field -> what it is called and how it is written, in the order of the table."""
-
-
 def text_rows(result: BenchResult) -> list[tuple[str, str]]:
-    """The numbers with their names, for a table."""
-    values = result.as_json()
+    """Titles and numbers, for a table."""
     return [
-        (name, form.format(values[field]) if values[field] is not None else "not measured")
-        for field, (name, form) in ROWS.items()
+        (title, "not measured" if number is None else form.format(number))
+        for (title, form), number in zip(ROWS.values(), result.numbers.values(), strict=True)
     ]
 
 
 @dataclass(frozen=True)
 class _Splits:
-    """A split that can be made anew again and again on scenes that were looked at once."""
+    """A split that can be made again and again on scenes that are sampled once."""
 
     scan: PoolScan
     templates: _core.Templates
     kind: SplitKind
 
-    def measure(self, work: Work) -> tuple[float, dict[str, float], _core.QuestionBatch]:
-        """Questions a second, what the search did for each, and the questions."""
+    def measure(self, work: Work) -> tuple[dict[str, float], _core.QuestionBatch]:
+        """The numbers of the split by their names in `ROWS`, and the questions."""
         self._stream().skip(work.windows)  # the scenes are there when the clock starts
         rates = []
         for _ in range(work.repetitions):
@@ -226,13 +207,13 @@ class _Splits:
             began = time.perf_counter()
             questions = stream.next(work.windows)
             rates.append(len(questions) / (time.perf_counter() - began))
-        done = {name: number / len(questions) for name, number in stream.work.items()}
-        return statistics.median(rates), done, questions
-
-    def slowest_attempt_us(self, work: Work) -> float:
-        """What the slowest 0.1% of attempts take at least, in microseconds."""
         nanoseconds = self._stream().time_attempts(work.windows)
-        return float(np.quantile(nanoseconds, 0.999)) / 1_000
+        return {
+            "questions_per_second": statistics.median(rates),
+            "states_per_question": stream.work["states"] / len(questions),
+            "options_per_question": stream.work["options"] / len(questions),
+            "slowest_attempt_us": float(np.quantile(nanoseconds, 0.999)) / 1_000,
+        }, questions
 
     def _stream(self) -> SplitStream:
         return SplitStream(
@@ -269,10 +250,8 @@ def _seconds_per_small_build(work: Work) -> float:
     return statistics.median(seconds)
 
 
-def _programs_per_second(
-    world: _core.World, questions: _core.QuestionBatch, work: Work
-) -> tuple[float, float]:
-    """Parsed once, and from rows of tokens."""
+def _programs_per_second(world: _core.World, questions: _core.QuestionBatch, work: Work) -> dict[str, float]:
+    """The numbers of programs by their names in `ROWS`."""
     n_scenes = work.scenes
     indices = np.arange(n_scenes, dtype=np.uint64)
     graphs = _core.sample_scenes(world, seed=SEED, pool="bench programs", indices=indices).graphs
@@ -290,31 +269,29 @@ def _programs_per_second(
         began = time.perf_counter()
         _core.execute_tokens(tokens, rows, graphs, first)
         from_tokens.append(len(rows) / (time.perf_counter() - began))
-    return statistics.median(parsed), statistics.median(from_tokens)
+    return {
+        "programs_per_second": statistics.median(parsed),
+        "token_programs_per_second": statistics.median(from_tokens),
+    }
 
 
 def distinct_pairs(n_programs: int, n_scenes: int, n_pairs: int) -> tuple[Ints, Ints]:
-    """Pairs of program and scene, none twice, in an order that jumps about in both: (n,) and (n,).
+    """Different pairs of program and scene, (n,) and (n,), in an order that jumps about in both.
 
-    At most as many as there are pairs.
+    n is `n_pairs`, or the number of all pairs if that is smaller.
     """
     number = np.arange(min(n_pairs, n_programs * n_scenes), dtype=np.int64)
     program = number % n_programs
     turn = number // n_programs
-    # In each turn through the programs every program meets a scene further on.
+    # In each turn through the programs, every program meets another scene.
     scene = (program * 7919 + turn) % n_scenes
     return program.astype(np.uint32), scene.astype(np.uint32)
 
 
 def _images(n_images: int, device: str) -> tuple["Quality", "Quality"]:
-    """At the default settings, and at 8 samples."""
+    """The quality at the default settings, and at 8 samples."""
     from clevrhope.images.quality import measure_quality
     from clevrhope.images.settings import RenderSettings
 
     default, fewer = RenderSettings(device=device), RenderSettings(device=device, samples=8)
     return measure_quality(n_images, settings=default), measure_quality(n_images, settings=fewer)
-
-
-def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1

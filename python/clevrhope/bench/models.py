@@ -1,8 +1,8 @@
-"""Models in; how fast each stage of their recipes trains at full size on this machine, out.
+"""How fast each stage of the models' recipes trains at full size on this machine.
 
-Updates are made on one made batch of the recipe's size that lies on the device: forward, back, clipping and
-the optimiser's step, but no reading of features. The share of the peak is of products of matrices that are
-measured in the same run, in the same precision; operations are counted by torch.
+Updates are made on one synthetic batch of the recipe's size that is already on the device: forward, backward,
+clipping and the optimiser's step, but no reading of features. The share of the peak compares them with matrix
+products in the same run and precision; torch counts the operations.
 """
 
 import math
@@ -17,7 +17,7 @@ from torch import nn
 from torch.nn.utils.rnn import PackedSequence
 from torch.utils.flop_counter import FlopCounterMode
 
-from clevrhope.bench.made_batch import clevr_vocab, made_batch
+from clevrhope.bench.synthetic_batch import clevr_vocab, synthetic_batch
 from clevrhope.features.device import chosen_device
 from clevrhope.models.names import find_model
 from clevrhope.models.recipe import Stage
@@ -26,7 +26,7 @@ from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.request import Precision
 
 PAPER_HOURS: Mapping[str, float] = {"lxmert_p": 92, "lxmert_s": 123, "tensor_nmn": 524}
-"""GPU hours of a run, at most, as the CLEVR-HOPE paper states them (T4 or RTX 2070)."""
+"""Most GPU hours of a run according to the CLEVR-HOPE paper (T4 or RTX 2070)."""
 
 MODELS = ("lxmert_s", "tensor_nmn")
 """LXMERT-p makes the same updates as LXMERT-s, fewer of them."""
@@ -38,16 +38,16 @@ _PEAK_ROUNDS = 5
 
 @dataclass(frozen=True)
 class StageSpeed:
-    """A stage of a model's recipe.
+    """The speed of a stage of a model's recipe.
 
     Attributes:
-        model: its name.
-        stage: its name.
-        batch_size: questions an update.
-        updates_a_second: the rate over all that were timed.
-        teraflop: operations of an update, in units of 1e12, forward and back.
-        share_of_peak: of what products of large matrices reach.
-        hours: of all the stage's updates, as the recipe has them.
+        model: name of the model.
+        stage: name of the stage.
+        batch_size: questions per update.
+        updates_a_second: the rate over all timed updates.
+        teraflop: operations of an update, in units of 1e12, forward and backward.
+        share_of_peak: share of the speed of large matrix products.
+        hours: for all updates of the stage in the recipe.
     """
 
     model: str
@@ -61,14 +61,14 @@ class StageSpeed:
 
 @dataclass(frozen=True)
 class Speeds:
-    """What was measured.
+    """The measurements.
 
     Attributes:
-        device: its name.
-        precision: model -> what it was computed in.
-        peak: precision -> teraflop a second of products of large matrices.
+        device: name of the device.
+        precision: model -> its precision.
+        peak: precision -> teraflop a second of large matrix products.
         stages: of all models, in order.
-        hours: model -> of a run, all stages.
+        hours: model -> hours of a run with all stages.
     """
 
     device: str
@@ -78,7 +78,7 @@ class Speeds:
     hours: Mapping[str, float]
 
     def as_json(self) -> dict[str, Any]:
-        """As one object; the paper's hours are in it as well."""
+        """Name -> value, for `--json`; the paper's hours are included."""
         return {**asdict(self), "paper_hours": {name: PAPER_HOURS.get(name) for name in self.hours}}
 
 
@@ -96,10 +96,10 @@ def measure_models(
     Args:
         models: names, or "package.module:Class".
         device: as torch spells it; "auto" for a GPU where there is one.
-        precision: None for the recipe's, or float32 where the device has no instructions for it.
-        updates: that are timed, of each stage.
-        settings: of the models, by name, as `--set` has them; the full size where nothing is set.
-        advance: is told what comes next.
+        precision: by default the recipe's, or float32 if the device has no instructions for that.
+        updates: number of timed updates of each stage.
+        settings: of the models, by name, as for `--set`; by default the full size.
+        advance: called with the name of the next stage.
 
     Raises:
         ConfigError: no such model, setting or device.
@@ -121,14 +121,17 @@ def measure_models(
                     advance(f"{name}, {stage.name}")
                 stages.append(_timed(name, model, stage, where, how, updates, peak[how]))
     hours = {name: sum(each.hours for each in stages if each.model == name) for name in used}
-    return Speeds(_device_name(where), used, peak, stages, hours)
+    name = f"CPU, {torch.get_num_threads()} threads"
+    if where.type == "cuda":
+        name = torch.cuda.get_device_name(where)
+    return Speeds(name, used, peak, stages, hours)
 
 
 @contextmanager
 def counted_lstms(model: nn.Module) -> Iterator[list[float]]:
-    """What LSTMs compute within a block, which torch does not count: floating point operations of each call.
+    """The floating-point operations of each call of an LSTM within a block, which torch does not count.
 
-    Products of matrices alone, as torch counts; back to the weights and to the inputs as much again each.
+    Only matrix products count, as for torch; the gradients of weights and inputs cost as much again each.
     """
     found: list[float] = []
 
@@ -152,7 +155,7 @@ def _timed(
     name: str, model: Any, stage: Stage, where: torch.device, how: Precision, updates: int, peak: float
 ) -> StageSpeed:
     config = getattr(model, "config", None)
-    batch = made_batch(
+    batch = synthetic_batch(
         math.ceil(1.2 * stage.batch_size),  # some scenes have no question
         1,
         kind=getattr(model, "feature_kind", "pixels"),
@@ -178,10 +181,10 @@ def _timed(
         update()
     for _ in range(min(_WARM_UP, updates)):
         update()
-    began = _now(where)
+    began = now(where)
     for _ in range(updates):
         update()
-    rate = updates / (_now(where) - began)
+    rate = updates / (now(where) - began)
     teraflop = (counted.get_total_flops() + sum(of_lstms)) / 1e12
     return StageSpeed(
         model=name,
@@ -195,32 +198,27 @@ def _timed(
 
 
 def _peak(where: torch.device, how: Precision) -> float:
-    """Teraflop a second of a product of two large matrices, the best of some rounds."""
+    """Teraflop a second of a product of two large matrices: the best of some rounds."""
     side = _PEAK_SIDE[where.type]
     dtype = torch.bfloat16 if how == "bf16" else torch.float32
     a, b = (torch.rand(side, side, device=where, dtype=dtype) for _ in range(2))
     seconds = []
     for _ in range(_PEAK_ROUNDS + 1):
-        began = _now(where)
+        began = now(where)
         a @ b
-        seconds.append(_now(where) - began)
+        seconds.append(now(where) - began)
     return 2 * side**3 / min(seconds[1:]) / 1e12
 
 
-def _now(where: torch.device) -> float:
+def now(where: torch.device) -> float:
+    """Seconds on the clock when the device has done all its work."""
     if where.type == "cuda":
         torch.cuda.synchronize(where)
     return perf_counter()
 
 
-def _device_name(where: torch.device) -> str:
-    if where.type == "cuda":
-        return torch.cuda.get_device_name(where)
-    return f"CPU, {torch.get_num_threads()} threads"
-
-
 def text_lines(speeds: Speeds) -> list[str]:
-    """A line a stage, and one a model."""
+    """A line for each stage, and one for each model."""
     lines = [speeds.device]
     lines += [f"products of matrices in {how}: {each:,.2f} TFLOP/s" for how, each in speeds.peak.items()]
     for each in speeds.stages:

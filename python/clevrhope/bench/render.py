@@ -1,8 +1,8 @@
-"""Reference scenes in; what Cycles and the native renderer make of them in one run, and in what time, out.
+"""Speed and quality of Cycles and the native renderer on the reference scenes, in one run.
 
-At standard quality they take turns, a few scenes each, so that a machine that is slower for a while is so for
-both. Images are compared with those of 512 samples without denoiser that come with a checkout. A first
-image of each renderer is not counted: it loads the look, and Cycles' kernels.
+At standard quality they take turns, a few scenes each, so that a machine that is slower for a while is slower
+for both. Images are compared with those of 512 samples without denoiser that come with a checkout. The first
+image of each renderer is not counted, because it loads the look and Cycles' kernels.
 """
 
 import math
@@ -10,7 +10,7 @@ import platform
 import statistics
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter, process_time, thread_time
@@ -29,13 +29,13 @@ from clevrhope.runtime.cores import available_cores
 QUICK_IMAGES = 4
 
 ENCODINGS = 32
-"""Of PNG files that are timed, at least: the first ones of a process take up to twice as long."""
+"""PNG files that are timed, at least: the first ones of a process take up to twice as long."""
 
 CYCLES = tuple(name for name in BLENDER_QUALITIES if name != "original")
-"""Qualities of Blender that are measured: the original's settings are what all are held against."""
+"""Qualities of Blender that are measured, all against the original's settings."""
 
 SAMPLES_OF_THE_CURVE = (1, 2, 8, 32)
-"""Samples a pixel of more points of Cycles' curve, beside those of `CYCLES`."""
+"""Samples per pixel of more points of Cycles' curve, beside those of `CYCLES`."""
 
 MAIN = "standard"
 """The quality that stands for a renderer."""
@@ -43,24 +43,29 @@ MAIN = "standard"
 
 @dataclass
 class Effort:
-    """One renderer at one effort, measured image by image."""
+    """One renderer at one effort.
+
+    Attributes:
+        renderer: cycles or native.
+        name: the quality, or a number of samples.
+        seconds: wall-clock time of each image, as the mean of its turn.
+        processor_seconds: processor time of this process for the same; Blender works in other processes.
+        psnr_db: number of the reference scene -> PSNR.
+        ssim: the same; empty without scikit-image.
+        images: number of the scene -> (height, width, 3) uint8.
+    """
 
     renderer: str
     name: str
     seconds: list[float] = field(default_factory=list)
-    """Of each turn, for each of its images."""
     processor_seconds: list[float] = field(default_factory=list)
-    """What the cores worked for that in this process: Blender works in others."""
     psnr_db: dict[int, float] = field(default_factory=dict)
-    """By number of the reference scene."""
     ssim: dict[int, float] = field(default_factory=dict)
-    """The same; none without scikit-image."""
     images: dict[int, Pixels] = field(default_factory=dict)
-    """What was rendered, by number of the scene."""
 
     @property
     def seconds_per_picture(self) -> float:
-        """Mean over the turns, all cores at work."""
+        """Mean over the images, with all cores at work."""
         return statistics.mean(self.seconds)
 
     @property
@@ -69,7 +74,7 @@ class Effort:
         return statistics.mean(self.psnr_db.values())
 
     def as_json(self) -> dict[str, Any]:
-        """Name -> value."""
+        """Name -> value, for `--json`."""
         return {
             "psnr_db_mean": self.psnr_db_mean,
             "psnr_db_min": min(self.psnr_db.values()),
@@ -84,50 +89,53 @@ class Effort:
 
 @dataclass(frozen=True)
 class Compared:
-    """What was measured."""
+    """The measurements.
+
+    Attributes:
+        cycles: by quality, and by number of samples for the curve; empty without Blender.
+        native: by quality.
+        png_seconds: time of one core to encode an image.
+        native_start_seconds: time until a native renderer takes scenes.
+        references: number of the scene -> Cycles' image at 512 samples.
+        device: that Cycles rendered on.
+        workers: number of Cycles' processes.
+        worker_bytes: memory of the largest of them after the last image at `MAIN` quality; 0 if unknown.
+        machine: operating system and processor.
+        cores: number of CPU cores available to this process.
+        notes: what could not be measured, and why.
+    """
 
     cycles: Mapping[str, Effort]
-    """By quality, and by number of samples for the curve; none where Blender is missing."""
     native: Mapping[str, Effort]
-    """By quality."""
     png_seconds: float
-    """Of one core, to encode an image."""
     native_start_seconds: float
-    """From nothing to a native renderer that takes scenes."""
     references: Mapping[int, Pixels]
-    """Cycles' images at 512 samples, by number of the scene."""
     device: str | None
-    """What Cycles rendered on."""
     workers: int | None
-    """Its processes."""
     worker_bytes: int | None
-    """The memory of the largest of them, after the last image at `MAIN` quality; 0 where nobody tells."""
     machine: str
     cores: int
     notes: Sequence[str]
 
     @property
     def ratio(self) -> float | None:
-        """How many native images are made in the time of one of Cycles, both at `MAIN` quality."""
+        """Number of native images in the time of one of Cycles, both at `MAIN` quality."""
         if not self.cycles:
             return None
         return self.cycles[MAIN].seconds_per_picture / self.native[MAIN].seconds_per_picture
 
     def png_share(self, quality: str) -> float:
-        """What a native image's encoding takes, as a part of the processor time for rendering it."""
+        """Time to encode a native image, as a share of the processor time to render it."""
         return self.png_seconds / statistics.median(self.native[quality].processor_seconds)
 
     def as_json(self) -> dict[str, Any]:
         """Each renderer with its standard quality's numbers, and all of its qualities below."""
+        cycles = None
+        if self.cycles:
+            about = {"device": self.device, "workers": self.workers, "worker_bytes": self.worker_bytes}
+            cycles = {**_as_json(self.cycles), **about}
         return {
-            "cycles": {
-                **_as_json(self.cycles),
-                "device": self.device,
-                "workers": self.workers,
-                "worker_bytes": self.worker_bytes,
-            }
-            if self.cycles
-            else None,
+            "cycles": cycles,
             "native": {
                 **_as_json(self.native),
                 "seconds_to_start": self.native_start_seconds,
@@ -157,20 +165,20 @@ def compare(
     Args:
         n_images: reference scenes, spread over all that there are.
         folder: of the scenes and their 512-sample images; by default the checkout's.
-        cycles: whether Blender renders too; without it `notes` says why not.
+        cycles: whether Blender renders too; if it cannot, `notes` says why.
         device: where Blender renders, see `parse_device`.
-        workers: Blender's processes, of each GPU where it renders on some; see `CyclesRenderer`.
+        workers: Blender's processes, or processes for each GPU; see `CyclesRenderer`.
         curve: measure Cycles at more numbers of samples.
-        advance: is told what is done next.
+        advance: called with the name of the next measurement.
 
     Raises:
-        ConfigError: there is no such device here.
-        RenderError: no reference images here.
+        ConfigError: this machine has no such device.
+        RenderError: there are no reference images.
     """
     scenes, chosen = reference_scenes(folder), chosen_scenes(n_images, folder)
     references = {i: read_png(reference_image(i, folder)) for i in chosen}
     notes: list[str] = []
-    if not _has_ssim():
+    if find_spec("skimage") is None:
         notes.append("no SSIM: scikit-image is not installed, pip install 'clevrhope[bench]'")
     studio = _Studio(
         scenes, references, device=device, workers=workers, measures_ssim=not notes, advance=advance
@@ -217,12 +225,12 @@ def compare(
 
 
 def samples_of(name: str) -> int:
-    """Samples a pixel of one of Cycles' efforts: a quality, or the number itself."""
+    """Samples per pixel of one of Cycles' efforts: a quality, or the number itself."""
     return BLENDER_QUALITIES[name] if name in BLENDER_QUALITIES else int(name)
 
 
 def text_lines(compared: Compared) -> list[str]:
-    """What was measured, as a table and a few sentences."""
+    """The measurements as a table and a few sentences."""
     lines = [
         f"{compared.machine}, {compared.cores} cores; against 512 samples without denoiser, "
         f"{len(compared.references)} scenes",
@@ -254,7 +262,7 @@ def text_lines(compared: Compared) -> list[str]:
 
 
 class _Studio:
-    """Scenes with what they should look like, and renderers that are held against that."""
+    """The reference scenes and images, and renderers that are compared with them."""
 
     def __init__(
         self,
@@ -274,17 +282,17 @@ class _Studio:
         self._device, self._workers = device, workers
 
     def cycles(self, name: str) -> CyclesRenderer:
-        """Blender at a quality or number of samples."""
+        """Cycles at a quality or number of samples."""
         settings = RenderSettings(width=self._width, height=self._height, device=self._device)
         return CyclesRenderer(settings=settings.with_samples(samples_of(name)), workers=self._workers)
 
     def native(self, quality: str) -> NativeRenderer:
         """The native renderer at a quality."""
         settings = NativeSettings(width=self._width, height=self._height).with_quality(quality)
-        return NativeRenderer(width=self._width, height=self._height, quality=settings.quality)
+        return NativeRenderer(**asdict(settings))
 
     def measure(self, renderers: Sequence[tuple[Effort, Renderer]]) -> None:
-        """Lets renderers take turns at all scenes, as many in a row as the one with most workers has."""
+        """Lets renderers take turns at all scenes, as many in a row as the most workers of a renderer."""
         chosen = list(self._references)
         turn = max(renderer.workers for _, renderer in renderers)
         for effort, renderer in renderers:
@@ -306,12 +314,8 @@ class _Studio:
                         effort.ssim[i] = ssim(pixels, self._references[i])
 
 
-def _has_ssim() -> bool:
-    return find_spec("skimage") is not None
-
-
 def _png_seconds(images: Collection[Pixels]) -> float:
-    """The median over the images, each as often as makes `ENCODINGS`."""
+    """The median over at least `ENCODINGS` encodings of the images."""
     seconds = []
     for _ in range(math.ceil(ENCODINGS / len(images))):
         for pixels in images:

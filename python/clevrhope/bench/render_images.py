@@ -1,4 +1,4 @@
-"""What was measured of both renderers in; PNG files of quality over time and of their images out."""
+"""Figures of the comparison of both renderers: quality over time, and images side by side."""
 
 from pathlib import Path
 
@@ -11,20 +11,20 @@ from clevrhope.images.renderer import Pixels
 from clevrhope.runtime.atomic import write_whole
 
 DIFFERENCE = 8
-"""By how much differences are enlarged to be seen."""
+"""Factor by which differences are enlarged."""
 
 ROWS_SHOWN = 6
-"""Scenes on a sheet, at most."""
+"""Most scenes on a sheet."""
 
 MARGIN_PX = 6
 HEADING_PX = 26
 
 
 def write_curve(compared: Compared, path: Path) -> None:
-    """Draws PSNR over seconds an image, a line for each renderer, its efforts named.
+    """Draws PSNR over seconds an image, with a line for each renderer.
 
     Raises:
-        DatasetError: no place or no permission.
+        DatasetError: no space left, or no permission.
     """
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -65,10 +65,10 @@ def write_curve(compared: Compared, path: Path) -> None:
 
 
 def write_sheet(compared: Compared, path: Path) -> None:
-    """Puts scenes below each other: Cycles at 512 samples, native, and what is between them, enlarged.
+    """Draws a row for each scene: Cycles at 512 samples, native, and their difference, enlarged.
 
     Raises:
-        DatasetError: no place or no permission.
+        DatasetError: no space left, or no permission.
     """
     effort = compared.native[MAIN]
     rows = []
@@ -93,7 +93,7 @@ def write_sheet(compared: Compared, path: Path) -> None:
 
 
 def difference(a: Pixels, b: Pixels) -> Pixels:
-    """How far two images are apart, pixel by pixel and channel by channel, enlarged; black where equal."""
-    apart = np.abs(a.astype(np.int16) - b.astype(np.int16)) * DIFFERENCE
-    enlarged: Pixels = np.minimum(apart, 255).astype(np.uint8)
-    return enlarged
+    """The absolute difference of two images, enlarged; (height, width, 3) uint8, black where equal."""
+    enlarged = np.abs(a.astype(np.int16) - b.astype(np.int16)) * DIFFERENCE
+    difference: Pixels = np.minimum(enlarged, 255).astype(np.uint8)
+    return difference

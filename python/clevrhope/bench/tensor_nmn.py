@@ -1,22 +1,21 @@
-"""Sizes in, a table of how long each form of running modules takes out.
+"""Times each form of running Tensor-NMN's modules: `python -m clevrhope.bench.tensor_nmn --help`.
 
-`python -m clevrhope.bench.tensor_nmn --help` says what can be asked for. The forms take turns in one
-run, on the same questions of CLEVR's templates and the same made features, forward and back;
-the median of the rounds counts. How far their scores lie apart is measured too.
+The forms take turns in one run, on the same questions of CLEVR's templates and the same synthetic features,
+forward and backward. The table has the median of the rounds, and how far the scores differ.
 """
 
 import argparse
 from collections.abc import Sequence
 from statistics import median
-from time import perf_counter
 
 import torch
 from torch import Tensor
 
-from clevrhope.bench.made_batch import clevr_vocab, made_batch
+from clevrhope.bench.models import now
+from clevrhope.bench.synthetic_batch import clevr_vocab, synthetic_batch
 from clevrhope.models.tensor_nmn.config import TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import FORMS
-from clevrhope.models.tensor_nmn.levels import plan_levels, plan_runs
+from clevrhope.models.tensor_nmn.levels import plan_levels
 from clevrhope.models.tensor_nmn.model import TensorNmn
 
 
@@ -39,24 +38,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "picture_height": chosen.image[1],
         "halvings": chosen.halvings,
     }
-    times, apart, shape = measured(config, chosen.forms, chosen.batch, chosen.rounds, chosen.device)
-    slowest = times[chosen.forms[0]]
-    print(shape)  # noqa: T201
-    print(f"\n| form | ms a step | against {chosen.forms[0]} | scores apart by |\n|---|---|---|---|")  # noqa: T201
+    times, differences, shape = measure_forms(
+        config, chosen.forms, chosen.batch, chosen.rounds, chosen.device
+    )
+    first = chosen.forms[0]
+    lines = [shape, "", f"| form | ms a step | against {first} | scores differ by |", "|---|---|---|---|"]
     for form in chosen.forms:
-        print(  # noqa: T201
-            f"| {form} | {1e3 * times[form]:.1f} | {slowest / times[form]:.1f} times | {apart[form]:.1e} |"
-        )
+        speedup = f"{times[first] / times[form]:.1f} times"
+        lines.append(f"| {form} | {1e3 * times[form]:.1f} | {speedup} | {differences[form]:.1e} |")
+    print("\n".join(lines))  # noqa: T201
 
 
-def measured(
+def measure_forms(
     config: dict[str, object], forms: Sequence[str], n: int, rounds: int, device: str
 ) -> tuple[dict[str, float], dict[str, float], str]:
-    """Seconds a step by form, how far scores lie from those of the first form, and what was run, in words."""
+    """Seconds a step by form, largest difference of scores from the first form's, and a line on the work."""
     settings = TensorNmnConfig(**config)  # type: ignore[arg-type]
     size = {"height": settings.picture_height, "width": settings.picture_width}
     # As in a shuffled train set, questions of a batch are about different images.
-    batch, vocab = made_batch(n, 1, kind=settings.features, **size).to(device), clevr_vocab()
+    batch, vocab = synthetic_batch(n, 1, kind=settings.features, **size).to(device), clevr_vocab()
     models = {}
     for form in forms:
         torch.manual_seed(0)
@@ -64,31 +64,25 @@ def measured(
     scores, seconds = {}, {form: list[float]() for form in forms}
     for number in range(rounds + 1):
         for form, model in models.items():
-            began = _now(device)
+            began = now(torch.device(device))
             model.zero_grad()
             model.loss(batch).backward()  # type: ignore[no-untyped-call]
             if number:  # the first round warms up
-                seconds[form].append(_now(device) - began)
+                seconds[form].append(now(torch.device(device)) - began)
     for form, model in models.items():
         model.eval()
         with torch.no_grad():
             scores[form] = model.predict(batch)
     arities = models[forms[0]].engine.arities
-    levels, runs = plan_levels(batch.programs, arities), plan_runs(batch.programs, arities)
+    levels, runs = (plan_levels(batch.programs, arities, by_token=each) for each in (False, True))
     shape = (
         f"{n} questions, {len(levels)} nodes on {len(levels.sets)} levels or in {len(runs.sets)} runs; "
         f"{config['features']}, {config['channels']} channels; {device}, {torch.get_num_threads()} threads; "
         f"median of {rounds} rounds"
     )
     first: Tensor = scores[forms[0]]
-    apart = {form: float((each - first).abs().max()) for form, each in scores.items()}
-    return {form: median(each) for form, each in seconds.items()}, apart, shape
-
-
-def _now(device: str) -> float:
-    if torch.device(device).type == "cuda":
-        torch.cuda.synchronize()
-    return perf_counter()
+    differences = {form: float((each - first).abs().max()) for form, each in scores.items()}
+    return {form: median(each) for form, each in seconds.items()}, differences, shape
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ def bench(context: click.Context, full: bool, no_images: bool, device: str | Non
 @json_option
 def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
     """Times training updates of full-size models, compared with this machine's matrix products."""
-    from clevrhope.runtime.installed import check_torch
+    from clevrhope.runtime.extras import check_torch
 
     check_torch()
     from clevrhope.bench.models import MODELS, measure_models, text_lines

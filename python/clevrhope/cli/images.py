@@ -54,7 +54,7 @@ def render(scenes: Path, out: Path, **choices: Any) -> None:
 @json_option
 def devices(as_json: bool) -> None:
     """Lists the devices that Blender can render on here, as --device takes them, and the native renderer."""
-    from clevrhope.images.machine import text_lines, what_renders
+    from clevrhope.images.machine import find_renderers, text_lines
 
-    there = what_renders()
-    click.echo(json.dumps(there.as_json()) if as_json else "\n".join(text_lines(there)))
+    renderers = find_renderers()
+    click.echo(json.dumps(renderers.as_json()) if as_json else "\n".join(text_lines(renderers)))

@@ -63,7 +63,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     After an interruption, run the same command again to resume. DIR may also be the folder of CLEVR v1.0,
     whose val set train --tune-on takes.
     """
-    from clevrhope.features.making import make_features
+    from clevrhope.features.extraction import make_features
 
     made = make_features(
         folder,
@@ -159,7 +159,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
 
     After an interruption, run the same command again to resume.
     """
-    from clevrhope.runtime.installed import check_torch
+    from clevrhope.runtime.extras import check_torch
 
     check_torch()
     from clevrhope.training.memory import keep_freed_memory
@@ -215,7 +215,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
 @json_option
 def evaluate(run: Path, **choices: Any) -> None:
     """Evaluates a trained run on the test sets of its HOP; writes predictions for clevrhope score."""
-    from clevrhope.runtime.installed import check_torch
+    from clevrhope.runtime.extras import check_torch
 
     check_torch()
     from clevrhope.training.evaluation import evaluate as answer

@@ -38,7 +38,7 @@ def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, o
     from clevrhope.dataset.contents import find_hop
     from clevrhope.dataset.layout import Layout
     from clevrhope.metrics.baselines import baseline as run
-    from clevrhope.metrics.write import write_predictions
+    from clevrhope.metrics.predictions import write_predictions
     from clevrhope.training.request import parse_size
 
     n_train = None if size is None else parse_size(size)
@@ -56,7 +56,7 @@ def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, o
 @_OUT
 def ask(folder: Path, splits: tuple[str, ...], hops: tuple[str, ...], limit: int | None, out: Path) -> None:
     """Writes requests for a model that is not trained here: an image, a question, the possible answers."""
-    from clevrhope.metrics.ask import write_requests
+    from clevrhope.metrics.request_files import write_requests
 
     n = write_requests(folder, out, splits=read_names(splits), hops=hops, limit=limit)
     click.echo(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
@@ -74,8 +74,8 @@ def answers(
     replies: Path, requests: Path, model: str | None, folder: Path | None, as_json: bool, out: Path
 ) -> None:
     """Turns replies in free text into predictions; a reply that holds no answer counts as wrong."""
-    from clevrhope.metrics.ask import write_answers
-    from clevrhope.metrics.write import NOT_TRAINED
+    from clevrhope.metrics.predictions import NOT_TRAINED
+    from clevrhope.metrics.request_files import write_answers
 
     found = write_answers(replies, requests, out, model=model or replies.stem, folder=folder)
     if as_json:
@@ -124,7 +124,7 @@ def score(
     """Scores predictions (JSON Lines or Parquet) on the test sets of DIR, with gaps and intervals."""
     from clevrhope.metrics import score as run
     from clevrhope.metrics.answer_key import BREAKDOWNS
-    from clevrhope.metrics.show import scores_json, scores_lines
+    from clevrhope.metrics.score_tables import scores_json, scores_lines
 
     if by is None:
         breakdowns = [name for name in BREAKDOWNS if name != "family" or families or as_json]

@@ -236,7 +236,7 @@ def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "
         engine=choices["engine"],
         address=choices["address"],
         limits=Limits(
-            diversities=tuple(map(_read_diversity, read_names(choices["diversities"]))),
+            diversities=tuple(map(_parse_diversity, read_names(choices["diversities"]))),
             mode=choices["diversity_mode"],
             palette=choices["palette"],
             test_palette=choices["test_palette"],
@@ -275,7 +275,7 @@ def _check_sizes(choices: Mapping[str, Any], preliminary: Sequence[bool]) -> Non
             )
 
 
-def _read_diversity(text: str) -> int:
+def _parse_diversity(text: str) -> int:
     if not text.isdecimal():
         raise click.UsageError(f'--diversity: "{text}" is not a whole number')
     return int(text)

@@ -1,1 +1,1 @@
-"""Settings of datasets and models, from presets, TOML files and the command line."""
+"""Settings of datasets, from presets, TOML files and the command line."""

@@ -1,6 +1,7 @@
-"""Scenes, questions and images in, a folder that readers and people can use out.
+"""The folder of a dataset: where its files are, and how each kind of file is written and read.
 
 `layout` says where things are, `manifest` what a folder is bound to and what it holds. Each other module
-writes or reads one kind of file, always whole: `questions_h5`, `images_h5`, `clevr_json`, `vocab`,
-`datasheet`, `contact_sheet`. `leaks` reads the finished files and looks for the held-out pair.
+writes or reads one kind of file, always whole: `questions_h5`, `images_h5`, `passes_h5`, `clevr_json`,
+`vocab`.
+`split_files`, `scene_files` and `native_reader` read finished files for the audit, with code of their own.
 """

@@ -1,4 +1,4 @@
-"""A CLEVR_v1.0 folder in, what its splits hold out: the published one, or any folder laid out like it.
+"""Where the files of a CLEVR_v1.0 folder are: the published one, or any folder laid out like it.
 
 A split is measured from `questions/CLEVR_<split>_questions.json` and `scenes/CLEVR_<split>_scenes.json`. Its
 images are those that questions ask about; in the published CLEVR that is all of them.
@@ -26,7 +26,7 @@ FAMILIES = tuple(
     )
     for place in range(n)
 )
-"""Template file and place in it, by `question_family_index`: CLEVR's files hold the number alone."""
+"""Template file and place in it, by `question_family_index`: CLEVR's files hold only the number."""
 
 
 def questions_file(folder: Path, split: str) -> Path:
@@ -45,12 +45,12 @@ def images_folder(folder: Path, split: str) -> Path:
 
 
 def image_name(index: int, split: str = "train") -> str:
-    """The name that a published image has."""
+    """The name of an image as CLEVR has it."""
     return f"CLEVR_{split}_{index:06d}.png"
 
 
 def image_indices(folder: Path, split: str) -> list[int]:
-    """The scenes whose images are there, sorted."""
+    """The scenes whose images are in the folder, sorted."""
     return sorted(numbered_files(images_folder(folder, split), f"CLEVR_{split}_", ".png"))
 
 

@@ -1,4 +1,4 @@
-"""Questions and scenes as JSON rows in, CLEVR's question and scene files out, and back a row at a time.
+"""Writes and reads CLEVR's question and scene files, a row at a time.
 
 Both kinds are one JSON object, laid out a row a line, so that files of any size are written and read in a
 stream; any JSON reader takes them as they are.
@@ -30,9 +30,9 @@ LICENCE = "Creative Commons Attribution (CC BY 4.0)"
 def rows_file(
     path: Path, *, key: str, info: Mapping[str, Any]
 ) -> Iterator[Callable[[Sequence[bytes]], None]]:
-    """Gives a function that adds rows, JSON objects without line breaks; at the block's end the file appears.
+    """A function that adds rows, JSON objects without line breaks; the file appears at the block's end.
 
-    `key` is "questions" or "scenes"; `info` goes in front, as in CLEVR's files. Errors as `whole_file`.
+    `key` is "questions" or "scenes"; `info` comes first, as in CLEVR's files. Errors as `whole_file`.
     """
     head = json.dumps({"info": dict(info)}, ensure_ascii=False)
     with whole_file(path) as temporary, temporary.open("wb") as file:
@@ -51,23 +51,22 @@ def rows_file(
 
 
 def question_info(split: str, *, prefixes: Sequence[int] = ()) -> dict[str, Any]:
-    """The `info` of a question file; `prefixes` names smaller sets, the first so many questions."""
-    info: dict[str, Any] = {"split": split, "license": LICENCE, "version": "1.0"}
-    return {**info, "prefixes": list(prefixes)} if prefixes else info
+    """The `info` of a question file; `prefixes` are the sizes of smaller sets, its first questions."""
+    return {**scene_info(split), **({"prefixes": list(prefixes)} if prefixes else {})}
 
 
 def scene_info(pool: str) -> dict[str, str]:
-    """The `info` of a scene file; its split is the pool."""
+    """The `info` of a scene file, whose split is the pool."""
     return {"split": pool, "license": LICENCE, "version": "1.0"}
 
 
 def read_row_lines(path: Path) -> Iterator[bytes]:
-    """The rows of a file written here, as JSON bytes, without parsing them."""
+    """The rows of a file written here, as unparsed JSON."""
     return (row for _, row in read_numbered_rows(path))
 
 
 def read_numbered_rows(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The same, each with the number of its line."""
+    """The rows of a file written here, unparsed, each after the number of its line."""
     with open_lines(path) as file:
         file.readline()
         yield from rows_of_lines(file, path)
@@ -97,10 +96,10 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def parse_row(row: bytes, path: Path, line: int) -> dict[str, Any]:
-    """A row of a file, which is in a line of it.
+    """The row in this line of a file.
 
     Raises:
-        DatasetError: broken JSON, or not a scene or question of a dataset.
+        DatasetError: the JSON is broken, or not a scene or question of a dataset.
     """
     found = parse_json(row, path, line=line)
     check_form(found, _ROW, f"{path}:{line}")

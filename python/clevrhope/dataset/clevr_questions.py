@@ -1,4 +1,4 @@
-"""A split of a CLEVR folder in, its questions in the numbers of a dataset's vocabulary out."""
+"""The questions of a CLEVR folder, encoded with a dataset's vocabulary."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,13 +19,13 @@ from clevrhope.runtime.reading import read_bytes
 _NULL, _START, _END, _UNKNOWN = range(len(SPECIAL_TOKENS))
 
 _WORDS = re.compile(r"[;,]|[^\s;,?.]+")
-"""As the public CLEVR code cuts questions: semicolons and commas are words, marks of the end are none."""
+"""The tokens of a question, as in the public CLEVR code: semicolons and commas, but not the final mark."""
 
 
 class ClevrSplit:
     """The questions of a split, with the columns of `clevrhope.dataset.split_reader.SplitReader`.
 
-    Words that the dataset's questions cannot have become <UNK>.
+    A word that is not in the dataset's vocabulary becomes <UNK>.
     """
 
     hop = "CLEVR"
@@ -33,17 +33,17 @@ class ClevrSplit:
     def __init__(
         self, folder: Path, split: str, vocab: Vocab, attributes: Mapping[str, Sequence[str]]
     ) -> None:
-        """Reads them all.
+        """Reads all questions.
 
         Args:
             folder: CLEVR v1.0, or one laid out like it.
             split: such as "val".
-            vocab: whose numbers are wanted.
+            vocab: the dataset's.
             attributes: types of the dataset's world, and their values.
 
         Raises:
-            DatasetError: no such file, or a question that is none or has an answer that is not in `vocab`.
-            ProgramError: a program that the dataset's world does not have.
+            DatasetError: the file is missing, or a question is malformed or has an answer outside `vocab`.
+            ProgramError: a program has a function or value that the dataset's world does not have.
         """
         path = questions_file(folder, split)
         self.split = self.pool = split
@@ -80,8 +80,11 @@ class ClevrSplit:
     def __len__(self) -> int:
         return len(self.answers)
 
+    def __repr__(self) -> str:
+        return f"<{len(self):,} questions of CLEVR's {self.split}>"
+
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
-        """All rows at once: the first one's number, questions (N, Q), programs (N, P)."""
+        """All rows in one block: the first one's number, questions (N, Q), programs (N, P)."""
         yield 0, self._questions, self._programs
 
 

@@ -1,15 +1,15 @@
-"""A dataset's folder in, the HOPs and splits that it holds out; a name that is not there is told apart.
+"""Finds the HOPs and splits of a dataset's folder, all or by name.
 
-What is there is found by its files, not in the manifest: a file that is there is whole, and a paper-sized
-manifest lists 400,000 files.
+They are found by their files, not in the manifest: a file that is there is whole, and a paper-sized manifest
+lists 400,000 files.
 """
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import read_shard
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.splits.palettes import MARK
 
@@ -18,7 +18,7 @@ def hops_in(layout: Layout) -> tuple[str, ...]:
     """The HOPs of a folder that have a split, by name.
 
     Raises:
-        DatasetError: no dataset there, or a part of one.
+        DatasetError: the folder is not a dataset, or only a machine's part of one.
     """
     if not layout.manifest.exists():
         raise DatasetError(f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name})")
@@ -32,7 +32,7 @@ def hops_in(layout: Layout) -> tuple[str, ...]:
 
 
 def check_whole(layout: Layout) -> None:
-    """Passes for a folder that is no machine's part of a dataset, which lacks splits, scenes and images.
+    """Checks that a folder is not one machine's part of a dataset, which lacks splits, scenes and images.
 
     Raises:
         DatasetError: it is one.
@@ -52,35 +52,30 @@ def splits_in(layout: Layout, hop: str) -> tuple[str, ...]:
 
 
 def find_hop(layout: Layout, name: str) -> str:
-    """The HOP of that name; the order of its values is free.
+    """The HOP of that name, whose values may come in any order.
 
     Raises:
-        ConfigError: it is not in the folder; says what is.
-        DatasetError: no dataset there.
+        ConfigError: it is not in the folder; the message lists those that are.
+        DatasetError: as `hops_in`.
     """
     known = hops_in(layout)
     for hop in known:
         if same_hop(name, hop):
             return hop
-    raise ConfigError(f'{layout.root}: no HOP "{name}"{_nearest(name, known)}; there: {_listed(known)}')
+    raise ConfigError(f'{layout.root}: no HOP "{name}"{suggestion(name, known)}; there: {_listed(known)}')
 
 
 def same_hop(name: str, other: str) -> bool:
-    """Whether two names are of the same HOP."""
-    return name == other or _parts(name) == _parts(other)
-
-
-def _parts(hop: str) -> tuple[list[str], str]:
-    """The parts of a HOP's name in an order of their own, and its palette."""
-    values, _, palette = hop.partition(MARK)
-    return sorted(values.split("_")), palette
+    """Whether two names are of the same HOP: they have one palette, and the same values in any order."""
+    (values, _, palette), (others, _, other_palette) = name.partition(MARK), other.partition(MARK)
+    return palette == other_palette and sorted(values.split("_")) == sorted(others.split("_"))
 
 
 def find_split(layout: Layout, hop: str, name: str) -> str:
     """The split of that name.
 
     Raises:
-        ConfigError: the HOP has none such in this folder; says what it has.
+        ConfigError: the HOP does not have it in this folder; the message lists those that it has.
     """
     known = splits_in(layout, hop)
     if name in known:
@@ -91,14 +86,13 @@ def find_split(layout: Layout, hop: str, name: str) -> str:
 def choose(
     layout: Layout, hops: Sequence[str] | None, splits: Sequence[str] | None
 ) -> tuple[tuple[str, str], ...]:
-    """(HOP, split) of all that is asked for, None for all there is; a split may be some of the HOPs' only.
+    """The (HOP, split) pairs of the named HOPs and splits, all that there are where a name is left out.
 
-    Where no HOP is named, those with none of the splits are passed over.
+    A split may be in some of the HOPs only. Where no HOP is named, those without the splits are left out.
 
     Raises:
-        ConfigError: a HOP that is not there, a split that none of them has, or a HOP that was named with none
-            of the splits.
-        DatasetError: no dataset there.
+        ConfigError: a HOP is not there, no HOP has a split, or a named HOP has none of the splits.
+        DatasetError: as `hops_in`.
     """
     chosen = dict.fromkeys(find_hop(layout, name) for name in hops) if hops else hops_in(layout)
     if splits is None:
@@ -115,13 +109,8 @@ def choose(
 
 
 def _no_split(layout: Layout, name: str, hop: str, known: Sequence[str]) -> ConfigError:
-    near = _nearest(name, known)
+    near = suggestion(name, known)
     return ConfigError(f'{layout.root}: no split "{name}" of {hop}{near}; there: {_listed(known)}')
-
-
-def _nearest(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, n=1, cutoff=0.6)
-    return f' (did you mean "{near[0]}"?)' if near else ""
 
 
 def _listed(names: Sequence[str]) -> str:

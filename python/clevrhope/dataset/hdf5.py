@@ -1,4 +1,4 @@
-"""Opens HDF5 files for reading: what is in one is held against a declared schema before anything is read.
+"""Opens HDF5 files for reading, after a check of their content against a declared schema.
 
 A file may come from anybody. So its datasets must lie in the file itself (no links, external files or virtual
 datasets), have the declared types and shapes, and take no more memory than what is stored could fill.
@@ -8,7 +8,7 @@ import errno
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 
@@ -34,7 +34,7 @@ _SMALL = 1 << 20
 """Bytes that an array may have in any case."""
 
 _OF_THE_SYSTEM = (errno.EMFILE, errno.ENFILE, errno.EACCES, errno.EPERM, errno.EIO, errno.ENOMEM, errno.ELOOP)
-"""What does not come from a file's content."""
+"""Errors of the system, which say nothing about the file's content."""
 
 _CUT = re.compile(r"\beof = (\d+).*stored_eof = (\d+)")
 
@@ -44,16 +44,16 @@ class Array:
     """What a dataset of an HDF5 file must be."""
 
     kinds: str
-    """numpy's letters of the types it may have: "iu" for integers, "f" for floats."""
+    """The types that it may have, by numpy's letters: "iu" for integers, "f" for floats."""
     row: tuple[int | None, ...] = ()
     """Shape of a row; None for any size."""
     group: str = "rows"
-    """Arrays of one group have as many rows."""
+    """Arrays of one group have the same number of rows."""
     needed: bool = True
     sparse: bool = False
-    """Rows that nobody wrote take no room, so that the array may be larger than what is stored of it."""
+    """Rows that nobody wrote take no space, so the array may be larger than what is stored of it."""
     in_blocks: bool = False
-    """It is read some rows at a time, so that all of it may be larger than memory."""
+    """It is read some rows at a time, so all of it may be larger than memory."""
 
 
 @dataclass(frozen=True)
@@ -61,40 +61,44 @@ class Schema:
     """What a kind of HDF5 file holds."""
 
     what: str
-    """"a question file": follows "not" or "not a whole" in messages."""
+    """The kind, as messages name it: "a question file"."""
     arrays: Mapping[str, Array]
     names: tuple[str, ...] = ()
     """Attributes that are names, and may become parts of paths."""
-    remedy: str = field(default="run its build again", kw_only=True)
+    remedy: str = "run its build again"
 
 
 @contextmanager
 def reading_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> Iterator[h5py.File]:
-    """An open file of a schema, and the boundary around what is read from it.
+    """An open file of a schema; the block that reads it has the boundary of `damage`.
 
     Raises:
-        DatasetError: as `open_hdf5`, or damaged where the block reads it.
+        DatasetError: as `open_hdf5`, or the file is damaged where the block reads it.
     """
     with closing(open_hdf5(path, schema, max_rows=max_rows)) as file, damage(path, schema):
         yield file
 
 
 def open_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> h5py.File:
-    """Opens a file and holds it against its schema.
+    """Opens a file and checks it against its schema.
 
     Args:
-        path: of the file.
+        path: the file.
         schema: what must be in it.
-        max_rows: of the group "rows"; the number that a manifest gives, where there is one.
+        max_rows: the most rows that the group "rows" may have; the manifest's number, where there is one.
 
     Raises:
-        DatasetError: no such file, cut off, damaged, or not of the schema.
+        DatasetError: the file is missing, cut off, damaged, or not of the schema.
     """
     with damage(path, schema):
         check_regular(path)
         file = h5py.File(path, "r")
         try:
-            _check(file, path, schema, max_rows)
+            fault = _fault(file, schema, max_rows)
+            if fault is not None:
+                raise DatasetError(f"{path}: not {schema.what} ({fault}); remove it and {schema.remedy}")
+            for name in schema.names:
+                checked_name(file.attrs[name], f"{path}: attribute {name}")
         except BaseException:
             file.close()
             raise
@@ -103,7 +107,7 @@ def open_hdf5(path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> h5py.F
 
 @contextmanager
 def damage(path: Path, schema: Schema) -> Iterator[None]:
-    """The boundary around the reading of an open file; errors as `open_hdf5`."""
+    """Turns failures of a block that reads an open file into the errors of `open_hdf5`."""
     try:
         yield
     except ClevrhopeError:
@@ -114,7 +118,7 @@ def damage(path: Path, schema: Schema) -> Iterator[None]:
         raise DatasetError(f"{path}: reading it takes more memory than there is") from problem
     except Exception as problem:
         if isinstance(problem, OSError) and problem.errno in _OF_THE_SYSTEM:
-            # The file may well be whole: nobody is told to remove it.
+            # The file may well be whole, so the message does not say to remove it.
             raise DatasetError(f"{path}: cannot be read ({os_reason(problem)})") from problem
         raise DatasetError(
             f"{path}: damaged, or not {schema.what} ({hdf5_words(problem)}); remove it and {schema.remedy}"
@@ -122,7 +126,7 @@ def damage(path: Path, schema: Schema) -> Iterator[None]:
 
 
 def hdf5_words(error: Exception) -> str:
-    """What is wrong with a file that cannot be read: "cut off: 1,000 bytes are there, of 20,480", for one."""
+    """Why a file cannot be read, such as "cut off: 1,000 bytes are there, of 20,480"."""
     text = str(error)
     cut = _CUT.search(text)
     if cut:
@@ -140,56 +144,47 @@ def hdf5_words(error: Exception) -> str:
     return reason(error)
 
 
-def _check(file: h5py.File, path: Path, schema: Schema, max_rows: int) -> None:
+def _fault(file: h5py.File, schema: Schema, max_rows: int) -> str | None:
+    """In what a file differs from its schema; None where it fits."""
     n_rows: dict[str, tuple[str, int]] = {}
     for name, wanted in schema.arrays.items():
         link = file.get(name, getlink=True)
         if link is None:
             if wanted.needed:
-                raise _other(path, schema, f"it has no array {name}")
+                return f"it has no array {name}"
             continue
         if not isinstance(link, h5py.HardLink):
-            raise _other(path, schema, f"{name} is a link to somewhere else")
+            return f"{name} is a link to somewhere else"
         found = file[name]
         if not isinstance(found, h5py.Dataset):
-            raise _other(path, schema, f"{name} is a {type(found).__name__.lower()}, not an array")
-        _check_array(found, name, wanted, path, schema)
+            return f"{name} is a {type(found).__name__.lower()}, not an array"
+        fault = _array_fault(found, wanted)
+        if fault is not None:
+            return f"{name} {fault}"
         limit = max_rows if wanted.group == "rows" else MAX_ROWS
         if found.shape[0] > limit:
-            raise _other(path, schema, f"{name} has {found.shape[0]:,} rows, where {limit:,} can be at most")
+            return f"{name} has {found.shape[0]:,} rows, where {limit:,} can be at most"
         first, n = n_rows.setdefault(wanted.group, (name, found.shape[0]))
         if n != found.shape[0]:
-            raise _other(path, schema, f"{name} has {found.shape[0]:,} rows, {first} {n:,}")
-    for name in schema.names:
-        if name not in file.attrs:
-            raise _other(path, schema, f"it has no attribute {name}")
-        checked_name(file.attrs[name], f"{path}: attribute {name}")
+            return f"{name} has {found.shape[0]:,} rows, {first} {n:,}"
+    return next((f"it has no attribute {name}" for name in schema.names if name not in file.attrs), None)
 
 
-def _check_array(found: h5py.Dataset, name: str, wanted: Array, path: Path, schema: Schema) -> None:
+def _array_fault(found: h5py.Dataset, wanted: Array) -> str | None:
     shape, row = found.shape, wanted.row
     if shape is None or len(shape) != 1 + len(row):
-        raise _other(
-            path, schema, f"{name} has the shape {shown(shape)}, where {1 + len(row)} axes should be"
-        )
+        return f"has the shape {shown(shape)}, where {1 + len(row)} axes should be"
     if any(want is not None and want != there for want, there in zip(row, shape[1:], strict=True)):
-        raise _other(path, schema, f"{name} has rows of the shape {shape[1:]}, not {row}")
+        return f"has rows of the shape {shape[1:]}, not {row}"
     if found.dtype.kind not in wanted.kinds:
-        raise _other(path, schema, f"{name} is of type {found.dtype}")
+        return f"is of type {found.dtype}"
     if found.external or found.is_virtual:
-        raise _other(path, schema, f"{name} is kept in another file")
+        return "is kept in another file"
     item, width = found.dtype.itemsize, prod(shape[1:])
     chunk = prod(found.chunks) if found.chunks else 0
     stored = found.id.get_storage_size()
     filled = 0 if wanted.sparse else shape[0] * width * item
     too_large = filled > MAX_RATIO * stored + _SMALL or (filled > MAX_ARRAY_BYTES and not wanted.in_blocks)
     if width * item > MAX_ROW_BYTES or chunk * item > MAX_ROW_BYTES or too_large:
-        raise _other(
-            path,
-            schema,
-            f"{name} says that it has {shape[0]:,} rows of {width * item:,} bytes, in {stored:,} bytes",
-        )
-
-
-def _other(path: Path, schema: Schema, problem: str) -> DatasetError:
-    return DatasetError(f"{path}: not {schema.what} ({problem}); remove it and {schema.remedy}")
+        return f"says that it has {shape[0]:,} rows of {width * item:,} bytes, in {stored:,} bytes"
+    return None

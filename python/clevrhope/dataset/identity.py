@@ -1,4 +1,4 @@
-"""A dataset's manifest in, what a run on one of its pairs is bound to out: what makes it that dataset.
+"""What makes a dataset that dataset: a trained run is bound to it.
 
 Sizes and test sets are left out: they grow, and a run is on the first so many questions of train.
 """
@@ -11,20 +11,20 @@ from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.splits.kinds import TRAIN
-from clevrhope.splits.palettes import split_name
+from clevrhope.splits.palettes import parse_pool_name
 
 
 def identity(manifest: Manifest, vocab: Vocab, *, hop: str, images: bool) -> dict[str, Any]:
-    """As JSON gives it back.
+    """The identity of one sub-dataset, in values as JSON gives them back.
 
     Args:
-        manifest: of the dataset.
-        vocab: of the dataset.
+        manifest: the dataset's.
+        vocab: the dataset's.
         hop: the sub-dataset that counts, by its name in the manifest.
         images: whether images count.
     """
     train = manifest.splits.get(hop, {}).get(TRAIN.name, {})
-    _, palette = split_name(str(train.get("pool", "")))
+    _, palette = parse_pool_name(str(train.get("pool", "")))
     found = {
         "version": manifest.version,
         "seed": manifest.seed,

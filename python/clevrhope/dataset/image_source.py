@@ -1,13 +1,10 @@
-"""A pool in, its images out as pixels, as PNG or packed for HDF5, from whichever files are there."""
+"""Reads the images of a pool from PNG files or HDF5, whichever are there."""
 
 import zlib
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
 from functools import partial
-from itertools import islice
-from os import cpu_count
 from pathlib import Path
-from typing import Protocol
+from typing import TypeAlias
 
 import numpy as np
 
@@ -23,39 +20,27 @@ from clevrhope.runtime.reading import read_bytes
 _PNG_HEAD, _PNG_TAIL = b"\x89PNG\r\n\x1a\n", b"IEND\xaeB`\x82"
 
 
-class Images(Protocol):
-    """The images of one pool, by the scene's index. Pickles without an open file."""
-
-    def pixels(self, index: int) -> ImageArray:
-        """(height, width, 3) uint8 RGB, an array of the caller's own."""
-        ...
-
-    def png(self, index: int) -> Callable[[], bytes]:
-        """What gives the PNG file; to be called in any thread, with the slow part of the work in it."""
-        ...
-
-    def deflated(self, index: int) -> Callable[[], bytes]:
-        """What gives the pixels as zlib packs them, the form of a chunk in HDF5; as `png`."""
-        ...
-
-
 class PngImages:
-    """PNG files of a folder."""
+    """The images of a pool as PNG files in a folder, by the scene's index."""
 
     def __init__(self, folder: Path, named: Callable[[int], str]) -> None:
-        """The folder, and what gives a scene's file in it its name."""
+        """`named` gives the name of a scene's file in the folder."""
         self._folder, self._named = folder, named
 
-    def _path(self, index: int) -> Path:
-        return self._folder / self._named(index)
+    def __repr__(self) -> str:
+        return f"<PNG files in {self._folder}>"
 
     def pixels(self, index: int) -> ImageArray:
-        """As `Images`; a DatasetError names a file that is missing or cut off."""
-        return np.array(read_png(self._path(index)))  # a copy: Pillow's own buffer cannot be written to
+        """(height, width, 3) uint8 RGB, an array of the caller's own.
+
+        Raises:
+            DatasetError: the file is missing or cut off.
+        """
+        return np.array(read_png(self._folder / self._named(index)))  # Pillow's buffer cannot be written to
 
     def png(self, index: int) -> Callable[[], bytes]:
-        """The file as it is."""
-        path = self._path(index)
+        """A function for any thread that gives the PNG file; it does the slow part of the work."""
+        path = self._folder / self._named(index)
 
         def read() -> bytes:
             content = read_bytes(path, "a PNG file", remedy="run its build again", max_bytes=MAX_PNG_BYTES)
@@ -66,42 +51,48 @@ class PngImages:
         return read
 
     def deflated(self, index: int) -> Callable[[], bytes]:
-        """As `Images`."""
-        path = self._path(index)
+        """As `png`, for the pixels as zlib packs them, the form of a chunk in HDF5."""
+        path = self._folder / self._named(index)
         return lambda: zlib.compress(read_png(path).tobytes(), DEFLATE_LEVEL)
 
 
 class H5Images:
-    """The rows of a pool's HDF5 file."""
+    """The images of a pool in its HDF5 file; methods as of `PngImages`. Pickles without an open file."""
 
     def __init__(self, layout: Layout, pool: str) -> None:
         self._file = ProcessFile(layout.images_h5(pool), IMAGES)
 
+    def __repr__(self) -> str:
+        return f"<images in {self._file.path}>"
+
     def pixels(self, index: int) -> ImageArray:
-        """As `Images`; a DatasetError tells of a file that is cut off."""
+        """As `PngImages`."""
         with self._file.reading() as file:
             image: ImageArray = file["images"][index]
         return image
 
     def png(self, index: int) -> Callable[[], bytes]:
-        """As `Images`; the same pixels give the same bytes."""
+        """As `PngImages`; the same pixels give the same bytes."""
         pixels = self.pixels(index)
         return lambda: encode_png(pixels)
 
     def deflated(self, index: int) -> Callable[[], bytes]:
-        """The chunk as it is."""
+        """As `PngImages`: the chunk as it is."""
         with self._file.reading() as file:
             chunk: bytes = file["images"].id.read_direct_chunk((index, 0, 0, 0))[1]
         return lambda: chunk
 
 
+Images: TypeAlias = PngImages | H5Images
+
+
 def find_images(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Images | None:
-    """Where the images of the scenes `wanted` (any order, repeated or not) are; None where there are none.
+    """The images of the scenes `wanted` (any order, repeated or not); None where none of them is rendered.
 
     `prefer` ("h5" or "png") is taken when the folder has both kinds.
 
     Raises:
-        DatasetError: some of the images are there and others are not, or an HDF5 file is cut off.
+        DatasetError: some of the images are missing, or an HDF5 file is cut off.
     """
     wanted = np.unique(wanted)
     there = {"h5": images_in(layout.images_h5(pool)), "png": png_indices(layout, pool)}
@@ -109,7 +100,9 @@ def find_images(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Imag
     missing = {kind: np.setdiff1d(wanted, there[kind], assume_unique=True) for kind in kinds}
     for kind in kinds:
         if len(there[kind]) and not len(missing[kind]):
-            return H5Images(layout, pool) if kind == "h5" else _png_images(layout, pool)
+            if kind == "h5":
+                return H5Images(layout, pool)
+            return PngImages(layout.images(pool), partial(image_filename, pool))
     fewest = min(missing.values(), key=len)
     if len(fewest) == len(wanted):
         return None
@@ -124,23 +117,6 @@ def clevr_images(folder: Path, split: str) -> Images:
     return PngImages(images_folder(folder, split), partial(image_name, split=split))
 
 
-def _png_images(layout: Layout, pool: str) -> Images:
-    return PngImages(layout.images(pool), partial(image_filename, pool))
-
-
 def png_indices(layout: Layout, pool: str) -> Ints:
-    """The scene indices of a pool's PNG files, sorted; none where there is no folder."""
+    """(n,) int32 scene indices of a pool's PNG files, sorted; empty where there is no folder."""
     return np.asarray(sorted(images_of(layout.images(pool), pool)), dtype=np.int32)
-
-
-def ahead(work: Iterator[Callable[[], bytes]]) -> Iterator[bytes]:
-    """The results of calls, in order; threads are a few calls ahead of the reader, so memory stays flat."""
-    with ThreadPoolExecutor(cpu_count() or 1) as threads:
-        queue: list[Future[bytes]] = [threads.submit(call) for call in islice(work, 4 * (cpu_count() or 1))]
-        try:
-            while queue:
-                yield queue.pop(0).result()
-                queue.extend(threads.submit(call) for call in islice(work, 1))
-        finally:
-            for future in queue:
-                future.cancel()

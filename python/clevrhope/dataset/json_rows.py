@@ -1,4 +1,4 @@
-"""A JSON file with one long list in, the list's objects out, one at a time, however the file is laid out.
+"""Reads the objects of one long JSON list one at a time, however the file is laid out.
 
 CLEVR's own files are a single line of hundreds of megabytes; only a piece of it is in memory at a time.
 """
@@ -12,13 +12,13 @@ from typing import Any, BinaryIO, TextIO
 
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.json_text import decode, decode_at
-from clevrhope.runtime.reading import check_regular, reading
+from clevrhope.runtime.reading import check_regular, open_text, reading
 
 _PIECE = 1 << 20
 """Characters read at a time."""
 
 _LONGEST_ROW = 1 << 24
-"""An object that has not ended after so many characters is a broken one."""
+"""Characters of the longest object; one that has not ended by then is broken."""
 
 _SPACE = re.compile(r"\s*")
 
@@ -27,20 +27,18 @@ def read_list(path: Path, key: str) -> Iterator[dict[str, Any]]:
     """The objects of the list that stands under `key` near the file's beginning.
 
     Raises:
-        DatasetError: no such file or list, broken or truncated JSON; says at which object.
+        DatasetError: the file or list is missing, or its JSON is broken or truncated; says at which object.
     """
-    with reading(path, "JSON"):
-        check_regular(path)
-        with path.open(encoding="utf-8") as file:
-            yield from _Reader(path, key, file).rows()
+    with reading(path, "JSON"), open_text(path) as file:
+        yield from _Reader(path, key, file).rows()
 
 
 @contextmanager
 def open_lines(path: Path) -> Iterator[BinaryIO]:
-    """A file to be read line by line, and the boundary around its reading.
+    """A file open for reading line by line.
 
     Raises:
-        DatasetError: no such file, or one that cannot be read.
+        DatasetError: the file is missing, or cannot be read in the block.
     """
     with reading(path, "JSON"):
         check_regular(path)
@@ -49,10 +47,10 @@ def open_lines(path: Path) -> Iterator[BinaryIO]:
 
 
 def rows_of_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
-    """The objects of a file with one a line, behind a first line that was read: line and JSON of each.
+    """The objects of a file with one a line, as line number and JSON; its first line was read before.
 
     Raises:
-        DatasetError: a line is too long to be one.
+        DatasetError: a line is too long for an object.
     """
     number = 1
     while line := file.readline(_LONGEST_ROW + 1):
@@ -67,7 +65,7 @@ def rows_of_lines(file: BinaryIO, path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 class _Reader:
-    """A window that moves over the file; `_at` is the place in it that is read next."""
+    """A window that moves over the file; `_at` is the next place to read in it."""
 
     def __init__(self, path: Path, key: str, file: TextIO) -> None:
         self._path, self._key, self._file = path, key, file
@@ -102,7 +100,7 @@ class _Reader:
             try:
                 row, self._at = decode_at(self._text, self._at)
             except json.JSONDecodeError as error:
-                # Cut by the window's end, or broken: more text tells.
+                # Cut by the window's end, or broken: only more text can show which.
                 if len(self._text) - self._at > _LONGEST_ROW:
                     raise self._broken(f"an object of over {_LONGEST_ROW >> 20} MiB has not ended") from error
                 into = error.pos - self._at
@@ -116,7 +114,7 @@ class _Reader:
                 return found
 
     def _next_letter(self) -> str:
-        """The next character that is no space, unread; "" at the end."""
+        """The next character that is not a space, which stays unread; "" at the end."""
         while True:
             space = _SPACE.match(self._text, self._at)
             self._at = space.end() if space else self._at
@@ -144,6 +142,6 @@ class _Reader:
             raise self._broken(f"after the list: {error}") from error
 
     def _broken(self, what: str, place: int | None = None) -> DatasetError:
-        """The error for what is wrong at a place of the window; by default at the one that is read next."""
+        """The error for what is wrong at a place of the window, by default the next place to read."""
         line = self._lines_read + self._text.count("\n", 0, self._at if place is None else place) + 1
         return DatasetError(f"{self._path}: {self._key}[{self._n}]: broken JSON ({what}; line {line})")

@@ -1,4 +1,4 @@
-"""A dataset's folder in, the path of each thing in it out."""
+"""Where everything is in a dataset's folder."""
 
 import glob
 import re
@@ -17,7 +17,7 @@ SCENES_A_SHARD = 10_000
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the files of one dataset are."""
+    """The paths of one dataset's files."""
 
     root: Path
 
@@ -54,7 +54,7 @@ class Layout:
         return self.root / "images" / f"{pool}.h5"
 
     def image_store(self, pool: str) -> Path:
-        """Images on their way into HDF5, when nobody asked for PNG files."""
+        """Images on their way into HDF5, when the folder keeps no PNG files."""
         return self.root / "images" / f"{OWN_PREFIX}{pool}"
 
     def passes_h5(self, pool: str) -> Path:
@@ -62,11 +62,11 @@ class Layout:
         return self.root / "passes" / f"{pool}.h5"
 
     def passes_store(self, pool: str) -> Path:
-        """A file for each image's annotations, on their way into HDF5; in a part they stay."""
+        """The records of a pool's annotations on their way into HDF5; a machine's part keeps them."""
         return self.root / "passes" / pool
 
     def passes_record(self, pool: str, index: int) -> Path:
-        """The annotations of one scene on their way into HDF5."""
+        """The annotations of one image on their way into HDF5."""
         return self.passes_store(pool) / f"{Path(image_filename(pool, index)).stem}.passes"
 
     def scenes(self, pool: str) -> Path:
@@ -74,7 +74,7 @@ class Layout:
         return self.root / "scenes" / pool
 
     def scene_files(self, pool: str) -> list[Path]:
-        """The scene files of a pool that are there, in order; others in its folder are a user's own."""
+        """The existing scene files of a pool, in order; other files in its folder are the user's."""
         there = sorted(numbered_files(self.scenes(pool), "", ".json", digits=4).items())
         return [path for _, path in there if path.is_file()]
 
@@ -99,7 +99,7 @@ class Layout:
         return self.hop(hop) / "DATASHEET.md"
 
     def plots(self, hop: str) -> Path:
-        """The folder of the plots in a sub-dataset's datasheet, where somebody had them drawn."""
+        """The folder of the plots in a sub-dataset's datasheet; it exists if they were drawn."""
         return self.hop(hop) / "plots"
 
     def folders(self) -> Iterator[Path]:
@@ -122,9 +122,9 @@ def image_filename(pool: str, index: int) -> str:
 
 
 def numbered_files(folder: Path, begin: str, suffix: str, *, digits: int = 6) -> dict[int, Path]:
-    """The files of a folder that are named `begin`, a number of `digits` to nine digits, `suffix`; by number.
+    """The files of a folder named `begin`, a number of `digits` to nine digits, and `suffix`, by number.
 
-    Others are a user's own. None where there is no folder.
+    Other files are the user's. Empty where there is no folder.
     """
     pattern = re.compile(rf"{re.escape(begin)}(\d{{{digits},9}}){re.escape(suffix)}")
     found = ((pattern.fullmatch(path.name), path) for path in folder.glob(f"{glob.escape(begin)}*"))

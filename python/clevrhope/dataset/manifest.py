@@ -1,8 +1,8 @@
-"""What a folder is bound to and what it holds, as manifest.json: read, compared, written whole.
+"""The manifest of a dataset, manifest.json: what a folder is bound to and what it holds.
 
 A folder is bound to what decides its content: seed, world, templates, and (once there are images) how they
-are rendered. Pairs, sizes and kinds of images may grow. Nothing in here depends on when or in how many runs
-the folder was made.
+are rendered. Pairs, sizes and kinds of images may grow. Nothing in a manifest depends on when or in how many
+runs the folder was made.
 """
 
 import json
@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,22 +41,22 @@ from clevrhope.splits.hops import NAME_ORDER
 from clevrhope.splits.kinds import SPLITS
 
 MAX_MANIFEST_BYTES = 1 << 28
-"""Of a manifest; the one of all pairs at the paper's size lists a million files and has half as many."""
+"""The most bytes of a manifest; all pairs at the paper's size list a million files and take half of it."""
 
 FORMAT = 1
 """Version of the folder's layout and streams; other numbers are other datasets."""
 
-_BOUND = ("version", "seed", "world", "templates", "questions")
-_LEFT_OUT = {"strictness": "description"}
-"""What a setting is where a manifest leaves it out; "none" for others."""
-_NAMES = {
+_BOUND = {
     "version": "another dataset version",
     "seed": "another seed",
     "world": "another world",
     "templates": "another set of templates",
     "questions": "other question settings",
-    "rendering": "other rendering settings",
 }
+"""What always binds a folder, and how a message names a difference in it."""
+
+_LEFT_OUT = {"strictness": "description"}
+"""The value of a setting that a manifest leaves out; "none" for others."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ class Manifest:
     questions: Mapping[str, Any]
     """Questions an image, window."""
     rendering: Mapping[str, Any] | None = None
-    """Renderer, its effort and so on; nothing before the first image is asked for."""
+    """Renderer, its quality and so on; None before the first image is requested."""
     config: Mapping[str, Any] = field(default_factory=dict)
-    """The resolved configuration of the largest thing asked for so far."""
+    """The resolved configuration of the largest request so far."""
     splits: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
     """HOP -> split -> pool, questions, images, finished or not."""
     pools: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -83,13 +83,17 @@ class Manifest:
     palettes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Palette -> its types, rows of combinations, and the values held out; written where there are any."""
     checked: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """HOP -> what the check for leaks found in order, since its questions last changed."""
+    """HOP -> what passed the check for leaks since its questions last changed."""
     files: Mapping[str, FileRecord] = field(default_factory=dict)
     """Path below the folder -> size and checksum, of every finished file but this one."""
     complete: bool = False
-    """True when all that was asked for is there and checked."""
+    """True when all that was requested is there and checked."""
     shard: Mapping[str, Any] | None = None
-    """Of one machine's part: which of how many it is, and the whole request; else nothing."""
+    """Of one machine's part: which of how many it is, and the whole request; None for a whole dataset."""
+
+    def __repr__(self) -> str:
+        size = f"{len(self.splits)} HOPs, {len(self.files):,} files"
+        return f"<manifest of a dataset {self.version}, seed {self.seed}: {size}>"
 
     def with_files(self, files: Mapping[str, FileRecord]) -> "Manifest":
         """The manifest with these files added or replaced."""
@@ -101,7 +105,7 @@ class Manifest:
 
 
 def choices_of(manifest: Manifest) -> dict[str, Any]:
-    """What a request that does not say takes from its folder: its sizes, and the options that bind it."""
+    """What a request takes from its folder by default: its sizes, and the options that bind it."""
     clevr = manifest.world.get("clevr", {})
     return {
         **{name: manifest.config[name] for name in ("preset", "sizes", "images") if name in manifest.config},
@@ -112,16 +116,16 @@ def choices_of(manifest: Manifest) -> dict[str, Any]:
 
 
 _FILES = b'\n  "files": {'
-"""Ends a manifest's head; nothing else in it stands so far to the left."""
+"""Ends a manifest's head; nothing else in a manifest has so small an indent."""
 
 
 def read_manifest(path: Path) -> Manifest | None:
     """The manifest at `path`, or None where there is none.
 
     Raises:
-        DatasetError: not a manifest of this layout.
+        DatasetError: the file is not a manifest of this layout, or not whole.
     """
-    with suppress(OSError):  # whoever makes the folder says what is wrong with its name
+    with suppress(OSError):  # a name that cannot be a folder's is an error where the folder is made
         if path.parent.exists() and not path.parent.is_dir():
             raise DatasetError(f"{path.parent}: a file; expected the folder of a dataset")
     if not os.path.lexists(path):
@@ -142,28 +146,30 @@ def read_manifest(path: Path) -> Manifest | None:
     for hop, splits in raw["splits"].items():
         for split in splits:
             if split not in SPLITS:
-                raise DatasetError(f"{path}: splits.{hop}.{split} is no split; known: {', '.join(SPLITS)}")
+                raise DatasetError(f"{path}: splits.{hop}.{split} is not a split; known: {', '.join(SPLITS)}")
     part_of(raw.get("shard"), path)
-    return Manifest(
-        version=raw["version"],
-        seed=raw["seed"],
-        world=raw["world"],
-        templates=raw["templates"],
-        questions=raw["questions"],
-        rendering=raw["rendering"],
-        config=raw["config"],
-        splits=raw["splits"],
-        pools=raw["pools"],
-        palettes=raw.get("palettes", {}),
-        checked=raw["checked"],
-        files={name: FileRecord(each["bytes"], each["sha256"]) for name, each in raw["files"].items()},
-        complete=raw["complete"],
-        shard=raw.get("shard"),
-    )
+    known = {each.name: raw[each.name] for each in fields(Manifest) if each.name in raw}
+    files = {name: FileRecord(each["bytes"], each["sha256"]) for name, each in raw["files"].items()}
+    return Manifest(**{**known, "files": files})
+
+
+def existing_manifest(path: Path) -> Manifest:
+    """The manifest at `path`, which must be there.
+
+    Raises:
+        DatasetError: as `read_manifest`, or there is none.
+    """
+    manifest = read_manifest(path)
+    if manifest is None:
+        raise DatasetError(
+            f"{path.parent}: no dataset of clevrhope (no {path.name}); "
+            "give the folder that `clevrhope build --out` wrote"
+        )
+    return manifest
 
 
 def _check_whole(text: str, error: json.JSONDecodeError, path: Path) -> None:
-    """Passes unless a manifest is empty or was cut off.
+    """Checks whether broken JSON is an empty or truncated manifest.
 
     Raises:
         DatasetError: it is; says in which line it ends.
@@ -176,25 +182,25 @@ def _check_whole(text: str, error: json.JSONDecodeError, path: Path) -> None:
 
 
 _BEGUN = re.compile(r"|-|\.|[eE][+-]?|tr?u?|fa?l?s?|nu?l?|u[0-9a-fA-F]{0,4}\"?")
-"""What a parser stumbles over where the text ends within a value: of a number its sign, point or exponent, of
+"""What is left for a parser where the text ends within a value: of a number its sign, point or exponent, of
 true, false and null their first letters, of a character's number its digits; otherwise nothing at all."""
 
 
 def _ends_too_soon(text: str, error: json.JSONDecodeError) -> bool:
-    """Whether all that is wrong is that the text ends where it does."""
+    """Whether the only fault of the text is that it ends too soon."""
     if error.msg.startswith("Extra data"):
         return False
-    # A string without an end is told by where it begins; a line break within it would be told as that.
+    # The parser reports a string without an end where it begins; a line break within would be another error.
     return error.msg.startswith("Unterminated") or _BEGUN.fullmatch(text[error.pos :].strip()) is not None
 
 
 def read_shard(path: Path) -> str | None:
     """Which part of a dataset a folder is, "3/16"; None for a whole one, or where there is no manifest.
 
-    Looks at the manifest's head alone: what follows can be a line for each of 400,000 files.
+    Reads only the manifest's head: what follows can be a line for each of 400,000 files.
 
     Raises:
-        DatasetError: not a manifest.
+        DatasetError: the file is not a manifest.
     """
     return part_of(_read_head(path).get("shard"), path)
 
@@ -203,14 +209,14 @@ def read_n_questions(path: Path, hop: str, split: str) -> int | None:
     """How many questions a split has, by the manifest's head; None where it does not list the split.
 
     Raises:
-        DatasetError: not a manifest.
+        DatasetError: the file is not a manifest.
     """
     entry = _read_head(path).get("splits", {}).get(hop, {}).get(split)
     return None if entry is None else int(entry["questions"])
 
 
 def _read_head(path: Path) -> dict[str, Any]:
-    """All but the list of files, which can have 400,000 lines; empty where there is no manifest."""
+    """A manifest without its list of files, which can have 400,000 lines; empty where there is none."""
     if not os.path.lexists(path):
         return {}
     content = read_bytes(path, "a manifest of clevrhope", max_bytes=MAX_MANIFEST_BYTES)
@@ -221,23 +227,23 @@ def _read_head(path: Path) -> dict[str, Any]:
 
 
 def part_of(shard: Mapping[str, Any] | None, path: Path) -> str | None:
-    """Which part of a dataset a manifest's `shard` says that a folder is, "3/16"; None for a whole one.
+    """Which part of a dataset a manifest's `shard` stands for, "3/16"; None for a whole one.
 
     Raises:
-        DatasetError: its number is not one of so many.
+        DatasetError: its number is above the number of parts, or 0.
     """
     if shard is None:
         return None
     number, of = shard["number"], shard["of"]
     if not 1 <= number <= of:
         raise DatasetError(
-            f"{path}: shard is {number} of {of}; expected a part's number and how many there are"
+            f"{path}: shard is {number} of {of}; expected a part's number and the number of parts"
         )
     return f"{number}/{of}"
 
 
 def write_manifest(path: Path, manifest: Manifest) -> None:
-    """Writes it whole, keys and files in an order of their own, so equal folders have equal manifests."""
+    """Writes a manifest whole; keys and files have a fixed order, so equal folders have equal manifests."""
     raw = {
         "format": FORMAT,
         "version": manifest.version,
@@ -264,7 +270,9 @@ def write_manifest(path: Path, manifest: Manifest) -> None:
     files = f"{{\n{rows}\n  }}" if rows else "{}"
     content = f'{head[:-2]},\n  "files": {files}\n}}\n'.encode()
     if len(content) > MAX_MANIFEST_BYTES:
-        raise DatasetError(f"{path}: over {MAX_MANIFEST_BYTES >> 20} MiB; --images h5 lists a file a pool")
+        raise DatasetError(
+            f"{path}: over {MAX_MANIFEST_BYTES >> 20} MiB; with --images h5 it lists one file a pool"
+        )
     write_whole(path, content)
 
 
@@ -313,75 +321,73 @@ MANIFEST = Fields(
             ),
             keys=NAME,
         ),
-        "shard": Nullable(Fields({**_PART.needed, "asked": Fields({}, {"splits": MapOf(COUNT)})})),
+        "shard": Nullable(Fields({**_PART.needed, **_PART.optional})),
     },
 )
 """The form of manifest.json. Every name in it that becomes part of a path is checked here."""
 
 
 class BindingError(DatasetError, ValueError):
-    """A folder that was made with other settings than those asked for."""
+    """A folder was made with other settings than those requested."""
 
 
 def check_binding(existing: Manifest, wanted: Manifest, root: Path) -> None:
-    """Passes when `wanted` extends the folder that `existing` describes.
+    """Checks that `wanted` extends the folder that `existing` describes.
 
     Raises:
         BindingError: they differ in something that decides content; says in what, with both values.
     """
-    keys = list(_BOUND)
-    if existing.rendering is not None and wanted.rendering is not None:
-        keys.append("rendering")
-        existing, wanted = _naming_renderer(existing), _naming_renderer(wanted)
-        wanted = replace(wanted, rendering=rendering_of_folder(existing.rendering, wanted.rendering or {}))
-    for key in keys:
-        there, here = getattr(existing, key), getattr(wanted, key)
-        if key == "rendering" and there["renderer"] != here["renderer"]:
-            raise BindingError(
-                f"{root}: its images are made with {rendering_in_words(there)}, not with "
-                f"{rendering_in_words(here)}; choose another --out, or ask for what the folder was made with"
-            )
-        if key == "rendering" and (reason := other_revision(there, here)):
-            raise BindingError(f"{root}: {reason}")
+    remedy = "choose another --out, or ask for what the folder was made with"
+
+    def check_equal(name: str, there: Any, here: Any) -> None:
         if there != here:
-            raise BindingError(
-                f"{root}: made with {_NAMES[key]} ({difference(there, here)}); "
-                "choose another --out, or ask for what the folder was made with"
-            )
+            raise BindingError(f"{root}: made with {name} ({difference(there, here)}); {remedy}")
 
-
-def _naming_renderer(manifest: Manifest) -> Manifest:
-    """A manifest with images whose rendering says what made them; before there was a choice, none did."""
-    return replace(manifest, rendering={"renderer": "blender", **(manifest.rendering or {})})
+    for key, name in _BOUND.items():
+        check_equal(name, getattr(existing, key), getattr(wanted, key))
+    if existing.rendering is None or wanted.rendering is None:
+        return
+    # Manifests named no renderer before there was a choice.
+    there = {"renderer": "blender", **existing.rendering}
+    here = rendering_of_folder(there, {"renderer": "blender", **wanted.rendering})
+    if there["renderer"] != here["renderer"]:
+        raise BindingError(
+            f"{root}: its images are made with {rendering_in_words(there)}, not with "
+            f"{rendering_in_words(here)}; {remedy}"
+        )
+    if reason := other_revision(there, here):
+        raise BindingError(f"{root}: {reason}")
+    check_equal("other rendering settings", there, here)
 
 
 def difference(there: Any, here: Any, *, sides: tuple[str, str] = ("there", "asked for")) -> str:
-    """The first few settings in which two values differ; fingerprints only when nothing else tells.
+    """The first few settings in which two values differ; fingerprints only where nothing else differs.
 
-    `sides` are the words that tell whose each value is.
+    `sides` are the words after the first and the second value.
     """
     if not (isinstance(there, Mapping) and isinstance(here, Mapping)):
         return f"{_short(there)} {sides[0]}, {_short(here)} {sides[1]}"
-    found = list(_leaves_that_differ(there, here, ""))
-    telling = [each for each in found if not each[0].endswith("fingerprint")] or found
-    shown = "; ".join(f"{place} is {a} {sides[0]}, {b} {sides[1]}" for place, a, b in telling[:3])
-    return shown + (f"; and {len(telling) - 3} more" if len(telling) > 3 else "")
+    every = _differing_leaves(there, here, "")
+    named = [each for each in every if not each[0].endswith("fingerprint")] or every
+    shown = "; ".join(f"{place} is {a} {sides[0]}, {b} {sides[1]}" for place, a, b in named[:3])
+    return shown + (f"; and {len(named) - 3} more" if len(named) > 3 else "")
 
 
-def _leaves_that_differ(
+def _differing_leaves(
     there: Mapping[str, Any], here: Mapping[str, Any], prefix: str
 ) -> list[tuple[str, str, str]]:
+    """Path, value there and value here of each setting that differs."""
     found: list[tuple[str, str, str]] = []
     for key in dict.fromkeys([*there, *here]):
         default = _LEFT_OUT.get(key, "none")
         a, b = there.get(key, default), here.get(key, default)
         if isinstance(a, Mapping) and isinstance(b, Mapping):
-            found += _leaves_that_differ(a, b, f"{prefix}{key}.")
+            found += _differing_leaves(a, b, f"{prefix}{key}.")
         elif _are_named(a) and _are_named(b):
             named = [{str(each["name"]): each for each in several} for several in (a, b)]
-            found += _leaves_that_differ(named[0], named[1], f"{prefix}{key}.")
+            found += _differing_leaves(named[0], named[1], f"{prefix}{key}.")
         elif isinstance(a, list) and isinstance(b, list) and set(map(str, a)) != set(map(str, b)):
-            # Long lists differ in few places.
+            # Long lists usually differ in a few members.
             only_a, only_b = [x for x in a if x not in b], [x for x in b if x not in a]
             with_a = f"with {_short(only_a)}" if only_a else f"without {_short(only_b)}"
             with_b = f"with {_short(only_b)}" if only_b else f"without {_short(only_a)}"

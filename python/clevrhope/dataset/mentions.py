@@ -1,12 +1,12 @@
-"""A split's programs and attribute types in; which questions mention a value of each together out.
+"""Which questions of a split mention a value of each of several attribute types together.
 
-"Together" is meant as for a held-out pair: an alternative of what some set of the program asks its members to
-have holds a value of each type (docs/configuration.md, "Strictness"). So of color and shape "is there a red
-cube" does and "how many red things are left of the cube" does not.
+"Together" means the same as for a held-out pair: an alternative in the description of some set of the
+program holds a value of each type (docs/configuration.md, "Strictness"). So "is there a red cube" mentions a
+color and a shape together, and "how many red things are left of the cube" does not.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from clevrhope._core import AuditReader, AuditScenes, Vocabulary
 from clevrhope.dataset.native_reader import vocabulary_of
 from clevrhope.dataset.split_files import SplitArrays, Vocab, read_vocab
+from clevrhope.dataset.vocab import by_number
 from clevrhope.errors import DatasetError, VocabularyError
 
 _ROWS_AT_ONCE = 65_536
@@ -31,7 +32,7 @@ def mentions_together(questions: Path, vocab: Path, types: Sequence[str]) -> npt
         types: attribute types, two to four.
 
     Raises:
-        DatasetError: a file that is missing or none, or a type that the vocabulary has not.
+        DatasetError: a file is missing or not what it should be, or a type is not in the vocabulary.
     """
     words = read_vocab(vocab)
     vocabulary = vocabulary_of(words)
@@ -47,9 +48,9 @@ def mentions_together(questions: Path, vocab: Path, types: Sequence[str]) -> npt
 
 
 def _reader(words: Vocab, vocabulary: Vocabulary, types: Sequence[str], file: Path) -> AuditReader:
-    """Finds one pair of values, to which all values of these types are made alike.
+    """A reader that looks for one combination of values, and takes every value of these types for that one.
 
-    A program of values that are all alike mentions the one pair exactly where the program mentions any.
+    So a program mentions the combination for this reader exactly where it mentions any.
     """
     known = {kind: values for kind, values in vocabulary.attribute_types if values}
     for kind in types:
@@ -64,18 +65,11 @@ def _reader(words: Vocab, vocabulary: Vocabulary, types: Sequence[str], file: Pa
     try:
         return AuditReader(
             vocabulary,
-            question_tokens=_by_number(words.words),
-            program_tokens=[alike(token) for token in _by_number(words.functions)],
-            answers=_by_number(words.answers),
+            question_tokens=by_number(words.words),
+            program_tokens=[alike(token) for token in by_number(words.functions)],
+            answers=by_number(words.answers),
             pair=list(one.items()),
             words=[],
         )
     except VocabularyError as error:
         raise DatasetError(f"{file}: {error}") from error
-
-
-def _by_number(numbers: Mapping[str, int]) -> list[str]:
-    names = [""] * (1 + max(numbers.values(), default=-1))
-    for name, number in numbers.items():
-        names[number] = name
-    return names

@@ -1,6 +1,6 @@
-"""A finished folder's vocabulary and rows of tokens in; what its questions say and answer out.
+"""Reads what questions mean and answer, for the audit.
 
-A face of the native reader, which reads programs and words with code that shares nothing with what made them.
+Wraps the native reader, whose code for programs and words shares nothing with what generated them.
 """
 
 import json
@@ -14,6 +14,7 @@ import numpy.typing as npt
 from clevrhope._core import AuditReader, AuditScenes, Vocabulary
 from clevrhope.dataset.scene_files import Rows
 from clevrhope.dataset.split_files import Value, Vocab
+from clevrhope.dataset.vocab import by_number
 
 Ints = npt.NDArray[np.int32]
 
@@ -28,34 +29,39 @@ CLEVR_WORDS: Mapping[str, Sequence[str]] = {
 }
 """CLEVR's words for values and for an object of any shape; a value without an entry is its own word."""
 
-NO_ANSWER, NO_PROGRAM, UNKNOWN_ANSWER = -1, -2, -3
-UNTOLD = -2
-"""In a row of needed relations: they cannot be told, as the program has no answer."""
+NO_ANSWER, UNDETERMINED = AuditReader.NO_ANSWER, AuditReader.UNTOLD
+"""In a row of needed relations: the program has no answer, so nobody knows which relations it needs."""
 WHY: Mapping[int, str] = {
     NO_ANSWER: "a unique of not one object",
-    NO_PROGRAM: "not a program of CLEVR's functions",
-    UNKNOWN_ANSWER: "what it gives is no answer of vocab.json",
+    AuditReader.NO_PROGRAM: "not a program of CLEVR's functions",
+    AuditReader.UNKNOWN_ANSWER: "its answer is not in vocab.json",
 }
 
-_PROPERTIES = {"size": "sizes", "color": "colors", "material": "materials", "shape": "shapes"}
+_PROPERTIES: Mapping[str, tuple[str, object]] = {
+    "size": ("sizes", 0.5),
+    "color": ("colors", [0, 0, 0]),
+    "material": ("materials", "m"),
+    "shape": ("shapes", "s"),
+}
+"""Attribute type -> its key in a properties file, and a look that any of its values can have there."""
 _MOST_OBJECTS = 32
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What rows say: columns (N,), a row each."""
+    """What N questions mean and answer: columns (N,)."""
 
     by_program: npt.NDArray[np.bool_]
     by_words: npt.NDArray[np.bool_]
     implied: npt.NDArray[np.bool_]
-    """Asks for the pair, be it by likenesses, as of a cylinder that has the material of a rubber cube."""
+    """Asks for the pair, also through likenesses, as in a cylinder of the same material as a rubber cube."""
     answers: Ints
-    """Numbers of vocab.json, or one of `WHY` there is none."""
+    """Numbers of vocab.json; below 0 a key of `WHY`, which says why there is no answer."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """What rows of JSON say: the arrays that must be in HDF5."""
+class EncodedRows:
+    """Questions of a JSON file as the arrays that the split's HDF5 file must hold."""
 
     columns: Mapping[str, npt.NDArray[np.integer[Any]]]
     """Name -> (N,)."""
@@ -73,7 +79,7 @@ class QuestionReader:
         """`words` are those for values and for "thing", where they are not CLEVR's; `vocabulary` the scenes'.
 
         Raises:
-            VocabularyError: held-out values that the vocabulary has not.
+            VocabularyError: a held-out value is not in the vocabulary.
         """
         values = vocab.values()
         named = {**CLEVR_WORDS, **words}
@@ -85,20 +91,22 @@ class QuestionReader:
             known += [(word, place, True, value[0] == "shape") for word in named.get(value[1], (value[1],))]
         self._reader = AuditReader(
             vocabulary,
-            question_tokens=_by_number(vocab.words),
-            program_tokens=_by_number(vocab.functions),
-            answers=_by_number(vocab.answers),
+            question_tokens=by_number(vocab.words),
+            program_tokens=by_number(vocab.functions),
+            answers=by_number(vocab.answers),
             pair=list(pair),
             words=known,
         )
 
-    def say(self, rows: Sequence[bytes], first: int, question_width: int, program_width: int) -> Said:
-        """What rows of a question file say; the first of them is number `first`.
+    def encode(
+        self, rows: Sequence[bytes], first: int, question_width: int, program_width: int
+    ) -> EncodedRows:
+        """Encodes rows of a question file, of which the first has the number `first`.
 
         Raises:
-            ValueError: one is no question.
+            ValueError: a row is not a question.
         """
-        words, programs, numbers, filenames = self._reader.say(rows, question_width, program_width)
+        words, programs, numbers, filenames = self._reader.encode(rows, question_width, program_width)
         columns: dict[str, npt.NDArray[np.integer[Any]]] = {
             "answers": numbers[0],
             "image_idxs": numbers[1],
@@ -107,42 +115,42 @@ class QuestionReader:
             "question_lengths": words[1],
             "program_lengths": programs[1],
         }
-        return Said(columns, {"questions": words[0], "programs": programs[0]}, filenames)
+        return EncodedRows(columns, {"questions": words[0], "programs": programs[0]}, filenames)
 
     def read(self, questions: Ints, programs: Ints, scenes: AuditScenes, rows: Rows) -> Findings:
-        """What rows (N, Q) and (N, P) say, and answer on the scenes at `rows` (N,); none where that is -1."""
+        """What questions (N, Q) with programs (N, P) mean, and answer on the scenes at `rows` (N,).
+
+        Where a row is -1, there is no answer.
+        """
         return Findings(*self._reader.read(questions, programs, scenes, rows))
 
     def relations_needed(
         self, programs: Ints, scenes: AuditScenes, rows: Rows, width: int
     ) -> npt.NDArray[np.int8]:
-        """(N, width) of programs (N, P): 1 for a relation that the answer needs, 0 for another, -1 behind.
+        """(N, width) for programs (N, P): 1 where the answer needs the relation, 0 where not, -1 for padding.
 
-        A row that cannot be told is `UNTOLD` throughout.
+        The row of a program without an answer is `UNDETERMINED` throughout.
         """
         return self._reader.relations_needed(programs, scenes, rows, width)
 
 
 def vocabulary_of(vocab: Vocab) -> Vocabulary:
-    """A vocabulary of a vocab.json's values; what they look like does not matter here."""
+    """A native vocabulary with the values of a vocab.json."""
     attributes: dict[str, list[str]] = {kind: [] for kind in _PROPERTIES}
     for kind, value in vocab.values():
         attributes[kind].append(value)
     return vocabulary_with(attributes)
 
 
-def vocabulary_with(attributes: Mapping[str, Sequence[str]]) -> Vocabulary:
-    """A vocabulary of these types' values."""
-    looks: Mapping[str, object] = {"size": 0.5, "color": [0, 0, 0], "material": "m", "shape": "s"}
+def vocabulary_with(attributes: Mapping[str, Sequence[str]], *, file: str = "vocab.json") -> Vocabulary:
+    """A native vocabulary with these types' values; `file` is for messages.
+
+    The core makes a vocabulary from a properties file, so the values get some look, which nothing here sees.
+
+    Raises:
+        VocabularyError: a type without values, or a name that a value cannot have.
+    """
     properties = {
-        _PROPERTIES[kind]: dict.fromkeys(values, looks[kind]) for kind, values in attributes.items()
+        plural: dict.fromkeys(attributes.get(kind, ()), look) for kind, (plural, look) in _PROPERTIES.items()
     }
-    data = json.dumps(properties).encode()
-    return Vocabulary(data, file="vocab.json", largest_count=_MOST_OBJECTS)
-
-
-def _by_number(numbers: Mapping[str, int]) -> list[str]:
-    names = [""] * (1 + max(numbers.values(), default=-1))
-    for name, number in numbers.items():
-        names[number] = name
-    return names
+    return Vocabulary(json.dumps(properties).encode(), file=file, largest_count=_MOST_OBJECTS)

@@ -1,4 +1,4 @@
-"""Annotations of a pool's images in, one HDF5 file of them out, and back.
+"""The annotations of a pool's images (masks, depths, normals, boxes) in one HDF5 file: made and read.
 
 | dataset    | shape                    | type    | holds |
 |------------|--------------------------|---------|-------|
@@ -7,33 +7,33 @@
 | normal     | (size, height, width, 3) | float16 | of objects, in the world's axes, length 1; 0 elsewhere |
 | boxes      | (size, most, 4)          | int32   | x, y, width, height of each object's tight box, or 0 |
 | visible_px | (size, most)             | int32   | pixels that show the object |
-| alone_px   | (size, most)             | int32   | pixels that it would have alone on the ground |
+| alone_px   | (size, most)             | int32   | pixels that the object would have alone on the ground |
 | n_objects  | (size,)                  | int32   | objects of the scene |
 | indices    | (n,)                     | int32   | the rows that hold something, sorted |
 
-The first three are there as far as they were asked for. A row of theirs is a chunk, as of images
+Those of the first three are there that were requested. A row of theirs is a chunk, as of images
 (images_h5.py), and `size` is the last row that holds something plus one; `most` is the largest number of
 objects. The file's bytes depend on its content alone, not on the runs that brought it.
 
-Until a pool's file is written each image's annotations lie in a file of their own, its record: a line of
-JSON, then the packed chunks. So a run that is killed loses no more than the images it was about.
+Until a pool's file is written, each image's annotations are in a file of their own, its record: a line of
+JSON, then the packed chunks. So a run that is killed loses only the images that it was working on.
 """
 
 import json
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import h5py
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.dataset.hdf5 import Array, Schema, damage, open_hdf5
-from clevrhope.dataset.held_errors import writing_hdf5
+from clevrhope.dataset.hdf5 import Array, Schema
+from clevrhope.dataset.hdf5_writer import writing_hdf5
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.process_file import ProcessFile
@@ -51,10 +51,10 @@ DTYPES: Mapping[str, tuple[type[np.generic], tuple[int, ...]]] = {
     "depth": (np.float32, ()),
     "normal": (np.float16, (3,)),
 }
-"""Kind -> its type, and what a pixel of it is shaped like."""
+"""Kind -> its type, and the shape of a pixel."""
 
 TABLES = ("boxes", "visible_px", "alone_px")
-"""Arrays with a row an object."""
+"""Arrays with a row for each object."""
 
 PASSES = Schema(
     "an HDF5 file of annotations",
@@ -72,7 +72,7 @@ PASSES = Schema(
 )
 
 MAX_RECORD_BYTES = 1 << 30
-"""Of a record: an image of 8,192 x 8,192 pixels with all kinds of annotations, unpacked."""
+"""The most bytes of a record: 8,192 x 8,192 pixels with all kinds of annotations, unpacked."""
 
 _RECORD = Fields(
     {
@@ -103,7 +103,7 @@ ATTRIBUTES: Mapping[str, Mapping[str, str | int | float]] = {
     "visible_px": {"units": "pixels"},
     "alone_px": {"units": "pixels"},
 }
-"""What each array says of itself. `visible_px / alone_px` is the visible fraction."""
+"""The HDF5 attributes of each array. `visible_px / alone_px` is the visible fraction."""
 
 
 @dataclass(frozen=True)
@@ -113,19 +113,19 @@ class Record:
     height: int
     width: int
     chunks: Mapping[str, bytes]
-    """Kind -> its chunk as HDF5 holds it."""
+    """Kind -> its chunk as HDF5 stores it."""
     tables: Mapping[str, Ints]
 
 
 def pack(passes: Passes, kinds: Sequence[str]) -> Record:
-    """Packs those kinds of an image's annotations."""
+    """Packs these kinds of an image's annotations."""
     height, width = passes.mask.shape
     chunks = {kind: _deflated(getattr(passes, kind)) for kind in kinds}
     return Record(height, width, chunks, {name: getattr(passes, name) for name in TABLES})
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Writes an image's record, whole; errors as `write_whole`."""
+    """Writes an image's record; errors as `write_whole`."""
     head = {
         "height": record.height,
         "width": record.width,
@@ -139,7 +139,7 @@ def read_record(path: Path) -> Record:
     """Reads a record.
 
     Raises:
-        DatasetError: missing, or none.
+        DatasetError: the file is missing or not a record.
     """
     remedy = "remove it and run again"
     head, _, content = read_bytes(
@@ -160,7 +160,7 @@ def read_record(path: Path) -> Record:
 
 
 def kinds_in_record(path: Path) -> frozenset[str]:
-    """The kinds that a record holds, by its first line; none where there is no record."""
+    """The kinds that a record holds, by its first line; empty where there is no record."""
     try:
         with path.open("rb") as file:
             raw = parse_json(file.readline(MAX_LINE), path)
@@ -171,15 +171,15 @@ def kinds_in_record(path: Path) -> frozenset[str]:
 
 
 def annotated_in(path: Path, kinds: Iterable[str]) -> Ints:
-    """The rows of a file that hold all of these kinds, sorted; none where there is no file.
+    """The rows of a file that hold all of these kinds, sorted; empty where there is no file.
 
     Raises:
-        DatasetError: not such a file.
+        DatasetError: the file is damaged or not one of annotations.
     """
     if not path.exists():
         return np.zeros(0, dtype=np.int32)
-    with _Open(path) as there:
-        return there.indices if set(kinds) <= set(there.kinds) else np.zeros(0, dtype=np.int32)
+    there = PassesFile(path)
+    return there.indices if set(kinds) <= set(there.kinds) else np.zeros(0, dtype=np.int32)
 
 
 def aggregate_passes(
@@ -197,36 +197,38 @@ def aggregate_passes(
     goes into the file's attributes.
 
     Raises:
-        DatasetError: a record is missing or of another size, no space left, no permission.
+        DatasetError: a record is missing or of another size, or the disk is full or may not be written to.
     """
     wanted = np.asarray(indices, dtype=np.int32)
     if not len(wanted):
         return False
-    old: AbstractContextManager[_Open | None] = nullcontext(None)
-    if path.exists():
-        with _Open(path) as there:
-            if list(there.kinds) == list(kinds) and np.array_equal(there.indices, wanted):
-                return False
-            usable = set(kinds) <= set(there.kinds)
-        old = _Open(path) if usable else old
-    with whole_file(path) as temporary, old as source:
-        first = _record(int(wanted[0]), source, record_of, kinds)
+    with ExitStack() as stack:
+        old = stack.enter_context(closing(PassesFile(path))) if path.exists() else None
+        if old and list(old.kinds) == list(kinds) and np.array_equal(old.indices, wanted):
+            return False
+        rows_before = frozenset(old.indices.tolist() if old and set(kinds) <= set(old.kinds) else ())
+
+        def record(row: int) -> Record:
+            return old.record(row, kinds) if old and row in rows_before else read_record(record_of(row))
+
+        temporary = stack.enter_context(whole_file(path))
+        first = record(int(wanted[0]))
         size = (first.height, first.width)
         with writing_hdf5(temporary) as (file, check):
             arrays = {kind: _create(file, kind, int(wanted[-1]) + 1, size) for kind in kinds}
             tables = []
             for row in wanted.tolist():
-                record = _record(row, source, record_of, kinds)
-                if (record.height, record.width) != size:
+                packed = record(row)
+                if (packed.height, packed.width) != size:
                     raise DatasetError(
-                        f"{record_of(row)}: {record.width} x {record.height} pixels, but {path} has "
+                        f"{record_of(row)}: {packed.width} x {packed.height} pixels, but {path} has "
                         f"{size[1]} x {size[0]}"
                     )
                 for kind, array in arrays.items():
                     start = (row,) + (0,) * (array.ndim - 1)
-                    array.id.write_direct_chunk(start, record.chunks[kind])
+                    array.id.write_direct_chunk(start, packed.chunks[kind])
                     check()
-                tables.append(record.tables)
+                tables.append(packed.tables)
                 on_image()
             _write_tables(file, wanted, tables)
             file.attrs.update(about)
@@ -234,28 +236,37 @@ def aggregate_passes(
 
 
 class PassesFile:
-    """Annotations by row, for whoever reads a finished file; pickles without an open one."""
+    """The annotations in a pool's file, by row; pickles without an open file."""
 
     def __init__(self, path: Path) -> None:
-        """Opens it.
+        """Checks the file.
 
         Raises:
-            DatasetError: no such file, or not one of annotations.
+            DatasetError: the file is missing, damaged, or not one of annotations.
         """
         self._file = ProcessFile(path, PASSES)
-        with _Open(path) as there:
-            self.kinds = there.kinds
-            """Those of mask, depth and normal that it has."""
-            self.indices = there.indices
+        with closing(self._file), self._file.reading() as file:
+            self.kinds = tuple(kind for kind in DTYPES if kind in file)
+            """Those of mask, depth and normal that the file has."""
+            if not self.kinds:
+                raise DatasetError(f"{path}: not {PASSES.what} (no mask, depth or normal)")
+            self.indices: Ints = file["indices"][:]
             """(n,) int32: rows that hold something, sorted."""
-            self.size = there.size
+            sizes = {file[kind].shape[1:3] for kind in self.kinds}
+            height, width = sizes.pop()
+            if sizes or ((self.indices < 0) | (self.indices >= len(file["n_objects"]))).any():
+                raise DatasetError(f"{path}: not {PASSES.what} (its arrays do not fit each other)")
+            self.size = (int(height), int(width))
             """Height and width in pixels."""
 
+    def __repr__(self) -> str:
+        return f"<{', '.join(self.kinds)} of {len(self.indices):,} images in {self._file.path}>"
+
     def row(self, index: int, kinds: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
-        """Those kinds of a row, and `boxes`, (objects, 4), `visible_px` and `alone_px`, (objects,), int32.
+        """These kinds of a row, and `boxes`, (objects, 4), `visible_px` and `alone_px`, (objects,), int32.
 
         Raises:
-            DatasetError: a damaged file.
+            DatasetError: the file is damaged.
         """
         with self._file.reading() as file:
             n = int(file["n_objects"][index])
@@ -264,13 +275,32 @@ class PassesFile:
                 **{name: file[name][index, :n] for name in TABLES},
             }
 
+    def record(self, row: int, kinds: Sequence[str]) -> Record:
+        """These kinds of a row as the file has them packed; errors as `row`."""
+        chunks = {}
+        with self._file.reading() as file:
+            for kind in kinds:
+                array = file[kind]
+                chunks[kind] = array.id.read_direct_chunk((row,) + (0,) * (array.ndim - 1))[1]
+        n = self._tables["n_objects"][row]
+        return Record(*self.size, chunks, {name: self._tables[name][row, :n] for name in TABLES})
+
+    @cached_property
+    def _tables(self) -> Mapping[str, Ints]:
+        with self._file.reading() as file:
+            return {name: file[name][:] for name in ("n_objects", *TABLES)}
+
+    def close(self) -> None:
+        """Closes the file; the next read opens it again."""
+        self._file.close()
+
 
 def find_passes(layout: Layout, pool: str, wanted: Ints, kinds: Sequence[str]) -> PassesFile:
-    """The annotations of a pool's images, those of the scenes `wanted` among them.
+    """The annotations of a pool's images, which must include those of the scenes `wanted`.
 
     Raises:
-        ConfigError: no such kind, or the folder was made without it.
-        DatasetError: some of the images have none, or a file is cut off.
+        ConfigError: a kind does not exist, or the folder was made without it.
+        DatasetError: some of the images are not annotated, or a file is cut off.
     """
     parse_passes(kinds, "passes")
     path = layout.passes_h5(pool)
@@ -292,60 +322,6 @@ def find_passes(layout: Layout, pool: str, wanted: Ints, kinds: Sequence[str]) -
             f"{image_filename(pool, int(missing[0]))}; run its build again"
         )
     return found
-
-
-class _Open:
-    """A pool's file, open for whoever writes the next one."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._file = open_hdf5(path, PASSES)
-        try:
-            with damage(path, PASSES):
-                self._read(path)
-        except BaseException:
-            self._file.close()
-            raise
-
-    def _read(self, path: Path) -> None:
-        self.kinds = tuple(kind for kind in DTYPES if kind in self._file)
-        if not self.kinds:
-            raise DatasetError(f"{path}: not {PASSES.what} (no mask, depth or normal)")
-        self.indices: Ints = self._file["indices"][:]
-        self._rows = frozenset(self.indices.tolist())
-        sizes = {self._file[kind].shape[1:3] for kind in self.kinds}
-        height, width = sizes.pop()
-        n_rows = len(self._file["n_objects"])
-        if sizes or not all(0 <= row < n_rows for row in self._rows):
-            raise DatasetError(f"{path}: not {PASSES.what} (its arrays do not fit each other)")
-        self.size = (int(height), int(width))
-        self._tables = {name: self._file[name][:] for name in ("n_objects", *TABLES)}
-
-    def __contains__(self, row: int) -> bool:
-        return row in self._rows
-
-    def record(self, row: int, kinds: Sequence[str]) -> Record:
-        chunks = {}
-        with damage(self._path, PASSES):
-            for kind in kinds:
-                array = self._file[kind]
-                chunks[kind] = array.id.read_direct_chunk((row,) + (0,) * (array.ndim - 1))[1]
-        n = self._tables["n_objects"][row]
-        return Record(*self.size, chunks, {name: self._tables[name][row, :n] for name in TABLES})
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._file.close()
-
-
-def _record(row: int, source: _Open | None, record_of: Callable[[int], Path], kinds: Sequence[str]) -> Record:
-    if source is not None and row in source:
-        return source.record(row, kinds)
-    return read_record(record_of(row))
 
 
 def _create(file: h5py.File, kind: str, n_rows: int, size: tuple[int, int]) -> Any:

@@ -1,4 +1,4 @@
-"""The path of an HDF5 file in, a handle that each process opens for itself out.
+"""An HDF5 file that each process opens for itself.
 
 A handle of the HDF5 library must not cross into another process, neither by pickling nor by fork, where two
 processes would share what the library remembers of the file. So the handle belongs to the process that opened
@@ -20,7 +20,7 @@ class ProcessFile:
     """An HDF5 file, open for reading in whatever process reads it; it pickles as its path."""
 
     def __init__(self, path: Path, schema: Schema, *, max_rows: int = MAX_ROWS) -> None:
-        """Opens nothing yet; the arguments are those of `open_hdf5`."""
+        """Takes the arguments of `open_hdf5`, but opens nothing yet."""
         self.path = path
         self._schema = schema
         self._max_rows = max_rows
@@ -29,10 +29,10 @@ class ProcessFile:
 
     @contextmanager
     def reading(self) -> Iterator[h5py.File]:
-        """The open file; stays open after the block.
+        """The open file, which stays open after the block.
 
         Raises:
-            DatasetError: no such file, cut off, or broken where it is read.
+            DatasetError: as `open_hdf5`, or the file is damaged where the block reads it.
         """
         if self._file is None or self._process != os.getpid():
             self._file = open_hdf5(self.path, self._schema, max_rows=self._max_rows)
@@ -45,6 +45,9 @@ class ProcessFile:
         if self._file is not None and self._process == os.getpid():
             self._file.close()
         self._file = None
+
+    def __repr__(self) -> str:
+        return f"ProcessFile({str(self.path)!r})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_file": None, "_process": -1}

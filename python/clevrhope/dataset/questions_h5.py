@@ -1,4 +1,4 @@
-"""Questions as arrays in, a split's HDF5 file out, and back.
+"""The HDF5 file of a split: its questions as arrays, written and read.
 
 The file is what `preprocess_questions` of the public CLEVR models writes, and a few arrays more. N questions,
 Q and P the longest question and program that the templates can give (so they never change in a folder):
@@ -64,7 +64,7 @@ QUESTIONS = Schema(
     },
     names=("hop", "split", "pool"),
 )
-"""What a split's file holds. The check for leaks can do without `relation_needed`."""
+"""The content of a split's file. The check for leaks can do without `relation_needed`."""
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ class QuestionArrays:
 
 
 class QuestionWriter:
-    """Takes questions batch by batch; the file appears, whole, when the block ends well.
+    """Takes questions batch by batch; the whole file appears when the block ends without an error.
 
-    It is put together in memory, compressed (a paper-sized train split takes some 20 MB), so that a full disk
+    It is assembled in memory, compressed (a paper-sized train split takes some 20 MB), so that a full disk
     meets plain Python and not the HDF5 library halfway through its own structures.
     """
 
@@ -126,14 +126,14 @@ class QuestionWriter:
             write_whole(self._path, self._memory.getvalue())
 
     def append(self, rows: QuestionArrays) -> None:
-        """Adds questions after those that are there."""
+        """Adds questions after those added before."""
         self._pending.append(rows)
         self._n_pending += len(rows)
         if self._n_pending >= COLUMN_CHUNK_ROWS:
             self._flush(self._n_pending - self._n_pending % COLUMN_CHUNK_ROWS)
 
     def _flush(self, n: int) -> None:
-        """Writes the first n pending rows, one block after the other, however they came in batches.
+        """Writes the first n pending rows in blocks that do not depend on how they were batched.
 
         The library allots space in the order of writes, so batches would show in the file otherwise.
         """
@@ -177,34 +177,30 @@ class QuestionWriter:
             dataset.id.write_direct_chunk((at + number * chunk_rows, *rest), chunk)
 
 
-def read_questions(path: Path, *, max_rows: int = MAX_ROWS) -> QuestionArrays:
-    """All questions of a split's file; `max_rows` as of `open_hdf5`.
-
-    Raises:
-        DatasetError: not such a file.
-    """
-    with reading_hdf5(path, QUESTIONS, max_rows=max_rows) as file:
-        arrays = {each.name: file[each.name] for each in fields(QuestionArrays)}
-        return QuestionArrays(**{name: _rows(each, 0, len(each)) for name, each in arrays.items()})
+def read_questions(path: Path) -> QuestionArrays:
+    """All questions of a split's file; errors as `open_hdf5`."""
+    with reading_hdf5(path, QUESTIONS) as file:
+        return _questions(file, 0, len(file["answers"]))
 
 
 def read_question_blocks(path: Path, *, n_rows: int) -> Iterator[QuestionArrays]:
-    """All questions of a split's file, in order, so many at a time.
-
-    Raises:
-        DatasetError: not such a file.
-    """
+    """All questions of a split's file in order, `n_rows` at a time; errors as `open_hdf5`."""
     with reading_hdf5(path, QUESTIONS) as file:
-        arrays = {each.name: file[each.name] for each in fields(QuestionArrays)}
-        for begin in range(0, len(arrays["answers"]), n_rows):
-            end = min(begin + n_rows, len(arrays["answers"]))
-            block = {name: _rows(each, begin, end) for name, each in arrays.items()}
-            check_columns(path, {name: block[name] for name in _LIMITS if name in block})
-            yield QuestionArrays(**block)
+        n = len(file["answers"])
+        for begin in range(0, n, n_rows):
+            block = _questions(file, begin, min(begin + n_rows, n))
+            check_columns(path, {name: rows for name, rows in block.arrays().items() if name in _LIMITS})
+            yield block
+
+
+def _questions(file: h5py.File, begin: int, end: int) -> QuestionArrays:
+    return QuestionArrays(
+        **{each.name: _rows(file[each.name], begin, end) for each in fields(QuestionArrays)}
+    )
 
 
 def _rows(dataset: h5py.Dataset, begin: int, end: int) -> npt.NDArray[Any]:
-    """Rows of an array. Of one that was written here, the chunks are unpacked on all cores."""
+    """Rows of an array; the chunks of one that was written here are unpacked on all cores."""
     packed = dataset.compression == "gzip" and dataset.shuffle == (dataset.dtype.itemsize > 1)
     if not packed or end <= begin or dataset.dtype.byteorder == ">":
         rows: npt.NDArray[Any] = dataset[begin:end]
@@ -218,26 +214,20 @@ def _rows(dataset: h5py.Dataset, begin: int, end: int) -> npt.NDArray[Any]:
     return rows[begin - first : end - first]
 
 
-def read_scenes_in_use(path: Path, *, max_rows: int = MAX_ROWS) -> tuple[str, Ints]:
+def read_scenes_in_use(path: Path) -> tuple[str, Ints]:
     """A split's pool, and the indices of the scenes that it asks about, sorted, each once.
 
-    `max_rows` is as of `open_hdf5`.
-
     Raises:
-        DatasetError: not such a file.
+        DatasetError: as `open_hdf5`, or an index is out of range.
     """
-    with reading_hdf5(path, QUESTIONS, max_rows=max_rows) as file:
+    with reading_hdf5(path, QUESTIONS) as file:
         indices = file["image_idxs"][:]
         check_columns(path, {"image_idxs": indices})
         return str(file.attrs["pool"]), np.unique(indices)
 
 
 def read_columns(path: Path, names: Sequence[str], *, max_rows: int = MAX_ROWS) -> dict[str, Ints]:
-    """Some of the arrays with a number a question, by name; `max_rows` as of `open_hdf5`.
-
-    Raises:
-        DatasetError: not such a file.
-    """
+    """The named arrays of those with a number a question; `max_rows` and errors as `open_hdf5`."""
     with reading_hdf5(path, QUESTIONS, max_rows=max_rows) as file:
         columns = {name: file[name][:] for name in names}
     check_columns(path, columns)
@@ -252,17 +242,17 @@ _LIMITS = {
     "image_idxs": 1 << 31,
     "orig_idxs": 1 << 31,
 }
-"""What the numbers of a column are below; all are 0 or more."""
+"""What the numbers of a column must be below; all are 0 or more."""
 
 MARKS = ("<START>", "<END>")
-"""Tokens that every row has, and that its length counts."""
+"""Tokens that every row has; its length counts them."""
 
 
 def check_columns(path: Path, columns: Mapping[str, npt.NDArray[np.integer[Any]]]) -> None:
-    """Passes for columns whose numbers can be what they stand for.
+    """Checks that the numbers of columns are in the range of what they stand for.
 
     Raises:
-        DatasetError: one cannot; names it.
+        DatasetError: one is not; names it.
     """
     for name, column in columns.items():
         least = len(MARKS) if name.endswith("lengths") else 0
@@ -272,7 +262,7 @@ def check_columns(path: Path, columns: Mapping[str, npt.NDArray[np.integer[Any]]
 def check_numbers(
     path: Path, name: str, numbers: npt.NDArray[np.integer[Any]], limit: int, *, least: int = 0
 ) -> None:
-    """Passes for numbers from `least` to below `limit`.
+    """Checks that all numbers are from `least` to below `limit`.
 
     Raises:
         DatasetError: one is not; names the first.

@@ -1,4 +1,4 @@
-"""A folder's scene files in; by pool, what a check looks at in its scenes out, read once for all pairs."""
+"""The scenes of each pool as the audit needs them, read once for all pairs."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -22,7 +22,7 @@ MISSING = -1
 
 
 class PoolScenes:
-    """The scenes of a pool: S of them, in the order of its files."""
+    """The S scenes of a pool, in the order of its files."""
 
     def __init__(
         self,
@@ -32,10 +32,17 @@ class PoolScenes:
         sums: Mapping[str, str],
         numbers: dict[str, int],
     ) -> None:
-        """`sums` are checksums of images by name, `numbers` those of names so far.
+        """Reads the pool's scene files.
+
+        Args:
+            layout: the dataset's.
+            pool: its name.
+            vocabulary: the dataset's.
+            sums: checksums of images, by file name.
+            numbers: the numbers given to names so far, which all pools share.
 
         Raises:
-            DatasetError: a scene file that is none.
+            DatasetError: a file is not a scene file.
         """
         self.name = pool
         self.types = vocabulary.attribute_types
@@ -55,13 +62,16 @@ class PoolScenes:
         self._numbers = numbers
         self._holding: dict[tuple[Value, ...], npt.NDArray[np.bool_]] = {}
 
+    def __repr__(self) -> str:
+        return f"<{len(self.indices):,} scenes of {self.name}>"
+
     def twice(self) -> list[int]:
         """Indices that several scenes have."""
         repeated: list[int] = np.unique(self._sorted[1:][self._sorted[1:] == self._sorted[:-1]]).tolist()
         return repeated
 
     def rows(self, image_idxs: npt.NDArray[np.integer[Any]]) -> Rows:
-        """Where each scene (N,) is; `MISSING` for one that is not there."""
+        """(N,) the row of each scene; `MISSING` for one that is not in the files."""
         if not len(self._sorted):
             return np.full(len(image_idxs), MISSING, dtype=np.int64)
         at = np.minimum(np.searchsorted(self._sorted, image_idxs), len(self._sorted) - 1)
@@ -76,7 +86,7 @@ class PoolScenes:
 
     @cached_property
     def marks(self) -> Sequence[npt.NDArray[Any]]:
-        """What no two images may have in common, (S,) each: looks, names, bytes where they are known."""
+        """What no two images may share, (S,) each: looks, file names, and checksums where they are known."""
         sums = [self._sums.get(name, name) for name in self.filenames]
         return self.native.looks, self._numbered(self.filenames), self._numbered(sums)
 
@@ -87,7 +97,7 @@ class PoolScenes:
 
 
 class Pools:
-    """The pools of a folder, each read when it is first asked for; can be shared between threads."""
+    """The pools of a folder, each read at its first use; threads can share it."""
 
     def __init__(self, layout: Layout, vocabulary: Vocabulary) -> None:
         self._layout = layout
@@ -106,7 +116,7 @@ class Pools:
             return self._pools[pool]
 
     def twins(self, a: str, b: str) -> list[tuple[int, int]]:
-        """Rows of two pools whose images are the same, by name, objects or bytes; in the order of b."""
+        """Pairs of rows of a and b whose images have a mark in common, in the order of b."""
         with self._lock:
             if (a, b) not in self._twins:
                 both = zip(self[a].marks, self[b].marks, strict=True)
@@ -116,7 +126,7 @@ class Pools:
 
     @cached_property
     def _sums(self) -> Mapping[str, str]:
-        """The checksum of each PNG file in the manifest, by name; none before there is a manifest."""
+        """The checksum of each PNG file in the manifest, by file name; empty before there is a manifest."""
         if not self._layout.manifest.is_file():
             return {}
         files: Mapping[str, Any] = read_object(
@@ -130,7 +140,7 @@ class Pools:
 
 
 def _equal(mine: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> list[tuple[int, int]]:
-    """Places whose marks are equal."""
+    """Pairs of places whose marks are equal."""
     common = np.intersect1d(mine, theirs)
     if not len(common):
         return []

@@ -1,7 +1,7 @@
-"""A finished folder's files in, what the check for leaks looks at out: questions and arrays.
+"""Reads a finished split for the audit: its arrays, and the rows of its question file.
 
-Apart from the readers of the rest of the package, since the check must not share their slips: JSON and HDF5
-are read as anybody would read them.
+The audit must not share the slips of the package's other readers, so it reads JSON and HDF5 with this code,
+as anybody would.
 """
 
 import json
@@ -18,15 +18,16 @@ import numpy.typing as npt
 from clevrhope.dataset.hdf5 import MAX_ROWS, damage, hdf5_words, open_hdf5
 from clevrhope.dataset.json_rows import open_lines, read_list, rows_of_lines
 from clevrhope.dataset.questions_h5 import QUESTIONS
+from clevrhope.dataset.vocab import VOCAB
 from clevrhope.errors import DatasetError
-from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, Kind, ListOf, MapOf, check_form
+from clevrhope.runtime.forms import ANY, INDEX, TEXT, Fields, ListOf, check_form
 from clevrhope.runtime.json_text import parse_json, read_json
 
 Value: TypeAlias = tuple[str, str]
 """Attribute type and value: ("material", "rubber")."""
 
 Step: TypeAlias = tuple[str, str, tuple[int, ...]]
-"""Function, the value or relation it takes ("" for none), and the numbers of its input steps."""
+"""A function, the value or relation that it takes ("" for none), and the numbers of its input steps."""
 
 COLUMNS = ("answers", "image_idxs", "orig_idxs", "question_families", "question_lengths", "program_lengths")
 """Arrays with a number a question."""
@@ -35,12 +36,12 @@ WIDE = ("questions", "programs")
 """Arrays with a row of tokens a question."""
 
 RELATIONS = "relation_needed"
-"""The array with a row of relations a question, which the check for leaks can do without."""
+"""The array with a row of relations a question, which the audit can do without."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is looked at in a row of a question file."""
+    """What the audit reads in a row of a question file."""
 
     text: str
     steps: tuple[Step, ...]
@@ -65,7 +66,7 @@ class Vocab:
 
 
 def prefix(steps: Sequence[Step]) -> list[str]:
-    """The last function, then all of its first input, then all of its second; as `filter_color[red]`."""
+    """The functions in prefix order, such as `filter_color[red]`: the last, then those of its inputs."""
     tokens: list[str] = []
     todo = [len(steps) - 1]
     while todo:
@@ -76,13 +77,13 @@ def prefix(steps: Sequence[Step]) -> list[str]:
 
 
 class SplitArrays:
-    """A split's HDF5 file, open: its small columns at hand, its rows of tokens on demand."""
+    """A split's open HDF5 file: its columns are in memory, its rows of tokens are read on demand."""
 
     def __init__(self, path: Path, *, max_rows: int = MAX_ROWS) -> None:
         """Opens it; `max_rows` is the number of questions in the manifest, where one was read.
 
         Raises:
-            DatasetError: not such a file.
+            DatasetError: as `open_hdf5`.
         """
         self._path = path
         self._file = open_hdf5(path, QUESTIONS, max_rows=max_rows)
@@ -97,20 +98,21 @@ class SplitArrays:
         self.attributes: Mapping[str, Any] = dict(self._file.attrs)
         self.pool = str(self.attributes["pool"])
         self.columns: Mapping[str, npt.NDArray[Any]] = {name: self._file[name][:] for name in COLUMNS}
-        self._wide = {name: self._file[name] for name in WIDE}
-        if RELATIONS in self._file:
-            self._wide[RELATIONS] = self._file[RELATIONS]
+        self._wide = {name: self._file[name] for name in (*WIDE, RELATIONS) if name in self._file}
         self.used: npt.NDArray[np.int32] = np.unique(self.columns["image_idxs"])
         """Indices of the images that the split uses, each once, sorted."""
 
     def __len__(self) -> int:
         return len(self.columns["answers"])
 
+    def __repr__(self) -> str:
+        return f"<{len(self):,} questions of {self._path}>"
+
     def tokens(self, name: str, first: int, n: int) -> npt.NDArray[np.int32]:
-        """Rows of `questions`, `programs` or `relation_needed`, (n or fewer, width).
+        """Rows `first` to `first + n` of `questions`, `programs` or `relation_needed`, (n or fewer, width).
 
         Raises:
-            DatasetError: a damaged block, or no such array.
+            DatasetError: a block is damaged, or the file does not have the array.
         """
         if name not in self._wide:
             raise DatasetError(f"{self._path}: no array {name}")
@@ -141,23 +143,39 @@ def hdf5_fault(path: Path) -> str | None:
 
 
 def read_vocab(path: Path) -> Vocab:
-    """Reads vocab.json; a DatasetError says what is wrong with it."""
+    """Reads vocab.json.
+
+    Raises:
+        DatasetError: the file is missing or not a vocabulary.
+    """
     raw = read_json(path, "a vocabulary")
-    check_form(raw, Fields(dict.fromkeys(_MAPS, MapOf(_NUMBER))), path)
-    return Vocab(*(raw[name] for name in _MAPS))
-
-
-_NUMBER = Kind("a number below 65,536", lambda value: INDEX.test(value) and value < 1 << 16)
-_MAPS = ("question_token_to_idx", "program_token_to_idx", "answer_token_to_idx")
+    check_form(raw, VOCAB, path)
+    return Vocab(*(raw[name] for name in VOCAB.needed))
 
 
 def read_question_rows(path: Path) -> Iterator[tuple[int, bytes]]:
-    """The rows of a question file, each a line number and a JSON object, unread."""
-    return _raw_rows(path, "questions")
+    """The rows of a question file, in order: the line that each is in, and its JSON.
+
+    A file with a row a line, as this package writes them, is not parsed; any other JSON file of CLEVR's kind
+    is.
+
+    Raises:
+        DatasetError: the file is missing or not one of CLEVR's kind.
+    """
+    with open_lines(path) as file:
+        if not file.readline(_MAX_HEAD).rstrip().endswith(b"["):
+            for fields in read_list(path, "questions"):
+                yield 1, json.dumps(fields).encode()
+            return
+        yield from rows_of_lines(file, path)
 
 
 def parse_question(path: Path, n: int, line: int, row: bytes) -> Question:
-    """A row of a question file, its n-th; a DatasetError says why it is none."""
+    """The n-th row of a question file, which is in this line of it.
+
+    Raises:
+        DatasetError: the row is not a question; says why.
+    """
     fields = parse_json(row, path, line=line)
     check_form(fields, _QUESTION, path, place=f"questions[{n}]")
     return Question(
@@ -183,22 +201,6 @@ _QUESTION = Fields(
         "question_family_index": INDEX,
     }
 )
-"""What is looked at in a row of a question file."""
-
-
-def _raw_rows(path: Path, key: str) -> Iterator[tuple[int, bytes]]:
-    """The objects of a file's list, in order: the line that each is in, and its JSON.
-
-    A file with a row a line, as this package writes them, is not parsed; any other JSON file of CLEVR's kind
-    is.
-    """
-    with open_lines(path) as file:
-        if not file.readline(_MAX_HEAD).rstrip().endswith(b"["):
-            for fields in read_list(path, key):
-                yield 1, json.dumps(fields).encode()
-            return
-        yield from rows_of_lines(file, path)
-
 
 _MAX_HEAD = 1 << 16
 """Bytes of a first line that can begin a file with a row a line."""

@@ -1,7 +1,7 @@
-"""A split's HDF5 file in, its questions out: any one of them, or all in blocks.
+"""Reads the questions of a split from its HDF5 file, one by one or in blocks.
 
-The columns with a number a question are at hand (11 MB for a train split of the paper's size); the rows of
-tokens, 14 times as large, are read when they are asked for.
+The columns with a number a question stay in memory (11 MB for a train split of the paper's size); the rows of
+tokens, 14 times as large, are read on demand.
 """
 
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ COLUMNS = ("answers", "image_idxs", "question_families", "question_lengths", "pr
 def open_split(
     layout: Layout, hop: str, split: str, *, vocab: Vocab, limit: int | None = None
 ) -> "SplitReader":
-    """A split of a dataset, with no more questions than its manifest lists; errors as of `SplitReader`."""
+    """A split of a dataset; at most the questions in its manifest are accepted. Errors as `SplitReader`."""
     n = read_n_questions(layout.manifest, hop, split)
     path = layout.questions_h5(hop, split)
     return SplitReader(path, limit=limit, max_rows=MAX_ROWS if n is None else n, vocab=vocab)
@@ -57,14 +57,14 @@ class SplitReader:
         """Reads the columns.
 
         Args:
-            path: of the HDF5 file.
-            limit: the first so many questions; all where it is left out.
-            max_rows: how many there can be; the number in the manifest, where one was read.
-            vocab: the vocabulary that all tokens and answers must be in; not looked at where it is left out.
+            path: the HDF5 file.
+            limit: read only so many questions, the first ones; None for all.
+            max_rows: the most questions that there may be; the manifest's number, where one was read.
+            vocab: the vocabulary that all tokens and answers must be in; None checks nothing.
 
         Raises:
-            ConfigError: a limit below 1, or above the number of questions there are.
-            DatasetError: not such a file, or one that is cut off.
+            ConfigError: the limit is below 1, or above the number of questions.
+            DatasetError: the file is missing, cut off, or not a question file.
         """
         self.path = path
         self._file = ProcessFile(path, QUESTIONS, max_rows=max_rows)
@@ -85,11 +85,14 @@ class SplitReader:
     def __len__(self) -> int:
         return len(self.answers)
 
+    def __repr__(self) -> str:
+        return f"<{len(self):,} questions of {self.hop}/{self.split}>"
+
     def tokens(self, first: int, n: int = 1) -> tuple[Ints, Ints]:
-        """Rows of questions (n, Q) and of programs (n, P), int32, from question `first` on.
+        """Questions (n, Q) and programs (n, P), int32 tokens, from question `first` on.
 
         Raises:
-            DatasetError: the file is broken there.
+            DatasetError: the file is damaged there, or a token is not in the vocabulary.
         """
         stop = min(first + n, len(self))
         with self._file.reading() as file:
@@ -99,11 +102,6 @@ class SplitReader:
         return questions, programs
 
     def _check(self, name: str, numbers: Ints) -> None:
-        """Passes unless numbers are not in the vocabulary.
-
-        Raises:
-            DatasetError: one is not.
-        """
         if self._vocab is not None:
             check_numbers(self.path, name, numbers, len(getattr(self._vocab, name)()))
 

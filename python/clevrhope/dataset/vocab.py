@@ -1,12 +1,12 @@
-"""Words, functions and answers in, vocab.json as the public CLEVR models read it out.
+"""The vocabulary of a dataset, vocab.json: the numbers of words, functions and answers.
 
-The lists hold everything that can occur in the folder's world with its templates, not what happened to occur,
-so that a larger dataset or another pair never changes a number.
+The file is that of the public CLEVR models. Its lists hold everything that can occur in the folder's world
+with its templates, not what happened to occur, so a larger dataset or another pair never changes a number.
 """
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 
 from clevrhope.runtime.atomic import write_whole
@@ -14,10 +14,10 @@ from clevrhope.runtime.forms import INDEX, Fields, Kind, MapOf, check_form
 from clevrhope.runtime.json_text import read_json
 
 SPECIAL_TOKENS = ("<NULL>", "<START>", "<END>", "<UNK>")
-"""Come first, in this order: 0 pads, then the marks of beginning, end and the unknown."""
+"""The first numbers, in this order: padding, the marks of beginning and end, and an unknown word."""
 
 NO_ANSWER = "<UNK>"
-"""What predictions have where a model gave no answer that can be read: counts as wrong."""
+"""What predictions hold where a model gave no answer that can be read; it counts as wrong."""
 
 
 @dataclass(frozen=True)
@@ -30,15 +30,21 @@ class Vocab:
 
     def questions(self) -> list[str]:
         """Question tokens by number."""
-        return _by_number(self.question_token_to_idx)
+        return by_number(self.question_token_to_idx)
 
     def programs(self) -> list[str]:
         """Program tokens by number."""
-        return _by_number(self.program_token_to_idx)
+        return by_number(self.program_token_to_idx)
 
     def answers(self) -> list[str]:
         """Answers by number; the special tokens' places included."""
-        return _by_number(self.answer_token_to_idx)
+        return by_number(self.answer_token_to_idx)
+
+
+_MAPS = tuple(each.name for each in fields(Vocab))
+_NUMBER = Kind("a number below 65,536", lambda value: INDEX.test(value) and value < 1 << 16)
+VOCAB = Fields(dict.fromkeys(_MAPS, MapOf(_NUMBER)))
+"""The form of vocab.json."""
 
 
 def make_vocab(words: Iterable[str], program_tokens: Iterable[str], answers: Iterable[str]) -> Vocab:
@@ -48,11 +54,7 @@ def make_vocab(words: Iterable[str], program_tokens: Iterable[str], answers: Ite
 
 def write_vocab(path: Path, vocab: Vocab) -> None:
     """Writes vocab.json whole."""
-    content = {
-        "question_token_to_idx": vocab.question_token_to_idx,
-        "program_token_to_idx": vocab.program_token_to_idx,
-        "answer_token_to_idx": vocab.answer_token_to_idx,
-    }
+    content = {name: getattr(vocab, name) for name in _MAPS}
     write_whole(path, (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode())
 
 
@@ -60,26 +62,21 @@ def read_vocab(path: Path) -> Vocab:
     """Reads vocab.json, the public CLEVR models' own included.
 
     Raises:
-        DatasetError: not such a file.
+        DatasetError: the file is missing or not a vocabulary.
     """
     raw = read_json(path, "a vocabulary", remedy="run its build again to make it")
-    check_form(raw, _FORM, path)
-    return Vocab(raw["question_token_to_idx"], raw["program_token_to_idx"], raw["answer_token_to_idx"])
+    check_form(raw, VOCAB, path)
+    return Vocab(**{name: raw[name] for name in _MAPS})
 
 
-_NUMBER = Kind("a number below 65,536", lambda value: INDEX.test(value) and value < 1 << 16)
-_FORM = Fields(
-    dict.fromkeys(("question_token_to_idx", "program_token_to_idx", "answer_token_to_idx"), MapOf(_NUMBER))
-)
+def by_number(numbers: Mapping[str, int]) -> list[str]:
+    """The tokens in the order of their numbers; "" for a number that no token has."""
+    tokens = [""] * (max(numbers.values(), default=-1) + 1)
+    for token, number in numbers.items():
+        tokens[number] = token
+    return tokens
 
 
 def _numbered(tokens: Iterable[str]) -> dict[str, int]:
     rest = sorted(set(tokens) - set(SPECIAL_TOKENS))
     return {token: number for number, token in enumerate([*SPECIAL_TOKENS, *rest])}
-
-
-def _by_number(numbers: Mapping[str, int]) -> list[str]:
-    tokens = [""] * (max(numbers.values(), default=-1) + 1)
-    for token, number in numbers.items():
-        tokens[number] = token
-    return tokens

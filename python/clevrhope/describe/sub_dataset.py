@@ -7,7 +7,7 @@ from clevrhope.describe.datasheet.origin import Provenance
 from clevrhope.describe.markdown import code, listed
 from clevrhope.describe.measure import SplitStats
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.palettes import Palette, split_name
+from clevrhope.splits.palettes import Palette, parse_pool_name
 
 
 @dataclass(frozen=True)
@@ -47,11 +47,11 @@ class SubDataset:
     @property
     def second_palette(self) -> str:
         """The palette of the second tests; "" where there are none."""
-        found = {split_name(each.pool)[1] for each in self.splits} - {self.hop.palette}
+        found = {parse_pool_name(each.pool)[1] for each in self.splits} - {self.hop.palette}
         return min(found, default="")
 
     @property
     def second_splits(self) -> str:
         """The splits with the images of the second palette, as one lists them."""
         second = self.second_palette
-        return listed([code(each.split) for each in self.splits if split_name(each.pool)[1] == second])
+        return listed([code(each.split) for each in self.splits if parse_pool_name(each.pool)[1] == second])

@@ -1,7 +1,7 @@
-"""A finished dataset in, the same questions and images in a form that other libraries read out.
+"""Exports a finished dataset in a form that other libraries read.
 
-A format is one module with a function `write`, listed in `formats.FORMATS`; `run.export` chooses what is to
-be written and makes the folder appear whole. `source` is what a format's module gets.
+A format is one module with a function `write`, listed in `formats.FORMATS`; `run.export` chooses the splits
+and makes the folder appear whole. `source` is what a format's module gets.
 """
 
 from clevrhope.export.formats import FORMATS

@@ -1,4 +1,4 @@
-"""An export's splits in, the README.md that Hugging Face shows as its dataset card out."""
+"""The dataset card of an export, README.md, which Hugging Face shows."""
 
 from clevrhope.dataset.vocab import SPECIAL_TOKENS
 from clevrhope.describe.datasheet.origin import CLEVR
@@ -7,11 +7,11 @@ from clevrhope.export.source import Source
 from clevrhope.splits.hops import PRELIM
 
 _SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
-"""Upper bounds of the Hub's size categories; next is 1M<n<10M, and 10M<n<100M."""
+"""Upper bounds of the Hub's size categories; 1M<n<10M and 10M<n<100M follow."""
 
 
 def dataset_card(source: Source) -> str:
-    """A head in YAML, with a config for each HOP and a file pattern for each split, and what people read."""
+    """A head in YAML, with a config for each HOP and a file pattern for each split, and the text."""
     return f"---\n{_head(source)}---\n\n{_body(source)}"
 
 
@@ -40,12 +40,6 @@ def _head(source: Source) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _alone(source: Source) -> str:
-    if not any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()):
-        return ""
-    return f"Configs `{PRELIM}_...` hold nothing out: they test whether a model knows a single value.\n"
-
-
 def _body(source: Source) -> str:
     first = source.splits[0]
     n_answers = len(set(source.vocab.answers()).difference(SPECIAL_TOKENS))
@@ -63,6 +57,9 @@ def _body(source: Source) -> str:
             f" Part of the scenes and images of `train` are from the train split of CLEVR ({CLEVR}; "
             "CC BY 4.0)."
         )
+    prelim = ""
+    if any(hop.startswith(f"{PRELIM}_") for hop in source.by_hop()):
+        prelim = f"Configs `{PRELIM}_...` hold nothing out: they test whether a model knows a single value.\n"
     counts = table(("config", "split", "questions", "scenes"), rows)
     return f"""# CLEVR-HOPE
 
@@ -85,7 +82,7 @@ own. The first 25,000 and 200,000 rows of a `train` of the paper's size are its 
 {counts}
 
 The gap in systematicity is the accuracy on an `ood` split less that on its `iid` split. Tune on none of them.
-{_alone(source)}
+{prelim}
 | column | holds |
 |---|---|
 {image}| `question` | the question in English |

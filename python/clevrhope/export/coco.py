@@ -1,12 +1,12 @@
-"""Splits in, COCO's instance annotations of their images out, with masks, boxes and areas.
+"""Export as COCO instance annotations: masks, boxes and areas of the objects in images.
 
     <hop>/<split>/HOPE_<pool>_<i>.png
     <hop>/annotations/instances_<split>.json
 
-An image's `id` is its scene's index in the pool, which the file name has too. An annotation is an object that
-some pixel shows: `segmentation` is its mask as COCO packs it (run lengths, by columns), `bbox` the tight box
-[x, y, width, height], `area` the mask's pixels. Categories are shapes, as detectors want few of them; size,
-colour and material are in `attributes`, as are the object's place in the scene and how much of it is seen.
+An image's `id` is its scene's index in the pool, which is also in the file name. Each object that some pixel
+shows has an annotation: `segmentation` is its mask as COCO packs it (run lengths, by columns), `bbox` the
+tight box [x, y, width, height], `area` the mask's pixels. Categories are shapes, as detectors want few of
+them; size, colour, material, the object's place in the scene and its visible fraction are in `attributes`.
 Annotations are numbered from 1 through the file: pycocotools takes 0 for none.
 """
 
@@ -17,9 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.clevr_json import read_scenes_at
-from clevrhope.dataset.image_source import ahead
-from clevrhope.dataset.layout import SCENES_A_SHARD, image_filename
+from clevrhope.dataset.layout import image_filename
 from clevrhope.dataset.passes_h5 import PassesFile, find_passes
 from clevrhope.errors import ConfigError
 from clevrhope.export.source import Source, SplitSource
@@ -32,19 +30,20 @@ def write(source: Source, out: Path, advance: Advance) -> None:
     """Writes images and annotations of all splits.
 
     Raises:
-        ConfigError: a folder without images, or without masks.
+        ConfigError: the folder has no images, or no masks.
     """
     for split in source.splits:
         if split.images is None:
             raise ConfigError(
-                f"{source.layout.root}: no images of {split.hop}/{split.split} to export, and COCO's "
-                "annotations are of images; build them, and leave --no-images out"
+                f"{source.layout.root}: no images of {split.hop}/{split.split}, which COCO's annotations "
+                "are about; build them, and leave --no-images out"
             )
-        # Told before anything is written.
+        # Missing masks are an error before anything is written.
         find_passes(source.layout, split.reader.pool, split.indices, ("mask",))
     for split in source.splits:
         _write_annotations(source, split, out / split.hop / "annotations")
-        _write_images(split, out / split.hop / split.split, advance)
+        names = (image_filename(split.reader.pool, index) for index in split.indices.tolist())
+        split.write_images(out / split.hop / split.split, names, advance)
 
 
 def _write_annotations(source: Source, split: SplitSource, folder: Path) -> None:
@@ -86,7 +85,7 @@ def _annotations(
 ) -> Iterator[dict[str, Any]]:
     from pycocotools import mask as coco  # of the extra `export`
 
-    for scene in _scenes(source, split):
+    for scene in split.scenes(source.layout):
         row = masks.row(scene["image_index"], ("mask",))
         for number, each in enumerate(scene["objects"]):
             visible = int(row["visible_px"][number])
@@ -106,20 +105,3 @@ def _annotations(
                     "visible_fraction": round(visible / int(row["alone_px"][number]), 6),
                 },
             }
-
-
-def _scenes(source: Source, split: SplitSource) -> Iterator[Mapping[str, Any]]:
-    indices = split.indices
-    for shard in np.unique(indices // SCENES_A_SHARD).tolist():
-        wanted = set(indices[indices // SCENES_A_SHARD == shard].tolist())
-        yield from read_scenes_at(source.layout.scene_shard(split.reader.pool, shard), wanted)
-
-
-def _write_images(split: SplitSource, folder: Path, advance: Advance) -> None:
-    assert split.images is not None
-    folder.mkdir(parents=True)
-    png = split.images.png
-    contents = ahead(png(index) for index in split.indices.tolist())
-    for index, content, count in zip(split.indices.tolist(), contents, split.counts.tolist(), strict=True):
-        (folder / image_filename(split.reader.pool, index)).write_bytes(content)
-        advance(count)

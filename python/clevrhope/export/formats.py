@@ -1,4 +1,4 @@
-"""A format's name in, the function that writes it out."""
+"""The export formats by name."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -9,20 +9,20 @@ from clevrhope.export.source import Source
 from clevrhope.runtime.progress import Advance
 
 Write = Callable[[Source, Path, Advance], None]
-"""Writes into an empty folder, and tells the number of questions done since the last time."""
+"""Writes into an empty folder, and reports the number of questions done since its last report."""
 
 
 @dataclass(frozen=True)
 class Format:
-    """One form of export."""
+    """A form of export."""
 
     write: Write
     prefer: str
-    """The kind of image file that is the least work: "png" or "h5"."""
+    """The kind of image file that takes the least work: "png" or "h5"."""
     one_hop: bool = False
     """The form has no place for a second HOP."""
     needs: str | None = None
-    """A module that comes with the extra `export`."""
+    """A module of the extra `export` that the form needs."""
 
 
 FORMATS: Mapping[str, Format] = {

@@ -1,24 +1,25 @@
-"""The splits of one HOP in, the HDF5 files that the loaders of the public CLEVR models read out.
+"""Export of one HOP as the HDF5 files that the public CLEVR models load.
 
     vocab.json               the dataset's own
     <split>_questions.h5     questions, programs, answers, image_idxs, orig_idxs, question_families
     <split>_images.h5        images (images, height, width, 3) uint8 RGB: pixels, no features
 
-`images[image_idxs[k]]` is the image of question k. Those loaders take the rows of a feature file by the
-same numbers, so the images of each split are numbered anew from 0, in the order of their scenes.
+`images[image_idxs[k]]` is the image of question k. The loaders take the rows of a feature file by the same
+numbers, so the images of each split are numbered anew from 0, in the order of their scenes.
 """
 
 import shutil
+from operator import call
 from pathlib import Path
 
 import numpy as np
 
-from clevrhope.dataset.held_errors import writing_hdf5
-from clevrhope.dataset.image_source import ahead
+from clevrhope.dataset.hdf5_writer import writing_hdf5
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS
 from clevrhope.export.source import Source, SplitSource
 from clevrhope.runtime.progress import Advance
+from clevrhope.runtime.threads import map_in_threads
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:
@@ -75,7 +76,7 @@ def _write_images(path: Path, split: SplitSource, advance: Advance) -> None:
             compression_opts=DEFLATE_LEVEL,
             track_times=False,
         )
-        packed = ahead(source.deflated(index) for index in indices.tolist())
+        packed = map_in_threads(call, map(source.deflated, indices.tolist()), threads=None)
         for row, (chunk, count) in enumerate(zip(packed, split.counts.tolist(), strict=True)):
             images.id.write_direct_chunk((row, 0, 0, 0), chunk)
             check()

@@ -1,10 +1,10 @@
-"""Splits in, a folder that Hugging Face's `datasets.load_dataset(folder, hop)` reads out.
+"""Export as a folder for Hugging Face's `datasets.load_dataset(folder, hop)`.
 
     README.md                                  the dataset card; its head names a config for each HOP
     <hop>/<split>-00000-of-00012.parquet       a row a question, its image in it
 
-An image of nine questions is in nine rows, but once in the file: the column is encoded by a dictionary for
-each group of rows, and a group holds all questions of its images.
+An image with nine questions is in nine rows, but only once in the file: the column is encoded by a dictionary
+for each group of rows, and a group holds all questions of its images.
 """
 
 import json
@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrhope.dataset.spoken import Spoken
+from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.export.card import dataset_card
 from clevrhope.export.source import Sample, Source, SplitSource
 from clevrhope.runtime.progress import Advance
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 IMAGES_A_FILE = 5_000
-"""About; some 500 MB, as the Hub likes its files."""
+"""Approximately; some 500 MB, the size that the Hub recommends."""
 
 IMAGES_A_GROUP = 32
-"""A group's rows are what a reader unpacks at once: nine questions an image make some 30 MB of it."""
+"""A reader unpacks a group's rows at once; with nine questions an image that is some 30 MB."""
 
 _REPEATED = ["image.bytes", "image.path", "answer", "program.list.element"]
-"""Columns that are written by a dictionary."""
+"""Columns that are encoded by a dictionary."""
 
 _DICTIONARY_BYTES = 1 << 28
-"""The most that a group's images can take together; above it they would be written once a row."""
+"""The most bytes of a group's images; above it they would be written once a row."""
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:
     """Writes all splits and the card."""
-    spoken = Spoken(source.vocab)
+    detokenizer = Detokenizer(source.vocab)
     for split in source.splits:
-        _write_split(split, split.samples(spoken, whole=False), out / split.hop, advance)
+        _write_split(split, split.samples(detokenizer, whole=False), out / split.hop, advance)
     (out / "README.md").write_text(dataset_card(source), "utf-8")
 
 

@@ -1,7 +1,7 @@
-"""A dataset's folder and a format in, a new folder out: whole, or not there at all.
+"""Exports a dataset into a new folder, which appears whole or not at all.
 
-It is written beside its place under a hidden name and renamed at the end, so that whoever finds it finds all
-of it. What a killed export left under that name goes with the next one.
+It is written beside its place under a hidden name and renamed at the end. The next export removes what a
+killed one left under that name.
 """
 
 import errno
@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -20,21 +19,22 @@ import numpy as np
 from clevrhope.dataset.contents import choose
 from clevrhope.dataset.image_source import find_images
 from clevrhope.dataset.layout import FOLDERS, Layout
-from clevrhope.dataset.manifest import read_manifest
+from clevrhope.dataset.manifest import existing_manifest
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.dataset.split_reader import SplitReader
+from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
-from clevrhope.export.source import Source, SplitSource, described
+from clevrhope.export.source import Source, SplitSource, source_json
 from clevrhope.runtime.atomic import disk_errors, sync_folder, temporary_path
 from clevrhope.runtime.lock import LOCK_FILE, locked
 from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Advance, Progress, Silent
+from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import TRAIN
 
 SOURCE = "source.json"
-"""Says what an export was made of; the first file of each."""
+"""Says what an export was made from; it is written first."""
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -45,12 +45,12 @@ class Exported:
 
     folder: Path
     images: bool
-    """False: text only, for want of images or by choice."""
+    """False for text only, by choice or because the folder has no images."""
     n_questions: int
     n_images: int
     """Images that the splits use, each once, as `build` counts them."""
     n_copies: int
-    """Images written: each split has its own copy of one that it shares with another."""
+    """Images written: splits that share an image have a copy each."""
     n_bytes: int
     splits: tuple[tuple[str, str], ...]
     """(HOP, split) of each."""
@@ -82,19 +82,19 @@ def export(
 
     Args:
         folder: a dataset made by `clevrhope build`; it is only read.
-        out: the new folder; none, or an empty one.
+        out: the new folder, which must not exist or be empty.
         format: a name of `FORMATS`.
         hops: None for all that the folder has.
-        splits: None for all; a name may be of some of the HOPs only.
+        splits: None for all; a split may be in some of the HOPs only.
         train_questions: the first so many of each `train`; 25_000 and 200_000 are the paper's smaller sets.
-        images: False exports text only, as a folder without images does in any case.
-        progress: shows how far it is.
+        images: False exports text only, as does a folder without images.
+        progress: shows how far the export is.
 
     Raises:
-        ConfigError: a format, HOP, split or size that is not there, several HOPs in a form for one, or a
-            library that is missing.
-        DatasetError: `out` is not empty, a file of the dataset is missing or cut off, no space, no
-            permission.
+        ConfigError: there is no such format, HOP, split or size, a format for one HOP was given several, or a
+            library is missing.
+        DatasetError: `out` is not empty, a file of the dataset is missing or cut off, or the disk is full or
+            may not be written to.
     """
     chosen = _format(format)
     _check_empty(out)
@@ -109,37 +109,30 @@ def export(
         )
     source = _source(layout, names, chosen, train_questions, images)
     n_questions = sum(len(each.reader) for each in source.splits)
+    by_pool: dict[str, list[Ints]] = {}
+    for each in source.splits if source.rendered else ():
+        by_pool.setdefault(each.reader.pool, []).append(each.indices)
     with (progress or Silent()).stage(f"Exporting {format}", total=n_questions, unit="questions") as advance:
         _write(source, out, format, chosen, advance)
     return Exported(
         folder=out,
         images=source.rendered,
         n_questions=n_questions,
-        n_images=_n_images(source.splits) if source.rendered else 0,
-        n_copies=sum(len(each.indices) for each in source.splits) if source.rendered else 0,
+        n_images=sum(len(np.unique(np.concatenate(indices))) for indices in by_pool.values()),
+        n_copies=sum(len(each) for indices in by_pool.values() for each in indices),
         n_bytes=sum(path.stat().st_size for path in out.rglob("*") if path.is_file()),
         splits=names,
     )
 
 
-def _n_images(splits: Sequence[SplitSource]) -> int:
-    """Images that splits use, each once."""
-    by_pool: dict[str, list[Ints]] = {}
-    for each in splits:
-        by_pool.setdefault(each.reader.pool, []).append(each.indices)
-    return sum(len(np.unique(np.concatenate(indices))) for indices in by_pool.values())
-
-
 def _format(name: str) -> Format:
     if name not in FORMATS:
-        near = get_close_matches(name, FORMATS, n=1)
-        hint = f' (did you mean "{near[0]}"?)' if near else ""
-        raise ConfigError(f'unknown format "{name}"{hint}; known: {", ".join(FORMATS)}')
+        raise ConfigError(f'unknown format "{name}"{suggestion(name, FORMATS)}; known: {", ".join(FORMATS)}')
     chosen = FORMATS[name]
     if chosen.needs:
         try:
             import_module(chosen.needs)
-        except ImportError as error:  # not there, or there for another numpy
+        except ImportError as error:  # missing, or built for another numpy
             raise ConfigError(
                 f'--format {name} needs {chosen.needs} ({error}): pip install "clevrhope[export]"'
             ) from error
@@ -166,9 +159,7 @@ def _source(
     train_questions: int | None,
     wants_images: bool,
 ) -> Source:
-    manifest = read_manifest(layout.manifest)
-    if manifest is None:
-        raise DatasetError(f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name})")
+    manifest = existing_manifest(layout.manifest)
     vocab = read_vocab(layout.vocab)
     splits = []
     for hop, split in names:
@@ -176,11 +167,10 @@ def _source(
         entry = manifest.splits.get(hop, {}).get(split)
         if entry is None:
             raise DatasetError(f"{layout.manifest}: splits.{hop}.{split} is missing; run its build again")
-        path = layout.questions_h5(hop, split)
-        reader = SplitReader(path, limit=limit, max_rows=entry["questions"], vocab=vocab)
+        reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
         if (reader.hop, reader.split, reader.pool) != (hop, split, entry["pool"]):
             raise DatasetError(
-                f"{path}: {reader.hop}/{reader.split} of pool {reader.pool}, but the manifest has "
+                f"{reader.path}: {reader.hop}/{reader.split} of pool {reader.pool}, but the manifest has "
                 f"{hop}/{split} of {entry['pool']} there; run its build again"
             )
         images = None
@@ -207,10 +197,10 @@ def _write(source: Source, out: Path, name: str, chosen: Format, advance: Advanc
     _check_own(temporary)
     with disk_errors(out):
         temporary.mkdir(parents=True, exist_ok=True)
-    with _one_sentence(out), locked(temporary):
+    with _full_disk(out), locked(temporary):
         try:
             _clear(temporary)
-            (temporary / SOURCE).write_bytes(described(source, name))
+            (temporary / SOURCE).write_bytes(source_json(source, name))
             chosen.write(source, temporary, advance)
             _sync(temporary)
             temporary.replace(out)
@@ -221,10 +211,10 @@ def _write(source: Source, out: Path, name: str, chosen: Format, advance: Advanc
 
 
 def _check_own(folder: Path) -> None:
-    """Passes unless a folder that is not of a killed export is in the way.
+    """Checks that nothing but a killed export's folder is in the way.
 
     Raises:
-        DatasetError: it is.
+        DatasetError: something else is.
     """
     if not os.path.lexists(folder):
         return
@@ -236,7 +226,7 @@ def _check_own(folder: Path) -> None:
 
 
 def _sync(folder: Path) -> None:
-    """Makes all files of a new folder last through a loss of power, before its name does."""
+    """Makes all files of a new folder survive a loss of power, before it gets its name."""
     for path in folder.rglob("*"):
         if path.is_file():
             with path.open("rb") as file:
@@ -252,8 +242,8 @@ def _clear(folder: Path) -> None:
 
 
 @contextmanager
-def _one_sentence(out: Path) -> Iterator[None]:
-    """A full disk costs an export what it has written: there is nothing to resume."""
+def _full_disk(out: Path) -> Iterator[None]:
+    """Says of a full disk that nothing was written: an export cannot be resumed."""
     try:
         with disk_errors(out):
             yield

@@ -1,25 +1,31 @@
-"""The splits to be exported in, their questions in a stream out, those of an image together with it."""
+"""What a format's module gets: the splits to export, with their questions, images and scenes as streams."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice, repeat
+from operator import call
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.image_source import Images, ahead
-from clevrhope.dataset.layout import Layout, image_filename
+from clevrhope.dataset.clevr_json import read_scenes_at
+from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.image_source import Images
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, image_filename
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.dataset.split_reader import SplitReader
-from clevrhope.dataset.spoken import Spoken
 from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.progress import Advance
+from clevrhope.runtime.threads import map_in_threads
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question in words."""
+    """A question as text."""
 
     index: int
     """Its place in the split."""
@@ -32,7 +38,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """An image with questions about it, of which there is one at least."""
+    """An image with one or more questions about it."""
 
     image_index: int
     """The scene's index in its pool."""
@@ -48,7 +54,7 @@ class SplitSource:
 
     reader: SplitReader
     images: Images | None
-    """None where there are none, or none are wanted."""
+    """None in an export of text only."""
     indices: Ints
     """(images,) the scenes that are asked about, sorted, each once."""
     counts: Ints
@@ -64,19 +70,45 @@ class SplitSource:
         """The split's name."""
         return self.reader.split
 
-    def numbers(self) -> Ints:
-        """(questions,) each question's image as a place in `indices`."""
-        return np.searchsorted(self.indices, self.reader.image_idxs).astype(np.int32)
-
-    def samples(self, spoken: Spoken, *, whole: bool) -> Iterator[Sample]:
-        """All questions with their images, of which some dozen are in memory.
-
-        With `whole` a sample has all questions of its image, in the order of the images' first questions.
-        Without, questions keep their order, and a sample has those that follow each other about one image;
-        in a minimal_iid split, whose questions are grouped by sentence, an image comes several times.
+    def scenes(self, layout: Layout) -> Iterator[dict[str, Any]]:
+        """The scenes that are asked about, as the rows of the dataset's scene files, sorted by index.
 
         Raises:
-            DatasetError: a file that is broken or missing.
+            DatasetError: a scene or its file is missing, or the file is broken.
+        """
+        for shard in np.unique(self.indices // SCENES_A_SHARD).tolist():
+            missing = set(self.indices[self.indices // SCENES_A_SHARD == shard].tolist())
+            n, path = len(missing), layout.scene_shard(self.reader.pool, shard)
+            for scene in read_scenes_at(path, frozenset(missing)):
+                missing.discard(scene["image_index"])
+                yield scene
+            if missing:
+                raise DatasetError(
+                    f"{path}: {len(missing):,} of {n:,} scenes are missing; run its build again"
+                )
+
+    def write_images(self, folder: Path, names: Iterable[str], advance: Advance) -> None:
+        """Writes the images as PNG files into a new folder, under names in the order of `indices`."""
+        assert self.images is not None
+        folder.mkdir(parents=True)
+        contents = map_in_threads(call, map(self.images.png, self.indices.tolist()), threads=None)
+        for name, content, count in zip(names, contents, self.counts.tolist(), strict=True):
+            (folder / name).write_bytes(content)
+            advance(count)
+
+    def numbers(self) -> Ints:
+        """(questions,) int32: the place in `indices` of each question's image."""
+        return np.searchsorted(self.indices, self.reader.image_idxs).astype(np.int32)
+
+    def samples(self, detokenizer: Detokenizer, *, whole: bool) -> Iterator[Sample]:
+        """All questions with their images, of which a few dozen are in memory.
+
+        With `whole` a sample has all questions of its image, in the order of the images' first questions.
+        Without, questions keep their order, and a sample has consecutive questions about one image; where
+        questions are grouped by sentence, an image comes several times.
+
+        Raises:
+            DatasetError: a file is broken or missing.
         """
         images = self.reader.image_idxs
         order = _by_first_question(images) if whole else None
@@ -87,35 +119,34 @@ class SplitSource:
         indices: list[int] = images[starts].tolist()
         files: Iterator[bytes | None] = repeat(None, len(indices))
         if self.images is not None:
-            png = self.images.png
-            files = ahead(png(index) for index in indices)
-        questions = self._questions(spoken, order)
+            files = map_in_threads(call, map(self.images.png, indices), threads=None)
+        questions = self._questions(detokenizer, order)
         for index, n, image in zip(indices, counts, files, strict=True):
-            asked = list(islice(questions, n))
-            yield Sample(index, image_filename(self.reader.pool, index), image, asked)
+            name = image_filename(self.reader.pool, index)
+            yield Sample(index, name, image, list(islice(questions, n)))
 
-    def _questions(self, spoken: Spoken, order: Ints | None) -> Iterator[Question]:
+    def _questions(self, detokenizer: Detokenizer, order: Ints | None) -> Iterator[Question]:
         reader = self.reader
         for numbers, questions, programs in _rows(reader, order):
             for k, question, program in zip(numbers.tolist(), questions, programs, strict=True):
                 yield Question(
                     index=k,
-                    text=spoken.question(question, int(reader.question_lengths[k])),
-                    program=spoken.program(program, int(reader.program_lengths[k])),
-                    answer=spoken.answer(int(reader.answers[k])),
+                    text=detokenizer.question(question, int(reader.question_lengths[k])),
+                    program=detokenizer.program(program, int(reader.program_lengths[k])),
+                    answer=detokenizer.answer(int(reader.answers[k])),
                     family=int(reader.question_families[k]),
                 )
 
 
 def _by_first_question(images: Ints) -> Ints | None:
-    """The order that brings each image's questions together; None where they are."""
+    """The order that brings each image's questions together; None where they are together already."""
     _, first, inverse = np.unique(images, return_index=True, return_inverse=True)
     order = np.argsort(first[inverse], kind="stable").astype(np.int32)
     return None if (order[:-1] < order[1:]).all() else order
 
 
 def _rows(reader: SplitReader, order: Ints | None) -> Iterator[tuple[Ints, Ints, Ints]]:
-    """Questions' numbers, words and programs, block by block; all at once for the few that are reordered."""
+    """Questions' numbers, words and programs in blocks; a reordered split is small, and one block."""
     if order is not None:
         questions, programs = reader.tokens(0, len(reader))
         yield order, questions[order], programs[order]
@@ -147,8 +178,8 @@ class Source:
         return found
 
 
-def described(source: Source, format_name: str) -> bytes:
-    """What `source.json` of every export says: where its content comes from, and how much there is."""
+def source_json(source: Source, format_name: str) -> bytes:
+    """The `source.json` of an export: where its content comes from, and how much there is."""
     manifest = source.manifest
     content: dict[str, Any] = {
         "format": format_name,

@@ -1,11 +1,11 @@
-"""Splits in, tar shards that the webdataset library streams out. A sample is an image with its questions.
+"""Export as tar shards for the webdataset library, which streams them.
 
     <hop>/<split>-000000.tar     1,000 samples each: HOPE_train_000007.png, HOPE_train_000007.json
     shards.json                  HOP -> split -> the shards as a brace pattern, samples, questions
     vocab.json                   the dataset's own
 
-A sample a question would repeat each image nine times in a stream; a sample's questions are taken apart in
-one line where each is wanted alone (docs/export.md).
+A sample is an image with its questions: a sample per question would repeat each image nine times in a stream.
+docs/export.md has the one line that makes a sample per question of these.
 """
 
 import io
@@ -17,7 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from clevrhope.dataset.spoken import Spoken
+from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.export.source import Sample, Source, SplitSource
 from clevrhope.runtime.progress import Advance
 
@@ -26,11 +26,11 @@ IMAGES_A_SHARD = 1_000
 
 
 def write(source: Source, out: Path, advance: Advance) -> None:
-    """Writes all shards, and the list of them."""
-    spoken = Spoken(source.vocab)
+    """Writes all shards, and their list."""
+    detokenizer = Detokenizer(source.vocab)
     shards: dict[str, dict[str, Any]] = {}
     for split in source.splits:
-        pattern = _write_split(split, split.samples(spoken, whole=True), out, advance)
+        pattern = _write_split(split, split.samples(detokenizer, whole=True), out, advance)
         shards.setdefault(split.hop, {})[split.split] = {
             "shards": pattern,
             "samples": len(split.indices),

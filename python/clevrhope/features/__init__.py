@@ -1,1 +1,1 @@
-"""Images in, feature stores out: what models see of an image, computed once."""
+"""Feature stores: what models read of an image, computed once per image and kept on disk."""

@@ -1,27 +1,28 @@
-"""Scenes in, what is true of their objects as numbers out: for a model that need not see (a ceiling)."""
+"""True attributes of objects as features, for a model that need not see: an upper bound on perception."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from clevrhope.errors import DatasetError
-from clevrhope.features.extractor import Asked, Sample
+from clevrhope.features.extractor import ExtractorOptions, Sample
 from clevrhope.features.store import Array, ArraySpec
 
 OBJECTS = 10
-"""Rows of a scene; more where the world has scenes of more objects."""
+"""Rows per scene; more if scenes of the world have more objects."""
 
 REACH = 3.0
-"""What coordinates are divided by: CLEVR's objects stand from -3 to 3."""
+"""Divisor of coordinates: CLEVR's objects stand between -3 and 3."""
 
 
 class Attributes:
-    """`attributes`, `places` and `n_boxes`, in the order of the scene's list.
+    """`attributes`, `places` and `n_boxes`, in the order of the scene's objects.
 
-    - `attributes`, (10, types) int64: the value's place in its type's list, types as in the manifest; -1
-      behind the last object.
-    - `places`, (10, 3) float32: 3d_coords divided by 3; 0 behind the last object.
-    - `n_boxes`, () int64: objects.
+    - `attributes`, (10, types) int64: each value's index among those of its type, types as in the manifest;
+    -1
+      after the last object.
+    - `places`, (10, 3) float32: 3d_coords divided by 3; 0 after the last object.
+    - `n_boxes`, () int64: the number of objects.
     """
 
     reads = ("scene",)
@@ -30,20 +31,24 @@ class Attributes:
     note = "true attributes, nothing seen"
     suffix = ""
 
-    def __init__(self, asked: Asked) -> None:
-        n = max(OBJECTS, asked.most_objects)
+    def __init__(self, options: ExtractorOptions) -> None:
+        n = max(OBJECTS, options.most_objects)
         self.options: Mapping[str, int] = {}
         self.arrays = {
-            "attributes": ArraySpec("int64", (n, len(asked.attributes))),
+            "attributes": ArraySpec("int64", (n, len(options.attributes))),
             "places": ArraySpec("float32", (n, 3)),
             "n_boxes": ArraySpec("int64", ()),
         }
-        self._numbers = {
-            kind: {value: k for k, value in enumerate(values)} for kind, values in asked.attributes.items()
+        self._indices = {
+            kind: {value: k for k, value in enumerate(values)} for kind, values in options.attributes.items()
         }
 
     def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
-        """The arrays."""
+        """The arrays of these samples.
+
+        Raises:
+            DatasetError: too many objects, or an attribute value that the world does not have.
+        """
         n, types = self.arrays["attributes"].shape
         attributes = np.full((len(samples), n, types), -1, dtype=np.int64)
         places = np.zeros((len(samples), n, 3), dtype=np.float32)
@@ -53,15 +58,15 @@ class Attributes:
             n_boxes[k] = len(objects)
             if len(objects) > n:
                 raise DatasetError(
-                    f"scene {sample.index} has {len(objects)} objects, but the world {n} at most"
+                    f"scene {sample.index} has {len(objects)} objects, but the world has at most {n}"
                 )
             for row, each in enumerate(objects):
-                for column, (kind, numbers) in enumerate(self._numbers.items()):
-                    if each.get(kind) not in numbers:
+                for column, (kind, indices) in enumerate(self._indices.items()):
+                    if each.get(kind) not in indices:
                         raise DatasetError(
-                            f"scene {sample.index}, objects[{row}].{kind}: {each.get(kind)!r} is no value of "
-                            "the dataset's world"
+                            f"scene {sample.index}, objects[{row}].{kind}: {each.get(kind)!r} is not a value "
+                            "of the dataset's world"
                         )
-                    attributes[k, row, column] = numbers[each[kind]]
+                    attributes[k, row, column] = indices[each[kind]]
                 places[k, row] = np.asarray(each["3d_coords"], dtype=np.float32) / REACH
         return {"attributes": attributes, "places": places, "n_boxes": n_boxes}

@@ -1,4 +1,4 @@
-"""ResNet-101 with local or random weights in; images to maps, on batches that the memory holds, out."""
+"""ResNet-101 as a frozen backbone, run on batches as large as memory allows."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -19,19 +19,17 @@ IMAGENET_DEVIATION = (0.229, 0.224, 0.225)
 
 RANDOM_SEED = 0
 
-_START = {"cuda": 256, "cpu": 16}
-
 
 def read_resnet101(weights: Path | str | None, kind: str) -> tuple[nn.Module, str]:
-    """The network, frozen, and the SHA-256 of its weights' file or "random".
+    """The frozen network, and the SHA-256 of its file of weights or "random".
 
     Raises:
-        ConfigError: no weights, or others than a ResNet-101's.
+        ConfigError: no weights, or not those of a ResNet-101.
     """
     weights = given_weights(kind, weights)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(RANDOM_SEED)
-        # Residual branches begin as zeros: thirty random ones in a row would leave float16's range.
+        # Residual branches start at zero: thirty random ones in a row would exceed float16's range.
         net = resnet101(weights=None, zero_init_residual=True)
     digest = RANDOM
     if str(weights) != RANDOM:
@@ -41,27 +39,27 @@ def read_resnet101(weights: Path | str | None, kind: str) -> tuple[nn.Module, st
     return net.eval().requires_grad_(False), digest
 
 
-def standardised(images: Sequence[npt.NDArray[np.uint8]], device: torch.device) -> Tensor:
-    """(n, 3, height, width) float32, minus ImageNet's mean and over its deviation, of RGB images."""
+def normalised(images: Sequence[npt.NDArray[np.uint8]], device: torch.device) -> Tensor:
+    """(n, 3, height, width) float32 of n RGB images, with ImageNet's mean and deviation removed."""
     stacked = torch.from_numpy(np.stack(images)).to(device)  # (n, height, width, 3)
     mean = torch.tensor(IMAGENET_MEAN, device=device)
     deviation = torch.tensor(IMAGENET_DEVIATION, device=device)
     return ((stacked.float() / 255 - mean) / deviation).permute(0, 3, 1, 2).contiguous()
 
 
-class Batches:
-    """Runs a function over rows in batches as large as the memory holds: halved where it runs out."""
+class AdaptiveBatches:
+    """Runs a function over rows in batches, whose size is halved whenever memory runs out."""
 
-    def __init__(self, device: torch.device, *, start: int | None = None) -> None:
+    def __init__(self, device: torch.device, *, on_gpu: int = 256, on_cpu: int = 16) -> None:
         self._device = device
-        self.size = start or _START.get(device.type, 16)
-        """Rows at once; what the last call found."""
+        self.size = on_gpu if device.type == "cuda" else on_cpu
+        """Rows per batch, as the last call left it."""
 
     def __call__(self, compute: Callable[[int, int], Tensor], n: int) -> Tensor:
-        """`compute(first, behind the last)` of all rows, joined, on the CPU.
+        """`compute(first, stop)` of all n rows, joined, on the CPU.
 
         Raises:
-            ConfigError: one row alone is too much.
+            ConfigError: there is not enough memory for a single row.
         """
         done: list[Tensor] = []
         first = 0
@@ -71,7 +69,7 @@ class Batches:
                 done.append(compute(first, stop).cpu())
                 first = stop
             except RuntimeError as error:
-                if not _out_of_memory(error):
+                if not (isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)):
                     raise
                 if self.size == 1:
                     raise ConfigError(
@@ -81,10 +79,6 @@ class Batches:
                 if self._device.type == "cuda":
                     torch.cuda.empty_cache()
         return torch.cat(done)
-
-
-def _out_of_memory(error: RuntimeError) -> bool:
-    return isinstance(error, torch.OutOfMemoryError) or "not enough memory" in str(error)
 
 
 def up_to_layer3(net: nn.Module) -> nn.Sequential:

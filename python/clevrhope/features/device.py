@@ -1,4 +1,4 @@
-"""A device's name in, torch's device out."""
+"""The torch device that a name stands for."""
 
 import torch
 
@@ -6,10 +6,10 @@ from clevrhope.errors import ConfigError, first_sentence
 
 
 def chosen_device(name: str) -> torch.device:
-    """The device of a name; "auto" is a GPU where there is one.
+    """The device of that name; "auto" is a GPU if there is one, else the CPU.
 
     Raises:
-        ConfigError: there is no such device.
+        ConfigError: this machine has no such device.
     """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -17,13 +17,9 @@ def chosen_device(name: str) -> torch.device:
         device = torch.device(name)
         torch.zeros(1, device=device).cpu()
     except (RuntimeError, AssertionError) as error:
-        # Of a name that it does not know torch lists all that there are anywhere.
+        # For a name that it does not know, torch lists all device types, here or not.
         why = f" ({first_sentence(error)})" if name.startswith("cuda") else ""
-        raise ConfigError(f'--device: no "{name}" here{why}; there are: {", ".join(_there())}') from error
+        n_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+        known = ", ".join(["auto", "cpu", *(f"cuda:{number}" for number in range(n_gpus))])
+        raise ConfigError(f'--device: no "{name}" here{why}; there are: {known}') from error
     return device
-
-
-def _there() -> list[str]:
-    """Names of devices that this machine has."""
-    gpus = range(torch.cuda.device_count() if torch.cuda.is_available() else 0)
-    return ["auto", "cpu", *(f"cuda:{number}" for number in gpus)]

@@ -1,4 +1,4 @@
-"""What a kind of features has to offer: images and scenes in, rows of arrays out."""
+"""The interface of a kind of features: images and scenes to rows of arrays."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +18,9 @@ class Sample:
     """One scene of a pool.
 
     Attributes:
-        index: of the scene in its pool.
-        image: (height, width, 3) uint8 RGB; None where the kind reads none.
-        scene: as CLEVR's scene files have it; None where the kind reads none.
+        index: the scene's index in its pool.
+        image: (height, width, 3) uint8 RGB; None for a kind that reads no images.
+        scene: the record of CLEVR's scene files; None for a kind that reads no scenes.
     """
 
     index: int
@@ -29,17 +29,17 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What a store is asked for.
+class ExtractorOptions:
+    """The user's choices for a store, and facts of its dataset.
 
     Attributes:
-        size: width and height that images are brought to; None for the kind's own.
-        weights: a local file, or "random" where the kind allows that.
+        size: width and height that images are resized to; None for the kind's default.
+        weights: a local file, or "random" for the kinds that allow it.
         device: as torch spells it, or "auto".
-        attributes: the world's attribute types and their values.
-        raster: width and height of the images that boxes in the scene files are measured in.
-        most_objects: in a scene.
-        image_size: width and height of the dataset's images; None where it has none.
+        attributes: attribute type -> its values in the dataset's world.
+        raster: width and height of the images that boxes in the scene files refer to.
+        most_objects: largest number of objects in a scene.
+        image_size: width and height of the dataset's images; None if it has none.
     """
 
     size: tuple[int, int] | None
@@ -52,13 +52,13 @@ class Asked:
 
 
 class Extractor(Protocol):
-    """Makes the rows of one store.
+    """Computes the rows of one store.
 
     Attributes:
-        reads: "picture", "scene" or both.
-        options: that tell stores of the kind apart.
-        suffix: of the store's name, which says them.
-        arrays: by name.
+        reads: "image", "scene" or both.
+        options: what distinguishes stores of the kind.
+        suffix: of the store's name, from the options.
+        arrays: name -> dtype and shape of a row.
         weights: as in `StoreInfo`.
         code: as in `StoreInfo`.
         note: as in `StoreInfo`.
@@ -73,7 +73,7 @@ class Extractor(Protocol):
     note: str | None
 
     def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
-        """The arrays of these samples, each (n, ...).
+        """The arrays of n samples by name, each (n, ...).
 
         Raises:
             DatasetError: a scene that lacks what is needed.

@@ -1,7 +1,8 @@
-"""A published detector's checkpoint and config.yaml in, the network with its weights out."""
+"""Reads the published detector: its checkpoint and its config.yaml."""
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,56 +30,55 @@ _PREFIXES = {
     "roi_heads.box_predictor.fc_attr.": "attribute_hidden.",
     "roi_heads.box_predictor.attr_score.": "attribute_scores.",
 }
-"""What a name in the checkpoint begins with -> what it begins with here."""
+"""Prefix of a weight's name in the checkpoint -> its prefix in `Frcnn`."""
 
 MAX_YAML_BYTES = 1 << 16
-"""Bytes of a config.yaml; real ones have a few thousand."""
+"""Largest size of a config.yaml in bytes; real ones have a few thousand."""
 
 
 def read_frcnn(path: Path, expected: FrcnnConfig | None = None) -> Frcnn:
-    """The detector, frozen.
+    """The frozen detector.
 
     Args:
-        path: the checkpoint, or the folder that it and its config.yaml are in.
-        expected: shapes, where they are not the published ones.
+        path: the checkpoint, or the folder with it and its config.yaml.
+        expected: shapes, if they are not the published ones.
 
     Raises:
-        ConfigError: a file that is missing, or a weight that is, or has another shape.
+        ConfigError: a missing file, or a weight that is missing or has another shape.
     """
     file = path / "pytorch_model.bin" if path.is_dir() else path
     weights = read_weights(file, what=FRCNN)
     config = read_config(file.with_name("config.yaml"), expected or FrcnnConfig())
     net = Frcnn(config)
-    load_into(net, renamed(weights), path=file, what=FRCNN)
+    load_into(net, renamed_weights(weights), path=file, what=FRCNN)
     return net.eval().requires_grad_(False)
 
 
-def renamed(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The checkpoint's tensors by this network's names; what it has no place for is left out.
+def renamed_weights(weights: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The checkpoint's tensors by the names of `Frcnn`, without those that it does not have.
 
-    There a convolution holds its batch norm ("conv2.norm.weight"), here they stand side by side
-    ("bn2.weight"); a block's shortcut is torchvision's "downsample".
+    In the checkpoint a convolution holds its batch norm ("conv2.norm.weight"), in torchvision they are
+    siblings ("bn2.weight"), and a block's shortcut is called "downsample".
     """
-    made = {}
+    found = {}
     for name, value in weights.items():
         for there, here in _PREFIXES.items():
             if name.startswith(there):
                 rest = name.removeprefix(there)
                 if here.startswith("body."):
-                    rest = rest.replace("shortcut.norm.", "downsample.1.").replace(
-                        "shortcut.", "downsample.0."
-                    )
+                    rest = rest.replace("shortcut.norm.", "downsample.1.")
+                    rest = rest.replace("shortcut.", "downsample.0.")
                     for number in "123":
                         rest = rest.replace(f"conv{number}.norm.", f"bn{number}.")
-                made[here + rest] = value
-    return made
+                found[here + rest] = value
+    return found
 
 
 def read_config(path: Path, default: FrcnnConfig) -> FrcnnConfig:
-    """The settings that decide features, from a config.yaml; capitals do not matter.
+    """Reads the settings that decide features from a config.yaml; capital letters do not matter.
 
-    `model.max_pool` says that the stem pools as Caffe does; `roi_box_head.cls_agnostic_bbox_reg` that a box
-    is regressed for all classes together; `roi_box_head.res5halve` that the head works at stride 1.
+    `model.max_pool` means that the stem pools as Caffe does, `roi_box_head.cls_agnostic_bbox_reg` that one
+    box is regressed for all classes together, and `roi_box_head.res5halve` that the head works at stride 1.
 
     Raises:
         ConfigError: no such file, or a setting of another type.
@@ -91,32 +91,27 @@ def read_config(path: Path, default: FrcnnConfig) -> FrcnnConfig:
                 f"{path}: has an alias, with which a few lines could stand for any number; {remedy}"
             )
         raw = _lower(yaml.safe_load(text))
-    if not isinstance(raw, dict):
-        raise ConfigError(f"{path}: not {what}; {remedy}")
-    with reading(path, what, error=ConfigError, remedy=remedy):
-        return _config(raw, path, default)
-
-
-def _config(raw: Mapping[str, Any], path: Path, default: FrcnnConfig) -> FrcnnConfig:
-    anchors = _at(raw, path, "anchor_generator.sizes", list, None)
-    ratios = _at(raw, path, "anchor_generator.aspect_ratios", list, None)
-    overlaps = raw.get("roi_heads", {}).get("nms_thresh_test", default.overlaps)
-    return replace(
-        default,
-        padded=not _at(raw, path, "model.max_pool", bool, not default.padded),
-        agnostic=_at(raw, path, "roi_box_head.cls_agnostic_bbox_reg", bool, default.agnostic),
-        halved=_at(raw, path, "roi_box_head.res5halve", bool, default.halved),
-        sides=_numbers(anchors, default.sides),
-        ratios=_numbers(ratios, default.ratios),
-        before=_at(raw, path, "rpn.pre_nms_topk_test", int, default.before),
-        after=_at(raw, path, "rpn.post_nms_topk_test", int, default.after),
-        overlap=float(_at(raw, path, "rpn.nms_thresh", float, default.overlap)),
-        overlaps=_rising(overlaps, default.overlaps),
-        shortest=_at(raw, path, "input.min_size_test", int, default.shortest),
-        longest=_at(raw, path, "input.max_size_test", int, default.longest),
-        mean=_numbers(_at(raw, path, "model.pixel_mean", list, None), default.mean),
-        deviation=_numbers(_at(raw, path, "model.pixel_std", list, None), default.deviation),
-    )
+        if not isinstance(raw, dict):
+            raise ConfigError(f"{path}: not {what}; {remedy}")
+        at = partial(_at, raw, path)
+        return replace(
+            default,
+            pool_padding=not at("model.max_pool", bool, not default.pool_padding),
+            class_agnostic=at("roi_box_head.cls_agnostic_bbox_reg", bool, default.class_agnostic),
+            dilated_head=at("roi_box_head.res5halve", bool, default.dilated_head),
+            anchor_sides=_numbers(at("anchor_generator.sizes", list, None), default.anchor_sides),
+            anchor_ratios=_numbers(at("anchor_generator.aspect_ratios", list, None), default.anchor_ratios),
+            n_before_nms=at("rpn.pre_nms_topk_test", int, default.n_before_nms),
+            n_proposals=at("rpn.post_nms_topk_test", int, default.n_proposals),
+            proposal_nms=at("rpn.nms_thresh", float, default.proposal_nms),
+            box_nms=_rising(
+                raw.get("roi_heads", {}).get("nms_thresh_test", default.box_nms), default.box_nms
+            ),
+            shorter_side=at("input.min_size_test", int, default.shorter_side),
+            longer_side=at("input.max_size_test", int, default.longer_side),
+            mean=_numbers(at("model.pixel_mean", list, None), default.mean),
+            deviation=_numbers(at("model.pixel_std", list, None), default.deviation),
+        )
 
 
 def _lower(value: Any) -> Any:
@@ -126,7 +121,7 @@ def _lower(value: Any) -> Any:
 
 
 def _at(raw: Mapping[str, Any], path: Path, place: str, kind: type, default: Any) -> Any:
-    """A setting, also where it is written below `model`; the default where it is not there."""
+    """A setting at the top level or below `model`; the default if it is at neither."""
     for found in (raw, raw.get("model", {})):
         for name in place.split("."):
             found = found.get(name) if isinstance(found, dict) else None
@@ -138,13 +133,13 @@ def _at(raw: Mapping[str, Any], path: Path, place: str, kind: type, default: Any
 
 
 def _numbers(value: Any, default: Any) -> Any:
-    """A list of numbers, also one within another; the default where there is none."""
+    """A list of numbers, possibly nested in another list; the default if there is none."""
     while isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         value = value[0]
     return tuple(map(float, value)) if value else default
 
 
 def _rising(value: Any, default: tuple[float, ...]) -> tuple[float, ...]:
-    """Overlaps to try: those given, and then whatever lets enough boxes through."""
+    """Overlaps to try: the given ones, and after them larger ones, which let more boxes through."""
     given = tuple(map(float, value)) if isinstance(value, list | tuple) else (float(value),)
     return tuple(sorted({*given, *(each for each in default if each > max(given)), 1.0}))

@@ -1,12 +1,12 @@
-"""A kind's name in, the class that makes its features out; each is imported when it is asked for."""
+"""The kinds of features by name; each one's module is imported when it is used."""
 
 from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
 from clevrhope.errors import ConfigError, shown
-from clevrhope.features.extractor import Asked, Extractor
-from clevrhope.runtime.installed import check_torch
+from clevrhope.features.extractor import Extractor, ExtractorOptions
+from clevrhope.runtime.extras import check_torch
 from clevrhope.runtime.settings import suggestion
 
 KINDS: Mapping[str, str] = {
@@ -18,58 +18,59 @@ KINDS: Mapping[str, str] = {
 }
 """Name -> module and class."""
 
-WITHOUT_TORCH = ("pixels", "attributes")
-
 RANDOM = "random"
-"""Said in place of a file, by somebody who wants the shapes and not the features."""
+"""Stands for a file of weights, for a user who wants features of the right shape only."""
 
 RESNET = "torchvision's ResNet-101 trained on ImageNet (resnet101-63fe2227.pth, or the same as safetensors)"
 FRCNN = "the Visual Genome detector's pytorch_model.bin, with its config.yaml beside it"
-_NEED_WEIGHTS: Mapping[str, str] = {"scene-boxes": RESNET, "resnet101": RESNET, "frcnn": FRCNN}
-_TAKES_NO: Mapping[str, tuple[str, ...]] = {
+_WEIGHTS: Mapping[str, str] = {"scene-boxes": RESNET, "resnet101": RESNET, "frcnn": FRCNN}
+_INVALID_OPTIONS: Mapping[str, tuple[str, ...]] = {
     "pixels": ("weights",),
     "attributes": ("weights", "size"),
     "frcnn": ("size",),
 }
 
 
-def make_extractor(kind: str, asked: Asked) -> Extractor:
-    """What makes features of a kind.
+def make_extractor(kind: str, options: ExtractorOptions) -> Extractor:
+    """The extractor of a kind.
 
     Raises:
-        ConfigError: no such kind, or not with these options or weights; torch is missing.
+        ConfigError: no such kind, options or weights that do not fit it, or torch is missing.
     """
-    check_options(kind, size=asked.size, weights=asked.weights)
-    if kind not in WITHOUT_TORCH:
+    check_options(kind, size=options.size, weights=options.weights)
+    if kind in _WEIGHTS:
         check_torch()
     module, _, name = KINDS[kind].partition(":")
-    made: Extractor = getattr(import_module(module), name)(asked)
-    return made
+    extractor: Extractor = getattr(import_module(module), name)(options)
+    return extractor
 
 
 def check_options(kind: str, *, size: object, weights: Path | str | None) -> None:
-    """Passes for a kind with options that it takes, and weights that are there where it needs some.
+    """Checks the options of a kind of features.
 
     Raises:
-        ConfigError: no such kind, or not with these.
+        ConfigError: no such kind, an option that it does not take, or weights that it needs and that are
+            missing.
     """
     if kind not in KINDS:
         raise ConfigError(
             f"--kind: no kind {shown(kind)}{suggestion(kind, KINDS)}; there are: {', '.join(KINDS)}"
         )
     given = {"size": size, "weights": weights}
-    refuse(kind, **{name: given[name] for name in _TAKES_NO.get(kind, ())})
-    if kind in _NEED_WEIGHTS:
+    for name in _INVALID_OPTIONS.get(kind, ()):
+        if given[name] is not None:
+            raise ConfigError(f"features of kind {kind} take no --{name}")
+    if kind in _WEIGHTS:
         given_weights(kind, weights)
 
 
 def given_weights(kind: str, weights: Path | str | None) -> Path | str:
-    """The weights that a kind which needs some was given.
+    """The weights that were given for a kind that needs them.
 
     Raises:
-        ConfigError: none, or random ones where the kind takes none such, or a file that is not there.
+        ConfigError: no weights, random ones for a kind that does not allow them, or no such file.
     """
-    what, by_config = _NEED_WEIGHTS[kind], kind == "frcnn"
+    what, by_config = _WEIGHTS[kind], kind == "frcnn"
     if weights is None:
         remedy = f"put {what}, into a folder, and name that" if by_config else f"get {what} and name the file"
         other = "" if by_config else ", or try things out with --weights random"
@@ -85,14 +86,3 @@ def given_weights(kind: str, weights: Path | str | None) -> Path | str:
     if str(weights) != RANDOM and not Path(weights).exists():
         raise ConfigError(f"{weights}: no such file; put {what} there (weights are never downloaded here)")
     return weights
-
-
-def refuse(kind: str, **given: object) -> None:
-    """Passes where none of these options were given.
-
-    Raises:
-        ConfigError: one was; says which the kind does not take.
-    """
-    for name, value in given.items():
-        if value is not None:
-            raise ConfigError(f"features of kind {kind} take no --{name}")

@@ -1,4 +1,4 @@
-"""Images in, the same at another size out: what a model with a stem of its own reads."""
+"""Resized images as features, for models with a stem of their own."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,33 +6,33 @@ import numpy as np
 from PIL import Image
 
 from clevrhope.errors import ConfigError
-from clevrhope.features.extractor import Asked, ImageArray, Sample
+from clevrhope.features.extractor import ExtractorOptions, ImageArray, Sample
 from clevrhope.features.store import Array, ArraySpec
 
 SIDE = 224
-"""Pixels a side, as models with a stem of their own take them where nothing is said (`MapsConfig`)."""
+"""Default width and height, those of models with a stem of their own (`MapsConfig`)."""
 
 
 class Pixels:
-    """`pixels`, (3, 224, 224) uint8 RGB or of a size that is asked for, by a bicubic filter."""
+    """`pixels`, (3, 224, 224) uint8 RGB or another size, resized with a bicubic filter."""
 
-    reads = ("picture",)
+    reads = ("image",)
     weights = None
     code = 1
     note = None
 
-    def __init__(self, asked: Asked) -> None:
-        if asked.image_size is None:
+    def __init__(self, options: ExtractorOptions) -> None:
+        if options.image_size is None:
             raise ConfigError("the dataset has no images; build it without --no-render")
-        self.size = size = asked.size or (SIDE, SIDE)
+        self.size = size = options.size or (SIDE, SIDE)
         self.options: Mapping[str, int] = {"width": size[0], "height": size[1]}
         self.suffix = f"-{size[0]}x{size[1]}"
         self.arrays = {"pixels": ArraySpec("uint8", (3, size[1], size[0]))}
 
     def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
-        """The images."""
-        made = [resized(each.image, self.size) for each in samples if each.image is not None]
-        return {"pixels": np.stack(made).transpose(0, 3, 1, 2)}
+        """The resized images."""
+        images = [resized(each.image, self.size) for each in samples if each.image is not None]
+        return {"pixels": np.stack(images).transpose(0, 3, 1, 2)}
 
 
 def resized(image: ImageArray, size: tuple[int, int]) -> ImageArray:

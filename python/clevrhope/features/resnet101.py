@@ -1,18 +1,18 @@
-"""Images in, ResNet-101's maps after the third group of blocks out: Tensor-NMN's features."""
+"""ResNet-101's maps after the third group of blocks: the features of Tensor-NMN."""
 
 from collections.abc import Mapping, Sequence
 
 import torch
 
-from clevrhope.features.backbone import Batches, read_resnet101, standardised, up_to_layer3
+from clevrhope.features.backbone import AdaptiveBatches, normalised, read_resnet101, up_to_layer3
 from clevrhope.features.device import chosen_device
-from clevrhope.features.extractor import Asked, Sample
+from clevrhope.features.extractor import ExtractorOptions, Sample
 from clevrhope.features.kinds import RANDOM
 from clevrhope.features.pixels import resized
 from clevrhope.features.store import Array, ArraySpec
 
 SIDE = 224
-"""Pixels a side of what goes in (source: the public CLEVR models, which the paper follows)."""
+"""Width and height of the input images (source: the public CLEVR models, which the paper follows)."""
 
 STRIDE = 16
 CHANNELS = 1024
@@ -21,31 +21,30 @@ CHANNELS = 1024
 class Resnet101:
     """`maps`, (1024, 14, 14) float16, of a 224 x 224 bicubic image."""
 
-    reads = ("picture",)
+    reads = ("image",)
     code = 1
 
-    def __init__(self, asked: Asked) -> None:
-        self.size = asked.size or (SIDE, SIDE)
+    def __init__(self, options: ExtractorOptions) -> None:
+        self.size = options.size or (SIDE, SIDE)
         width, height = self.size
-        net, self.weights = read_resnet101(asked.weights, "resnet101")
+        net, self.weights = read_resnet101(options.weights, "resnet101")
         self.options: Mapping[str, int] = {"width": width, "height": height}
         random = self.weights == RANDOM
         self.note = "random weights, not the paper's" if random else None
-        self.suffix = ("" if self.size == (SIDE, SIDE) else f"-{width}x{height}") + (
-            "-random" if random else ""
-        )
+        size = "" if self.size == (SIDE, SIDE) else f"-{width}x{height}"
+        self.suffix = size + ("-random" if random else "")
         rows, columns = -(-height // STRIDE), -(-width // STRIDE)
         self.arrays = {"maps": ArraySpec("float16", (CHANNELS, rows, columns))}
-        self._device = chosen_device(asked.device)
+        self._device = chosen_device(options.device)
         self._net = up_to_layer3(net).to(self._device)
-        self._batches = Batches(self._device)
+        self._batches = AdaptiveBatches(self._device)
 
     @torch.inference_mode()
     def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
-        """The maps."""
+        """The maps of these samples."""
         images = [resized(each.image, self.size) for each in samples if each.image is not None]
         maps = self._batches(
-            lambda first, stop: self._net(standardised(images[first:stop], self._device)).half(),
+            lambda first, stop: self._net(normalised(images[first:stop], self._device)).half(),
             len(images),
         )
         return {"maps": maps.numpy()}

@@ -1,4 +1,4 @@
-"""Images and their objects' true boxes in, a vector a box out. Not the paper's: nothing is detected."""
+"""A ResNet-101 vector for each object's true box. Not the paper's features: nothing is detected."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,15 +7,15 @@ import torch
 from torchvision.ops import roi_align
 
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.backbone import Batches, read_resnet101, standardised, up_to_layer3
+from clevrhope.features.backbone import AdaptiveBatches, normalised, read_resnet101, up_to_layer3
 from clevrhope.features.device import chosen_device
-from clevrhope.features.extractor import Asked, Sample
+from clevrhope.features.extractor import ExtractorOptions, Sample
 from clevrhope.features.kinds import RANDOM
 from clevrhope.features.pixels import resized
 from clevrhope.features.store import Array, ArraySpec
 
 BOXES = 36
-"""Rows of an image, as many as F-RCNN gives; those behind the last object are 0."""
+"""Rows per image, as many as Faster R-CNN gives; those after the last object are 0."""
 
 WIDTH = 2048
 BIN = 14
@@ -23,23 +23,23 @@ STRIDE = 16
 
 
 class SceneBoxes:
-    """`vectors`, `boxes` and `n_boxes`, in the order of the scene's list.
+    """`vectors`, `boxes` and `n_boxes`, in the order of the scene's objects.
 
     - `vectors`, (36, 2048) float16: RoIAlign (14 x 14) on ResNet-101's third group of blocks, then its
-      fourth, averaged over places.
-    - `boxes`, (36, 4) float32: x1, y1, x2, y2 over the image's width and height.
-    - `n_boxes`, () int64: objects. What is behind them is 0.
+      fourth, averaged over positions.
+    - `boxes`, (36, 4) float32: x1, y1, x2, y2 as fractions of the image's width and height.
+    - `n_boxes`, () int64: the number of objects.
     """
 
-    reads = ("picture", "scene")
+    reads = ("image", "scene")
     code = 1
 
-    def __init__(self, asked: Asked) -> None:
-        size = asked.size or asked.image_size
+    def __init__(self, options: ExtractorOptions) -> None:
+        size = options.size or options.image_size
         if size is None:
             raise ConfigError("the dataset has no images; build it without --no-render")
         self.size = size
-        net, self.weights = read_resnet101(asked.weights, "scene-boxes")
+        net, self.weights = read_resnet101(options.weights, "scene-boxes")
         random = self.weights == RANDOM
         self.note = "true boxes" + (" and random weights" if random else "") + ", not the paper's"
         self.options: Mapping[str, int] = {"width": size[0], "height": size[1]}
@@ -49,33 +49,35 @@ class SceneBoxes:
             "boxes": ArraySpec("float32", (BOXES, 4)),
             "n_boxes": ArraySpec("int64", ()),
         }
-        self._raster = np.asarray((*asked.raster, *asked.raster), dtype=np.float32)
-        self._device = chosen_device(asked.device)
+        self._raster = np.asarray((*options.raster, *options.raster), dtype=np.float32)
+        self._device = chosen_device(options.device)
         self._maps = up_to_layer3(net).to(self._device)
         self._head = net.get_submodule("layer4").to(self._device)
-        self._batches = Batches(self._device)
+        self._batches = AdaptiveBatches(self._device)
 
     @torch.inference_mode()
     def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
-        """The arrays."""
+        """The arrays of these samples.
+
+        Raises:
+            DatasetError: too many objects, or one without a bbox.
+        """
         found = [self._boxes(each) for each in samples]
         boxes = np.zeros((len(samples), BOXES, 4), dtype=np.float32)
         n_boxes = np.asarray([len(each) for each in found], dtype=np.int64)
         for k, each in enumerate(found):
             boxes[k, : len(each)] = each
         images = [resized(each.image, self.size) for each in samples if each.image is not None]
-
-        def compute(first: int, stop: int) -> torch.Tensor:
-            return self._vectors(images[first:stop], found[first:stop])
-
-        vectors = self._batches(compute, len(samples))
+        vectors = self._batches(
+            lambda first, stop: self._vectors(images[first:stop], found[first:stop]), len(samples)
+        )
         return {"vectors": vectors.numpy(), "boxes": boxes, "n_boxes": n_boxes}
 
     def _boxes(self, sample: Sample) -> Array:
-        """(objects, 4) float32, over width and height."""
+        """(objects, 4) float32 boxes as fractions of the width and height."""
         objects = (sample.scene or {})["objects"]
         if len(objects) > BOXES:
-            raise DatasetError(f"scene {sample.index} has {len(objects)} objects; {BOXES} is the most")
+            raise DatasetError(f"scene {sample.index} has {len(objects)} objects; expected at most {BOXES}")
         for k, each in enumerate(objects):
             if "bbox" not in each:
                 raise DatasetError(
@@ -85,14 +87,14 @@ class SceneBoxes:
         return np.asarray([each["bbox"] for each in objects], dtype=np.float32).reshape(-1, 4) / self._raster
 
     def _vectors(self, images: Sequence[Array], boxes: Sequence[Array]) -> torch.Tensor:
-        """(n, 36, 2048) float16, of n images and their boxes."""
-        maps = self._maps(standardised(images, self._device))  # (n, 1024, height / 16, width / 16)
+        """(n, 36, 2048) float16 of n images and their boxes."""
+        maps = self._maps(normalised(images, self._device))  # (n, 1024, height / 16, width / 16)
         scale = torch.tensor((*self.size, *self.size), dtype=torch.float32, device=self._device)
         rois = [torch.from_numpy(each).to(self._device) * scale for each in boxes]
-        # torchvision hands the maps' type through; where no box is, it gives no row.
+        # An image without boxes gets no row here.
         bins = roi_align(maps, rois, BIN, spatial_scale=1 / STRIDE, sampling_ratio=2, aligned=True)
         vectors = self._head(bins).mean(dim=(2, 3)).half()  # (boxes of all images, 2048)
-        made = torch.zeros(len(images), BOXES, WIDTH, dtype=torch.float16, device=self._device)
+        padded = torch.zeros(len(images), BOXES, WIDTH, dtype=torch.float16, device=self._device)
         for k, each in enumerate(vectors.split([len(each) for each in boxes])):
-            made[k, : len(each)] = each
-        return made
+            padded[k, : len(each)] = each
+        return padded

@@ -1,19 +1,19 @@
-"""A dataset's folder in, the arrays of one of its feature stores out, a row an image. No torch.
+"""Feature stores on disk: arrays with one row per image, mapped into memory. No torch.
 
 ```
 features/<store>/store.json           kind, arrays, and what they were made from: dataset, weights, code
-features/<store>/<pool>/<array>.npy   (images, ...), memory-mapped by whoever reads it
-features/<store>/<pool>/indices.npy   (images,) int32: the scene that each row is of, sorted
+features/<store>/<pool>/<array>.npy   (images, ...), mapped into memory by readers
+features/<store>/<pool>/indices.npy   (images,) int32: the scene of each row, sorted
 features/<store>/<pool>/sums.npy      (images, 16) uint8: digests of what each row was made from
-features/<store>/<pool>/pool.json     digest of the pool's images; with it the pool is whole
+features/<store>/<pool>/pool.json     digest of the pool's images; written last, once the pool is complete
 ```
 """
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
-from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from clevrhope.dataset.manifest import difference
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.features.owner import Owner, owner_of
+from clevrhope.features.dataset_folder import DatasetFolder, open_folder
 from clevrhope.runtime.forms import (
     COUNT,
     NAME,
@@ -37,12 +37,13 @@ from clevrhope.runtime.forms import (
 )
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.reading import check_regular, reading
+from clevrhope.runtime.settings import suggestion
 
 FOLDER = "features"
-"""Below a dataset's folder; its manifest does not list it."""
+"""The folder of all stores below a dataset's folder; the manifest does not list it."""
 
 NOTHING = "none"
-"""Kind of features of models that look at no image."""
+"""The kind of features of models that read no image."""
 
 FORMAT = 1
 
@@ -53,14 +54,14 @@ ARRAYS: Mapping[str, frozenset[str]] = {
     "resnet101": frozenset({"maps"}),
     "frcnn": frozenset({"vectors", "boxes", "n_boxes"}),
 }
-"""The arrays of each kind, which models read by name."""
+"""The arrays of each kind, by the names that models read them by."""
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """The row of one array: numpy's name of its type, and its shape."""
+    """The numpy dtype and the shape of one row of an array."""
 
     dtype: str
     shape: tuple[int, ...]
@@ -68,15 +69,15 @@ class ArraySpec:
 
 @dataclass(frozen=True)
 class StoreInfo:
-    """What a store says of itself; two with the same hold the same numbers, up to rounding.
+    """The content of store.json; two stores with the same hold the same numbers, up to rounding.
 
     Attributes:
-        kind: such as "pixels".
-        options: that were given for the kind, such as the size of images.
-        arrays: by name.
-        weights: SHA-256 of the file of weights; "random" for random ones; None where there are none.
-        code: a number that moves when the kind's code comes to give other numbers.
-        note: what has to be said of everything that is made with these features; None for nothing.
+        kind: kind of features, such as "pixels".
+        options: options of the kind, such as the size of images.
+        arrays: array name -> dtype and shape of a row.
+        weights: SHA-256 of the file of weights; "random" for random ones; None without weights.
+        code: version of the kind's code, raised when it gives other numbers.
+        note: a remark that results of these features must carry; None for none.
         dataset: what the dataset's scenes and images depend on.
     """
 
@@ -94,34 +95,41 @@ class StoreInfo:
 
     @property
     def of_images(self) -> bool:
-        """Whether they depend on images, not on scenes alone."""
+        """Whether the features depend on images, not on scenes alone."""
         return "rendering" in self.dataset
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of all of it."""
+        """SHA-256 of all fields."""
         return hashlib.sha256(json.dumps(self.as_json(), sort_keys=True).encode()).hexdigest()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PoolFeatures:
     """The features of a pool's images.
 
     Attributes:
-        indices: (n,) int32, scenes, sorted.
-        arrays: by name, each (n, ...), mapped into memory copy-on-write: reading is what it costs.
+        indices: (n,) int32 scene indices, sorted.
+        arrays: array name -> (n, ...), mapped into memory copy-on-write.
+        place: the folder, for messages.
     """
 
     indices: npt.NDArray[np.int32]
     arrays: Mapping[str, Array]
     place: str
 
+    def __repr__(self) -> str:
+        shapes = "".join(f", {name} {array.dtype} {array.shape}" for name, array in self.arrays.items())
+        return f"PoolFeatures({self.place}{shapes})"
+
     def rows(self, image_idxs: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
-        """(N,) the row of each scene (N,).
+        """(N,) int64 row of each scene in `image_idxs`, (N,).
 
         Raises:
-            DatasetError: one of them has no features.
+            DatasetError: a scene without features.
         """
+        if not self.arrays:
+            return np.zeros(len(image_idxs), np.int64)
         at = np.searchsorted(self.indices, image_idxs)
         found = self.indices[np.minimum(at, len(self.indices) - 1)] if len(self.indices) else at - 1
         if not np.array_equal(found, image_idxs):
@@ -133,96 +141,100 @@ class PoolFeatures:
 class FeatureStore:
     """A store on disk, opened for the dataset that it belongs to."""
 
-    def __init__(self, folder: Path, owner: Owner) -> None:
+    def __init__(self, folder: Path, dataset: DatasetFolder) -> None:
         """Reads store.json.
 
         Raises:
-            DatasetError: no store there, or one of another dataset.
+            DatasetError: no store, or one of another dataset.
         """
         self.folder = folder
-        self._owner = owner
+        self._dataset = dataset
         self.info = read_info(folder)
-        here = owner.described(images=self.info.of_images)
+        here = dataset.described(images=self.info.of_images)
         if dict(self.info.dataset) != here:
             raise DatasetError(
-                f"{folder}: features of another dataset than {owner.root} "
+                f"{folder}: features of another dataset than {dataset.root} "
                 f"({difference(self.info.dataset, here)}); make this one's with clevrhope features"
             )
+
+    def __repr__(self) -> str:
+        return f"FeatureStore({self.folder}, kind {self.info.kind})"
 
     def pool(self, pool: str) -> PoolFeatures:
         """The arrays of a pool.
 
         Raises:
-            DatasetError: it is not there, half-made, or made from other images than the dataset has now.
+            DatasetError: missing or incomplete features, or ones of other images than the dataset has now.
         """
         folder = self.folder / pool
-        remedy = f"run {_command(self._owner.root, self.info, self.folder)} again"
+        remedy = f"run {_command(self._dataset.root, self.info, self.folder)} again"
         if not (folder / "pool.json").exists():
             raise DatasetError(f"{folder}: no features of pool {pool} yet; {remedy}")
-        said = read_object(folder / "pool.json", "what features are made from", remedy=remedy)
-        if said.get("source") != pool_source(self._owner, pool, self.info):
+        record = read_object(folder / "pool.json", "a record of finished features", remedy=remedy)
+        if record.get("source") != pool_source(self._dataset, pool, self.info):
             raise DatasetError(f"{folder}: made before the pool's images or scenes changed; {remedy}")
-        indices = _mapped(folder / "indices.npy", remedy)
+        # Copy-on-write: torch takes such an array without a copy or a warning, and no file can change.
+        map_here = partial(map_array, mode="c", remedy=remedy)
+        indices = map_here(folder / "indices.npy")
         if indices.ndim != 1 or indices.dtype != np.int32:
-            raise DatasetError(f"{folder / 'indices.npy'}: not a column of scenes' indices; {remedy}")
-        arrays = {name: _mapped(folder / f"{name}.npy", remedy) for name in self.info.arrays}
+            raise DatasetError(f"{folder / 'indices.npy'}: not a column of scene indices; {remedy}")
+        arrays = {name: map_here(folder / f"{name}.npy") for name in self.info.arrays}
         for name, spec in self.info.arrays.items():
-            wanted = (len(indices), *spec.shape)
-            if arrays[name].shape != wanted or arrays[name].dtype != spec.dtype:
+            expected = (len(indices), *spec.shape)
+            if arrays[name].shape != expected or arrays[name].dtype != spec.dtype:
                 raise DatasetError(
                     f"{folder / name}.npy: {arrays[name].dtype} {arrays[name].shape}, not {spec.dtype} "
-                    f"{wanted}; {remedy}"
+                    f"{expected}; {remedy}"
                 )
         return PoolFeatures(indices, arrays, str(folder))
 
 
 class NoFeatures(FeatureStore):
-    """What a model reads that looks at no image; on no disk."""
+    """The store of a model that reads no image; nothing of it is on disk."""
 
-    def __init__(self, owner: Owner) -> None:
-        """Errors as `Owner.described`."""
-        self.folder = owner.root
-        self._owner = owner
-        described = owner.described(images=False)
+    def __init__(self, dataset: DatasetFolder) -> None:
+        """Errors as those of `BuiltDataset.described`."""
+        self.folder = dataset.root
+        described = dataset.described(images=False)
         self.info = StoreInfo(NOTHING, {}, {}, None, code=1, note=None, dataset=described)
 
     def pool(self, pool: str) -> PoolFeatures:
-        """Of any pool."""
-        return _NoRows(np.zeros(0, np.int32), {}, f"{self.folder}, pool {pool}")
-
-
-class _NoRows(PoolFeatures):
-    def rows(self, image_idxs: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.int64]:
-        return np.zeros(len(image_idxs), np.int64)
+        """No arrays, for any scene of any pool."""
+        return PoolFeatures(np.zeros(0, np.int32), {}, f"{self.folder}, pool {pool}")
 
 
 def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureStore:
-    """A dataset's store of a kind.
+    """Opens a dataset's store of a kind.
 
     Args:
-        dataset: its folder.
-        kind: of features; `NOTHING` of a model that reads none.
-        name: the store's name below `features`, or its folder; where it is left out, the only one there is.
+        dataset: the dataset's folder.
+        kind: kind of features; `NOTHING` for a model that reads none.
+        name: the store's name below `features`, or its folder; None for the only one of the kind.
 
     Raises:
-        ConfigError: no such store, several of them, one of another kind, or a name where none is read.
-        DatasetError: it belongs to another dataset.
+        ConfigError: no such store, several stores, one of another kind, or a name for a model that reads
+            none.
+        DatasetError: the store belongs to another dataset.
     """
-    owner = owner_of(dataset)
+    opened = open_folder(dataset)
     home = dataset / FOLDER
     if kind == NOTHING:
         if name is not None:
             raise ConfigError(f'features: "{name}", but the model reads none; leave it out')
-        return NoFeatures(owner)
+        return NoFeatures(opened)
     if name is not None:
         folder = home / name if (home / name).is_dir() else Path(name)
         if not (folder / "store.json").is_file():
-            raise ConfigError(f'--features: no store "{name}", in {home} or as a folder{_there(home, name)}')
-        store = FeatureStore(folder, owner)
+            known = [store.name for store in stores_in(dataset)]
+            raise ConfigError(
+                f'--features: no store "{name}", in {home} or as a folder{suggestion(name, known)}; '
+                f"there: {', '.join(known) or 'none'}"
+            )
+        store = FeatureStore(folder, opened)
         if store.info.kind != kind:
             raise ConfigError(f"{folder}: features of kind {store.info.kind}, but the model reads {kind}")
         return store
-    owner.described(images=False)  # a folder that is no dataset is told as that
+    opened.described(images=False)  # raises the right error for a folder that is no dataset
     found = [folder for folder in stores_in(dataset) if read_info(folder).kind == kind]
     if not found:
         raise ConfigError(
@@ -231,29 +243,31 @@ def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureS
     if len(found) > 1:
         names = ", ".join(folder.name for folder in found)
         raise ConfigError(f"{home}: several stores of kind {kind} ({names}); say which with --features")
-    return FeatureStore(found[0], owner)
+    return FeatureStore(found[0], opened)
 
 
 def store_like(root: Path, info: StoreInfo) -> FeatureStore:
-    """The store of another folder that a model which reads `info`'s features can read as well.
+    """The store of another dataset that holds the same features as `info`.
 
     Raises:
-        ConfigError: it has none of the same kind, options, weights and code.
+        ConfigError: the dataset has no store of the same kind, options, weights and code.
     """
     if info.kind == NOTHING:
-        return NoFeatures(owner_of(root))
-    alike = [folder for folder in stores_in(root) if _is_alike(read_info(folder), info)]
-    if not alike:
-        options = "".join(f" {name} {value}" for name, value in info.options.items())
-        raise ConfigError(
-            f"{root / FOLDER}: no features of kind {info.kind}{options} with the same weights; make them: "
-            f"{_command(root, info)}"
-        )
-    return FeatureStore(alike[0], owner_of(root))
+        return NoFeatures(open_folder(root))
+    same = ("kind", "options", "weights", "code")
+    for folder in stores_in(root):
+        there = read_info(folder)
+        if all(getattr(there, name) == getattr(info, name) for name in same):
+            return FeatureStore(folder, open_folder(root))
+    options = "".join(f" {name} {value}" for name, value in info.options.items())
+    raise ConfigError(
+        f"{root / FOLDER}: no features of kind {info.kind}{options} with the same weights; make them: "
+        f"{_command(root, info)}"
+    )
 
 
 def _command(root: Path, info: StoreInfo, folder: Path | None = None) -> str:
-    """What makes such a store, or the one in a folder; where its weights lie, a store does not know."""
+    """The command that makes such a store; a store does not know the path of its weights."""
     width, height = (info.options.get(name) for name in ("width", "height"))
     size = f" --size {width}x{height}" if width and height else ""
     weights = f" --weights {info.weights if info.weights == 'random' else 'PATH'}" if info.weights else ""
@@ -261,20 +275,16 @@ def _command(root: Path, info: StoreInfo, folder: Path | None = None) -> str:
     return f"clevrhope features {root} --kind {info.kind}{size}{weights}{out}"
 
 
-def _is_alike(one: StoreInfo, other: StoreInfo) -> bool:
-    return all(getattr(one, name) == getattr(other, name) for name in ("kind", "options", "weights", "code"))
-
-
 def stores_in(dataset: Path) -> list[Path]:
-    """The folders of a dataset's stores, by name."""
+    """The folders of a dataset's stores, sorted by name."""
     return sorted(path.parent for path in (dataset / FOLDER).glob("*/store.json"))
 
 
 def read_info(folder: Path) -> StoreInfo:
-    """What a store says of itself.
+    """Reads the store.json of a store.
 
     Raises:
-        DatasetError: no store there, or of another format.
+        DatasetError: no store, or one of another format.
     """
     path = folder / "store.json"
     raw = read_object(path, "a feature store", remedy="make one with clevrhope features")
@@ -292,7 +302,7 @@ def read_info(folder: Path) -> StoreInfo:
 
 
 _DTYPES = ("uint8", "int8", "uint16", "int16", "int32", "int64", "float16", "float32", "float64", "bool")
-_DTYPE = Kind("the name of a type of numbers, such as float32", lambda value: value in _DTYPES)
+_DTYPE = Kind("the name of a numpy dtype, such as float32", lambda value: value in _DTYPES)
 _STORE = Fields(
     {
         "kind": TEXT,
@@ -307,21 +317,16 @@ _STORE = Fields(
 """The form of store.json."""
 
 
-def pool_source(owner: Owner, pool: str, info: StoreInfo) -> str:
+def pool_source(dataset: DatasetFolder, pool: str, info: StoreInfo) -> str:
     """SHA-256 of what a pool's features are made from."""
-    return owner.digest(pool, kind=info.kind, images=info.of_images)
-
-
-def _mapped(path: Path, remedy: str) -> Array:
-    # Copy-on-write: torch takes such an array without a copy and without a warning, and no file changes.
-    return map_array(path, mode="c", remedy=remedy)
+    return dataset.digest(pool, kind=info.kind, images=info.of_images)
 
 
 def map_array(path: Path, *, mode: Literal["c", "r", "r+"], remedy: str = "") -> Array:
-    """A .npy file, mapped into memory; arguments as of numpy's `load` and of `reading`.
+    """Maps a .npy file into memory; arguments as of `numpy.load` and `reading`.
 
     Raises:
-        DatasetError: no such file, or not a whole array of numbers.
+        DatasetError: no such file, or not a complete array of numbers.
     """
     with reading(path, "a whole array", remedy=remedy):
         check_regular(path)
@@ -336,16 +341,9 @@ def map_array(path: Path, *, mode: Literal["c", "r", "r+"], remedy: str = "") ->
 
 
 MAX_HEADER = 10_000
-"""Characters of a .npy file's header; those that are written here have 128."""
+"""Longest header of a .npy file in characters; those that are written here have 128."""
 
 _HEADERS: Mapping[tuple[int, int], Any] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
-
-
-def _there(home: Path, name: str) -> str:
-    names: Sequence[str] = [folder.parent.name for folder in home.glob("*/store.json")]
-    near = get_close_matches(name, names, n=1)
-    hint = f' (did you mean "{near[0]}"?)' if near else ""
-    return f"{hint}; there: {', '.join(sorted(names)) or 'none'}"

@@ -1,4 +1,4 @@
-"""A local file of weights in, tensors by name out; nothing is ever fetched, and no pickled code is run."""
+"""Reads weights from local files. Nothing is ever downloaded, and no pickled code is run."""
 
 import hashlib
 import zipfile
@@ -15,75 +15,68 @@ from clevrhope.runtime.reading import reading
 
 
 def read_weights(path: Path, *, what: str) -> dict[str, Tensor]:
-    """The tensors of a safetensors file, or of one that torch saved, on the CPU.
+    """The tensors by name, on the CPU, of a safetensors file or one that torch saved.
 
     Args:
-        path: of the file.
-        what: says in errors which file belongs there.
+        path: the file.
+        what: names the expected file in messages.
 
     Raises:
-        ConfigError: no such file, or none with tensors.
+        ConfigError: no such file, or not one of tensors.
     """
-    check_there(path, what=what)
+    check_file_exists(path, what=what)
     with reading(path, "a file of weights", error=ConfigError, remedy=f"expected {what}"):
         if path.suffix == ".safetensors":
             return load_file(path)
-        _check_zip(path)
+        is_zip = zipfile.is_zipfile(path)
+        if is_zip:
+            # torch writes zip files uncompressed; a compressed one could take any amount of memory.
+            with zipfile.ZipFile(path) as archive:
+                n_bytes = sum(each.file_size for each in archive.infolist())
+            if n_bytes > path.stat().st_size:
+                raise ConfigError(
+                    f"{path}: a compressed zip file, which torch does not write; expected tensors"
+                )
         try:
-            raw = torch.load(path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path))
+            raw = torch.load(path, map_location="cpu", weights_only=True, mmap=is_zip)
         except UnpicklingError as error:
-            # What torch says of it is on how to run the code in the file all the same.
-            raise ConfigError(
-                f"{path}: not a file of tensors alone that torch saved; expected {what}"
-            ) from error
+            # torch's own message is about how to run the code in the file all the same.
+            raise ConfigError(f"{path}: not a torch file that holds only tensors; expected {what}") from error
     found = raw.get("state_dict", raw.get("model", raw)) if isinstance(raw, dict) else raw
     if not isinstance(found, dict) or not all(isinstance(each, Tensor) for each in found.values()):
-        raise ConfigError(f"{path}: no mapping from names to tensors; expected {what}")
+        raise ConfigError(f"{path}: not a mapping from names to tensors; expected {what}")
     return dict(found)
 
 
-def check_there(path: Path, *, what: str) -> None:
-    """Passes where a file is.
+def check_file_exists(path: Path, *, what: str) -> None:
+    """Checks that a file of weights exists.
 
     Raises:
-        ConfigError: there is none; says which file, `what`, belongs there.
+        ConfigError: it does not; says which file, `what`, belongs there.
     """
     if not path.is_file():
         raise ConfigError(f"{path}: no such file; put {what} there (weights are never downloaded here)")
 
 
-def _check_zip(path: Path) -> None:
-    """Passes unless a zip file would take more memory than it has bytes; torch writes its own uncompressed.
-
-    Raises:
-        ConfigError: it would.
-    """
-    if zipfile.is_zipfile(path):
-        with zipfile.ZipFile(path) as archive:
-            n_bytes = sum(each.file_size for each in archive.infolist())
-        if n_bytes > path.stat().st_size:
-            raise ConfigError(f"{path}: a compressed zip file, which torch does not write; expected tensors")
-
-
 def load_into(module: torch.nn.Module, weights: Mapping[str, Tensor], *, path: Path, what: str) -> None:
-    """Gives a module its weights; what the file has beyond them is left aside.
+    """Loads weights into a module; weights that it does not have are ignored.
 
     Raises:
-        ConfigError: one is missing, or of another shape.
+        ConfigError: a weight is missing or has another shape.
     """
-    wanted = module.state_dict()
-    for name, there in wanted.items():
+    own = module.state_dict()
+    for name, value in own.items():
         if name.endswith("num_batches_tracked"):
             continue
         if name not in weights:
             raise ConfigError(f"{path}: no weight {name}; expected {what}")
-        if weights[name].shape != there.shape:
-            shapes = f"{tuple(weights[name].shape)}, not {tuple(there.shape)}"
+        if weights[name].shape != value.shape:
+            shapes = f"{tuple(weights[name].shape)}, not {tuple(value.shape)}"
             raise ConfigError(f"{path}: weight {name} has shape {shapes}; expected {what}")
-    module.load_state_dict({name: weights.get(name, there) for name, there in wanted.items()})
+    module.load_state_dict({name: weights.get(name, value) for name, value in own.items()})
 
 
 def file_digest(path: Path) -> str:
-    """SHA-256 of a file."""
+    """The SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

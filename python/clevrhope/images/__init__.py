@@ -1,6 +1,6 @@
-"""Scenes in, images out: the Renderer protocol, Blender in workers, one of our own, the look.
+"""Rendering of scenes: Blender in worker processes, and a native renderer that needs no Blender.
 
-The names load on first use: a worker process needs few of them.
+The names load on first use, because a worker process needs few of them.
 """
 
 from importlib import import_module
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from clevrhope.images.settings import RenderSettings as RenderSettings
     from clevrhope.images.stage import render as render
     from clevrhope.images.stage import render_png_files as render_png_files
-    from clevrhope.look.read import Look as Look
-    from clevrhope.look.read import read_look as read_look
+    from clevrhope.look.definition import Look as Look
+    from clevrhope.look.definition import read_look as read_look
 
 _HOME = {
     "CyclesRenderer": "clevrhope.images.blender.cycles",
-    "Look": "clevrhope.look.read",
+    "Look": "clevrhope.look.definition",
     "NativeRenderer": "clevrhope.images.native",
     "Quality": "clevrhope.images.quality",
     "RenderSettings": "clevrhope.images.settings",
@@ -32,26 +32,10 @@ _HOME = {
     "ScenesFailedError": "clevrhope.images.blender.pool",
     "measure_quality": "clevrhope.images.quality",
     "psnr": "clevrhope.images.quality",
-    "read_look": "clevrhope.look.read",
+    "read_look": "clevrhope.look.definition",
     "render": "clevrhope.images.stage",
     "render_png_files": "clevrhope.images.stage",
 }
-
-__all__ = [
-    "CyclesRenderer",
-    "Look",
-    "NativeRenderer",
-    "Quality",
-    "RenderSettings",
-    "Renderer",
-    "Scene",
-    "ScenesFailedError",
-    "measure_quality",
-    "psnr",
-    "read_look",
-    "render",
-    "render_png_files",
-]
 
 
 def __getattr__(name: str) -> object:

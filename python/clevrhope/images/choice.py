@@ -1,4 +1,4 @@
-"""Settings in, the renderer that they are for out."""
+"""Choice of a renderer by its settings: Blender or native, in local processes or on a Ray cluster."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.native import NativeRenderer
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.settings import NativeSettings, Rendering
-from clevrhope.look.read import Look
+from clevrhope.look.definition import Look
 
 #: Where renderers work: in processes that this one starts, or in the actors of a Ray cluster.
 ENGINES = ("local", "ray")
@@ -23,29 +23,29 @@ def open_renderer(
     engine: str = "local",
     address: str | None = None,
 ) -> Renderer:
-    """A renderer that is open until it is closed.
+    """A renderer, which stays open until it is closed.
 
     Args:
         rendering: size and effort; of Blender or of the native renderer.
         look: what the names in the scenes look like; by default the package's.
-        workers: processes of Blender, or images that the native renderer has under way at once; both use
-            all cores whatever their number. With Ray, actors; where there are GPUs, for each of them.
+        workers: Blender processes, or images that the native renderer has under way at once; both use
+            all cores whatever their number. With Ray, the number of actors; where there are GPUs, for each.
         engine: one of `ENGINES`.
         address: of the Ray cluster; by default one on this machine.
 
     Raises:
-        ConfigError: a look that is none; an engine, an address or a device that is none.
-        RenderError: Blender is asked for, and missing; Ray is, or does not answer.
-        SceneError: a shape or material that the native renderer has no formula for.
+        ConfigError: the look, engine, address or device is invalid.
+        RenderError: Blender or Ray is needed and is missing, or Ray does not answer.
+        SceneError: the native renderer has no formula for a shape or material.
     """
     if engine not in ENGINES:
         raise ConfigError(f"engine {engine!r} should be {' or '.join(ENGINES)}")
     if engine == "ray":
-        from clevrhope.images.ray.engine import RayRenderer  # Ray itself is imported where it is asked for
+        from clevrhope.images.ray.engine import RayRenderer  # imports Ray, which may not be installed
 
         return RayRenderer(rendering, look=look, workers=workers, address=address)
     if address is not None:
-        raise ConfigError(f"--address: {address} is that of a Ray cluster; give --engine ray too")
+        raise ConfigError(f"--address: {address} is the address of a Ray cluster; add --engine ray")
     if isinstance(rendering, NativeSettings):
         return NativeRenderer(look=look, workers=workers, **asdict(rendering))
     return CyclesRenderer(look=look, settings=rendering, workers=workers)

@@ -1,4 +1,4 @@
-"""What a user writes for --device in; which kind of device, and which numbers of it, out."""
+"""The choice of devices that a user makes with --device."""
 
 from __future__ import annotations
 
@@ -7,33 +7,24 @@ from dataclasses import dataclass
 
 from clevrhope.errors import ConfigError
 
-#: What one writes -> what Blender calls it; the order in which `auto` tries them.
+#: Kind of GPU -> its makers' spelling, in the order in which `auto` tries them; Blender's is in capitals.
 INTERFACES: Mapping[str, str] = {
-    "optix": "OPTIX",
-    "cuda": "CUDA",
-    "hip": "HIP",
-    "oneapi": "ONEAPI",
-    "metal": "METAL",
-}
-#: What one writes -> what its makers call it.
-TITLES: Mapping[str, str] = {
-    "cuda": "CUDA",
     "optix": "OptiX",
+    "cuda": "CUDA",
     "hip": "HIP",
     "oneapi": "oneAPI",
     "metal": "Metal",
-    "cpu": "CPU",
 }
 ANY, CPU = "auto", "cpu"
 
 
 @dataclass(frozen=True)
 class DeviceChoice:
-    """Where images are to be rendered.
+    """The devices that images are to be rendered on.
 
     Attributes:
         kind: auto, cpu, or a key of `INTERFACES`.
-        numbers: which GPUs of that kind, as `clevrhope devices` counts them; none for all.
+        numbers: of the GPUs of that kind, as `clevrhope devices` counts them; empty for all.
     """
 
     kind: str
@@ -41,10 +32,10 @@ class DeviceChoice:
 
 
 def parse_device(text: str) -> DeviceChoice:
-    """The choice that a text such as auto, cpu, cuda, or optix:0,1 stands for.
+    """The choice that a string such as auto, cpu, cuda, or optix:0,1 stands for.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: another string.
     """
     kind, colon, listed = text.partition(":")
     numbers = listed.split(",")

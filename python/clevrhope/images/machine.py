@@ -1,82 +1,81 @@
-"""Nothing in; what this machine can render with, as `clevrhope devices` tells it, out."""
+"""Which renderers and devices this machine has, for `clevrhope devices`."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.devices import Device, FoundDevices, find_devices
-from clevrhope.images.device_choice import ANY, CPU, INTERFACES, TITLES
+from clevrhope.images.device_choice import ANY, CPU, INTERFACES
 from clevrhope.runtime.blender import check_blender
 from clevrhope.runtime.cores import available_cores
 
 
 @dataclass(frozen=True)
-class WhatRenders:
-    """What there is to render with."""
+class AvailableRenderers:
+    """The renderers of this machine.
+
+    Attributes:
+        found: Blender's devices; none where Blender is missing.
+        blender_problem: why Blender cannot be used; empty where it can.
+        cores: number of CPU cores available to this process, all of which the native renderer uses.
+    """
 
     found: FoundDevices
-    """By Blender; nothing where that is missing."""
-    blender: str
-    """Why Blender cannot be asked; empty where it can."""
+    blender_problem: str
     cores: int
-    """That this process may use, and the native renderer does."""
 
     @property
     def auto(self) -> list[Device]:
-        """What Blender renders on when nothing is said."""
+        """The devices that Blender renders on by default."""
         return self.found.of(ANY) or self.found.of(CPU)
 
     def as_json(self) -> dict[str, Any]:
         """Name -> value, for `--json`."""
         auto = [device.name for device in self.auto]
+        blender = {
+            "devices": [
+                {**asdict(each), "kind": each.kind, "auto": each.name in auto} for each in self.found.devices
+            ],
+            "missing": list(self.found.missing),
+            "problems": dict(self.found.problems),
+        }
         return {
-            "blender": {
-                "devices": [
-                    {**asdict(each), "kind": each.kind, "auto": each.name in auto}
-                    for each in self.found.devices
-                ],
-                "missing": list(self.found.missing),
-                "problems": dict(self.found.problems or {}),
-            }
-            if not self.blender
-            else None,
+            "blender": None if self.blender_problem else blender,
             "native": {"device": CPU, "cores": self.cores},
-            "notes": [self.blender] if self.blender else [],
+            "notes": [self.blender_problem] if self.blender_problem else [],
         }
 
 
-def what_renders() -> WhatRenders:
-    """Asks Blender, in a process of its own, and counts cores."""
+def find_renderers() -> AvailableRenderers:
+    """Asks Blender for its devices, in a process of its own, and counts cores."""
     try:
         check_blender()
-        return WhatRenders(find_devices(), "", available_cores())
+        return AvailableRenderers(find_devices(), "", available_cores())
     except RenderError as error:
-        return WhatRenders(FoundDevices(()), str(error), available_cores())
+        return AvailableRenderers(FoundDevices(()), str(error), available_cores())
 
 
-def text_lines(there: WhatRenders) -> list[str]:
-    """A line a device, and what is not there."""
+def text_lines(renderers: AvailableRenderers) -> list[str]:
+    """A table with a row for each device, and a line for each kind of device that is missing."""
+    found = renderers.found
     rows = [("renderer", "--device", "", "denoiser", "auto")]
-    for device in there.found.devices:
+    for device in found.devices:
         denoiser = "there" if device.denoises else "on the CPU"
-        rows.append(("blender", device.name, device.title, denoiser, "yes" if device in there.auto else ""))
-    rows.append(("native", CPU, f"{there.cores} cores", "there", ""))
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        auto = "yes" if device in renderers.auto else ""
+        rows.append(("blender", device.name, device.title, denoiser, auto))
+    rows.append(("native", CPU, f"{renderers.cores} cores", "there", ""))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
     ]
-    if there.blender:
-        return [*lines, there.blender]
-    problems = there.found.problems or {}
-    none = [
-        TITLES[kind]
-        for kind in INTERFACES
-        if not there.found.of(kind) and kind not in there.found.missing and kind not in problems
-    ]
+    if renderers.blender_problem:
+        return [*lines, renderers.blender_problem]
+    asked = [kind for kind in INTERFACES if kind not in found.missing and kind not in found.problems]
+    none = [INTERFACES[kind] for kind in asked if not found.of(kind)]
     if none:
         lines.append(f"No device found by: {', '.join(none)}.")
-    if there.found.missing:
+    if found.missing:
         lines.append(
-            f"Not in this build of Blender: {', '.join(TITLES[kind] for kind in there.found.missing)}."
+            f"Not in this build of Blender: {', '.join(INTERFACES[kind] for kind in found.missing)}."
         )
-    return [*lines, *problems.values()]
+    return [*lines, *found.problems.values()]

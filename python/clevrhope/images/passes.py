@@ -1,8 +1,4 @@
-"""What a renderer found at the pixels' centres in, the annotations of an image out; as bytes and back.
-
-They say of each pixel which object it shows, how deep and how turned, and of each object where it is seen and
-how much of it.
-"""
+"""Annotations of images: masks, depths, normals, and the visible and hidden pixels of each object."""
 
 from __future__ import annotations
 
@@ -15,15 +11,15 @@ import numpy as np
 import numpy.typing as npt
 
 from clevrhope.errors import ConfigError, SceneError
-from clevrhope.images.renderer import Scene
+from clevrhope.images.renderer import Renderer, Scene
 
 K = TypeVar("K", bound=Hashable)
 
-#: What can be asked for, in the order in which it is kept.
+#: The passes that there are, in the order in which they are stored.
 PASSES = ("mask", "depth", "normal")
 #: The mask's value where no object is; objects have their places in the scene's list, from 0 on.
 BACKGROUND = 255
-#: Depths are whole multiples of it, in Blender units: what is finer is the renderers' noise, and packs badly.
+#: Depths are whole multiples of this, in Blender units. Finer digits are noise, and compress badly.
 DEPTH_STEP = 2.0**-12
 
 Ints = npt.NDArray[np.int32]
@@ -62,13 +58,26 @@ class Annotator(Protocol):
         ...
 
 
-def measured(
+def annotator_of(renderer: Renderer) -> Annotator:
+    """The renderer as one that gives annotations.
+
+    Raises:
+        ConfigError: it gives none.
+    """
+    if not isinstance(renderer, Annotator):
+        raise ConfigError(
+            "--passes: this renderer makes only images; it has no method `passes` for masks, depths, normals"
+        )
+    return renderer
+
+
+def measure_passes(
     mask: npt.NDArray[np.uint8],
     depth: npt.NDArray[np.floating[Any]],
     normal: npt.NDArray[np.floating[Any]],
     alone_px: npt.ArrayLike,
 ) -> Passes:
-    """The annotations of what was found; `mask` is as `Passes` has it, `alone_px` has a number an object."""
+    """Annotations, boxes and visible pixels included; the arguments are attributes of `Passes`."""
     alone = np.asarray(alone_px, dtype=np.int32)
     visible = np.bincount(mask.ravel(), minlength=BACKGROUND + 1)[: len(alone)].astype(np.int32)
     boxes = np.zeros((len(alone), 4), dtype=np.int32)
@@ -91,7 +100,7 @@ def parse_passes(names: Sequence[str], place: str) -> tuple[str, ...]:
     """Names of passes, each once, in the order of `PASSES`.
 
     Raises:
-        ConfigError: one of them is none; `place` says where it stands.
+        ConfigError: an unknown name; the message begins with `place`.
     """
     if not isinstance(names, list | tuple):
         raise ConfigError(f"{place}: {names!r:.60} should be a list of names")
@@ -105,23 +114,23 @@ def parse_passes(names: Sequence[str], place: str) -> tuple[str, ...]:
 
 
 def check_countable(n_objects: int) -> None:
-    """Passes where a mask has a number for each object.
+    """Checks that a mask has a number for each object.
 
     Raises:
-        SceneError: there are more.
+        SceneError: there are too many objects.
     """
     if n_objects > BACKGROUND:
         raise SceneError(f"objects: {n_objects}; a mask has numbers for up to {BACKGROUND}")
 
 
 def to_bytes(passes: Passes) -> npt.NDArray[np.uint8]:
-    """All arrays of an image's annotations, one after the other, as (1, bytes): what a worker sends."""
+    """All arrays of an image's annotations, one after the other, as (1, bytes) uint8."""
     arrays = (passes.mask, passes.depth, passes.normal, passes.boxes, passes.visible_px, passes.alone_px)
     return np.frombuffer(b"".join(each.tobytes() for each in arrays), dtype=np.uint8)[None]
 
 
 def from_bytes(content: npt.NDArray[np.uint8], *, height: int, width: int) -> Passes:
-    """What `to_bytes` made of an image of this size."""
+    """The annotations of an image of this size from the bytes of `to_bytes`."""
     data = content.tobytes()
     n_pixels = height * width
     n_objects = (len(data) - 11 * n_pixels) // 24

@@ -1,4 +1,4 @@
-"""A scene's dictionary in, what has to stand where and in which colour out, names and numbers checked."""
+"""Placement of a scene's objects, camera and lights, with all names and numbers checked."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, TypeGuard
 
 from clevrhope.errors import SceneError
-from clevrhope.look.read import Look
+from clevrhope.look.definition import Look
 
 Vector = tuple[float, float, float]
 
@@ -22,7 +22,7 @@ class Thing:
         shape: a name of the look's shapes.
         material: a name of the look's materials.
         color: linear RGB.
-        radius: by which the unit shape is scaled.
+        radius: the factor that scales the unit shape.
         location: of its centre, in the world.
         rotation_z_rad: about its own vertical axis.
     """
@@ -47,11 +47,11 @@ class Placement:
 def place(scene: Mapping[str, Any], look: Look) -> Placement:
     """Resolves a scene in CLEVR's JSON form.
 
-    Camera and lights stand where the scene says; where it does not, as in published CLEVR files, they stand
-    where they are before jitter.
+    Camera and lights stand where the scene says. Where it does not say, as in published CLEVR files, they
+    stand where they are before jitter.
 
     Raises:
-        SceneError: a key that is missing, a name that the look does not know, a place that is none.
+        SceneError: a missing key, a name that is not in the look, or an invalid location.
     """
     camera = scene.get("camera", {}).get("location", look.look["camera"]["location"])
     lights = {name: light["location"] for name, light in look.look["lights"].items() if "location" in light}
@@ -100,11 +100,9 @@ def _vector(value: Any, place: str) -> Vector:
 
 
 def _is_number(value: Any) -> TypeGuard[float]:
-    """Of a finite size; a whole number of JSON may have more digits than a float can hold."""
-    if not isinstance(value, int | float):
-        return False
+    """Whether a value is a finite number; an integer in JSON may have more digits than a float can hold."""
     try:
-        return math.isfinite(value)
+        return isinstance(value, int | float) and math.isfinite(value)
     except OverflowError:
         return False
 

@@ -1,4 +1,4 @@
-"""Writes and reads PNG files. The same pixels give the same bytes: no time, no text."""
+"""PNG files, without times or text: the same pixels give the same bytes."""
 
 from __future__ import annotations
 
@@ -17,11 +17,10 @@ from clevrhope.errors import DatasetError
 from clevrhope.runtime.reading import check_regular, reading
 
 MAX_PIXELS = 1 << 26
-"""Of an image that is read: 8,192 x 8,192. A file of a few kilobytes can claim any size."""
-
+"""Pixels of an image that is read: 8,192 x 8,192. A file of a few kilobytes can claim any size."""
 
 MAX_PNG_BYTES = 1 << 28
-"""Of a file: an image of `MAX_PIXELS` that nothing could compress."""
+"""Bytes of a file: an image of `MAX_PIXELS` that nothing could compress."""
 
 
 def encode_png(pixels: npt.NDArray[np.uint8]) -> bytes:
@@ -43,7 +42,7 @@ _BEGIN, _END = b"\x89PNG\r\n\x1a\n", b"\x00\x00\x00\x00IEND\xaeB`\x82"
 
 
 def is_whole_png(path: Path) -> bool:
-    """Whether a file begins and ends as PNG files do; what lies between is not decoded."""
+    """Whether a file begins and ends as PNG files do; the rest is not decoded."""
     try:
         check_regular(path)
         with path.open("rb") as file:
@@ -56,7 +55,7 @@ def is_whole_png(path: Path) -> bool:
 
 @contextmanager
 def open_png(path: Path) -> Iterator[Image.Image]:
-    """A PNG file, opened but not yet decoded, and the boundary around its reading; errors as `read_png`."""
+    """Opens a PNG file without decoding it; errors while it is open become those of `read_png`."""
     with reading(path, "a whole PNG file", remedy="remove it and run the command again"):
         check_regular(path)
         with warnings.catch_warnings():

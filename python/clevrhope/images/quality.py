@@ -1,4 +1,4 @@
-"""Reference scenes and their 512-sample images in, seconds an image and its distance from them out."""
+"""Image quality: how far renderings of the reference scenes are from 512 samples, and how long they take."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from clevrhope.runtime.assets import blender_assets
 
 @dataclass(frozen=True)
 class Quality:
-    """What images cost and how good they are.
+    """The cost and quality of images.
 
     Attributes:
-        seconds_per_picture: wall clock over all workers with the look already loaded, divided by images.
+        seconds_per_picture: wall-clock time of all workers, with the look already loaded, divided by images.
         psnr_db: mean over the images.
-        psnr_db_of: by the number of the reference scene.
-        device: what was rendered on.
+        psnr_db_of: PSNR by number of the reference scene.
+        device: the device that rendered them.
     """
 
     seconds_per_picture: float
@@ -38,7 +38,7 @@ class Quality:
 
 
 def psnr(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
-    """Peak signal to noise ratio of two images of 8 bits, in dB; infinite if they are the same.
+    """Peak signal-to-noise ratio of two 8-bit images in dB; infinite if they are equal.
 
     Raises:
         ValueError: they differ in shape.
@@ -50,10 +50,10 @@ def psnr(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
 
 
 def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
-    """Structural similarity of two images of 8 bits, (height, width, 3); 1 if they are the same.
+    """Structural similarity of two 8-bit images, (height, width, 3); 1 if they are equal.
 
-    As Wang et al., "Image Quality Assessment" (2004), measure it: Gaussian windows of sigma 1.5, constants
-    0.01 and 0.03; the mean over the three channels.
+    Source: Wang et al., "Image Quality Assessment" (2004): Gaussian windows of sigma 1.5, constants 0.01 and
+    0.03, the mean over the three channels.
 
     Raises:
         ConfigError: scikit-image is not installed.
@@ -65,29 +65,20 @@ def ssim(a: npt.NDArray[np.uint8], b: npt.NDArray[np.uint8]) -> float:
         raise ConfigError(
             f"SSIM needs scikit-image, which is not installed ({error}): pip install 'clevrhope[bench]'"
         ) from error
-    return float(
-        structural_similarity(
-            a,
-            b,
-            channel_axis=2,
-            gaussian_weights=True,
-            sigma=1.5,
-            use_sample_covariance=False,
-            data_range=255,
-        )
-    )
+    gaussian = {"gaussian_weights": True, "sigma": 1.5, "use_sample_covariance": False}
+    return float(structural_similarity(a, b, channel_axis=2, data_range=255, **gaussian))
 
 
 def reference_folder() -> Path:
-    """Where a checkout keeps the reference scenes and images; they are not part of the wheel."""
+    """The folder of a checkout with the reference scenes and images, which are not part of the wheel."""
     return blender_assets().resolve().parent / "tests" / "data" / "look"
 
 
 def reference_scenes(folder: Path | None = None) -> list[Scene]:
-    """The scenes whose images measure the renderer.
+    """The scenes whose images measure a renderer.
 
     Raises:
-        RenderError: they are not there.
+        RenderError: their file is missing.
     """
     path = (folder or reference_folder()) / "scenes.json"
     try:
@@ -108,46 +99,36 @@ def chosen_scenes(n_scenes: int, folder: Path | None = None) -> list[int]:
     """Numbers of reference scenes, spread evenly over all that have a 512-sample image.
 
     Raises:
-        RenderError: none has.
+        RenderError: no scene has one.
     """
     there = [i for i in range(len(reference_scenes(folder))) if reference_image(i, folder).exists()]
     if not there:
         raise RenderError(
-            f"{reference_image(0, folder)}: missing, as all reference images are; "
+            f"{reference_image(0, folder)}: missing, like all reference images; "
             "render them with: python -m clevrhope.images.blender.reference"
         )
     n_scenes = min(n_scenes, len(there))
     return [there[(2 * i + 1) * len(there) // (2 * n_scenes)] for i in range(n_scenes)]
 
 
-def measure_quality(
-    n_scenes: int = 4,
-    *,
-    settings: RenderSettings | None = None,
-    workers: int | None = None,
-    folder: Path | None = None,
-) -> Quality:
-    """Renders reference scenes, spread evenly over all there are, and compares them with 512 samples.
+def measure_quality(n_scenes: int = 4, *, settings: RenderSettings | None = None) -> Quality:
+    """Renders reference scenes, spread evenly over all that there are, and compares them with 512 samples.
 
-    A first image for each worker is not counted: it loads the look and Cycles' shaders.
+    The first image of each worker is not counted, because it loads the look and Cycles' shaders.
 
     Args:
-        n_scenes: how many, 1 to all.
+        n_scenes: how many scenes, from 1 to all.
         settings: the effort to be measured.
-        workers: processes, one for every two cores by default.
-        folder: of the reference scenes and images.
 
     Raises:
-        RenderError: no reference images here, or no Blender.
+        RenderError: the reference images or Blender are missing.
     """
-    scenes = reference_scenes(folder)
-    chosen = chosen_scenes(n_scenes, folder)
-    with CyclesRenderer(settings=settings, workers=workers) as renderer:
-        for _ in renderer.render((i, scenes[0]) for i in range(renderer.workers)):
-            pass
+    scenes, chosen = reference_scenes(), chosen_scenes(n_scenes)
+    with CyclesRenderer(settings=settings) as renderer:
+        list(renderer.render((i, scenes[0]) for i in range(renderer.workers)))
         begin = time.perf_counter()
         images = dict(renderer.render((i, scenes[i]) for i in chosen))
         seconds = time.perf_counter() - begin
         device = ", ".join(sorted(renderer.devices))
-    found = {i: psnr(images[i], read_png(reference_image(i, folder))) for i in chosen}
+    found = {i: psnr(images[i], read_png(reference_image(i))) for i in chosen}
     return Quality(seconds / len(chosen), sum(found.values()) / len(found), found, device)

@@ -1,9 +1,8 @@
-"""Scenes in, images out: what a renderer is."""
+"""The interface that all renderers share."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
 import numpy as np
@@ -34,11 +33,11 @@ class Renderer(Protocol):
         ...
 
     def close(self) -> None:
-        """Gives back what it holds; it may be used again."""
+        """Releases what it holds; it may be used again."""
         ...
 
-    def __enter__(self) -> Self: ...
+    def __enter__(self) -> Self:
+        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None: ...
+    def __exit__(self, *exception: object) -> None:
+        self.close()

@@ -1,4 +1,4 @@
-"""How images are rendered, by Blender or natively: size, effort, denoiser, device, checked."""
+"""Settings of both renderers, and how a manifest records them."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ Prefilter = Literal["none", "fast", "accurate"]
 Quality = Literal["high", "balanced", "fast"]
 NativeQuality = Literal["draft", "standard", "high"]
 
-#: Samples after which Cycles asks for the first time whether a pixel needs more.
+#: Samples after which Cycles first tests whether a pixel needs more.
 ADAPTIVE_STEP = 16
 
-#: Samples from which an image is clean enough to need no denoiser: the original's setting.
+#: Samples from which an image needs no denoiser: the original's setting.
 SAMPLES_OF_THE_ORIGINAL = 512
 
-#: What makes images: Blender's Cycles in processes of its own, or the native module in this one.
+#: Blender's Cycles in processes of its own, or the native module in this process.
 RENDERERS = ("blender", "native")
 
-#: How much Blender spends on an image, in samples a pixel.
+#: Blender's samples per pixel, by quality.
 BLENDER_QUALITIES: Mapping[str, int] = {"draft": 4, "standard": 16, "original": SAMPLES_OF_THE_ORIGINAL}
 
-#: Goes up by one whenever the native renderer's images change, so that a folder never mixes two of them.
+#: Goes up by one whenever the native renderer's images change, so that no folder mixes two revisions.
 NATIVE_REVISION = 2
 
-#: How much each renderer can be told to spend on an image.
+#: The qualities of each renderer.
 QUALITIES: Mapping[str, tuple[str, ...]] = {
     "blender": tuple(BLENDER_QUALITIES),
     "native": get_args(NativeQuality),
@@ -37,23 +37,23 @@ QUALITIES: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class RenderSettings:
-    """What decides an image beside its scene and the look.
+    """Everything but the scene and the look that decides an image of Blender's.
 
     Attributes:
         width: pixels.
         height: pixels.
-        samples: camera rays a pixel, at most. Over the sixteen reference scenes 16 keep 45.4 dB against 512;
-            8 keep 43.9 dB in little more than half of the time, and lose more of metal's finest glints.
-        denoise: OpenImageDenoise over the finished image, guided by albedo and normals.
-        adaptive_threshold: noise level under which a pixel gets no more samples; 0 gives all to all. Cycles
-            asks after every 16 samples, so this tells from 17 on: 64 take half of the time, for 1 dB.
-        adaptive_min_samples: samples that every pixel gets before that is asked.
-        prefilter: how the denoiser's guides are cleaned first. None is both fastest and closest to 512
+        samples: most camera rays per pixel. Over the sixteen reference scenes, 16 reach 45.4 dB against 512;
+            8 reach 43.9 dB in little more than half of the time, and lose more of metal's finest glints.
+        denoise: run OpenImageDenoise over the finished image, guided by albedo and normals.
+        adaptive_threshold: noise level under which a pixel gets no more samples; 0 gives every pixel all.
+            Cycles tests it after every 16 samples, so it matters from 17 on: 64 take half the time for 1 dB.
+        adaptive_min_samples: samples that every pixel gets before that test.
+        prefilter: how the denoiser's guides are cleaned first. "none" is the fastest, and the closest to 512
             samples.
-        denoise_quality: which of the denoiser's networks is used. On two cores the high one takes 0.5 s a
-            image and the balanced one 0.2 s, a tenth of all that an image takes, for 0.5 dB less.
-        device: "auto" takes all GPUs of one kind where there are some; "cpu"; or "cuda", "optix:0,1" and the
-            like, see `parse_device`.
+        denoise_quality: the denoiser's network. On two cores "high" takes 0.5 s an image; "balanced" takes
+            0.2 s, a tenth of an image's time, for 0.5 dB less.
+        device: "auto" for all GPUs of one kind where there are some; "cpu"; or "cuda", "optix:0,1" and so on,
+            see `parse_device`.
 
     Raises:
         ConfigError: a value that Blender would not take.
@@ -89,17 +89,13 @@ class RenderSettings:
             raise ConfigError(f"device: {error}") from error
 
     def with_samples(self, samples: int) -> RenderSettings:
-        """The same with other samples; from 512 on as in the original: all of them, not denoised."""
+        """The same with other samples; from 512 on neither denoised nor adaptive, as in the original."""
         if samples < SAMPLES_OF_THE_ORIGINAL:
             return replace(self, samples=samples)
         return replace(self, samples=samples, denoise=False, adaptive_threshold=0.0)
 
     def with_quality(self, quality: str) -> RenderSettings:
-        """The same with the effort that one of `BLENDER_QUALITIES` stands for.
-
-        Raises:
-            ConfigError: it is none of them.
-        """
+        """The same at one of `BLENDER_QUALITIES`; raises ConfigError for another one."""
         check_quality("blender", quality)
         own = RenderSettings(width=self.width, height=self.height, device=self.device)
         return own.with_samples(BLENDER_QUALITIES[quality])
@@ -107,15 +103,15 @@ class RenderSettings:
 
 @dataclass(frozen=True)
 class NativeSettings:
-    """What decides an image of the native renderer beside its scene and the look.
+    """Everything but the scene and the look that decides an image of the native renderer.
 
     Attributes:
         width: pixels.
         height: pixels.
-        quality: one of draft, standard and high.
+        quality: draft, standard or high.
 
     Raises:
-        ConfigError: a size or a quality that is none.
+        ConfigError: an invalid size or quality.
     """
 
     width: int = 480
@@ -129,17 +125,16 @@ class NativeSettings:
                 raise ConfigError(f"{name} is {shown(getattr(self, name))}; expected from 1 to 8192 pixels")
 
     def with_quality(self, quality: str) -> NativeSettings:
-        """The same with another effort; raises as the class does."""
-        check_quality("native", quality)
+        """The same at another quality; raises ConfigError for an unknown one."""
         return replace(self, quality=cast(NativeQuality, quality))
 
 
-#: Settings of either renderer; which one they are for is told by what they are.
+#: Settings of either renderer; their class says which.
 Rendering = RenderSettings | NativeSettings
 
 
 def default_settings(renderer: str) -> Rendering:
-    """The settings of a renderer when nothing else is said.
+    """The default settings of a renderer.
 
     Raises:
         ConfigError: there is no such renderer.
@@ -150,15 +145,14 @@ def default_settings(renderer: str) -> Rendering:
 
 
 def renderer_of(rendering: Rendering) -> str:
-    """Which of `RENDERERS` settings are for."""
+    """The renderer, one of `RENDERERS`, that settings are for."""
     return "native" if isinstance(rendering, NativeSettings) else "blender"
 
 
 def rendering_as_json(rendering: Rendering) -> dict[str, Any]:
-    """What a manifest says of how images were made: the renderer, and all of its settings.
+    """What a manifest records: the renderer, all of its settings, and the native renderer's revision.
 
-    Of the native renderer its revision too. Of the device its kind alone: which of several GPUs of a machine
-    made an image tells nothing.
+    Of the device only its kind is recorded: which of a machine's GPUs made an image does not matter.
     """
     found = {"renderer": renderer_of(rendering), **asdict(rendering)}
     if isinstance(rendering, RenderSettings):
@@ -169,9 +163,9 @@ def rendering_as_json(rendering: Rendering) -> dict[str, Any]:
 
 
 def rendering_of_folder(there: Mapping[str, Any] | None, asked: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a folder's manifest says after images are added to it: what was asked for.
+    """What a folder's manifest records after images are added to it: the requested rendering.
 
-    But a folder of any device, "auto", stays one when it goes on on a certain one.
+    A folder that was begun with device "auto" keeps it when it is resumed on a certain device.
     """
     if there is not None and there.get("device") == ANY and "device" in asked:
         return {**asked, "device": ANY}
@@ -182,21 +176,21 @@ def on_device(rendering: Rendering, device: str) -> Rendering:
     """The same on another device.
 
     Raises:
-        ConfigError: a text that stands for no device, or a GPU for the native renderer.
+        ConfigError: an invalid device, or a GPU for the native renderer.
     """
     choice = parse_device(device)
     if isinstance(rendering, RenderSettings):
         return replace(rendering, device=device)
     if choice.kind not in (ANY, CPU):
-        raise ConfigError(f"{device}: the native renderer runs on the CPU alone; take --renderer blender")
+        raise ConfigError(f"{device}: the native renderer runs only on the CPU; use --renderer blender")
     return rendering
 
 
 def rendering_from_json(found: Mapping[str, Any]) -> Rendering:
-    """The settings that a manifest tells of, as `rendering_as_json` wrote them.
+    """The settings that a manifest records, as `rendering_as_json` wrote them.
 
     Raises:
-        ConfigError: they are none of this version's.
+        ConfigError: a setting that this version does not know, or that has another type.
     """
     settings = {name: value for name, value in found.items() if name not in ("renderer", "revision")}
     defaults = default_settings(found.get("renderer", "blender"))
@@ -211,7 +205,7 @@ def rendering_from_json(found: Mapping[str, Any]) -> Rendering:
 
 
 def other_revision(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """Why images of two revisions of the native renderer don't go together; "" where they are of one."""
+    """Why images of two revisions of the native renderer must not be mixed; "" if there is one revision."""
     if any(each.get("renderer", "blender") != "native" for each in (there, here)):
         return ""
     before, now = there.get("revision"), here.get("revision")
@@ -220,26 +214,26 @@ def other_revision(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
     which = "an unknown revision" if before is None else f"revision {before}"
     return (
         f"its images are of {which} of the native renderer, and this clevrhope has revision {now}, "
-        "whose pixels differ; choose another --out, or go on with the version that made them"
+        "whose pixels differ; choose another --out, or resume with the version that made them"
     )
 
 
 def rendering_in_words(rendering: Mapping[str, Any]) -> str:
-    """The choices that lead to what a manifest says, as one writes them on the command line."""
+    """The command-line options for the rendering that a manifest records."""
     if rendering.get("renderer", "blender") == "native":
         return f"--renderer native --quality {rendering['quality']}"
     return f"--renderer blender --samples {rendering['samples']}"
 
 
 def made_by(rendering: Mapping[str, Any]) -> str:
-    """What made images and how, after "rendered by", of what a manifest says."""
+    """The renderer and its quality from a manifest's record, to follow "rendered by"."""
     if rendering.get("renderer", "blender") == "native":
         return f"clevrhope's native renderer (quality {rendering['quality']})"
     return f"Blender's Cycles ({rendering['samples']} samples a pixel)"
 
 
 def check_quality(renderer: str, quality: str) -> None:
-    """Passes for a quality that a renderer has.
+    """Checks that a renderer has a quality.
 
     Raises:
         ConfigError: it has none of this name.

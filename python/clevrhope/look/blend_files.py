@@ -1,10 +1,10 @@
-"""A properties file's .blend paths in, the shapes and materials that they hold out, checked.
+"""Shapes and materials from .blend files that a properties file names.
 
-A value of "shapes" or "materials" in properties.json may be a path that ends with .blend, meant from where
-the properties file lies. A shape's file has an object or a mesh named as the file (or one mesh only), of
-CLEVR's size: it stands at z = -1 and fits a cube of half side 1, which a scene scales to its objects' radius.
-From there on it is a mesh of the look as any other. A material's file has a group of nodes named as the
-file, with an input "Color", as CLEVR's have, or a material, whose Object Info node gives the object's colour.
+A value of "shapes" or "materials" in properties.json may be a path that ends with .blend, relative to the
+properties file. A shape's file has an object or a mesh named like the file (or only one mesh), of CLEVR's
+size: it stands at z = -1 and fits a cube of half side 1, which a scene scales to its objects' radius. It
+becomes a mesh of the look like any other. A material's file has a group of nodes named like the file, with an
+input "Color", as CLEVR's have, or a material, whose Object Info node gives the object's colour.
 """
 
 from __future__ import annotations
@@ -32,27 +32,30 @@ READER = (sys.executable, "-P", "-m", "clevrhope.look.blend_reader")
 START_TIMEOUT_S = 300.0
 
 READ_TIMEOUT_S = 10.0
-"""Of a file, once Blender has started."""
+"""For each file, once Blender has started."""
 MEMORY_BYTES = 2 << 30
-"""That Blender may take for a file, beside its own."""
+"""Memory that Blender may take for a file, beside its own."""
 MOST_VERTICES = 65_535
-LOWEST_Z, STANDS_TO = -1.0, 0.02
-"""Where a shape touches the ground, in units of the object's radius, and how exactly."""
+LOWEST_Z, Z_TOLERANCE = -1.0, 0.02
+"""Where a shape touches the ground, in units of the object's radius."""
 FARTHEST = math.sqrt(3.0) + 0.01
-"""From its centre: a cube's corners."""
+"""Distance of a cube's corners from its centre, with a tolerance."""
 
 
 @dataclass(frozen=True)
 class Blends:
-    """What .blend files hold, by the text that names them in a properties file."""
+    """The content of .blend files, by their paths in a properties file.
+
+    Attributes:
+        shapes: mesh descriptions as in look.json.
+        materials: {"path", "what", "name", "sha256"} of each.
+    """
 
     shapes: Mapping[str, Mapping[str, Any]]
-    """Mesh descriptions as look.json has them."""
     materials: Mapping[str, Mapping[str, Any]]
-    """{"path", "what", "name", "sha256"} of each."""
 
     def added_to(self, look: Mapping[str, Any]) -> dict[str, Any]:
-        """A look with these shapes and materials besides its own."""
+        """A look with these shapes and materials beside its own."""
         materials = {name: {"blend": entry} for name, entry in self.materials.items()}
         return {
             **look,
@@ -61,28 +64,25 @@ class Blends:
         }
 
     def added_to_world(self, look: Mapping[str, Any]) -> dict[str, Any]:
-        """The same for what decides scenes: a material's content without the place of its file."""
+        """The same for what decides scenes: a material's content, but not the path of its file."""
         added = self.added_to(look)
         hashes = {name: {"sha256": entry["sha256"]} for name, entry in self.materials.items()}
         return {**added, "materials": {**added["materials"], **hashes}}
 
 
-class _EndedError(Exception):
-    """Blender ended over the file of this number, counted from 0."""
+class _BlenderEndedError(Exception):
+    """Blender ended while reading the file of this number, counted from 0."""
 
     def __init__(self, number: int, why: str) -> None:
         super().__init__(why)
         self.number = number
 
 
-NONE = Blends({}, {})
-
-
 def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
-    """The .blend files that a properties file names; Blender is started only where there are some.
+    """The .blend files that a properties file names; Blender is started only if there are some.
 
     Raises:
-        ConfigError: a file that is missing or no .blend file, or does not hold what it should.
+        ConfigError: a file that is missing, is not a .blend file, or does not hold what it should.
         RenderError: Blender is missing.
     """
     named = [
@@ -91,25 +91,22 @@ def read_blends(properties: Mapping[str, Any], file: Path) -> Blends:
         for name, asset in _entries(properties, section)
     ]
     if not named:
-        return NONE
+        return Blends({}, {})
     try:
         check_blender()
     except RenderError as error:
-        # Another renderer would not help: what is in the files is not known without Blender.
+        # Another renderer would not help: only Blender can read the files.
         _, section, name, asset = named[0]
         reason = str(error).removesuffix(OR_NATIVE).rstrip(",; ")
-        raise RenderError(
-            f"{file}: {section}.{name}: {asset} is a file of Blender's, and {reason}"
-        ) from error
+        raise RenderError(f"{file}: {section}.{name}: {asset} is a Blender file, and {reason}") from error
     wanted = []
     for kind, section, name, asset in named:
-        place = f"{file}: {section}.{name}"
-        path, changed_ns = _found(file.parent / asset, place)
+        path, changed_ns = _locate(file.parent / asset, f"{file}: {section}.{name}")
         wanted.append((kind, str(path), changed_ns))
     shapes, materials = {}, {}
     try:
-        contents = _looked_into(tuple(wanted))
-    except _EndedError as ended:
+        contents = _read_contents(tuple(wanted))
+    except _BlenderEndedError as ended:
         _, section, name, asset = named[ended.number]
         raise ConfigError(f"{file}: {section}.{name}: {asset}: {ended}") from ended
     for (kind, section, name, asset), found in zip(named, contents, strict=True):
@@ -134,82 +131,81 @@ def is_blend(asset: Any) -> bool:
 def _entries(properties: Mapping[str, Any], section: str) -> list[tuple[str, str]]:
     entries = properties.get(section)
     if not isinstance(entries, dict):
-        return []  # which whoever reads the properties tells
+        return []  # the reader of the properties reports it
     return [(name, asset) for name, asset in entries.items() if is_blend(asset)]
 
 
-def _found(path: Path, place: str) -> tuple[Path, int]:
-    """Where a file lies, and when it changed.
+def _locate(path: Path, place: str) -> tuple[Path, int]:
+    """The resolved path of a file, and when it changed, in nanoseconds.
 
     Raises:
-        ConfigError: there is none, or it is a folder, a pipe or the like.
+        ConfigError: there is no such file, or it is a folder, a pipe or the like.
     """
     try:
         path = path.resolve()
-        content = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # which does not wait for a pipe's other end
+        content = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # does not wait for a pipe's other end
         try:
             status = os.fstat(content)
         finally:
             os.close(content)
     except OSError as error:
-        said = (
-            "no such file" if isinstance(error, FileNotFoundError) else f"cannot be read ({error.strerror})"
-        )
-        raise ConfigError(f"{place}: {path}: {said}") from error
-    except (RuntimeError, ValueError) as error:  # a link to itself; no name of a file
+        missing = isinstance(error, FileNotFoundError)
+        problem = "no such file" if missing else f"cannot be read ({error.strerror})"
+        raise ConfigError(f"{place}: {path}: {problem}") from error
+    except (RuntimeError, ValueError) as error:  # a link to itself, or an impossible name
         raise ConfigError(f"{place}: {shown(str(path))}: cannot be read ({error})") from error
     if not stat.S_ISREG(status.st_mode):
-        raise ConfigError(f"{place}: {path}: is no file; expected one that Blender wrote")
+        raise ConfigError(f"{place}: {path}: not a regular file; expected one that Blender wrote")
     return path, status.st_mtime_ns
 
 
 @cache
-def _looked_into(wanted: tuple[tuple[str, str, int], ...]) -> list[dict[str, Any]]:
-    """What Blender finds in (kind, path, time of change)s; once in a process."""
+def _read_contents(wanted: tuple[tuple[str, str, int], ...]) -> list[dict[str, Any]]:
+    """What Blender finds in files, each given by kind, path and time of change; read once in a process."""
     files = [{"kind": kind, "path": path} for kind, path, _ in wanted]
-    asked = json.dumps({"files": files, "timeout_s": READ_TIMEOUT_S, "memory_bytes": MEMORY_BYTES})
+    request = json.dumps({"files": files, "timeout_s": READ_TIMEOUT_S, "memory_bytes": MEMORY_BYTES})
     with tempfile.TemporaryDirectory(prefix="clevrhope-") as folder:
         try:
             done = subprocess.run(
                 READER,
-                input=asked,
+                input=request,
                 capture_output=True,
                 text=True,
                 errors="replace",
                 timeout=START_TIMEOUT_S + READ_TIMEOUT_S * len(wanted),
-                env={**worker_environment(), "BLENDER_USER_RESOURCES": folder},
+                env={**worker_environment(), "BLENDER_USER_RESOURCES": folder, "TMPDIR": folder},
                 check=False,
             )
         except subprocess.TimeoutExpired as error:
-            raise _EndedError(0, f"Blender did not start within {error.timeout:g} s") from error
+            raise _BlenderEndedError(0, f"Blender did not start within {error.timeout:g} s") from error
     found: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
     if len(found) < len(wanted):
-        raise _EndedError(len(found), _ending(done.returncode, done.stderr))
+        raise _BlenderEndedError(len(found), _ending(done.returncode, done.stderr))
     return found
 
 
-def _ending(code: int, said: str) -> str:
+def _ending(code: int, stderr: str) -> str:
     """Why the reader ended before its answer, in a sentence on a file."""
     if code == -signal.SIGALRM:
         return f"Blender took over {READ_TIMEOUT_S:g} s to read it"
-    if "Malloc returns null" in said or "MemoryError" in said or "bad_alloc" in said:
+    if any(each in stderr for each in ("Malloc returns null", "MemoryError", "bad_alloc")):
         return f"Blender needs over {MEMORY_BYTES >> 30} GiB to read it"
-    lines = [line.strip() for line in said.splitlines() if line.strip()]
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
     return f"Blender {how} over it" + (f" ({lines[-1][:200]})" if lines else "")
 
 
 def problem_of_mesh(shape: Mapping[str, Any]) -> str:
-    """What is wrong with a mesh, to follow the file's name."""
+    """What is wrong with a mesh, as a clause that follows the file's name; "" if nothing is."""
     vertices, faces = shape["vertices"], shape["faces"]
     if not faces:
         return "has a mesh without faces"
     if len(vertices) > MOST_VERTICES:
         return too_many_vertices(len(vertices))
     if not all(math.isfinite(x) for vertex in vertices for x in vertex):
-        return "has a mesh with a coordinate that is no number"
+        return "has a mesh with a non-finite coordinate"
     lowest = min(vertex[2] for vertex in vertices)
-    if abs(lowest - LOWEST_Z) > STANDS_TO:
+    if abs(lowest - LOWEST_Z) > Z_TOLERANCE:
         return (
             f"has a mesh whose lowest point is at z = {lowest:g}; it should stand at {LOWEST_Z:g}, with its "
             "centre at the origin"
@@ -221,5 +217,5 @@ def problem_of_mesh(shape: Mapping[str, Any]) -> str:
 
 
 def too_many_vertices(n: int) -> str:
-    """That there are so many, to follow the file's name."""
-    return f"has a mesh of {n:,} vertices; {MOST_VERTICES:,} are the most"
+    """That there are so many vertices, as a clause that follows the file's name."""
+    return f"has a mesh of {n:,} vertices; at most {MOST_VERTICES:,} are allowed"

@@ -1,12 +1,11 @@
-"""Names of .blend files in, what is in them out: `python -m clevrhope.look.blend_reader`.
+"""Reader of .blend files, in a process of its own: `python -m clevrhope.look.blend_reader`.
 
-Runs in a process of its own, and is one of the two modules that import bpy. Standard input is JSON:
-{"files": [{"kind": "shape" or "material", "path"}, ...], "timeout_s" of each, "memory_bytes"}; standard
-output is a line of JSON for each file, as soon as it is read: {"vertices", "faces", "shading"} of a shape,
-{"what", "name"} of a material, or {"problem"}, the end of a sentence that begins with the file's name. A file
-that Blender crashes or hangs over ends the process.
+This is one of the two modules that import bpy. Standard input is JSON: {"files": [{"kind": "shape" or
+"material", "path"}, ...], "timeout_s" of each, "memory_bytes"}. Standard output has a line of JSON for each
+file, as soon as it is read: {"vertices", "faces", "shading"} of a shape, {"what", "name"} of a material, or
+{"problem"}, a clause that follows the file's name. A file that makes Blender crash or hang ends the process.
 
-Files are anybody's, so nothing in one runs: no script, no driver, and no other file is opened for it.
+Files may come from anybody, so nothing in one runs: no script, no driver, and no other file is opened for it.
 """
 
 from __future__ import annotations
@@ -25,28 +24,28 @@ import bpy
 
 from clevrhope.look.blend_files import MOST_VERTICES, too_many_vertices
 
-#: Decimals of a coordinate; what is finer is the float's.
+#: Decimals of a coordinate; finer digits are noise of 32-bit floats.
 DECIMALS = 6
-#: Of what a .blend file holds, as Blender calls them.
+#: Blender's names for what a .blend file holds.
 _COLLECTIONS = ("objects", "meshes", "node_groups", "materials")
-#: Input, output and error, which are open: with this limit, no file can be opened.
+#: Standard input, output and error are open; with this limit, no other file can be opened.
 _STANDARD_FILES = 3
 
 
 class UnfitFileError(Exception):
-    """The file does not hold what is asked of it; the end of a sentence that begins with the file's name."""
+    """The file does not hold what it should; the message is a clause that follows the file's name."""
 
 
 def main() -> int:
     """Reads the list, looks into each file."""
     answers = os.fdopen(os.dup(1), "w")
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(nowhere, 1)  # what Blender prints is no answer
+    os.dup2(nowhere, 1)  # so that nothing that Blender prints gets among the answers
     os.close(nowhere)
-    asked = json.load(sys.stdin)
-    _limit_memory(asked["memory_bytes"])
-    for each in asked["files"]:
-        with _time_limit(asked["timeout_s"]):
+    request = json.load(sys.stdin)
+    _limit_memory(request["memory_bytes"])
+    for each in request["files"]:
+        with _time_limit(request["timeout_s"]):
             answers.write(json.dumps(_read(each["kind"], Path(each["path"]))) + "\n")
             answers.flush()
     # Blender waits for ever at the end of a process in which it had a driver before it.
@@ -60,18 +59,18 @@ def load_part(path: str, collection: str, name: str) -> Any:
 
     Args:
         path: the file.
-        collection: as Blender calls it: objects, meshes, materials, node_groups.
+        collection: one of `_COLLECTIONS`.
         name: of the part.
 
     Raises:
         UnfitFileError: it is linked to other files, or has no such part.
-        OSError: it is no .blend file.
+        OSError: it is not a .blend file.
     """
     bpy.context.preferences.filepaths.use_scripts_auto_execute = False
     with ExitStack() as stack:
         _, wanted = stack.enter_context(bpy.data.libraries.load(path, link=False))
         setattr(wanted, collection, [name])
-        # The file is open; libraries that it is linked to stay closed, wherever they lie.
+        # The file is open; libraries that it is linked to cannot be opened.
         with _no_more_files():
             stack.close()
     loaded = list(bpy.data.user_map())
@@ -90,7 +89,7 @@ def load_part(path: str, collection: str, name: str) -> Any:
 
 @contextmanager
 def _no_more_files() -> Iterator[None]:
-    """Has the system refuse this process any file that is not open, whoever asks for it."""
+    """A block in which this process can open no file."""
     before = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (_STANDARD_FILES, before[1]))
     try:
@@ -108,7 +107,7 @@ def _remove_drivers(data: Any) -> None:
 
 
 def _limit_memory(more: int) -> None:
-    """Has the system refuse this process more bytes than these beside its own, at which Blender ends."""
+    """Limits this process to so many bytes beside those that it holds; beyond them, Blender ends."""
     with suppress(OSError, ValueError):  # the system has lower limits, or none
         held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
         _, most = resource.getrlimit(resource.RLIMIT_AS)
@@ -117,7 +116,7 @@ def _limit_memory(more: int) -> None:
 
 @contextmanager
 def _time_limit(seconds: float) -> Iterator[None]:
-    """Has the system end this process where a block takes longer, whatever Blender is at."""
+    """A block after so many seconds of which the system ends this process, whatever Blender is doing."""
     signal.signal(signal.SIGALRM, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, seconds)
     yield
@@ -131,18 +130,18 @@ def _read(kind: str, path: Path) -> dict[str, Any]:
     except UnfitFileError as problem:
         return {"problem": str(problem)}
     except OSError:
-        return {"problem": "is no .blend file that Blender can read"}
+        return {"problem": "is not a .blend file that Blender can read"}
     except (RuntimeError, SystemError, TypeError, ValueError) as error:
-        said = " ".join(str(error).split())[:200]
-        return {"problem": f"has something that Blender cannot read ({type(error).__name__}: {said})"}
+        reason = " ".join(str(error).split())[:200]
+        return {"problem": f"has something that Blender cannot read ({type(error).__name__}: {reason})"}
 
 
 def _shape(path: Path) -> dict[str, Any]:
-    """The object named as the file, or the mesh, or the only mesh."""
+    """The object or mesh named like the file, or the only mesh."""
     names = _names(path)
     if path.stem in names["objects"]:
         thing = load_part(str(path), "objects", path.stem)
-        with _no_more_files():  # which a modifier could ask for
+        with _no_more_files():  # a modifier could ask for some
             data = _evaluated(thing)
     else:
         data = load_part(str(path), "meshes", _named(path.stem, names["meshes"], "mesh"))
@@ -166,8 +165,8 @@ def _shape(path: Path) -> dict[str, Any]:
 def _is_convex(data: Any, polygon: Any) -> bool:
     """Whether triangles from the first corner to all others fill a face."""
     corners = [data.vertices[number].co for number in polygon.vertices]
-    ahead = zip(corners, corners[1:] + corners[:1], corners[2:] + corners[:2], strict=True)
-    return all((b - a).cross(c - b).dot(polygon.normal) >= 0.0 for a, b, c in ahead)
+    triples = zip(corners, corners[1:] + corners[:1], corners[2:] + corners[:2], strict=True)
+    return all((b - a).cross(c - b).dot(polygon.normal) >= 0.0 for a, b, c in triples)
 
 
 def _evaluated(thing: Any) -> Any:
@@ -180,7 +179,7 @@ def _evaluated(thing: Any) -> Any:
 
 
 def _material(path: Path) -> dict[str, Any]:
-    """The group of nodes named as the file, as CLEVR's materials are, or the material, or the only one."""
+    """The group of nodes named like the file, as CLEVR has it, or such a material, or the only material."""
     names = _names(path)
     if path.stem not in names["node_groups"]:
         name = _named(path.stem, names["materials"], "material")
@@ -194,11 +193,9 @@ def _material(path: Path) -> dict[str, Any]:
 
 
 def _names(path: Path) -> dict[str, list[str]]:
-    """What is in a file, by collection; nothing of it is loaded."""
+    """The names in a file by collection; nothing is loaded."""
     with bpy.data.libraries.load(str(path), link=False) as (there, _):
-        return {
-            kind: list(getattr(there, kind)) for kind in ("objects", "meshes", "node_groups", "materials")
-        }
+        return {kind: list(getattr(there, kind)) for kind in _COLLECTIONS}
 
 
 def _named(name: str, there: Sequence[str], kind: str) -> str:

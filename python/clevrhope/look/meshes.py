@@ -1,7 +1,7 @@
-"""A mesh's description in look.json in, vertices and faces out (numpy; no Blender needed).
+"""Meshes from their descriptions in look.json, built with numpy, without Blender.
 
-Shapes have unit size and are centred on the origin, Z up: a scene scales one by its object's
-radius r and lifts it to z = r, so it rests on the ground.
+Shapes have unit size and are centred on the origin, Z up. A scene scales a shape by its object's radius r and
+lifts it to z = r, so that it rests on the ground.
 """
 
 from __future__ import annotations
@@ -31,11 +31,6 @@ class Mesh:
     faces: tuple[Faces, ...]
     smooth: bool
 
-    @property
-    def n_faces(self) -> int:
-        """Faces of all sizes."""
-        return sum(len(group) for group in self.faces)
-
 
 def icosphere(*, subdivisions: int, catmull_clark_steps: int, smooth: bool) -> Mesh:
     """A sphere of radius 1 from an icosahedron, with a vertex at each pole.
@@ -45,7 +40,7 @@ def icosphere(*, subdivisions: int, catmull_clark_steps: int, smooth: bool) -> M
             the triangles along an edge, so 5 gives 5,120 triangles.
         catmull_clark_steps: smoothing steps after that. One turns the triangles into 15,360 quads and
             pulls the vertices inwards, to radii of 0.9989 to 0.9995.
-        smooth: False shades the facets flat, which shows in CLEVR's metal spheres.
+        smooth: False shades the facets flat, which is visible in CLEVR's metal spheres.
     """
     vertices, faces = _split_icosahedron(2 ** (subdivisions - 1))
     for _ in range(catmull_clark_steps):
@@ -56,16 +51,15 @@ def icosphere(*, subdivisions: int, catmull_clark_steps: int, smooth: bool) -> M
 def rounded_cube(*, edge_profile: list[list[float]], edge_exponent: float, smooth: bool) -> Mesh:
     """A cube of half extent 1 whose edges and corners are superellipses.
 
-    In a section across an edge the outline is |u|^p + |v|^p = offset^p around
-    (1 - offset, 1 - offset), where p is the exponent; a corner is the same in three coordinates.
-    With offset 0.25, exponent 3 and a profile of 13 points, each side has 25 x 25 quads, the
-    corner lies at 0.9233, and the narrow first quads of the rounding keep the vertex normals of
-    the flats straight.
+    In a section across an edge the outline is |u|^p + |v|^p = offset^p around (1 - offset, 1 - offset), where
+    p is the exponent; a corner is the same in three coordinates. With offset 0.25, exponent 3 and a profile
+    of 13 points, each side has 25 x 25 quads, the corner lies at 0.9233, and the narrow first quads of the
+    rounding keep the vertex normals of the flats straight.
 
     Args:
-        edge_profile: (coordinate, coordinate) pairs from the end of the flat, (1, 1 - offset), to
-            the diagonal. They say where the rounding is cut; each is moved onto the superellipse,
-            since four digits would make the normals uneven.
+        edge_profile: (coordinate, coordinate) pairs from the end of the flat, (1, 1 - offset), to the
+            diagonal, where the rounding is cut. Each is moved onto the superellipse, because its four digits
+            would make the normals uneven.
         edge_exponent: 2 is a circle, more is squarer.
         smooth: interpolate normals.
     """
@@ -139,11 +133,10 @@ def sheet(*, profile_x_z: list[list[float]], local_y: list[float], rows: int, sm
     grid[:, :, 1] = y
     grid[:, :, 2] = section[:, None, 1]
     here = np.arange(len(section) * rows, dtype=np.int32).reshape(len(section), rows)
-    quads = _grid_quads(here)
-    return Mesh(grid.reshape(-1, 3), (quads,), smooth)
+    return Mesh(grid.reshape(-1, 3), (_grid_quads(here),), smooth)
 
 
-#: Kinds of mesh that look.json can name: how to build one, and the arguments that it reads there.
+#: Kind of mesh in look.json -> its function, and the arguments that it takes from there.
 CONSTRUCTIONS: dict[str, tuple[Callable[..., Mesh], tuple[str, ...]]] = {
     "icosphere": (icosphere, ("subdivisions", "catmull_clark_steps")),
     "rounded_cube": (rounded_cube, ("edge_profile", "edge_exponent")),
@@ -162,7 +155,7 @@ def build_mesh(description: Mapping[str, Any]) -> Mesh:
         description: "kind", one of CONSTRUCTIONS; "shading", flat or smooth; the kind's arguments.
 
     Raises:
-        ValueError: unknown kind or shading, or an argument that is missing or makes no mesh.
+        ValueError: an unknown kind or shading, or a missing or impossible argument.
     """
     kind, shading = description.get("kind"), description.get("shading")
     if kind not in CONSTRUCTIONS:

@@ -1,4 +1,4 @@
-"""A finished folder in; for each test set the right answers, and what to group its questions by, out."""
+"""The right answers of a folder's test sets, and the groups of their questions."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from clevrhope.dataset.clevr_json import read_row_lines
 from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.identity import identity
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
-from clevrhope.dataset.manifest import Manifest, difference, read_manifest
+from clevrhope.dataset.manifest import difference, existing_manifest
 from clevrhope.dataset.mentions import mentions_together
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
@@ -24,7 +24,7 @@ from clevrhope.errors import DatasetError
 from clevrhope.splits.kinds import SPLITS
 
 BREAKDOWNS = ("family", "answer", "objects")
-"""What the questions can be grouped by."""
+"""The groupings of questions."""
 
 _FAMILY = re.compile(rb'"question_family_index": ?(\d+)')
 _FILE = re.compile(rb'"template_filename": ?"([^"]+)"')
@@ -61,16 +61,17 @@ class TestSet:
 
 
 class AnswerKey:
-    """The test sets of a folder; what is asked for is read once, and only then."""
+    """The test sets of a folder, each read at its first use."""
 
     def __init__(self, folder: Path | str) -> None:
         """Reads manifest and vocabulary.
 
         Raises:
-            DatasetError: not a folder of a dataset.
+            DatasetError: the folder is not a dataset, or only a machine's part of one.
         """
         self._layout = Layout(Path(folder))
-        self._manifest = _manifest(self._layout)
+        self._manifest = existing_manifest(self._layout.manifest)
+        check_whole(self._layout)
         self._vocab = read_vocab(self._layout.vocab)
         numbers = self._vocab.answer_token_to_idx
         self.answers: Mapping[str, int] = {
@@ -83,14 +84,17 @@ class AnswerKey:
             hop: tuple(split for split in splits if SPLITS[split].role != "train")
             for hop, splits in self._manifest.splits.items()
         }
-        """HOP -> its splits, train apart."""
+        """HOP -> its splits but train."""
         self._test_sets: dict[tuple[str, str], TestSet] = {}
         self._scenes: dict[str, SceneCounts] = {}
         self._families: dict[int, str] = {}
 
+    def __repr__(self) -> str:
+        return f"AnswerKey({str(self.folder)!r})"
+
     @property
     def folder(self) -> Path:
-        """The dataset's."""
+        """The dataset's folder."""
         return self._layout.root
 
     def test_set(self, hop: str, split: str) -> TestSet:
@@ -108,22 +112,23 @@ class AnswerKey:
             self._test_sets[hop, split] = TestSet(hop, split, pool, *columns.values())
         return self._test_sets[hop, split]
 
-    def unlike(self, said: Mapping[str, Any], hop: str) -> str:
-        """How the folder differs from the dataset that a run was trained on; "" for in nothing.
+    def difference_from(self, trained_on: Mapping[str, Any], hop: str) -> str:
+        """How the folder differs from the dataset that a run was trained on; "" if it does not.
 
-        A folder without images may be that one: its questions are all that is asked of it here.
+        A folder without images does not differ in its rendering: only its questions count here.
 
         Args:
-            said: what the run says of that one: what `identity` gave, or as much of it as is known.
-            hop: the sub-dataset that it was trained on.
+            trained_on: the `identity` of the run's dataset, or as much of it as is known.
+            hop: the sub-dataset that the run was trained on.
         """
-        here = identity(self._manifest, self._vocab, hop=hop, images=said.get("rendering") is not None)
-        names = [name for name in said if name != "rendering" or here[name] is not None]
-        then, now = ({name: each.get(name) for name in names} for each in (said, here))
+        images = trained_on.get("rendering") is not None
+        here = identity(self._manifest, self._vocab, hop=hop, images=images)
+        names = [name for name in trained_on if name != "rendering" or here[name] is not None]
+        then, now = ({name: each.get(name) for name in names} for each in (trained_on, here))
         return "" if then == now else difference(then, now, sides=("then", "now"))
 
     def forget(self, hop: str) -> None:
-        """Lets go of a HOP's test sets."""
+        """Frees the memory of a HOP's test sets."""
         for split in self.splits[hop]:
             self._test_sets.pop((hop, split), None)
 
@@ -140,7 +145,7 @@ class AnswerKey:
         return self._objects(questions)
 
     def part_names(self, by: str, numbers: Sequence[int], hop: str) -> list[str]:
-        """How the parts of a breakdown are called, by number."""
+        """The names of the parts of a breakdown that have these numbers."""
         if by == "family":
             return [self._family_name(number, hop) for number in numbers]
         if by == "answer":
@@ -151,7 +156,7 @@ class AnswerKey:
         """(N,) whether each question of a split mentions a value of each of these types together.
 
         Raises:
-            DatasetError: a file that is missing or none, or a type that the vocabulary has not.
+            DatasetError: a file is missing or not what it should be, or a type is not in the vocabulary.
         """
         path = self._layout.questions_h5(hop, split)
         return mentions_together(path, self._layout.vocab, types)
@@ -199,9 +204,9 @@ class AnswerKey:
         return self._families.setdefault(family, f"family {family}")
 
     def _families_in_questions(self, hop: str) -> dict[int, str]:
-        """Names of the families that a HOP's question files ask, from the first row of each.
+        """Names of the families in a HOP's question files, from the first row of each.
 
-        Question files can be left out of a dataset; then there are none.
+        Empty where the question files were left out of the dataset.
         """
         found: dict[int, str] = {}
         for split in self.splits[hop]:
@@ -223,7 +228,7 @@ class AnswerKey:
 
     @cached_property
     def _families_of_package(self) -> dict[int, str]:
-        """Names of the package's families, if the folder was made with them; else none."""
+        """Names of the package's families, if the folder was made with them; else empty."""
         from clevrhope.questions import read_templates
         from clevrhope.scenes import read_world
 
@@ -231,14 +236,3 @@ class AnswerKey:
         if templates.fingerprint != self._manifest.templates["fingerprint"]:
             return {}
         return {index: f"{file} {place}" for file, place, index in templates.families}
-
-
-def _manifest(layout: Layout) -> Manifest:
-    manifest = read_manifest(layout.manifest)
-    if manifest is None:
-        raise DatasetError(
-            f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name}); "
-            "give the folder that `clevrhope build --out` wrote"
-        )
-    check_whole(layout)
-    return manifest

@@ -1,7 +1,7 @@
-"""A dataset's folder in, what guessers and the symbolic oracle answer out: the ends of every scale.
+"""Predictions of guessers and of the symbolic oracle: the ends of every scale.
 
-None of them looks at an image or is trained by gradients, so none needs torch. A model that only reads the
-question is one of the trained ones (`clevrhope train question_only`).
+None of them looks at an image or is trained by gradients, so none needs torch. The question-only baseline is
+one of the trained models (`clevrhope train question_only`).
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from clevrhope.dataset.answered import run_programs
 from clevrhope.dataset.contents import find_hop, hops_in, splits_in
 from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.oracle import run_programs
 from clevrhope.dataset.questions_h5 import Ints, check_numbers, read_columns
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
@@ -22,17 +22,17 @@ from clevrhope.splits.kinds import TRAIN
 def baseline(
     folder: Path | str, kind: str, *, hops: Sequence[str] = (), size: int | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Predictions for all test sets of some HOPs, of all where none is named; rows in `score`'s columns.
+    """Predictions for all test sets of HOPs, as rows in `score`'s columns.
 
     Args:
         folder: a dataset that `build` wrote.
         kind: one of `BASELINES`.
-        hops: names of HOPs.
-        size: of kinds that learn, the first so many questions of train; all if not given.
+        hops: names of HOPs; all if empty.
+        size: the first so many questions of train, for kinds that learn; all if not given.
 
     Raises:
-        ConfigError: a kind, HOP or size that there is not.
-        DatasetError: no folder of a dataset, or a file of it that is not whole.
+        ConfigError: there is no such kind, HOP or size.
+        DatasetError: the folder is not a dataset, or a file of it is not whole.
     """
     if kind not in BASELINES:
         raise ConfigError(f'--kind: no baseline "{kind}"; there are: {", ".join(BASELINES)}')
@@ -43,10 +43,9 @@ def baseline(
 
 
 def train_accuracy_floor(folder: Path, hop: str, split: str, size: int | None) -> float:
-    """Accuracy in per cent of `majority_by_family` on a split: the least that reading the question gives.
+    """Accuracy in per cent of `majority_by_family` on a split: what the family of a question alone gives.
 
-    Raises:
-        ConfigError, DatasetError: as `baseline`.
+    Errors as `baseline`.
     """
     layout = Layout(folder)
     answers = read_columns(layout.questions_h5(hop, split), ("answers",))["answers"]
@@ -74,7 +73,7 @@ def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Mapping[
     """Answers and families of the first so many questions of train."""
     path = layout.questions_h5(hop, TRAIN.name)
     if not path.is_file():
-        raise DatasetError(f"{path}: no such file, and this baseline learns from it; build train first")
+        raise DatasetError(f"{path}: no such file, but this baseline learns from it; build train first")
     columns = read_columns(path, ("answers", "question_families"))
     check_numbers(path, "answers", columns["answers"], len(vocab.answers()))
     n = len(columns["answers"])
@@ -90,7 +89,7 @@ def _majority(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | No
 
 
 def _majority_by_family(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | None) -> Ints:
-    """The same of each family; of a family that train has not, that of all."""
+    """The most frequent answer of each family; for a family that is not in train, of all."""
     train = _train(layout, vocab, hop, size)
     families = read_columns(layout.questions_h5(hop, split), ("question_families",))["question_families"]
     n_families = int(max(families.max(initial=0), train["question_families"].max(initial=0))) + 1
@@ -112,19 +111,15 @@ def _always(layout: Layout, hop: str, split: str, number: int) -> Ints:
     return np.full(n, number, dtype=np.int32)
 
 
-def _symbolic(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | None) -> Ints:
-    return run_programs(layout, vocab, hop, split)
-
-
 _Guess = Callable[[Layout, Vocab, str, str, int | None], Ints]
 
 BASELINES: Mapping[str, _Guess] = {
     "majority": _majority,
     "majority_by_family": _majority_by_family,
     "always_no": _always_no,
-    "symbolic": _symbolic,
+    "symbolic": lambda layout, vocab, hop, split, size: run_programs(layout, vocab, hop, split),
 }
-"""Name -> what gives (N,) numbers of answers to a split's questions. `symbolic` runs the true programs on the
-true scenes, and is right about all of them."""
+"""Name -> a function that gives (N,) int32 numbers of answers to a split's questions. `symbolic` runs the
+true programs on the true scenes, and is right about all of them."""
 
 _LEARN = ("majority", "majority_by_family")

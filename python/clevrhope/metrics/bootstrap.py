@@ -1,10 +1,9 @@
-"""Sums over images in, the same sums over images drawn again and again out; intervals of what follows.
+"""The cluster bootstrap: sums over images that are drawn again and again, and percentile intervals.
 
-Questions about one image are right and wrong together, so images are drawn, with replacement, and with
-each image all of its questions: the cluster bootstrap (Davison and Hinkley, "Bootstrap Methods and their
-Application", section 3.8). Of preliminary sets, which ask for one value alone, whole sets are drawn. Sums
-over drawn images are products of matrices, so any number of runs and parts shares the draws: differences
-between them are of models, not of draws.
+Answers to questions about one image are correlated, so images are drawn with replacement, each with all of
+its questions (Davison and Hinkley, "Bootstrap Methods and their Application", section 3.8). Of preliminary
+sets, which ask for a single value, whole sets are drawn. Sums over drawn images are products of matrices, so
+any number of runs and parts shares the draws: differences between them come from models, not from draws.
 """
 
 from collections.abc import Sequence
@@ -29,8 +28,8 @@ and twenty times slower where other work keeps a core busy that its threads wait
 def resample(sums: Floats, *, n_samples: int, seed: Sequence[int]) -> Floats:
     """Column sums over drawn rows, (n_samples, K), from (M, K) sums of M images (or sets of them).
 
-    Each sample draws M rows with replacement. Sums of whole numbers below 2**53 are exact, so the result
-    does not turn on the order in which a machine adds.
+    Each sample draws M rows with replacement. Sums of whole numbers below 2**53 are exact, so the result does
+    not depend on the order in which a machine adds.
     """
     n = len(sums)
     generator = np.random.default_rng(seed)

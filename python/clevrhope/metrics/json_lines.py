@@ -1,4 +1,4 @@
-"""Lines of JSON in, blocks of predictions out."""
+"""Reads predictions from lines of JSON."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -25,26 +25,26 @@ from clevrhope.runtime.reading import numbered_lines
 from clevrhope.splits.kinds import OOD
 
 _MARK = '"question_index": '
-"""What parts of a file's lines that differ in this number alone are told apart by."""
+"""Stands before the number that is often the only difference between a file's lines."""
 
 _LONGEST_INDEX = 18
-"""Digits; longer numbers are left to JSON."""
+"""Digits; longer numbers are parsed as JSON."""
 
 _MOST_SHAPES = 5_000
-"""Shapes of lines that are remembered at once: a file has test sets times answers, or a new one a line."""
+"""Shapes of lines to remember: a file has one for each test set and answer, or a new one in each line."""
 
 
 def read_lines(path: Path, file: TextIO, *, rows_a_block: int) -> Iterator[Block]:
     """The rows of an open file; errors as `read_predictions`."""
     lines = numbered_lines(path, file)
-    while some := list(islice(lines, rows_a_block)):
-        yield _block_of_lines(path, some)
+    while block := list(islice(lines, rows_a_block)):
+        yield _block_of_lines(path, block)
 
 
 def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
-    """Parses lines; the loop is bare, since it takes most of the time, and errors are explained apart.
+    """Parses lines, of which those that differ only in the question's place are parsed as JSON once.
 
-    Lines that differ in nothing but the question's place are parsed as JSON once.
+    The loop takes most of the time, so it is bare, and `_explain` finds out what is wrong with a line.
     """
     rows: list[int] = []
     indices: list[int] = []
@@ -93,7 +93,7 @@ def _block_of_lines(path: Path, lines: Sequence[tuple[int, str]]) -> Block:
 
 
 def _is_plain_index(text: str) -> bool:
-    """Whether it is a whole number from 0 as JSON writes it."""
+    """Whether a text is a whole number from 0 as JSON writes it."""
     return (
         text.isdecimal()
         and text.isascii()
@@ -103,9 +103,9 @@ def _is_plain_index(text: str) -> bool:
 
 
 def _is_shape(before: str, index: str, behind: str) -> bool:
-    """Whether the number between these decides what the line's question is, and so nothing else of it.
+    """Whether the number between these parts of a line is its question's, and decides nothing else.
 
-    It does not where it belongs to an object within the line's, or the line says another one further behind.
+    It is not where it belongs to an object within the line's, or the line repeats the key after it.
     """
     if not _is_plain_index(index):
         return False
@@ -127,7 +127,7 @@ def _explain(path: Path, number: int, line: str) -> NoReturn:
         what = f"column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
         raise PredictionsError(f"{where}: no JSON object in one line ({what}); expected {example}") from error
     if not isinstance(row, dict):
-        raise PredictionsError(f"{where}: {shortened(row)} is no JSON object; expected {example}")
+        raise PredictionsError(f"{where}: {shortened(row)} is not a JSON object; expected {example}")
     missing = [name for name in REQUIRED if name not in row]
     if missing:
         raise PredictionsError(f'{where}: no "{missing[0]}"; expected {example}')

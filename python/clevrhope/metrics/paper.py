@@ -1,4 +1,4 @@
-"""The results that the CLEVR-HOPE paper printed: its 968 figures in, rows out.
+"""The results that the CLEVR-HOPE paper printed: 968 figures.
 
 Source: Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "Attribute Diversity Determines the Systematicity
 Gap in VQA", appendix, tables 4 to 21; `paper_results.csv` holds the figures as printed, a row a figure.
@@ -7,14 +7,9 @@ means and deviations of gaps over all HOPs of a diversity and seeds. Deviations 
 """
 
 import csv
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Any
-
-PAPER_TABLES = range(4, 22)
-"""Numbers of the tables that hold the figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,15 +38,16 @@ class ResultRow:
     mean_percent: float
     std_percent: float
 
-    def as_row(self) -> dict[str, Any]:
-        """By the columns' names, as `gap_by_diversity` takes rows."""
-        return asdict(self)
-
 
 @cache
 def paper_results() -> tuple[ResultRow, ...]:
     """All 968 figures, in the order of the tables."""
-    return tuple(_read())
+    text = (files(__package__) / "paper_results.csv").read_text("utf-8")
+    numbers = {"table": int, "diversity": int, "mean_percent": float, "std_percent": float}
+    return tuple(
+        ResultRow(**{name: numbers.get(name, str)(value) for name, value in row.items()})
+        for row in csv.DictReader(text.splitlines())
+    )
 
 
 def size_name(n_questions: int | None) -> str:
@@ -62,23 +58,7 @@ def size_name(n_questions: int | None) -> str:
 
 
 def size_number(name: str) -> int:
-    """The number of questions that a train size's name says; for sorting, so unknown is -1."""
+    """The number of questions behind a train size's name; -1 for "", so that it sorts first."""
     if not name:
         return -1
     return int(name.removesuffix("k")) * (1000 if name.endswith("k") else 1)
-
-
-def _read() -> Iterator[ResultRow]:
-    text = (files(__package__) / "paper_results.csv").read_text("utf-8")
-    for row in csv.DictReader(text.splitlines()):
-        yield ResultRow(
-            table=int(row["table"]),
-            model=row["model"],
-            metric=row["metric"],
-            split=row["split"],
-            hop=row["hop"],
-            diversity=int(row["diversity"]),
-            train_size=row["train_size"],
-            mean_percent=float(row["mean_percent"]),
-            std_percent=float(row["std_percent"]),
-        )

@@ -1,4 +1,4 @@
-"""A Parquet file in, blocks of predictions out; pyarrow is imported only when there is one."""
+"""Reads predictions from Parquet; pyarrow is imported only when there is such a file."""
 
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -55,16 +55,16 @@ MAX_GROUP_BYTES = 1 << 28
 
 
 def _check_size(path: Path, metadata: Any, columns: Sequence[str]) -> None:
-    """Passes unless a row group would take too much memory.
+    """Checks that no row group takes too much memory.
 
     Raises:
-        PredictionsError: it would.
+        PredictionsError: one does.
     """
     for number in range(metadata.num_row_groups):
         group = metadata.row_group(number)
         parts = (group.column(k) for k in range(group.num_columns))
         n_bytes = sum(each.total_uncompressed_size for each in parts if each.path_in_schema in columns)
-        # Dictionaries and run lengths say a value once for many rows, each of which takes a number.
+        # Dictionaries and run lengths store a value once for many rows, each of which takes a number.
         if n_bytes + 16 * group.num_rows > MAX_GROUP_BYTES:
             raise PredictionsError(
                 f"{path}: row group {number} has {group.num_rows:,} rows of {n_bytes:,} bytes, too many to "
@@ -73,7 +73,7 @@ def _check_size(path: Path, metadata: Any, columns: Sequence[str]) -> None:
 
 
 def _block_of_batch(path: Path, batch: Any, begin: int) -> Block:
-    """A record batch of pyarrow as a block; its rows are counted from `begin`."""
+    """A block from a record batch of pyarrow, whose rows are counted from `begin`."""
     at = Places(path, " row ", range(begin, begin + len(batch)))
     columns = [_distinct(batch, name, at) for name in ("hop", "split", *OPTIONAL)]
     shape = [len(distinct) for _, distinct in columns]
@@ -98,7 +98,7 @@ def _block_of_batch(path: Path, batch: Any, begin: int) -> Block:
 
 
 def _distinct(batch: Any, name: str, at: Places) -> tuple[Indices, list[Any]]:
-    """A column as numbers of its distinct values, of which the last is None; not all have to occur."""
+    """A column as numbers of values, and these values; the last is None, and not all need to occur."""
     if name not in batch.schema.names:
         return np.zeros(len(batch), dtype=np.int64), [None]
     import pyarrow as pa

@@ -1,25 +1,48 @@
-"""A file of predictions in, blocks of rows as arrays out; what a row may hold is in docs/predictions.md."""
+"""Reads and writes files of predictions; docs/predictions.md says what a row may hold."""
 
-from collections.abc import Iterator
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from clevrhope.errors import PredictionsError
+from clevrhope.errors import DatasetError, PredictionsError
 from clevrhope.metrics.json_lines import read_lines
 from clevrhope.metrics.parquet import read_parquet
 from clevrhope.metrics.rows import Block
-from clevrhope.runtime.reading import check_regular, reading
+from clevrhope.runtime.atomic import whole_file
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import MAX_LINE, check_regular, open_text, reading
 
 ROWS_A_BLOCK = 50_000
 """Rows in memory at once, however long a file is."""
 
 _PARQUET_MAGIC = b"PAR1"
 
+NOT_TRAINED = "not trained on the splits"
+"""The note in predictions of a model that only answered: its gaps say nothing about a train set."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a file's predictions come from, by two columns of its first row.
+
+    Attributes:
+        model: the model's name, or "".
+        note: a note that belongs beside every number made from the predictions, or "".
+    """
+
+    model: str = ""
+    note: str = ""
+
 
 def read_predictions(path: Path) -> Iterator[Block]:
-    """The rows of a JSON lines or Parquet file; which of the two it is, its first bytes say.
+    """The rows of a JSON lines or Parquet file; its first bytes say which of the two it is.
 
     Raises:
-        PredictionsError: no such file, a row that is none, a column missing, or Parquet without pyarrow.
+        PredictionsError: the file or a column is missing, a row is malformed, or Parquet lacks pyarrow.
     """
     with reading(path, "JSON lines in UTF-8 or Parquet", error=PredictionsError):
         check_regular(path, error=PredictionsError)
@@ -30,3 +53,52 @@ def read_predictions(path: Path) -> Iterator[Block]:
         else:
             with path.open(encoding="utf-8") as text:
                 yield from read_lines(path, text, rows_a_block=ROWS_A_BLOCK)
+
+
+def write_predictions(
+    path: Path, rows: Iterable[Mapping[str, Any]], *, marked_by: str = "answer", inputs: Iterable[Path] = ()
+) -> int:
+    """Writes a JSON object a line, the whole file or nothing; gives the number of rows.
+
+    Args:
+        path: the file; an existing one is replaced if it is of the same kind.
+        rows: its rows.
+        marked_by: a key that only rows of this kind of file have.
+        inputs: files that the rows are made from.
+
+    Raises:
+        DatasetError: the disk is full or may not be written to, or the file would replace an input or a file
+            of another kind.
+    """
+    _check_replaceable(path, marked_by, inputs)
+    n = 0
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(f"{json.dumps(row, ensure_ascii=False)}\n")
+            n += 1
+    return n
+
+
+def _check_replaceable(path: Path, marked_by: str, inputs: Iterable[Path]) -> None:
+    if not os.path.lexists(path):
+        return
+    if any(each.exists() and each.samefile(path) for each in inputs):
+        raise DatasetError(f"{path}: this command reads it; choose another --out")
+    row: Any = None
+    with suppress(DatasetError), reading(path, "JSON lines"), open_text(path) as file:
+        first = file.readline(MAX_LINE)
+        if not first:
+            return
+        row = parse_json(first, path)
+    if not isinstance(row, dict) or not {"hop", "split", "question_index", marked_by} <= row.keys():
+        raise DatasetError(f"{path}: exists, and was not written by this command; choose another --out")
+
+
+def read_origin(path: Path) -> Origin:
+    """The origin of a file of JSON lines; an empty one for Parquet, or a file that cannot be read."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            row = parse_json(file.readline(MAX_LINE), path)
+        return Origin(str(row.get("model") or ""), str(row.get("note") or ""))
+    except (OSError, UnicodeDecodeError, DatasetError, AttributeError):
+        return Origin()

@@ -1,20 +1,20 @@
-"""A question and a reply in free words in; the answer that the reply gives out, or nothing.
+"""Reads the answer out of a model's reply in free words.
 
-How a reply is read, each rule a choice of this project (docs/predictions.md tells users of them):
+The rules, each a choice of this project (docs/predictions.md describes them for users):
 
 1. Case, markup and punctuation do not matter. Words for answers are the answers themselves, CLEVR's synonyms
    (big, tiny, metallic, shiny, matte, block, ball), plurals, "grey", number words and digits, and yes, yeah,
    yep, true, correct, no, nope, false.
-2. A reply that is nothing but one such word gives its answer, even one of another kind than is asked for: it
-   is wrong then, but not unreadable.
-3. After "the answer is", "answer:" and the like, where such is said, what follows the last of them counts,
-   where it can be read.
+2. A reply that is only one such word gives its answer, even one of another kind than the question asks for:
+   it is wrong then, but not unreadable.
+3. If a reply has "the answer is", "answer:" or the like, the text after the last of them counts, where it can
+   be read.
 4. The question's wording says which kind of answer it asks for: yes or no, a number, or a value of a type.
    In a reply of several words those of other kinds do not count: "there are 3 large cubes" is 3 to "how many"
    and large to "what size".
 5. A reply to a yes-or-no question that begins with yes or no says that. To "how many", "no", "none" and
    "nothing" mean 0; to others "none" means no.
-6. What "not" or "n't" denies is not what is said: the next answers in a row, up to "but" or the clause's end.
+6. "Not" or "n't" denies the answers that follow it, up to "but" or the clause's end; they do not count.
 7. Of several different answers those that the question names itself are what the reply repeats of it; one
    must be left. Numbers that are no answer (eleven, 3.5) make a reply unreadable, as do two answers.
 """
@@ -53,14 +53,14 @@ _IN_A_ROW = ("a", "an", "the", "or")
 """What may stand between answers that one "not" denies."""
 
 UNREADABLE = "?"
-"""Among the answers that a reply names: a number that is no answer."""
+"""Stands for a number that is not an answer, among the answers that a reply names."""
 
 
 class ReplyReader:
     """Reads replies to questions of one vocabulary."""
 
     def __init__(self, answers: Iterable[str], attributes: Mapping[str, Iterable[str]]) -> None:
-        """`answers` are all that there are, `attributes` the types' values among them."""
+        """`answers` are all that are allowed, `attributes` the types' values among them."""
         self._answers = set(answers)
         self._kind_of = {value: kind for kind, values in attributes.items() for value in values}
         self._kind_of |= dict.fromkeys(("yes", "no"), YES_NO)
@@ -68,9 +68,9 @@ class ReplyReader:
         self._words = {word: answer for word, answer in self._known() if answer in self._answers}
 
     def read(self, question: str, reply: str) -> str | None:
-        """The answer that a reply to a question gives; None where it cannot be told."""
+        """The answer that a reply to a question gives; None where it cannot be read."""
         text = _plain(reply)
-        tokens = self._said(text)
+        tokens = _TOKEN.findall(text)
         if len(tokens) == 1 and tokens[0] not in _NOTHING:
             answer = self._answer(tokens[0])
             return None if answer == UNREADABLE else answer
@@ -82,20 +82,20 @@ class ReplyReader:
     def kind(self, question: str) -> str | None:
         """What a question asks for: "yes/no", "count" or an attribute type; None where it does not say.
 
-        What is asked stands in a question's last clause: "there is a red cube; what size is it?"
+        The last clause of a question asks: "there is a red cube; what size is it?"
         """
         clause = _plain(question).rpartition(";")[2].strip(" ?.")
         if _ASKS_WHETHER.match(clause):
             return YES_NO
         if _ASKS_HOW_MANY.search(clause):
             return COUNT
-        asked = list(_ASKS_FOR.finditer(clause))
-        if not asked:
+        asking = list(_ASKS_FOR.finditer(clause))
+        if not asking:
             return None
         if clause.endswith(("made of", "made of what")):
             return "material"
-        word = asked[-1][0]
-        rest = clause[asked[-1].end() :] or clause  # "the color of the cube is what?"
+        word = asking[-1][0]
+        rest = clause[asking[-1].end() :] or clause  # "the color of the cube is what?"
         found = {
             match.start(): kind
             for kind, names in (_AFTER_HOW if word == "how" else _AFTER_WHAT).items()
@@ -105,9 +105,9 @@ class ReplyReader:
         return found[min(found)] if found else None
 
     def _among(self, question: str, text: str) -> str | None:
-        """The one answer of the question's kind that a text names; None where it is none or several."""
+        """The one answer of the question's kind that a text names; None where it names none or several."""
         kind = self.kind(question)
-        tokens = self._said(text)
+        tokens = _TOKEN.findall(text)
         if kind == YES_NO and tokens and self._answer(tokens[0]) in ("yes", "no"):
             return self._answer(tokens[0])
         found: dict[str, None] = {}
@@ -119,11 +119,11 @@ class ReplyReader:
                 found[answer] = None
         if UNREADABLE in found:
             found.pop(UNREADABLE)
-            return None if kind in (None, COUNT) else self._single(list(found))
+            return None if kind in (None, COUNT) else _single(list(found))
         if len(found) > 1:
-            repeated = {self._answer(token) for token in self._said(_plain(question))}
-            return self._single([each for each in found if each not in repeated])
-        return self._single(list(found))
+            repeated = {self._answer(token) for token in _TOKEN.findall(_plain(question))}
+            return _single([each for each in found if each not in repeated])
+        return _single(list(found))
 
     def _not_denied(self, text: str) -> Iterator[str]:
         """The tokens of a text but for the answers that it denies."""
@@ -139,14 +139,8 @@ class ReplyReader:
             if is_word and not (denies and is_answer):
                 yield token
 
-    def _single(self, found: list[str]) -> str | None:
-        return found[0] if len(found) == 1 else None
-
-    def _said(self, text: str) -> list[str]:
-        return _TOKEN.findall(text)
-
     def _answer(self, token: str) -> str | None:
-        """The answer that a token names; `UNREADABLE` for a number that is none."""
+        """The answer that a token names; `UNREADABLE` for a number that is not an answer."""
         if token[0].isdigit():
             number = token.rstrip("0").rstrip(".") if re.fullmatch(r"\d+\.0+", token) else token
             return number if number in self._answers else UNREADABLE
@@ -171,3 +165,7 @@ def _plain(text: str) -> str:
     """Lower case without markup and quotes; full-width digits and the like as plain ones, apostrophes too."""
     text = unicodedata.normalize("NFKC", text).replace("\N{RIGHT SINGLE QUOTATION MARK}", "'").lower()
     return re.sub(r'["*_`]', " ", text)
+
+
+def _single(found: list[str]) -> str | None:
+    return found[0] if len(found) == 1 else None

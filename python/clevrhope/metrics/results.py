@@ -1,4 +1,4 @@
-"""The shapes of what `score` finds: accuracies, gaps and their intervals, frozen.
+"""The results of `score`: accuracies, gaps and their intervals.
 
 Accuracies are in per cent, gaps and deviations in percentage points.
 """
@@ -18,17 +18,17 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """How many answers are right, of one run or in the mean over runs."""
+    """The share of right answers, of one run or in the mean over runs."""
 
     percent: float
     interval: Interval | None
-    """None when no bootstrap was asked for. The test set's sampling is in it, that of runs is not."""
+    """None without a bootstrap. It covers the sampling of the test set, not that of runs."""
     n_questions: int
     """Questions with a prediction; in a mean over runs, with one in any of them."""
     n_pictures: int
-    """Images of these questions, which the bootstrap draws; of preliminary sets, whole sets at once."""
+    """Images of these questions, which the bootstrap draws (of preliminary sets, whole sets at once)."""
     deviation: float | None = None
-    """Standard deviation between runs, of a mean over two or more: that of a population (ddof 0)."""
+    """Standard deviation over two or more runs, with ddof 0; else None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Gap:
     points: float
     interval: Interval | None
     deviation: float | None = None
-    """As of an accuracy."""
+    """As for an accuracy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Scores:
     n_predictions: int
     """Predictions scored."""
     n_left_aside: int
-    """Predictions about HOPs that were not asked for."""
+    """Predictions about HOPs that were not to be scored."""
     bootstrap: int
     """Resamples behind each interval; 0 for none."""
     seed: int
@@ -99,16 +99,16 @@ class Scores:
     hops_missing: tuple[str, ...] = field(default=())
     """HOPs of the folder without any prediction; only with `partial` are there any."""
     notes: tuple[str, ...] = field(default=())
-    """What the files say that has to be told with every number made from them, such as "not trained on the
+    """Notes of the files that belong beside every number made from them, such as "not trained on the
     splits"."""
 
     @property
     def n_missing(self) -> int:
-        """Questions without a prediction, HOPs without any apart."""
+        """Questions without a prediction, except for HOPs without any."""
         return sum(sum(each.missing.values()) for each in self.conditions)
 
     def condition(self, hop: str, train_size: int | None = None) -> Condition:
-        """The one of a HOP and train size.
+        """The condition of a HOP and train size.
 
         Raises:
             KeyError: there is none.

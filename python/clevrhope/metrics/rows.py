@@ -1,4 +1,4 @@
-"""A row of predictions as a file has it in, what it says in the types that scoring works with out."""
+"""Rows of predictions, checked and converted to the types that scoring works with."""
 
 import json
 import re
@@ -22,7 +22,7 @@ _LARGEST_INDEX = 2**62
 
 
 class Target(NamedTuple):
-    """What a prediction is about, its question apart."""
+    """What a prediction is about, except for its question."""
 
     hop: str
     split: str
@@ -30,9 +30,9 @@ class Target(NamedTuple):
     train_size: int | None
 
     def __str__(self) -> str:
-        told = [] if self.run is None else [f"run {self.run}"]
-        told += [] if self.train_size is None else [f"train size {self.train_size}"]
-        return " ".join([self.hop, self.split, f"({', '.join(told)})" if told else ""]).strip()
+        model = [] if self.run is None else [f"run {self.run}"]
+        model += [] if self.train_size is None else [f"train size {self.train_size}"]
+        return " ".join([self.hop, self.split, f"({', '.join(model)})" if model else ""]).strip()
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Places:
 
     path: Path
     word: str
-    """What stands between the file's name and a row's number."""
+    """The text between the file's name and a row's number."""
     rows: Sequence[int] | Indices
     """(n,) lines from 1 in JSON lines, rows from 0 in Parquet."""
 
@@ -56,7 +56,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Block:
-    """Some rows of a file, in order."""
+    """Consecutive rows of a file."""
 
     at: Places
     targets: Sequence[Target]
@@ -73,10 +73,10 @@ class Block:
 
 
 def read_target(raw: Sequence[Any], where: Callable[[], str]) -> Target:
-    """HOP, split, run and train size; `where` tells of which row, if something is wrong with them.
+    """HOP, split, run and train size; `where` gives the row's place, for messages.
 
     Raises:
-        PredictionsError: one of them is of a wrong type.
+        PredictionsError: one of them has a wrong type.
     """
     hop, split, run, size = raw
     for name, value in (("hop", hop), ("split", split)):
@@ -108,10 +108,10 @@ def _train_size(value: Any, where: Callable[[], str]) -> int | None:
 
 
 def read_answer(value: Any, where: Callable[[], str]) -> str:
-    """An answer as CLEVR spells it; whether there is such an answer is not asked here.
+    """An answer as CLEVR spells it; it need not be in the vocabulary.
 
     Raises:
-        PredictionsError: neither text, truth value nor whole number.
+        PredictionsError: it is neither a string, true, false nor a whole number.
     """
     value = _whole(value)
     if isinstance(value, bool):
@@ -119,15 +119,15 @@ def read_answer(value: Any, where: Callable[[], str]) -> str:
     if isinstance(value, int | str):
         return str(value)
     raise PredictionsError(
-        f'{where()}: "answer" is {shortened(value)}; expected text, true, false or a number'
+        f'{where()}: "answer" is {shortened(value)}; expected a string, true, false or a whole number'
     )
 
 
 def read_indices(values: Sequence[Any], at: Places) -> Indices:
-    """(n,) places of questions in their files.
+    """(n,) int64 places of questions in their files.
 
     Raises:
-        PredictionsError: something other than a whole number; names the first row.
+        PredictionsError: one is not a whole number; names the first row.
     """
     if {*map(type, values)} <= {int} and (not values or max(values) <= _LARGEST_INDEX >= -min(values)):
         return np.asarray(values, dtype=np.int64)
@@ -143,7 +143,7 @@ def read_indices(values: Sequence[Any], at: Places) -> Indices:
 
 
 def _whole(value: Any) -> Any:
-    """A float without fraction as an integer, not-a-number as None: tables with gaps make numbers floats."""
+    """A whole float as an integer, NaN as None: a table with missing values turns its numbers into floats."""
     if not isinstance(value, float):
         return value
     if value != value:

@@ -1,4 +1,4 @@
-"""Answers of several runs to the test sets on one pool in; shares of right ones, found and drawn, out."""
+"""Shares of right answers of several runs, as found and as drawn again by the bootstrap."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,15 +9,15 @@ import numpy.typing as npt
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.metrics.answer_key import TestSet
 from clevrhope.metrics.bootstrap import Floats, ratio, resample
-from clevrhope.metrics.collect import NOT_GIVEN, Given
+from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredSplit:
     """A test set with the answers of R runs."""
 
     questions: TestSet
-    given: Given
+    given: AnswerNumbers
     """(R, N)"""
     parts: Mapping[str, Ints]
     """Breakdown -> (N,) part of each question."""
@@ -25,20 +25,20 @@ class Answered:
 
 @dataclass(frozen=True)
 class Rates:
-    """Shares of right answers in C columns (runs, or parts of a breakdown), as found and as drawn again."""
+    """Shares of right answers in C columns: runs, or parts of a breakdown."""
 
     found: Floats
     """(C,)"""
     drawn: Floats
     """(n_samples, C)"""
     n_questions: Ints
-    """(C,) with a prediction."""
+    """(C,) questions with a prediction."""
     n_images: Ints
-    """(C,) with such a question."""
+    """(C,) images with such a question."""
 
     @property
     def defined(self) -> list[bool]:
-        """Of each column, whether there is a question in it."""
+        """For each column, whether it has a question."""
         answered: list[bool] = (self.n_questions > 0).tolist()
         return answered
 
@@ -56,14 +56,14 @@ class Tallies:
     parts: Mapping[str, Rates]
     """Breakdown -> a column a part."""
     n_questions: int
-    """With a prediction in any run."""
+    """Questions with a prediction in any run."""
     n_images: int
 
 
-def tally(splits: Sequence[Answered], *, n_samples: int, seed: Sequence[int]) -> dict[str, Tallies]:
-    """The rates of the splits on one pool, whose images are drawn together, those of a set at once."""
-    asked = [np.unique(each.questions.images[(each.given != NOT_GIVEN).any(axis=0)]) for each in splits]
-    images = np.unique(np.concatenate(asked))
+def tally(splits: Sequence[AnsweredSplit], *, n_samples: int, seed: Sequence[int]) -> dict[str, Tallies]:
+    """The rates of splits on one pool, which share the draws; the images of a set are drawn at once."""
+    own_images = [np.unique(each.questions.images[(each.given != NOT_GIVEN).any(axis=0)]) for each in splits]
+    images = np.unique(np.concatenate(own_images))
     columns = [columns for each in splits for columns in _columns(each, images)]
     sums = np.concatenate([array for each in columns for array in (each.right, each.given)], axis=1)
     sets = images // splits[0].questions.drawn_together
@@ -73,7 +73,7 @@ def tally(splits: Sequence[Answered], *, n_samples: int, seed: Sequence[int]) ->
     drawn[:, used] = resample(sums[:, used], n_samples=n_samples, seed=seed)
     found = _rates(columns, drawn)
     made = {}
-    for each, own in zip(splits, asked, strict=True):
+    for each, own in zip(splits, own_images, strict=True):
         made[each.questions.split] = Tallies(
             runs=next(found),
             parts={name: next(found) for name in each.parts},
@@ -85,7 +85,7 @@ def tally(splits: Sequence[Answered], *, n_samples: int, seed: Sequence[int]) ->
 
 @dataclass(frozen=True)
 class _Columns:
-    """Sums over M images in C columns, a run or a part each."""
+    """Sums for M images in C columns, a run or a part each."""
 
     right: Floats
     """(M, C) right answers."""
@@ -95,8 +95,8 @@ class _Columns:
     """(C,) questions with an answer, in any run."""
 
 
-def _columns(split: Answered, images: Ints) -> list[_Columns]:
-    """First a column a run, then of each breakdown a column a part."""
+def _columns(split: AnsweredSplit, images: Ints) -> list[_Columns]:
+    """First a column a run, then for each breakdown a column a part."""
     given = split.given != NOT_GIVEN  # (R, N)
     right = split.given == split.questions.answers
     answered = given.any(axis=0)
@@ -119,7 +119,7 @@ def _columns(split: Answered, images: Ints) -> list[_Columns]:
 
 
 def _rates(columns: Sequence[_Columns], drawn: Floats) -> Iterator[Rates]:
-    """Cuts the drawn sums into the columns that they come from."""
+    """Divides the drawn sums into the columns that they come from."""
     begin = 0
     for each in columns:
         n = each.right.shape[1]

@@ -1,1 +1,1 @@
-"""Models, a folder each, by name. Nothing here imports torch until a model is asked for."""
+"""The models, by name. Importing this package does not import torch."""

@@ -1,23 +1,68 @@
-"""An LSTM that runs on every processor under autocast."""
+"""LSTMs over questions: one that runs on every processor under autocast, and an encoder built on it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn.utils.rnn import PackedSequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 
 class Lstm(nn.LSTM):
-    """`nn.LSTM`, in float32 on a CPU whatever autocast says.
+    """`nn.LSTM` that computes in float32 on a CPU even under autocast.
 
-    torch's kernel of LSTMs in bfloat16 is an error on processors without instructions for it.
+    torch's bfloat16 LSTM kernel raises an error on processors without bfloat16 instructions.
     """
 
     def forward(self, input: Any, hx: tuple[Tensor, Tensor] | None = None) -> Any:
-        """As `nn.LSTM`, of a tensor or a packed sequence."""
+        """As `nn.LSTM`, for a tensor or a packed sequence."""
         on_cpu = (input.data if isinstance(input, PackedSequence) else input).device.type == "cpu"
         if not (on_cpu and torch.is_autocast_enabled("cpu")):
             return super().forward(input, hx)
         state = None if hx is None else (hx[0].float(), hx[1].float())
         with torch.autocast("cpu", enabled=False):
             return super().forward(input.float(), state)
+
+    def encode(self, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, tuple[Tensor, Tensor]]:
+        """Runs over padded rows, (B, Q, E) of which the first `lengths` (B,) are tokens.
+
+        Returns:
+            Outputs (B, Q, D), 0 at the padding; a (B, Q) bool mask of the tokens; the last hidden and cell
+            states, (layers * directions, B, H) each.
+        """
+        # On a GPU this waits for `lengths`: packing needs them on the CPU.
+        packed = pack_padded_sequence(embedded, lengths.cpu(), batch_first=True, enforce_sorted=False)
+        output, state = self(packed)
+        n_tokens = embedded.shape[1]
+        padded, _ = pad_packed_sequence(output, batch_first=True, total_length=n_tokens)
+        mask = torch.arange(n_tokens, device=embedded.device) < lengths.unsqueeze(1)
+        return padded, mask, state
+
+
+class EncodedQuestions(NamedTuple):
+    """Questions as `QuestionEncoder` gives them."""
+
+    words: Tensor  # (B, Q, D) state at each word
+    mask: Tensor  # (B, Q) bool, true at words, false at padding
+    whole: Tensor  # (B, D) state after all words
+
+
+class QuestionEncoder(nn.Module):
+    """An LSTM over embedded words, which several models begin with.
+
+    Args:
+        n_words: size of the vocabulary.
+        word_size: size of the word embeddings.
+        hidden: D; each direction of a bidirectional LSTM has half of it.
+        bidirectional: whether to read from both ends.
+    """
+
+    def __init__(self, n_words: int, word_size: int, hidden: int, *, bidirectional: bool = False) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(n_words, word_size)
+        n_directions = 2 if bidirectional else 1
+        self.lstm = Lstm(word_size, hidden // n_directions, batch_first=True, bidirectional=bidirectional)
+
+    def forward(self, questions: Tensor, lengths: Tensor) -> EncodedQuestions:
+        """Encodes (B, Q) tokens of `lengths` (B,)."""
+        words, mask, (last, _) = self.lstm.encode(self.embedding(questions), lengths)
+        return EncodedQuestions(words, mask, last.transpose(0, 1).flatten(1))

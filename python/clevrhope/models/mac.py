@@ -1,7 +1,7 @@
-"""A memory that a question rewrites in steps, each with a look at words and a look at the image: MAC.
+"""MAC: a memory that is rewritten in steps, each of which attends to the words and then to the image.
 
-Source: Hudson and Manning 2018; a cell's control, read and write as in its section 3, without the variants of
-its appendix. The updates are a choice.
+Source: Hudson and Manning 2018; a cell's control, read and write units as in its section 3, without the
+variants of its appendix. The number of updates is a choice of this project.
 """
 
 from collections.abc import Mapping
@@ -12,26 +12,27 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clevrhope.config.options import check_at_least, read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
+from clevrhope.models.lstm import EncodedQuestions, QuestionEncoder
 from clevrhope.models.maps import MapsConfig
-from clevrhope.models.reading import Read, Reader
-from clevrhope.models.recipe import Optimiser, Recipe, Stage
-from clevrhope.models.stems import make_stem, with_places
+from clevrhope.models.recipe import Optimiser, single_stage
+from clevrhope.models.settings import read_model_settings
+from clevrhope.models.stems import make_stem, with_coordinates
+from clevrhope.runtime.settings import check_at_least
 
 NAME = "mac"
 
 
 @dataclass(frozen=True)
 class MacConfig(MapsConfig):
-    """A MAC network: of `MapsConfig`, and this.
+    """Settings of a MAC network, added to those of `MapsConfig`.
 
     Attributes:
-        words: size of embeddings.
-        hidden: units of control, memory and all else; even.
+        words: size of the word embeddings.
+        hidden: units of control, memory and all other layers; an odd number is rounded down.
         steps: how often the memory is rewritten.
-        dropout: in the classifier.
+        dropout: dropout in the classifier.
     """
 
     words: int = 300
@@ -40,13 +41,13 @@ class MacConfig(MapsConfig):
     dropout: float = 0.15
 
     def __post_init__(self) -> None:
-        self.check_maps(NAME)
-        check_at_least(NAME, 1, words=self.words, steps=self.steps)
-        check_at_least(NAME, 2, hidden=self.hidden)
+        self.check_maps()
+        check_at_least(1, words=self.words, steps=self.steps)
+        check_at_least(2, hidden=self.hidden)
 
 
 class Cell(nn.Module):
-    """One step: which words matter now, what they ask of the image, what is kept of it."""
+    """One step: attends to words (control), then to the image (read), then updates the memory (write)."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -59,37 +60,29 @@ class Cell(nn.Module):
         self.write = nn.Linear(2 * hidden, hidden)
 
     def forward(
-        self, control: Tensor, memory: Tensor, asked: Tensor, read: Read, image: Tensor
+        self, control: Tensor, memory: Tensor, question: Tensor, encoded: EncodedQuestions, image: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """Control and memory (B, D) to the next; `asked` (B, D) is the question as this step sees it.
+        """The next control and memory, (B, D) each.
 
-        `picture` is (B, H * W, D).
+        `question` (B, D) is the question as this step sees it, `image` is (B, H * W, D).
         """
-        wanted = self.control(torch.cat([control, asked], dim=1))
-        scores = self.word_score(wanted.unsqueeze(1) * read.words).squeeze(2)  # (B, Q)
-        weights = scores.masked_fill(~read.there, -torch.inf).softmax(1)
-        control = torch.einsum("bq,bqd->bd", weights, read.words)
-        met = self.memory_key(memory).unsqueeze(1) * self.image_key(image)  # (B, H * W, D)
-        mixed = self.mix(torch.cat([met, image], dim=2)) * control.unsqueeze(1)
-        looked = self.cell_score(F.elu(mixed)).squeeze(2).softmax(1)
-        found = torch.einsum("bn,bnd->bd", looked, image)
-        return control, self.write(torch.cat([found, memory], dim=1))
+        query = self.control(torch.cat([control, question], dim=1))
+        scores = self.word_score(query.unsqueeze(1) * encoded.words).squeeze(2)  # (B, Q)
+        weights = scores.masked_fill(~encoded.mask, -torch.inf).softmax(1)
+        control = torch.einsum("bq,bqd->bd", weights, encoded.words)
+        interaction = self.memory_key(memory).unsqueeze(1) * self.image_key(image)  # (B, H * W, D)
+        mixed = self.mix(torch.cat([interaction, image], dim=2)) * control.unsqueeze(1)
+        attention = self.cell_score(F.elu(mixed)).squeeze(2).softmax(1)  # (B, H * W)
+        read = torch.einsum("bn,bnd->bd", attention, image)
+        return control, self.write(torch.cat([read, memory], dim=1))
 
 
 class Mac(nn.Module):
-    """MAC: one cell, its weights the same at each step but for how the question is seen."""
+    """MAC: one cell with the same weights at each step, apart from each step's view of the question."""
 
-    recipe = Recipe(
-        (
-            Stage(
-                "train",
-                updates=500_000,
-                batch_size=64,
-                optimiser=Optimiser(rate=1e-4, clip_norm=8.0),
-                # Clipping is said in its authors' code alone.
-                origins={"updates": "choice", "batch_size": "model's paper", "optimiser": "model's paper"},
-            ),
-        )
+    # Only its authors' code clips gradients; the paper does not mention it.
+    recipe = single_stage(
+        updates=500_000, optimiser=Optimiser(rate=1e-4, clip_norm=8.0), origin="model's paper"
     )
 
     def __init__(self, config: MacConfig, vocab: Vocab) -> None:
@@ -99,7 +92,7 @@ class Mac(nn.Module):
         hidden = config.hidden - config.hidden % 2
         self.stem = make_stem(config)
         self.enter = nn.Conv2d(config.channels + 2, hidden, 1)
-        self.reader = Reader(len(vocab.questions()), config.words, hidden, both_ways=True)
+        self.reader = QuestionEncoder(len(vocab.questions()), config.words, hidden, bidirectional=True)
         self.asked = nn.ModuleList(nn.Linear(hidden, hidden) for _ in range(config.steps))
         self.cell = Cell(hidden)
         self.first_control = nn.Parameter(torch.zeros(hidden))
@@ -114,19 +107,19 @@ class Mac(nn.Module):
 
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model; `MacConfig` says what can be set."""
-        return cls(read_options(MacConfig, config, model=NAME), vocab)
+        """A new model with the settings of `MacConfig`."""
+        return cls(read_model_settings(MacConfig, config, model=NAME), vocab)
 
     def loss(self, batch: Batch) -> Tensor:
-        """Mean cross-entropy."""
+        """Mean cross-entropy of the answers."""
         return F.cross_entropy(self.predict(batch), batch.answers)
 
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores."""
-        maps = F.elu(self.enter(with_places(self.stem(batch.features))))  # (B, D, H, W)
+        maps = F.elu(self.enter(with_coordinates(self.stem(batch.features))))  # (B, D, H, W)
         image = maps.flatten(2).transpose(1, 2)  # (B, H * W, D)
-        read = self.reader(batch.questions, batch.question_lengths)
+        encoded = self.reader(batch.questions, batch.question_lengths)
         control, memory = (first.expand(len(batch), -1) for first in (self.first_control, self.first_memory))
-        for asked in self.asked:
-            control, memory = self.cell(control, memory, asked(read.whole), read, image)
-        return self.classifier(torch.cat([memory, read.whole], dim=1))  # type: ignore[no-any-return]
+        for view in self.asked:
+            control, memory = self.cell(control, memory, view(encoded.whole), encoded, image)
+        return self.classifier(torch.cat([memory, encoded.whole], dim=1))  # type: ignore[no-any-return]

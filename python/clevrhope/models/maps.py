@@ -1,31 +1,31 @@
-"""What can be set of models that read maps of an image: features, and the stem before them. No torch."""
+"""Settings shared by the models that read feature maps of an image. No torch."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from clevrhope.config.options import check_at_least
 from clevrhope.errors import ConfigError
+from clevrhope.runtime.settings import check_at_least
 
 MapKind = Literal["pixels", "resnet101"]
-"""Kinds of features that maps are made from."""
+"""Kinds of features that give maps."""
 
 RESNET_SIDE = 14
-"""Of ResNet-101's maps up to layer3, of an image of 224 x 224."""
+"""Cells along each side of ResNet-101's layer3 maps of a 224 x 224 image."""
 
 
 @dataclass(frozen=True)
 class MapsConfig:
-    """How a model of maps begins.
+    """The image features and the stem of a model that reads maps.
 
     Attributes:
         features: "resnet101" maps, or "pixels" for a stem that learns from images.
-        picture_width: of the images, in pixels; for "pixels" alone, as are the next four.
-        picture_height: as well.
-        halvings: how often the stem halves their sides.
-        stem_channels: of the stem's first convolution; each further one has twice as many, up to `channels`,
-            which the last one has in any case. 0 for as many as `channels` throughout.
-        shift: pixels that images are moved by at most, each in its own direction, in training.
-        channels: of the stem's maps.
+        picture_width: width of the images in pixels; only for "pixels", like the next four.
+        picture_height: height of the images in pixels.
+        halvings: how often the stem halves the sides of an image.
+        stem_channels: channels of the stem's first convolution; each further one has twice as many, up to
+            `channels`, which the last one has in any case. 0 for `channels` throughout.
+        shift: most pixels by which each image is shifted at random in training.
+        channels: channels of the stem's maps.
     """
 
     features: MapKind = "resnet101"
@@ -36,18 +36,18 @@ class MapsConfig:
     shift: int = 0
     channels: int = 128
 
-    def check_maps(self, model: str) -> None:
-        """Passes for values that make sense.
+    def check_maps(self) -> None:
+        """Checks the settings that these models share.
 
         Raises:
-            ConfigError: one does not, or images cannot be halved so often.
+            ConfigError: a value out of range, or images too small for so many halvings.
         """
-        check_at_least(model, 1, halvings=self.halvings, channels=self.channels)
-        check_at_least(model, 0, stem_channels=self.stem_channels, shift=self.shift)
+        check_at_least(1, halvings=self.halvings, channels=self.channels)
+        check_at_least(0, stem_channels=self.stem_channels, shift=self.shift)
         least = 2 << self.halvings
         if self.features == "pixels" and min(self.picture_height, self.picture_width) < least:
             raise ConfigError(
-                f"{model}: images of {self.picture_width} x {self.picture_height} pixels are too small for "
+                f"images of {self.picture_width} x {self.picture_height} pixels are too small for "
                 f"{self.halvings} halvings; set fewer with halvings"
             )
 

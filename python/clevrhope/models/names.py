@@ -1,4 +1,4 @@
-"""A model's name in, its class out: ours by name, anybody's as package.module:Class. No torch of its own."""
+"""Finds a model's class: ours by name, a user's as package.module:Class. Imports no torch by itself."""
 
 import sys
 from collections.abc import Mapping
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from clevrhope.errors import ConfigError, first_sentence, shown
-from clevrhope.runtime.installed import check_torch
+from clevrhope.runtime.extras import check_torch
 from clevrhope.runtime.settings import suggestion
 
 if TYPE_CHECKING:
@@ -29,31 +29,39 @@ MODELS: Mapping[str, str] = {
 """Name -> module and class."""
 
 METHODS = ("build", "loss", "predict")
-"""What a class has to have; `clevrhope.models.protocol.Model` says what they do."""
+"""Methods that every model class needs; `clevrhope.models.protocol.Model` says what they do."""
 
 
 def find_model(name: str) -> "type[Model]":
-    """The class of that name, whose module is imported now.
-
-    Classes of one's own are looked for where Python looks, and in the working directory.
+    """Imports the class of that name; users' modules are found on Python's path and in the working directory.
 
     Raises:
-        ConfigError: no such name, module or class; a class without one of the methods; torch is missing.
+        ConfigError: no such name, module or class; a class that lacks a method; torch is missing.
     """
     check_name(name)
     module_name, _, class_name = MODELS.get(name, name).partition(":")
     found = getattr(_module(name, module_name), class_name, None)
     if found is None:
         raise ConfigError(f'model "{name}": {module_name} has no {class_name}')
-    check_methods(name, found)
-    return found  # type: ignore[no-any-return]
+
+    from torch.nn import Module
+
+    if not (isinstance(found, type) and issubclass(found, Module)):
+        raise ConfigError(f'model "{name}": {found!r} is not a subclass of torch.nn.Module')
+    for method in METHODS:
+        if not callable(getattr(found, method, None)):
+            raise ConfigError(
+                f'model "{name}": the class has no method {method}; a model needs {", ".join(METHODS)} '
+                "(docs/models_of_your_own.md)"
+            )
+    return found  # type: ignore[return-value]
 
 
 def check_name(name: str) -> None:
-    """Passes for one of our names, and for what can be anybody's class.
+    """Checks that a name is one of ours or of the form package.module:Class.
 
     Raises:
-        ConfigError: neither.
+        ConfigError: it is neither.
     """
     module_name, colon, class_name = MODELS.get(name, name).partition(":")
     if not (module_name and colon and class_name):
@@ -63,29 +71,11 @@ def check_name(name: str) -> None:
         )
 
 
-def check_methods(name: str, found: Any) -> None:
-    """Passes for a torch.nn.Module with all of the methods.
-
-    Raises:
-        ConfigError: it is none, or lacks one; says which.
-    """
-    from torch.nn import Module
-
-    if not (isinstance(found, type) and issubclass(found, Module)):
-        raise ConfigError(f'model "{name}": {found!r} is no class of a torch.nn.Module')
-    for method in METHODS:
-        if not callable(getattr(found, method, None)):
-            raise ConfigError(
-                f'model "{name}": the class has no method {method}; a model needs {", ".join(METHODS)} '
-                "(docs/models_of_your_own.md)"
-            )
-
-
 def build_model(name: str, found: "type[Model]", config: Mapping[str, Any], vocab: "Vocab") -> "Module":
     """A new model of a class that `find_model` found.
 
     Raises:
-        ConfigError: its `build` gives no torch.nn.Module, or knows no such configuration.
+        ConfigError: invalid settings, or a `build` that does not return a torch.nn.Module.
     """
     from torch.nn import Module
 
@@ -93,14 +83,14 @@ def build_model(name: str, found: "type[Model]", config: Mapping[str, Any], voca
         model = found.build(config, vocab)
     except (MemoryError, OverflowError, RuntimeError) as error:
         if name not in MODELS:
-            raise  # a bug of somebody's own class, which a traceback tells best
+            raise  # a bug in a user's class, which a traceback shows best
         raise ConfigError(
             f"{name}: cannot be made with these settings ({first_sentence(error)[:200]})"
         ) from error
     if not isinstance(model, Module):
         given = "nothing" if model is None else f"a {type(model).__name__}"
         raise ConfigError(
-            f'model "{name}": its build gives {given}; expected a torch.nn.Module, as a rule one of the class'
+            f'model "{name}": its build returns {given}; expected a torch.nn.Module, usually one of the class'
         )
     return model
 
@@ -110,7 +100,7 @@ def _module(name: str, module_name: str) -> Any:
     here = str(Path.cwd())
     added = here not in sys.path
     if added:
-        # A console script's path begins with its own folder, not with the user's, where the model's file is.
+        # A console script's path starts with its own folder, not with the user's, where the model's file is.
         sys.path.append(here)
     try:
         return import_module(module_name)

@@ -1,8 +1,8 @@
-"""An image's objects and a question's words, each a token of a transformer, in; answers out.
+"""A transformer over the objects of an image and the words of a question.
 
-On "scene-boxes" it sees what a backbone makes of true boxes; on "attributes" it is told the true values and
-places, so what it gets wrong there is no fault of perception: the ceiling of perception. All its numbers are
-choices.
+With "scene-boxes" it reads backbone features of the true boxes. With "attributes" it reads the true attribute
+values and coordinates, so none of its errors there is one of perception: an upper bound on what better
+perception can give. All its numbers are choices of this project.
 """
 
 from collections.abc import Mapping
@@ -13,29 +13,32 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clevrhope.config.options import check_at_least, read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
 from clevrhope.models.batch import Batch
-from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
+from clevrhope.models.recipe import Optimiser, Schedule, single_stage
+from clevrhope.models.settings import read_model_settings
+from clevrhope.runtime.settings import check_at_least
 
 NAME = "object_transformer"
 ATTRIBUTE_TYPES = ("size", "color", "material", "shape")
 """Columns of a feature store of true attributes."""
 
-_BOX_VECTOR, _BOX, _PLACE = 2048, 4, 3
+_BOX_VECTOR, _BOX, _COORDINATES = 2048, 4, 3
+_LONGEST = 64
+"""Most tokens of a question; those of CLEVR's templates have up to 47."""
 
 
 @dataclass(frozen=True)
 class ObjectTransformerConfig:
-    """An object transformer.
+    """Settings of an object transformer.
 
     Attributes:
-        features: "scene-boxes" or "frcnn" vectors, or true "attributes".
-        hidden: units of a token.
-        heads: of each attention.
-        layers: of the transformer.
-        dropout: everywhere.
+        features: "scene-boxes" or "frcnn" box vectors, or true "attributes".
+        hidden: units of each token.
+        heads: attention heads of each layer.
+        layers: layers of the transformer.
+        dropout: dropout in all layers.
     """
 
     features: Literal["scene-boxes", "frcnn", "attributes"] = "scene-boxes"
@@ -45,13 +48,13 @@ class ObjectTransformerConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        check_at_least(NAME, 1, hidden=self.hidden, heads=self.heads, layers=self.layers)
+        check_at_least(1, hidden=self.hidden, heads=self.heads, layers=self.layers)
         if self.hidden % self.heads:
-            raise ConfigError(f"{NAME}: hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
+            raise ConfigError(f"hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
 
 
 class BoxTokens(nn.Module):
-    """Boxes' vectors and places to tokens."""
+    """Embeds box vectors and box coordinates."""
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
@@ -59,53 +62,46 @@ class BoxTokens(nn.Module):
         self.place = nn.Linear(_BOX, hidden)
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
-        """(B, 36, 2048) and (B, 36, 4) to (B, 36, D)."""
+        """(B, 36, 2048) `vectors` and (B, 36, 4) `boxes` to (B, 36, D)."""
         vectors = features["vectors"].to(self.vector.weight.dtype)
         return self.vector(vectors) + self.place(features["boxes"])  # type: ignore[no-any-return]
 
 
 class AttributeTokens(nn.Module):
-    """Objects' true values and places to tokens."""
+    """Embeds objects' true attribute values and coordinates."""
 
     def __init__(self, hidden: int, most_values: int) -> None:
         super().__init__()
         self.most_values = most_values
         self.values = nn.Embedding(len(ATTRIBUTE_TYPES) * most_values, hidden)
-        self.place = nn.Linear(_PLACE, hidden)
+        self.place = nn.Linear(_COORDINATES, hidden)
 
     def forward(self, features: Mapping[str, Tensor]) -> Tensor:
-        """(B, 10, T) values and (B, 10, 3) places to (B, 10, D)."""
-        values = features["attributes"].clamp(min=0)  # beyond the objects, where nobody looks, it is -1
+        """(B, 10, T) `attributes` and (B, 10, 3) `places` to (B, 10, D)."""
+        values = features["attributes"].clamp(min=0)  # -1 after the last object, which attention masks
         first = torch.arange(values.shape[2], device=values.device) * self.most_values
         return self.values(values + first).sum(2) + self.place(features["places"])  # type: ignore[no-any-return]
 
 
 class ObjectTransformer(nn.Module):
-    """A transformer over objects and words."""
+    """A transformer over words and objects, which answers from the state of the question's <START>."""
 
-    recipe = Recipe(
-        (
-            Stage(
-                "train",
-                updates=200_000,
-                batch_size=64,
-                optimiser=Optimiser(rate=1e-4, clip_norm=1.0),
-                schedule=Schedule("warmup_linear", warmup=0.02),
-                origins={
-                    "updates": "choice",
-                    "batch_size": "choice",
-                    "optimiser": "choice",
-                    "schedule": "choice",
-                },
-            ),
-        )
+    recipe = single_stage(
+        updates=200_000,
+        optimiser=Optimiser(rate=1e-4, clip_norm=1.0),
+        schedule=Schedule("warmup_linear", warmup=0.02),
+        origin="choice",
     )
 
     def __init__(self, config: ObjectTransformerConfig, vocab: Vocab) -> None:
         super().__init__()
         self.feature_kind = config.features
         if config.features == "attributes":
-            self.objects: nn.Module = AttributeTokens(config.hidden, _most_values(vocab))
+            names = vocab.programs()
+            most_values = max(
+                sum(name.startswith(f"filter_{kind}[") for name in names) for kind in ATTRIBUTE_TYPES
+            )
+            self.objects: nn.Module = AttributeTokens(config.hidden, most_values)
         else:
             self.objects = BoxTokens(config.hidden)
         self.words = nn.Embedding(len(vocab.questions()), config.hidden)
@@ -126,37 +122,31 @@ class ObjectTransformer(nn.Module):
 
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model; `ObjectTransformerConfig` says what can be set."""
-        return cls(read_options(ObjectTransformerConfig, config, model=NAME), vocab)
+        """A new model with the settings of `ObjectTransformerConfig`."""
+        return cls(read_model_settings(ObjectTransformerConfig, config, model=NAME), vocab)
 
     def loss(self, batch: Batch) -> Tensor:
-        """Mean cross-entropy."""
+        """Mean cross-entropy of the answers."""
         return F.cross_entropy(self.predict(batch), batch.answers)
 
     def predict(self, batch: Batch) -> Tensor:
-        """(B, A) scores, read off the question's <START>."""
+        """(B, A) scores.
+
+        Raises:
+            ConfigError: questions of more tokens than the model reads.
+        """
         n_words = batch.questions.shape[1]
         if n_words > _LONGEST:
-            raise ConfigError(f"{NAME}: questions of {n_words} tokens; it reads up to {_LONGEST}")
+            raise ConfigError(f"questions of {n_words} tokens; the model reads up to {_LONGEST}")
         objects = self.objects(batch.features) + self.kinds[0]  # (B, M, D)
         words = self.words(batch.questions) + self.places[:n_words] + self.kinds[1]  # (B, Q, D)
         device = objects.device
-        nothing = torch.cat(
+        padding = torch.cat(
             [
                 torch.arange(n_words, device=device) >= batch.question_lengths.unsqueeze(1),
                 torch.arange(objects.shape[1], device=device) >= batch.features["n_boxes"].unsqueeze(1),
             ],
             dim=1,
         )
-        tokens = self.transformer(torch.cat([words, objects], dim=1), src_key_padding_mask=nothing)
+        tokens = self.transformer(torch.cat([words, objects], dim=1), src_key_padding_mask=padding)
         return self.classifier(self.norm(tokens[:, 0]))  # type: ignore[no-any-return]
-
-
-_LONGEST = 64
-"""Tokens of a question; those of CLEVR's templates have up to 47."""
-
-
-def _most_values(vocab: Vocab) -> int:
-    """Values of the attribute type that has the most, as the programs' tokens name them."""
-    names = vocab.programs()
-    return max(sum(name.startswith(f"filter_{kind}[") for name in names) for kind in ATTRIBUTE_TYPES)

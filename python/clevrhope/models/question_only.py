@@ -1,4 +1,4 @@
-"""Questions in, answers out, without a look at the image: what can be had from words alone."""
+"""The question-only baseline: how far the words alone go, without the image."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,50 +7,41 @@ from typing import Any, Self
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clevrhope.config.options import check_at_least, read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
-from clevrhope.models.reading import Reader
-from clevrhope.models.recipe import Optimiser, Recipe, Stage
+from clevrhope.models.lstm import QuestionEncoder
+from clevrhope.models.recipe import Optimiser, single_stage
+from clevrhope.models.settings import read_model_settings
+from clevrhope.runtime.settings import check_at_least
 
 NAME = "question_only"
 
 
 @dataclass(frozen=True)
 class QuestionOnlyConfig:
-    """An LSTM.
+    """Settings of the question-only baseline.
 
     Attributes:
-        words: size of its embeddings.
-        hidden: units of the LSTM and of the layer behind it.
+        words: size of the word embeddings.
+        hidden: units of the LSTM and of the layer after it.
     """
 
     words: int = 200
     hidden: int = 512
 
     def __post_init__(self) -> None:
-        check_at_least(NAME, 1, words=self.words, hidden=self.hidden)
+        check_at_least(1, words=self.words, hidden=self.hidden)
 
 
 class QuestionOnly(nn.Module):
-    """An LSTM over the question, two layers behind it. All its numbers are choices."""
+    """An LSTM over the question and a classifier of two layers. All numbers are choices of this project."""
 
     feature_kind = "none"
-    recipe = Recipe(
-        (
-            Stage(
-                "train",
-                updates=50_000,
-                batch_size=64,
-                optimiser=Optimiser(rate=5e-4),
-                origins={"updates": "choice", "batch_size": "choice", "optimiser": "choice"},
-            ),
-        )
-    )
+    recipe = single_stage(updates=50_000, optimiser=Optimiser(rate=5e-4), origin="choice")
 
     def __init__(self, config: QuestionOnlyConfig, vocab: Vocab) -> None:
         super().__init__()
-        self.reader = Reader(len(vocab.questions()), config.words, config.hidden)
+        self.reader = QuestionEncoder(len(vocab.questions()), config.words, config.hidden)
         self.classifier = nn.Sequential(
             nn.Linear(config.hidden, config.hidden),
             nn.ReLU(),
@@ -59,14 +50,13 @@ class QuestionOnly(nn.Module):
 
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model; `QuestionOnlyConfig` says what can be set."""
-        return cls(read_options(QuestionOnlyConfig, config, model=NAME), vocab)
+        """A new model with the settings of `QuestionOnlyConfig`."""
+        return cls(read_model_settings(QuestionOnlyConfig, config, model=NAME), vocab)
 
     def loss(self, batch: Batch) -> Tensor:
-        """Mean cross-entropy."""
+        """Mean cross-entropy of the answers."""
         return F.cross_entropy(self.predict(batch), batch.answers)
 
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores."""
-        read = self.reader(batch.questions, batch.question_lengths)
-        return self.classifier(read.whole)  # type: ignore[no-any-return]
+        return self.classifier(self.reader(batch.questions, batch.question_lengths).whole)  # type: ignore[no-any-return]

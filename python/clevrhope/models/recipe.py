@@ -1,26 +1,26 @@
-"""How a model is trained, as data: its stages, each with a loss, an optimiser and a schedule. No torch."""
+"""How a model is trained, as data: stages, each with a loss, an optimiser and a schedule. No torch."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 Origin = Literal["paper", "public code", "model's paper", "choice", "setting"]
-"""Where a value is from: the CLEVR-HOPE paper, the public code that it followed, the paper that the model is
-from (of models that CLEVR-HOPE has not), this project, or what was set for a run."""
+"""Where a value comes from: the CLEVR-HOPE paper, the public code that it followed, the paper of a model that
+CLEVR-HOPE does not have, a choice of this project, or a setting of the run."""
 
 
 @dataclass(frozen=True)
 class Optimiser:
-    """An optimiser and its numbers.
+    """An optimiser and its hyperparameters.
 
     Attributes:
-        kind: "adam"; "bert_adam", Adam without bias correction, whose decay is decoupled; or "muon", which
-            moves convolutions by orthogonal matrices and all else by Adam.
+        kind: "adam"; "bert_adam", Adam without bias correction and with decoupled decay; or "muon", which
+            moves convolutions by orthogonal matrices and all other weights by Adam.
         rate: the learning rate, before the schedule.
         betas: decay of the first and second moments.
-        epsilon: added to the root of the second moment.
+        epsilon: added to the square root of the second moment.
         decay: weight decay.
-        clip_norm: the norm that gradients are clipped to, over all of a stage's weights; None for not at all.
+        clip_norm: the norm that gradients are clipped to, over all weights of a stage; None for no clipping.
     """
 
     kind: Literal["adam", "bert_adam", "muon"] = "adam"
@@ -33,33 +33,46 @@ class Optimiser:
 
 @dataclass(frozen=True)
 class Schedule:
-    """What the rate is multiplied with at each update.
+    """The factor on the learning rate at each update.
 
     Attributes:
-        kind: "constant"; "linear", from 1 at the first update to 0 just behind the last one; or
+        kind: "constant"; "linear", from 1 at the first update to 0 just after the last one; or
             "warmup_linear", from 0 to 1 over the first updates and then linearly to 0. The first update of a
             warm-up has the rate 0.
-        warmup: share of the updates that warm up.
+        warmup: the fraction of updates that warm up.
     """
 
     kind: Literal["constant", "linear", "warmup_linear"] = "constant"
     warmup: float = 0.0
 
+    def factor(self, update: int, updates: int) -> float:
+        """The factor at update number `update`, counted from 0, of `updates`.
+
+        Public LXMERT code reads its schedule before it counts the update, so a warm-up starts at a rate of 0,
+        and "linear" would be at 0 only at the update after the last one.
+        """
+        done = update / updates
+        if self.kind == "constant":
+            return 1.0
+        if self.kind == "linear":
+            return 1 - done
+        return done / self.warmup if done < self.warmup else (1 - done) / (1 - self.warmup)
+
 
 @dataclass(frozen=True)
 class Stage:
-    """A number of updates of some of a model's weights.
+    """A number of updates of some or all of a model's weights.
 
     Attributes:
         name: of the stage, unique in its recipe.
-        updates: how many, whatever the size of the train set.
-        batch_size: questions an update. The last, partial batch of an epoch is left out.
-        loss: the model's method that gives the loss.
-        trains: the model's submodules whose weights are updated; all where none is named.
-        optimiser: with which numbers; its state starts anew with the stage.
-        schedule: of the rate.
-        origins: for the fields above, where their value is from; "optimiser.rate" names a field's field.
-        evaluated: whether the weights at the stage's end are kept and evaluated, the last stage's always.
+        updates: their number, whatever the size of the train set.
+        batch_size: questions per update. The last, partial batch of an epoch is dropped.
+        loss: the model's method that returns the loss.
+        trains: the model's submodules whose weights are updated; empty for all.
+        optimiser: its state starts anew with the stage.
+        schedule: of the learning rate.
+        origins: where the values of the fields above come from; "optimiser.rate" names a field of a field.
+        evaluated: whether the weights at the stage's end are kept and evaluated; the last stage's always are.
     """
 
     name: str
@@ -75,13 +88,27 @@ class Stage:
 
 @dataclass(frozen=True)
 class Recipe:
-    """A model's training from beginning to end.
+    """A model's training from start to finish.
 
     Attributes:
-        stages: one after the other.
+        stages: run in this order.
         precision: "bf16" computes in bfloat16 under autocast where the device has instructions for it;
             weights stay float32.
     """
 
     stages: tuple[Stage, ...]
     precision: Literal["float32", "bf16"] = "float32"
+
+
+def single_stage(
+    *, updates: int, optimiser: Optimiser, origin: Origin, schedule: Schedule | None = None
+) -> Recipe:
+    """A recipe of one stage, called "train", on batches of 64 questions.
+
+    `origin` is that of all values but the number of updates, which is a choice of this project.
+    """
+    origins: dict[str, Origin] = {"updates": "choice", "batch_size": origin, "optimiser": origin}
+    if schedule is not None:
+        origins["schedule"] = origin
+    stage = Stage("train", updates, 64, optimiser=optimiser, schedule=schedule or Schedule(), origins=origins)
+    return Recipe((stage,))

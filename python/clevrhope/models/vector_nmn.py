@@ -1,8 +1,9 @@
-"""A module a program token, each from the image and its inputs' vectors to a vector: Vector-NMN.
+"""Vector-NMN: one module per program token, which maps the image and its inputs' vectors to a vector.
 
-Source: Bahdanau et al. 2019 (CLOSURE). All modules share their convolutions; the token and the inputs'
-vectors scale and shift them. So a level of a batch is one call, whatever its tokens. It answers on true
-programs. Sizes are as published as far as known, the updates are a choice.
+Source: Bahdanau et al. 2019 (CLOSURE). All modules share their convolutions, which the token and the inputs'
+vectors scale and shift, so one call runs a whole level of a batch whatever its tokens. The model answers on
+true programs. Sizes are the published ones as far as they are known; the number of updates is a choice of
+this project.
 """
 
 from collections.abc import Mapping
@@ -14,34 +15,35 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clevrhope import _core
-from clevrhope.config.options import check_at_least, read_options
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.maps import MapsConfig
-from clevrhope.models.recipe import Optimiser, Recipe, Stage
-from clevrhope.models.stems import make_stem, with_places
+from clevrhope.models.recipe import Optimiser, single_stage
+from clevrhope.models.settings import read_model_settings
+from clevrhope.models.stems import make_stem, with_coordinates
 from clevrhope.models.tensor_nmn.levels import plan_levels
+from clevrhope.runtime.settings import check_at_least
 
 NAME = "vector_nmn"
 
 
 @dataclass(frozen=True)
 class VectorNmnConfig(MapsConfig):
-    """A Vector-NMN: of `MapsConfig`, and this. Vectors have as many numbers as maps have channels.
+    """Settings of a Vector-NMN, added to those of `MapsConfig`. Vectors are as long as maps have channels.
 
     Attributes:
-        hidden: units of the layer that steers a module, and of the classifier.
+        hidden: units of the layer that modulates a module, and of the classifier.
     """
 
     hidden: int = 1024
 
     def __post_init__(self) -> None:
-        self.check_maps(NAME)
-        check_at_least(NAME, 1, hidden=self.hidden)
+        self.check_maps()
+        check_at_least(1, hidden=self.hidden)
 
 
 class SteeredModule(nn.Module):
-    """A residual block over the image, steered, then the largest value of each channel."""
+    """A modulated residual block over the image, then the maximum of each channel."""
 
     def __init__(self, channels: int, hidden: int) -> None:
         super().__init__()
@@ -51,29 +53,19 @@ class SteeredModule(nn.Module):
         self.first = nn.Conv2d(channels, channels, 3, padding=1)
         self.second = nn.Conv2d(channels, channels, 3, padding=1)
 
-    def forward(self, image: Tensor, about: Tensor) -> Tensor:
-        """(n, C, H, W) and (n, 3 C) of token and inputs to (n, C)."""
-        steering = self.steer(about).unflatten(1, (4, -1))[..., None, None]  # (n, 4, C, 1, 1)
-        change, shift, second_change, second_shift = steering.unbind(1)
-        hidden = torch.relu(self.first(image) * (1 + change) + shift)
-        hidden = self.second(hidden) * (1 + second_change) + second_shift
+    def forward(self, image: Tensor, condition: Tensor) -> Tensor:
+        """(n, C, H, W) maps and (n, 3 C) vectors of the token and its inputs to (n, C)."""
+        film = self.steer(condition).unflatten(1, (4, -1))[..., None, None]  # (n, 4, C, 1, 1)
+        scale, shift, second_scale, second_shift = film.unbind(1)
+        hidden = torch.relu(self.first(image) * (1 + scale) + shift)
+        hidden = self.second(hidden) * (1 + second_scale) + second_shift
         return torch.relu(image + hidden).amax((2, 3))
 
 
 class VectorNmn(nn.Module):
-    """Vector-NMN on true programs; one that is no tree has no answer."""
+    """Vector-NMN on true programs; an ill-formed program has no answer."""
 
-    recipe = Recipe(
-        (
-            Stage(
-                "train",
-                updates=500_000,
-                batch_size=64,
-                optimiser=Optimiser(rate=1e-4),
-                origins={"updates": "choice", "batch_size": "model's paper", "optimiser": "model's paper"},
-            ),
-        )
-    )
+    recipe = single_stage(updates=500_000, optimiser=Optimiser(rate=1e-4), origin="model's paper")
     ways: Mapping[str, str] = {"true_programs": "predict"}
 
     def __init__(self, config: VectorNmnConfig, vocab: Vocab) -> None:
@@ -93,33 +85,33 @@ class VectorNmn(nn.Module):
 
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model; `VectorNmnConfig` says what can be set."""
-        return cls(read_options(VectorNmnConfig, config, model=NAME), vocab)
+        """A new model with the settings of `VectorNmnConfig`."""
+        return cls(read_model_settings(VectorNmnConfig, config, model=NAME), vocab)
 
     def loss(self, batch: Batch) -> Tensor:
-        """Mean cross-entropy of the questions whose programs are trees."""
+        """Mean cross-entropy over the questions whose programs are well-formed."""
         scores, rows = self._run(batch)
         return F.cross_entropy(scores, batch.answers[rows], reduction="sum") / max(len(rows), 1)
 
     def predict(self, batch: Batch) -> Tensor:
-        """(B, A) scores on the given programs; NaN for a row that is no tree."""
+        """(B, A) scores on the given programs; NaN where a program is ill-formed."""
         scores, rows = self._run(batch)
         return scores.new_full((len(batch), scores.shape[1]), torch.nan).index_copy(0, rows, scores)
 
     def _run(self, batch: Batch) -> tuple[Tensor, Tensor]:
-        """Scores (R, A), and which rows (R,) they are of."""
+        """Scores (R, A) of the well-formed programs, and their rows (R,) in the batch."""
         config = self.config
         plan = plan_levels(batch.programs, self.arities)
-        maps = torch.relu(self.enter(with_places(self.stem(batch.features))))  # (B, C, H, W)
+        maps = torch.relu(self.enter(with_coordinates(self.stem(batch.features))))  # (B, C, H, W)
         on_device = [torch.from_numpy(each).to(maps.device) for each in (plan.tokens, plan.rows)]
         tokens, rows = self.tokens(on_device[0]), on_device[1]  # (N, C), (N,)
-        # Operands count from 0 behind a vector of zeros, which stands for those that a token does not take.
+        # Row 0 is a vector of zeros, the input where a token takes fewer than two; so operands count from 1.
         operands = torch.from_numpy(plan.operands + 1).to(maps.device)
         vectors = maps.new_zeros(1, config.channels)
         for begin, end in plan.sets:
             here = slice(begin, end)
             inputs = vectors[operands[here]].flatten(1)  # (n, 2 C)
-            made = self.module(maps[rows[here]], torch.cat([tokens[here], inputs], dim=1))
-            vectors = torch.cat([vectors, made])
+            outputs = self.module(maps[rows[here]], torch.cat([tokens[here], inputs], dim=1))
+            vectors = torch.cat([vectors, outputs])
         roots = torch.from_numpy(plan.roots + 1).to(maps.device)
         return self.classifier(vectors[roots]), torch.from_numpy(plan.well_formed).to(maps.device)

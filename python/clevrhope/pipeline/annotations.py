@@ -10,11 +10,10 @@ from clevrhope.dataset.layout import Layout, own_files
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.images.annotate import annotate, annotator_of
 from clevrhope.images.blender.pool import ScenesFailedError
-from clevrhope.images.passes import Passes
+from clevrhope.images.passes import Passes, annotator_of
 from clevrhope.images.renderer import Renderer, Scene
-from clevrhope.images.stage import TRY_AGAIN
+from clevrhope.images.stage import TRY_AGAIN, write_results
 from clevrhope.pipeline.images import PoolWork, archive_record, scenes_of
 from clevrhope.pipeline.resolved import Resolved
 from clevrhope.runtime.atomic import WorkingFolder
@@ -53,7 +52,7 @@ def annotate_missing(
     with progress.stage("Annotating images", total=n_missing, unit="images") as advance:
         for each in work:
             try:
-                for _ in annotate(_scenes(each, layout), annotator, write):
+                for _ in write_results(annotator.passes(_scenes(each, layout)), write):
                     advance(1)
             except ScenesFailedError as error:
                 failed.update(error.reasons)

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from clevrhope.dataset.detokenizer import Detokenizer
 from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_questions, read_scenes_in_use
 from clevrhope.dataset.scene_files import Pools
-from clevrhope.dataset.spoken import Spoken
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.describe.datasheet.folder import PoolStats, WholeDataset, folder_datasheet
@@ -24,11 +24,11 @@ from clevrhope.images.png import read_png
 from clevrhope.images.settings import made_by
 from clevrhope.pipeline import engine
 from clevrhope.pipeline.images import scenes_of
-from clevrhope.pipeline.prefetch import threaded_map
 from clevrhope.pipeline.resolved import Resolved
 from clevrhope.pipeline.text import indices_by_pool
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.runtime.progress import Progress
+from clevrhope.runtime.threads import map_in_threads
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.version import software_version
@@ -82,7 +82,7 @@ def write_documents(
         def measure(hop: Hop) -> SubDataset:
             return _sub_dataset(hop, resolved, manifest, counts, images, n_users)
 
-        for sub in threaded_map(measure, hops):
+        for sub in map_in_threads(measure, hops):
             subs.append(sub)
             advance(1)
     files = []
@@ -243,7 +243,7 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
 def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
     """Cards of the first images that a split asks about; of a minimal split, whole places."""
     layout = resolved.layout
-    spoken = Spoken(read_vocab(layout.vocab))
+    detokenizer = Detokenizer(read_vocab(layout.vocab))
     families = engine.families(resolved.engine.templates)
     by_image: dict[int, list[Asked]] = {}
     rows = next(read_question_blocks(layout.questions_h5(hop.name, split), n_rows=50 * n_shown))
@@ -251,13 +251,13 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
         zip(rows.image_idxs.tolist(), rows.question_families.tolist(), strict=True)
     ):
         asked = Asked(
-            spoken.question(rows.questions[k], int(rows.question_lengths[k])),
-            spoken.answer(int(rows.answers[k])),
+            detokenizer.question(rows.questions[k], int(rows.question_lengths[k])),
+            detokenizer.answer(int(rows.answers[k])),
             f"{families[family][0]}, family {family}",
         )
         by_image.setdefault(image, []).append(asked)
     kind = SPLITS[split]
-    group = kind.group_of(len(hop.asked))
+    group = kind.group_of(len(hop.target))
     if kind.drawn == "places":
         places = list(dict.fromkeys(index // group for index in by_image))[:PLACES_SHOWN]
         shown = [index for index in by_image if index // group in places]

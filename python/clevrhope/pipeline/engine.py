@@ -29,7 +29,7 @@ from clevrhope.runtime.json_text import read_object
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS, TRAIN, Stream
-from clevrhope.splits.palettes import Palette, pool_name, split_name
+from clevrhope.splits.palettes import Palette, parse_pool_name, pool_name
 
 __all__ = ["CountingPool", "MinimalPool", "Templates", "World"]
 
@@ -135,11 +135,11 @@ class Engine:
 
     def existence_pool(self, hop: Hop) -> MinimalPool:
         """The pool of one-object images of a value's type."""
-        return MinimalPool(self.world, pair=list(hop.asked))
+        return MinimalPool(self.world, pair=list(hop.target))
 
     def counting_pool(self, hop: Hop) -> CountingPool:
         """The pool of counting images of a value's type."""
-        (value,) = hop.asked
+        (value,) = hop.target
         return CountingPool(self.world, value=value)
 
     def minimal_pool(self, hop: Hop) -> MinimalPool:
@@ -148,7 +148,7 @@ class Engine:
 
     def world_of(self, pool: str) -> World:
         """The world of a pool, with the pool's palette if it has one."""
-        _, name = split_name(pool)
+        _, name = parse_pool_name(pool)
         if not name:
             return self.clevr if self.clevr is not None and pool == TRAIN.pool else self.world
         if pool not in self._worlds:

@@ -16,8 +16,8 @@ from clevrhope.splits.palettes import (
     Palette,
     diversity_name,
     file_palette_name,
-    palette_of,
-    read_diversity,
+    palette_from_json,
+    parse_diversity,
 )
 
 
@@ -93,7 +93,7 @@ def folder_palettes(
         SceneError: a file is not a palette; names the place in it.
         SplitError: a palette leaves nothing of a pair, or a pair cannot have the diversity.
     """
-    palettes = {name: palette_of(raw) for name, raw in manifest.palettes.items()}
+    palettes = {name: palette_from_json(raw) for name, raw in manifest.palettes.items()}
     files = [limits.palette, limits.test_palette]
     read = {file_palette_name(path): _read(path, world) for path in files if path is not None}
     wanted: dict[str, Palette] = {}
@@ -116,14 +116,14 @@ def folder_palettes(
 def _palette(
     hop: Hop, read: Mapping[str, Palette], there: Mapping[str, Palette], seed: int, world: World
 ) -> Palette:
-    diversity = read_diversity(hop.palette)
+    diversity = parse_diversity(hop.palette)
     if hop.pair is None:
         if diversity is None and hop.palette in read:
             return read[hop.palette]
     elif diversity is not None:
         mode = cast(Literal["nested", "grid"], diversity[1])
         seen = world.seen_palette(list(hop.pair), diversity=diversity[0], mode=mode, seed=seed)
-        return palette_of(json.loads(seen)).without(hop.pair)
+        return palette_from_json(json.loads(seen)).without(hop.pair)
     elif hop.palette in read:
         return _seen_of_file(hop, read[hop.palette], world)
     if hop.pools in there:
@@ -147,4 +147,4 @@ def _read(path: Path, world: World) -> Palette:
     data = read_bytes(path, "a palette", error=ConfigError, remedy="expected a palette as JSON")
     parse_json(data, path, error=ConfigError, remedy="expected a palette as JSON")
     text = world.with_palette(data, name=file_palette_name(path), file=str(path)).palette_json
-    return palette_of(json.loads(text or "{}"))
+    return palette_from_json(json.loads(text or "{}"))

@@ -1,16 +1,11 @@
-"""Iterators whose next items are made in other threads; worth it where native code does most of the work."""
+"""Prefetching: iterators whose next items are made in other threads, where native code does the work."""
 
-from collections import deque
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from typing import TypeVar
 
-S = TypeVar("S")
 T = TypeVar("T")
-
-THREADS = 2
-"""One thread reads while it holds the interpreter's lock; the other computes without the lock."""
 
 
 def prefetch(items: Iterator[T]) -> Iterator[T]:
@@ -21,9 +16,9 @@ def prefetch(items: Iterator[T]) -> Iterator[T]:
 
 
 def prefetch_each(sources: Iterable[Iterator[T]]) -> Generator[Iterator[T]]:
-    """Iterators to be used up in this order; the first item of each is made while those before it are used.
+    """Iterators, to be used up in this order; of each the first item is made while those before it are used.
 
-    An error of a source is raised where its items are taken.
+    What a source raises is raised where its items are taken.
     """
     with ThreadPoolExecutor(1) as thread:
         try:
@@ -43,15 +38,3 @@ def _submitted(thread: ThreadPoolExecutor, items: Iterator[T], coming: Future[T 
     while (item := coming.result()) is not None:
         coming = thread.submit(next, items, None)
         yield item
-
-
-def threaded_map(function: Callable[[S], T], items: Iterable[S]) -> Iterator[T]:
-    """As `map`, with `THREADS` calls at a time; results come in the order of the items."""
-    with ThreadPoolExecutor(THREADS) as threads:
-        coming: deque[Future[T]] = deque()
-        for item in items:
-            coming.append(threads.submit(function, item))
-            if len(coming) > THREADS:
-                yield coming.popleft().result()
-        while coming:
-            yield coming.popleft().result()

@@ -11,10 +11,10 @@ from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.errors import DatasetError
 from clevrhope.images import choice
-from clevrhope.images.annotate import annotator_of
+from clevrhope.images.passes import annotator_of
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.settings import Rendering, rendering_of_folder
-from clevrhope.look.read import read_look
+from clevrhope.look.definition import read_look
 from clevrhope.pipeline import engine
 from clevrhope.pipeline.annotations import (
     annotate_missing,
@@ -32,13 +32,13 @@ from clevrhope.pipeline.images import (
     store_images,
     unlisted_archives,
 )
-from clevrhope.pipeline.prefetch import threaded_map
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolved import Resolved, resolve, resolved_config
 from clevrhope.pipeline.text import generate_questions, questions_of, scenes_in_use, write_scenes, write_split
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.threads import map_in_threads
 
 
 class LeakError(DatasetError):
@@ -272,7 +272,7 @@ def _check_leaks(check: LeakCheck, resolved: Resolved, manifest: Manifest, progr
     unchecked = [hop for hop in manifest.splits if hop not in manifest.checked]
     with progress.stage("Checking for leaks", total=len(unchecked), unit="sub-datasets") as advance:
         look = partial(check.check, images=resolved.request.render)
-        for hop, report in zip(unchecked, threaded_map(look, map(resolved.hop, unchecked)), strict=True):
+        for hop, report in zip(unchecked, map_in_threads(look, map(resolved.hop, unchecked)), strict=True):
             if not report.ok:
                 shown = "; ".join(map(str, report.violations[:3]))
                 raise LeakError(f"{resolved.layout.hop(hop)}: {report.n_violations} violations: {shown}")

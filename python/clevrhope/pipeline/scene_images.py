@@ -18,11 +18,10 @@ from typing import Any
 from clevrhope.dataset.json_rows import read_list
 from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
 from clevrhope.errors import ConfigError, DatasetError, SceneError, shown
-from clevrhope.images.annotate import annotate, annotator_of
+from clevrhope.images.bounds import find_object_outside
 from clevrhope.images.choice import open_renderer
-from clevrhope.images.in_world import outside
 from clevrhope.images.native import MOST_OBJECTS
-from clevrhope.images.passes import Annotator, parse_passes
+from clevrhope.images.passes import Annotator, annotator_of, parse_passes
 from clevrhope.images.placement import place
 from clevrhope.images.png import is_whole_png
 from clevrhope.images.renderer import Scene
@@ -35,8 +34,8 @@ from clevrhope.images.settings import (
     rendering_in_words,
     rendering_of_folder,
 )
-from clevrhope.images.stage import render_png_files, stage_title
-from clevrhope.look.read import Look, read_look
+from clevrhope.images.stage import render_png_files, stage_title, write_results
+from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, record, sweep, write_whole
 from clevrhope.runtime.forms import OBJECT, TEXT, Fields, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
@@ -139,7 +138,8 @@ def _annotate(
             wanted = frozenset(missing)
             rows = enumerate(read_list(scenes, "scenes"))
             tasks = ((records[row], scene) for row, scene in rows if row in wanted)
-            for _ in annotate(tasks, annotator, lambda path, passes: write_record(path, pack(passes, kinds))):
+            annotations = annotator.passes(tasks)
+            for _ in write_results(annotations, lambda path, passes: write_record(path, pack(passes, kinds))):
                 advance(1)
     about = {"scenes": scenes.name}
     aggregate_passes(path, range(len(names)), records.__getitem__, kinds=kinds, about=about)
@@ -218,7 +218,7 @@ def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: 
             raise SceneError(f"{place_in_file}.objects[{i}]: {shown(thing)} should be an object")
     try:
         placement = place(scene, look)
-        found = outside(placement, look, width_px=rendering.width, height_px=rendering.height)
+        found = find_object_outside(placement, look, width_px=rendering.width, height_px=rendering.height)
     except SceneError as error:
         raise SceneError(f"{place_in_file}.{error}") from error
     if found is not None:

@@ -1,8 +1,8 @@
-"""Programs and scenes in, answers out: the ground truth of a question, of one or of millions.
+"""Execution of programs on scenes, which gives the true answers of one question or of millions.
 
 Functions mean what they mean in CLEVR's question engine (Johnson et al. 2017, appendix A). Programs are read
-in both of CLEVR's spellings (`function` and `value_inputs`, `type` and `side_inputs`), scenes as CLEVR's
-scene files hold them.
+in both of CLEVR's spellings (`function` and `value_inputs`, `type` and `side_inputs`), and scenes as in
+CLEVR's scene files.
 """
 
 import json
@@ -25,14 +25,14 @@ Answer: TypeAlias = bool | int | str
 Nodes: TypeAlias = Sequence[Mapping[str, Any]]
 Ints: TypeAlias = npt.NDArray[np.integer[Any]]
 
-INVALID = -1
+INVALID = _core.NO_ANSWER
 """In place of an answer's number: the program has no answer on the scene (`unique` of none or several)."""
 
-ILL_FORMED = -2
+ILL_FORMED = _core.NO_PROGRAM
 """In place of an answer's number: a row of tokens that is no program."""
 
 _MAX_BYTES = 1 << 32
-"""Of a question file or a scene file; the largest of CLEVR's has 0.8 billion."""
+"""Bytes of a question file or a scene file; the largest of CLEVR's has 0.8 billion."""
 
 
 @cache
@@ -45,7 +45,7 @@ def read_vocabulary(path: Path | str) -> _core.Vocabulary:
     """The vocabulary of a properties file as CLEVR writes it.
 
     Raises:
-        VocabularyError: not such a file, or one that cannot be read; says where.
+        VocabularyError: the file is something else, or cannot be read; says where.
     """
     content = read_bytes(Path(path), "a properties file", error=VocabularyError)
     return _core.Vocabulary(content, file=str(path))
@@ -55,11 +55,11 @@ class Scene:
     """A scene, checked once, to execute many programs on.
 
     Args:
-        scene: a scene of a CLEVR scene file, as it comes out of json.load.
-        vocabulary: whose values the scene has; CLEVR's if not given.
+        scene: a scene of a CLEVR scene file, as json.load gives it.
+        vocabulary: whose values the scene has; by default CLEVR's.
 
     Raises:
-        SceneError: not a scene of this vocabulary, or not one alone; names the place in it.
+        SceneError: not a single scene of this vocabulary; names the place in it.
     """
 
     __slots__ = ("_handle", "_vocabulary")
@@ -73,13 +73,16 @@ class Scene:
         """Number of objects."""
         return int(self._handle.n_objects[0])
 
+    def __repr__(self) -> str:
+        return f"Scene({len(self)} object{'' if len(self) == 1 else 's'})"
+
 
 class Program:
     """A program, parsed and type-checked once, to execute on many scenes.
 
     Args:
-        program: a list of nodes, or a question that has one under "program", as they come out of json.load.
-        vocabulary: whose values the program names; CLEVR's if not given.
+        program: a list of nodes, or a question that has one under "program", as json.load gives them.
+        vocabulary: whose values the program names; by default CLEVR's.
 
     Raises:
         ProgramError: not a program; names the node.
@@ -102,20 +105,32 @@ class Program:
         nodes: list[dict[str, Any]] = json.loads(self._handle.to_json(0))
         return nodes
 
+    def __repr__(self) -> str:
+        terms: list[str] = []
+        for node in self.nodes():
+            value = f"[{node['value_inputs'][0]}]" if node["value_inputs"] else ""
+            inputs = ", ".join(terms[number] for number in node["inputs"])
+            terms.append(f"{node['function']}{value}" + (f"({inputs})" if inputs else ""))
+        return f"Program({terms[-1]})"
+
 
 @dataclass(frozen=True)
 class TracedStep:
-    """What one node of a program gave."""
+    """The result of one node of a program.
+
+    Attributes:
+        function: its name.
+        value: the attribute value or relation that the function takes, if any.
+        inputs: numbers of earlier nodes.
+        type: ObjectSet, Object, Integer, Bool, or an attribute type.
+        output: object numbers of a set, an object's number, or a value; None from a failed `unique` on.
+    """
 
     function: str
     value: str | None
-    """The attribute value or relation that the function takes, if any."""
     inputs: tuple[int, ...]
-    """Earlier nodes, by number."""
     type: str
-    """ObjectSet, Object, Integer, Bool, or an attribute type."""
     output: list[int] | Answer | None
-    """Object numbers of a set, an object's number, or a value; None from a failed `unique` on."""
 
 
 def execute(
@@ -126,11 +141,10 @@ def execute(
 ) -> Answer:
     """The answer of a program on a scene: a bool, an int, or an attribute value's name.
 
-    Dictionaries are taken as json.load gives them, and checked on every call; `Program` and `Scene` are
-    checked once.
+    Dictionaries, as json.load gives them, are checked on every call; a `Program` or `Scene` is checked once.
 
     Raises:
-        ProgramError: not a program, or one without an answer here (a `unique` of none or several objects).
+        ProgramError: not a program, or one without an answer here (`unique` of none or several objects).
         SceneError: not a scene.
     """
     program, scene = _parsed(program, scene, vocabulary)
@@ -143,7 +157,7 @@ def trace(
     *,
     vocabulary: _core.Vocabulary | None = None,
 ) -> list[TracedStep]:
-    """What each node of a program gives on a scene, in order; for looking into an answer.
+    """The result of each node of a program on a scene, in order, to see how an answer comes about.
 
     Raises:
         ProgramError: not a program.
@@ -172,26 +186,24 @@ def execute_batch(
     """The answers' numbers of many programs, each on the scene of its image, made on all cores.
 
     Args:
-        programs: a CLEVR question file; or (N, P) rows of prefix tokens, as a question HDF5 holds them.
+        programs: a CLEVR question file; or (N, P) integer rows of prefix tokens, as in a question HDF5.
         scenes: a CLEVR scene file, or scenes that were read or sampled.
         image_idxs: (N,) each program's scene, by `image_index`; a question file has its own.
-        vocab: vocab.json, or its content: which token is which function, and how answers are numbered.
-            Without it, tokens are those of every dataset of the vocabulary, and answers are numbered as
-            `vocabulary.answers` lists them.
-        vocabulary: whose values programs and scenes name; CLEVR's if not given.
-        mark_ill_formed: whether a row of tokens that is no program gets `ILL_FORMED` rather than an error;
-            for programs that a model made.
+        vocab: vocab.json or its content, which numbers tokens and answers. By default, tokens are those of
+            every dataset of the vocabulary, and answers are numbered as in `vocabulary.answers`.
+        vocabulary: whose values programs and scenes name; by default CLEVR's.
+        mark_ill_formed: give `ILL_FORMED`, rather than raise an error, for a row of tokens that is not a
+            program; for programs that a model made.
 
     Returns:
         (N,) int32: numbers of answers; `INVALID` where a program has no answer on its scene.
 
     Raises:
-        ProgramError: a question file, vocab or token row that is none, or a file that cannot be read; names
-            the place.
-        SceneError: no scene file, no scene of an `image_index`, or not an index for each program.
+        ProgramError: an invalid or unreadable question file, vocab or token row; names the place.
+        SceneError: an invalid scene file, no scene with an `image_index`, or not one index per program.
     """
     vocabulary = vocabulary or default_vocabulary()
-    names = None if vocab is None else _read_vocab(vocab)
+    numbers = None if vocab is None else _read_vocab(vocab)
     if not isinstance(scenes, _core.SceneBatch):
         scenes = read_scenes(scenes, vocabulary=vocabulary)
     if isinstance(programs, str | Path):
@@ -203,19 +215,28 @@ def execute_batch(
     else:
         if image_idxs is None:
             raise SceneError("rows of tokens do not say which scene each is about: give image_idxs")
-        token_names = None if names is None else _by_number(names["program_token_to_idx"])
+        token_names = None
+        if numbers is not None:
+            of_token = numbers["program_token_to_idx"]
+            token_names = sorted(of_token, key=of_token.__getitem__)
         tokens = _core.ProgramTokens(vocabulary, token_names)
         rows = _token_rows(programs)
         places = _places(scenes, image_idxs, len(rows))
         answers = _core.execute_tokens(tokens, rows, scenes.graphs, places, mark_ill_formed=mark_ill_formed)
-    return answers if names is None else _renumbered(answers, vocabulary, names["answer_token_to_idx"])
+    if numbers is None:
+        return answers
+    of_answer = numbers["answer_token_to_idx"]
+    unknown = of_answer.get("<UNK>", INVALID)
+    table = np.array([of_answer.get(text, unknown) for text in vocabulary.answers], dtype=np.int32)
+    # INVALID and ILL_FORMED stay.
+    return np.where(answers < 0, answers, table[np.maximum(answers, 0)]).astype(np.int32)
 
 
 def read_scenes(path: Path | str, *, vocabulary: _core.Vocabulary | None = None) -> _core.SceneBatch:
     """The scenes of a CLEVR scene file, published or made here.
 
     Raises:
-        SceneError: not such a file, or one that cannot be read; names the scene and the place in it.
+        SceneError: the file is something else, or cannot be read; names the scene and the place in it.
     """
     content = read_bytes(Path(path), "a scene file", error=SceneError, max_bytes=_MAX_BYTES)
     return _core.SceneBatch.from_json(vocabulary or default_vocabulary(), content, file=str(path))
@@ -234,7 +255,7 @@ def _parsed(
 
 
 def _single(scene: object) -> object:
-    """The scene, which is no whole scene file and no list of scenes."""
+    """The scene, after a check that it is not a scene file or a list of scenes."""
     scenes = scene.get("scenes") if isinstance(scene, Mapping) else scene
     if not isinstance(scenes, Sequence) or isinstance(scenes, str | bytes):
         return scene
@@ -246,7 +267,7 @@ def _single(scene: object) -> object:
 
 
 def _dump(content: object, what: str) -> bytes:
-    """JSON of what came out of json.load; anything else is named."""
+    """JSON of a value as json.load gives it; another value is an error that names it."""
     try:
         return json.dumps(content, ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError, RecursionError) as error:
@@ -255,7 +276,7 @@ def _dump(content: object, what: str) -> bytes:
 
 
 def _token_rows(programs: object) -> npt.NDArray[np.int32]:
-    """Rows of tokens as the core takes them."""
+    """Rows of tokens, (N, P) int32, as the core takes them."""
     try:
         rows = np.asarray(programs)
     except ValueError as error:
@@ -265,36 +286,33 @@ def _token_rows(programs: object) -> npt.NDArray[np.int32]:
         raise ProgramError(f"programs: {kind}; expected (N, P) tokens, which are whole numbers")
     limits = np.iinfo(np.int32)
     if rows.size and not (limits.min <= int(rows.min()) and int(rows.max()) <= limits.max):
-        raise ProgramError("programs: a token outside of 32 bits, which stands for no function")
+        raise ProgramError("programs: a token beyond 32 bits, which no function has")
     return np.ascontiguousarray(rows, dtype=np.int32)
 
 
 def _places(scenes: _core.SceneBatch, image_idxs: Ints, n_programs: int) -> npt.NDArray[np.uint32]:
-    """Where the scenes of image indices, one for each program, stand among `scenes`."""
+    """The positions in `scenes` of the scenes with these image indices, (n_programs,)."""
     given = np.asarray(image_idxs)
     if given.shape != (n_programs,) or (given.size and given.dtype.kind not in "iu"):
         kind = f"an array of {given.dtype} of shape {given.shape}"
         raise SceneError(f"image_idxs: {kind}; expected a whole number for each of {n_programs} programs")
-    if given.dtype.kind == "i" and (given < 0).any():
-        first = int(np.argmax(given < 0))
-        raise SceneError(f"image_idxs[{first}] is {given[first]}, but there is no scene of that image_index")
     wanted = given.astype(np.uint64)
     order = np.argsort(scenes.indices, kind="stable")
     known = scenes.indices[order]
     places = np.searchsorted(known, wanted)
-    missing = places == len(known)
+    missing = (places == len(known)) | (given < 0)
     missing[~missing] = known[places[~missing]] != wanted[~missing]
     if missing.any():
         first = int(np.argmax(missing))
-        raise SceneError(f"image_idxs[{first}] is {wanted[first]}, but there is no scene of that image_index")
+        raise SceneError(f"image_idxs[{first}] is {given[first]}, but there is no scene of that image_index")
     return order[places].astype(np.uint32)
 
 
 def _read_vocab(vocab: Path | str | Mapping[str, Any]) -> Mapping[str, Any]:
-    place = "vocab" if isinstance(vocab, Mapping) else vocab
-    content = (
-        vocab if isinstance(vocab, Mapping) else read_json(Path(vocab), "a vocab.json", error=ProgramError)
-    )
+    if isinstance(vocab, Mapping):
+        place, content = "vocab", vocab
+    else:
+        place, content = str(vocab), read_json(Path(vocab), "a vocab.json", error=ProgramError)
     for key in ("program_token_to_idx", "answer_token_to_idx"):
         if not isinstance(content, Mapping) or key not in content:
             raise ProgramError(f'{place}: no "{key}"; expected the content of a vocab.json')
@@ -308,7 +326,7 @@ def _read_vocab(vocab: Path | str | Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _check_numbers(numbers: object, place: str) -> None:
-    """Passes for an object that gives tokens numbers of 32 bits."""
+    """Checks that an object gives 32-bit numbers to tokens."""
     if not isinstance(numbers, Mapping):
         raise ProgramError(f"{place} is {shown(numbers)}; expected an object from tokens to numbers")
     for name, number in numbers.items():
@@ -316,16 +334,3 @@ def _check_numbers(numbers: object, place: str) -> None:
             raise ProgramError(
                 f"{place}: {shown(name)} has {shown(number)}; expected a token with its number"
             )
-
-
-def _by_number(numbers: Mapping[str, int]) -> list[str]:
-    return sorted(numbers, key=numbers.__getitem__)
-
-
-def _renumbered(
-    answers: npt.NDArray[np.int32], vocabulary: _core.Vocabulary, numbers: Mapping[str, int]
-) -> npt.NDArray[np.int32]:
-    """Answers with the numbers of a vocab.json; marks below 0 stay."""
-    unknown = numbers.get("<UNK>", INVALID)
-    table = np.array([numbers.get(text, unknown) for text in vocabulary.answers], dtype=np.int32)
-    return np.where(answers < 0, answers, table[np.maximum(answers, 0)]).astype(np.int32)

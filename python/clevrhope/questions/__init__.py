@@ -1,4 +1,4 @@
-"""Templates and scenes in, questions out: families read from a folder, and asked of scenes."""
+"""Questions from templates: reading a folder of question families, and asking them of scenes."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,21 +16,21 @@ __all__ = ["QuestionBatch", "Templates", "instantiate_questions", "read_template
 
 SYNONYMS = "synonyms.json"
 FAMILIES = "families.json"
-"""In a folder of templates: not templates, but the words for values, and the order of the files."""
+"""Files in a folder of templates with the words for values, and with the order of the template files."""
 
 
 def read_templates(world: World, folder: Path | str | None = None) -> Templates:
     """Reads a folder of question templates in CLEVR's format, the original's own included.
 
-    Families are numbered through the files as CLEVR v1.0 numbers them, other files after those by name; a
-    `families.json` in the folder gives another order.
+    Families are numbered through CLEVR's files as CLEVR v1.0 numbers them, then through other files by name;
+    a `families.json` in the folder gives another order.
 
     Args:
         world: whose attribute values the questions name.
-        folder: JSON files; the package's templates if not given.
+        folder: JSON files; by default the package's templates.
 
     Raises:
-        TemplateError: not such a folder; names the file, the template and the place in it.
+        TemplateError: an invalid folder; names the file, the template and the place in it.
     """
     folder = Path(folder or assets.question_templates())
     files = sorted(path for path in folder.glob("*.json") if path.name not in (SYNONYMS, FAMILIES))
@@ -47,10 +47,7 @@ def read_templates(world: World, folder: Path | str | None = None) -> Templates:
 
 
 def synonyms_path(folder: Path) -> Path:
-    """The words for values that go with a folder of templates.
-
-    They lie in it, beside it as in CLEVR's generator, or they are the package's.
-    """
+    """The words for values: in a folder of templates, beside it as in CLEVR's generator, or our own."""
     places = (folder / SYNONYMS, folder.parent / SYNONYMS, assets.question_templates() / SYNONYMS)
     return next(path for path in places if path.is_file() or path is places[-1])
 
@@ -64,7 +61,7 @@ def instantiate_questions(
     pair: Sequence[tuple[str, str]] | None = None,
     questions: Literal["any", "without", "unimplied", "with"] = "any",
 ) -> QuestionBatch:
-    """Asks questions on scenes, balanced over windows of 250 of them; for scenes from anywhere.
+    """Asks questions about scenes from any source, balanced over windows of 250 scenes.
 
     `select_split` makes a split of a pool; this takes scenes as they come, CLEVR's published ones too.
     `json.loads(batch.to_json(split="train"))` gives the questions' dictionaries.
@@ -73,10 +70,10 @@ def instantiate_questions(
         scenes: sampled, or read from a scene file; at least one.
         seed: from 0 to 2**64 - 1.
         templates: made for the scenes' vocabulary.
-        questions_per_scene: how many are wanted; a scene that gives fewer contributes fewer.
+        questions_per_scene: number of questions wanted; some scenes give fewer.
         pair: held-out values as (attribute type, value), of different types.
-        questions: which to ask: any, those "without" a mention of the pair, "unimplied" ones that ask for it
-            by no likeness either, or those "with" a mention.
+        questions: any; "without" a mention of the pair; "unimplied" for those that do not ask for it by a
+            comparison either; or "with" a mention.
 
     Raises:
         SplitError: not a pair of values.
@@ -93,7 +90,7 @@ def instantiate_questions(
 
 
 def _order(folder: Path) -> list[str]:
-    """Names of template files without suffix, in the order in which families are numbered."""
+    """Stems of template files, in the order in which families are numbered."""
     own = folder / FAMILIES
     path = own if own.is_file() else assets.question_templates() / FAMILIES
     raw = parse_json(_read(path), path, error=TemplateError)

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from clevrhope.metrics.collapsed import beats_question_only, mean_of
+from clevrhope.metrics.collapse import beats_question_only, mean_of
 from clevrhope.report.page import Cell, Table
 from clevrhope.report.results import Result
 from clevrhope.report.runs import LAST

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure as Drawn
 from matplotlib.lines import Line2D
 
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
-from clevrhope.metrics.collapsed import Mean, mean_of
+from clevrhope.metrics.collapse import Mean, mean_of
 from clevrhope.report.diversity import LateRun
 from clevrhope.report.page import Figure
 from clevrhope.report.paper_values import paper_accuracies, paper_gap, paper_gaps, paper_sizes

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from clevrhope.metrics.write import NOT_TRAINED
+from clevrhope.metrics.predictions import NOT_TRAINED
 from clevrhope.report.page import Block, Cell, Table, Text
 from clevrhope.report.results import QUESTION_ONLY, Result
 from clevrhope.report.runs import LAST

@@ -11,16 +11,16 @@ from clevrhope.dataset.vocab import NO_ANSWER
 from clevrhope.errors import ClevrhopeError, ConfigError, PredictionsError
 from clevrhope.metrics.answer_key import AnswerKey
 from clevrhope.metrics.baselines import BASELINES, train_accuracy_floor
-from clevrhope.metrics.collapsed import is_collapsed
-from clevrhope.metrics.collect import NOT_GIVEN, Collector, Given
-from clevrhope.metrics.matched import MatchedGap, Matcher
+from clevrhope.metrics.collapse import is_collapsed
+from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector
+from clevrhope.metrics.matched_gap import MatchedGap, Matcher
 from clevrhope.metrics.paper import size_name
 from clevrhope.metrics.predictions import read_predictions
 from clevrhope.report.runs import LAST, Source
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.hops import parse_hop
 from clevrhope.splits.kinds import IID, SYSTEMATICITY_GAPS
-from clevrhope.splits.palettes import MARK, read_diversity
+from clevrhope.splits.palettes import MARK, parse_diversity
 
 QUESTION_ONLY = "question_only"
 """The model whose runs say what reading the question alone gives."""
@@ -156,7 +156,7 @@ def _check_dataset(source: Source, key: AnswerKey) -> None:
     Raises:
         PredictionsError: on another one; its answers are to other questions, or about other images.
     """
-    differs = key.unlike(source.trained_on, source.hop)
+    differs = key.difference_from(source.trained_on, source.hop)
     if differs:
         raise PredictionsError(
             f"{source.of}: trained on another dataset than the one that is in {key.folder} now ({differs})"
@@ -168,7 +168,7 @@ def _results(source: Source, dataset: _Dataset) -> list[Result]:
     for block in read_predictions(source.path):
         collector.add(block)
     collector.finish(partial=True, what=str(source.path))
-    runs: dict[tuple[str, str | None, int | None], dict[str, Given]] = {}
+    runs: dict[tuple[str, str | None, int | None], dict[str, AnswerNumbers]] = {}
     for target, given in collector.given.items():
         runs.setdefault((target.hop, target.run, target.train_size), {})[target.split] = given
     return [_result(source, dataset, hop, run, size, given) for (hop, run, size), given in runs.items()]
@@ -180,7 +180,7 @@ def _result(
     hop: str,
     run: str | None,
     size: int | None,
-    given: Mapping[str, Given],
+    given: Mapping[str, AnswerNumbers],
 ) -> Result:
     key = dataset.key
     size = source.train_size if size is None else size
@@ -239,7 +239,7 @@ def _pair(hop: str, key: AnswerKey) -> tuple[str, tuple[str, ...], int, str]:
     except ConfigError:
         return base, (), 0, ""
     types = tuple(kind for kind, _ in parsed.pair or ())
-    asked = read_diversity(palette) if palette else None
+    asked = parse_diversity(palette) if palette else None
     if asked is not None:
         return base, types, asked[0], "grid" if asked[1] == "grid" else "random"
     return base, types, parsed.diversity, palette

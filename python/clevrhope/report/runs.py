@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from clevrhope.errors import PredictionsError
-from clevrhope.metrics.write import read_origin
+from clevrhope.metrics.predictions import read_origin
 from clevrhope.report.setups import Setup, names_apart, setup_of, told_of_dataset, unlike_paper
 from clevrhope.runtime.forms import COUNT, NAME, SEED, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import read_object

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from clevrhope.metrics.collapsed import Mean, beats_question_only, mean_of, sound_of
-from clevrhope.metrics.matched import MatchedGap
+from clevrhope.metrics.collapse import Mean, beats_question_only, mean_of, without_collapsed
+from clevrhope.metrics.matched_gap import MatchedGap
 from clevrhope.metrics.paper import ResultRow, paper_results, size_name
 from clevrhope.report.page import Cell, Table
 from clevrhope.report.paper_values import paper_gap
@@ -154,7 +154,7 @@ def with_sound(
     """All values as `told` tells them; where some runs collapsed, behind a slash those of the others."""
     if not any(collapsed):
         return told(values)
-    sound = sound_of(values, collapsed)
+    sound = without_collapsed(values, collapsed)
     return f"{told(values)} / {told(sound) if sound else 'none left'} without {sum(collapsed)} collapsed"
 
 

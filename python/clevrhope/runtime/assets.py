@@ -1,4 +1,4 @@
-"""Where the files that come with the package are: the look and the question templates.
+"""Folders of the files that come with the package: the look, the question templates, the experiments.
 
 In a checkout `_assets` holds links to the folders at the root, so that an edit there takes effect at once; in
 an installed wheel it holds the files themselves.
@@ -16,12 +16,12 @@ def blender_assets() -> Path:
 
 
 def question_templates() -> Path:
-    """The folder of the question templates: nine JSON files in CLEVR's format, and the synonyms."""
+    """The folder of the question templates: JSON files in CLEVR's format, and the synonyms."""
     return _folder("question_templates")
 
 
 def experiments() -> Path:
-    """The folder of the experiments' files, TOML each."""
+    """The folder of the experiments' TOML files."""
     return _folder("experiments")
 
 
@@ -29,7 +29,7 @@ def _folder(name: str) -> Path:
     folder = Path(str(files("clevrhope"))) / "_assets" / name
     if not folder.is_dir():
         raise ConfigError(
-            f"{folder}: missing; the package was copied without its links: install it with pip, "
+            f"{folder}: missing, because the package was copied without its links; install it with pip, "
             "or check it out with symbolic links enabled"
         )
     return folder

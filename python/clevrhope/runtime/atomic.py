@@ -1,8 +1,8 @@
-"""Writes files so that one that is there is whole: under a temporary name first, synced, then renamed.
+"""Atomic writes: a file is written under a temporary name, synced and renamed, so every file is whole.
 
-So a run that was killed needs to look only at names. A file whose new content is its old content is left
-alone, its time of change included. Temporary files and folders have a prefix of this program's own, and
-nothing that this program did not write is ever removed.
+A run that resumes after a kill therefore needs to look only at names. A file whose content would not change
+is left alone, its time of change included. Temporary files and folders have a prefix of their own, and this
+program removes nothing that it did not write.
 """
 
 import errno
@@ -19,10 +19,10 @@ from clevrhope.errors import DatasetError
 from clevrhope.runtime.reading import reading
 
 OWN_PREFIX = ".clevrhope-"
-"""Begins the names of temporary files and folders."""
+"""Prefix of temporary files and folders."""
 
 TEMPORARY_SUFFIX = ".partial"
-"""Ends the names of files that are being written."""
+"""Suffix of files that are being written."""
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -30,7 +30,7 @@ _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 @dataclass(frozen=True)
 class FileRecord:
-    """What the manifest says of a file."""
+    """Size and digest of a file, as in the manifest."""
 
     bytes: int
     sha256: str
@@ -38,7 +38,7 @@ class FileRecord:
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Gives a path to write to, which becomes `path` when the block ends well and vanishes when it does not.
+    """Gives a path to write to, which is renamed to `path` after the block, or removed if the block raises.
 
     Raises:
         DatasetError: no space left, or no permission.
@@ -46,7 +46,7 @@ def whole_file(path: Path) -> Iterator[Path]:
     temporary = temporary_path(path)
     with disk_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.unlink(missing_ok=True)  # a link there would be written through
+        temporary.unlink(missing_ok=True)  # writing would follow a link
         try:
             yield temporary
             _commit(temporary, path)
@@ -63,12 +63,12 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def temporary_path(path: Path) -> Path:
-    """The name under which a file is written: hidden, in the same folder, so that renaming is atomic."""
+    """The path at which a file is written: hidden, and in the same folder, so that renaming is atomic."""
     return path.with_name(f"{OWN_PREFIX}{path.name}{TEMPORARY_SUFFIX}")
 
 
 def is_temporary(name: str) -> bool:
-    """Whether it is the name of a file that was being written."""
+    """Whether a name is that of a file that was being written."""
     return name.startswith(OWN_PREFIX) and name.endswith(TEMPORARY_SUFFIX)
 
 
@@ -82,9 +82,9 @@ def record(path: Path) -> FileRecord:
 
 
 def sweep(folders: Iterable[Path]) -> None:
-    """Removes the files that killed runs left half-written in these folders, not in those below them.
+    """Removes half-written files of killed runs from these folders, but not from folders inside them.
 
-    Call it under the lock of the folder that they belong to.
+    Call it only with the dataset's folder locked.
     """
     for folder in folders:
         for path in sorted(folder.glob(f"{OWN_PREFIX}*{TEMPORARY_SUFFIX}")):
@@ -95,14 +95,18 @@ def sweep(folders: Iterable[Path]) -> None:
 
 @dataclass(frozen=True)
 class WorkingFolder:
-    """A folder that this program makes and removes, and the files that it writes there."""
+    """A folder that this program makes and removes.
+
+    Attributes:
+        path: the folder.
+        names: pattern of the files that this program writes there, beside temporary ones.
+    """
 
     path: Path
     names: re.Pattern[str]
-    """Of its files; temporary ones belong to it too."""
 
     def check(self) -> None:
-        """Passes unless something else is in the way. Call it before anything is made.
+        """Checks, before anything is written, that nothing else is in the way.
 
         Raises:
             DatasetError: a file or link in its place, or something in it that this program did not write.
@@ -136,10 +140,10 @@ class WorkingFolder:
 
 @contextmanager
 def disk_errors(path: Path) -> Iterator[None]:
-    """Turns a full disk and a missing permission into one sentence that says what helps.
+    """Turns errors such as a full disk or a missing permission into one sentence that says what helps.
 
     Raises:
-        DatasetError: in place of these errors; others pass.
+        DatasetError: in place of these errors; others pass through.
     """
     try:
         yield
@@ -167,7 +171,7 @@ def disk_errors(path: Path) -> Iterator[None]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Makes renames in a folder last through a loss of power."""
+    """Makes renames in a folder durable, even if the power fails."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -176,17 +180,11 @@ def sync_folder(folder: Path) -> None:
 
 
 def _commit(temporary: Path, path: Path) -> None:
-    if _same(temporary, path):
-        temporary.unlink()
-        return
+    with suppress(FileNotFoundError):
+        if filecmp.cmp(temporary, path, shallow=False):
+            temporary.unlink()
+            return
     with temporary.open("rb") as file:
         os.fsync(file.fileno())
     temporary.replace(path)
     sync_folder(path.parent)
-
-
-def _same(temporary: Path, path: Path) -> bool:
-    try:
-        return filecmp.cmp(temporary, path, shallow=False)
-    except FileNotFoundError:
-        return False

@@ -1,7 +1,7 @@
-"""What Blender needs from the system in, one sentence that says what is missing and how to install it out.
+"""Checks that Blender is installed with all that it needs, without loading it.
 
-`python -m clevrhope.runtime.blender` prints that sentence and ends with 1, or prints nothing. Blender itself
-is not loaded: only its files are looked at.
+`python -m clevrhope.runtime.blender` prints one sentence on what is missing and how to install it, and exits
+with 1; or it prints nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ NOT_INSTALLED = (
     f"(Blender 4.5 exists for Python 3.11 alone), {OR_NATIVE}"
 )
 
-#: The Debian and Ubuntu packages of the shared objects that Blender expects on a system.
+#: Shared object that Blender expects on a system -> its package in Debian and Ubuntu.
 DEBIAN_PACKAGES = {
     "libEGL.so.1": "libegl1",
     "libGL.so.1": "libgl1",
@@ -51,7 +51,7 @@ DEBIAN_PACKAGES = {
     "libxcb.so.1": "libxcb1",
     "libxkbcommon.so.0": "libxkbcommon0",
 }
-#: What would change images, or keep a worker from starting, if it were inherited.
+#: Prefixes of variables that would change images, or keep a worker from starting.
 UNWANTED_ENVIRONMENT = ("BLENDER_", "CYCLES_", "OCIO", "PYTHONWARNINGS", "PYTHONSTARTUP", "PYTHONINSPECT")
 
 
@@ -59,12 +59,15 @@ def check_blender() -> None:
     """Checks that a worker will be able to import Blender.
 
     Raises:
-        RenderError: it is not installed, of another release series, or lacks libraries of the system.
+        RenderError: it is not installed, has another version, or lacks libraries of the system.
     """
     folder = blender_folder()
     if folder is None:
         raise RenderError(NOT_INSTALLED)
-    found = _installed_version()
+    try:
+        found = version("bpy")
+    except PackageNotFoundError:
+        found = None  # built from source: its version is unknown until it is loaded
     if found is not None and tuple(map(int, found.split(".")[:2])) != BLENDER_SERIES:
         wanted = ".".join(map(str, BLENDER_SERIES))
         raise RenderError(
@@ -76,7 +79,7 @@ def check_blender() -> None:
 
 
 def worker_environment() -> dict[str, str]:
-    """The parent's environment, less what would change images, and with this very package in reach."""
+    """The environment of this process without what would change images, and with this package importable."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(UNWANTED_ENVIRONMENT)}
     package_root = str(Path(clevrhope.__path__[0]).parent)
     kept["PYTHONPATH"] = os.pathsep.join(filter(None, (package_root, kept.get("PYTHONPATH"))))
@@ -84,7 +87,7 @@ def worker_environment() -> dict[str, str]:
 
 
 def blender_folder() -> Path | None:
-    """Where the module bpy is installed; None if it is not."""
+    """The folder of the module bpy; None if it is not installed."""
     try:
         spec = find_spec("bpy")
     except (ImportError, ValueError):
@@ -93,10 +96,9 @@ def blender_folder() -> Path | None:
 
 
 def missing_libraries(folder: Path) -> list[str]:
-    """Names of the shared objects that bpy is linked to and that the system lacks.
+    """Names of the shared objects that bpy is linked to and that the system lacks, according to `ldd`.
 
-    Asks the system's loader (`ldd`); where there is none, as on macOS and Windows, the answer is empty, and
-    the worker's own message on import has to do.
+    Empty where there is no `ldd`, as on macOS and Windows; there the worker reports it when it imports bpy.
     """
     ldd = shutil.which("ldd")
     module = folder / "__init__.so"
@@ -118,7 +120,7 @@ def missing_message(libraries: list[str]) -> str:
 
 
 def explain_start(problem: str) -> str:
-    """The sentence for what a worker said when it could not import Blender or build the look."""
+    """A sentence for a worker's report that it could not import Blender or build the look."""
     if "cannot open shared object file" in problem:
         return missing_message([problem.split(": cannot open")[0].split()[-1]])
     if problem.startswith("ModuleNotFoundError") and "bpy" in problem:
@@ -127,13 +129,6 @@ def explain_start(problem: str) -> str:
         remedy = f"try {INSTALL_LINE} --force-reinstall, {OR_NATIVE}"
         return f"Blender's module bpy cannot be imported ({problem}); {remedy}"
     return f"a render worker could not be set up: {problem}"
-
-
-def _installed_version() -> str | None:
-    try:
-        return version("bpy")
-    except PackageNotFoundError:
-        return None  # built from source; what it is shows when it is loaded
 
 
 def main() -> int:

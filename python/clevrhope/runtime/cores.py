@@ -1,4 +1,4 @@
-"""Nothing in, the number of cores that this process may use out."""
+"""Number of CPU cores available to this process."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def available_cores() -> int:
-    """Cores that the system lets this process run on; all there are where it does not tell."""
+    """Cores that the system lets this process run on; all cores where it does not say."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

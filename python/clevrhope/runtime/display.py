@@ -1,4 +1,4 @@
-"""Progress and sizes in, lines for people on a terminal out. The only module that imports rich."""
+"""Progress bars, tables, times and sizes for people at a terminal. The only module that imports rich."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -21,20 +21,20 @@ from rich.text import Text
 from clevrhope.runtime.progress import Advance, Stage
 
 SECONDS_BETWEEN_LINES = 30.0
-"""Where there is no terminal, a long stage says how far it is this often."""
+"""Without a terminal, a long stage prints a line this often."""
 
 ROOM_FOR_BARS = 120
-"""Columns of a terminal from which on stages have bars."""
+"""Columns that a terminal needs for bars."""
 
 _RATE, _TIME, _UNKNOWN = 11, 9, 12
-"""Columns that a rate without its unit, a time, and a number that nobody knows yet may take."""
+"""Columns of a rate without its unit, of a time, and of an unknown total."""
 
 _SECONDS_FOR_A_RATE = 1.0
-"""What is over sooner says no rate at its end."""
+"""A shorter stage prints no rate."""
 
 
 class TerminalProgress:
-    """Bars with rates and time left on a terminal; where there is none, lines now and then and at the end."""
+    """Bars with rates and time left on a terminal; without a terminal, a line now and then and at the end."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -45,7 +45,7 @@ class TerminalProgress:
 
     @contextmanager
     def _bar(self, title: str, total: int, unit: str) -> Iterator[Advance]:
-        # Where there is no room for all, what rich would cut off first is the title.
+        # Columns are left out when there is no room for all, because rich would cut off the title first.
         wide = self._console.width >= ROOM_FOR_BARS
         numbers = 2 * len(str(total)) + 1 if total else _UNKNOWN
         narrow_rate = len(title) + numbers + _RATE + _TIME + 3 <= self._console.width
@@ -62,7 +62,7 @@ class TerminalProgress:
             def advance(n: int, /, *, there: bool = False) -> None:
                 if there:
                     progress.tasks[0].completed += n
-                    n = 0  # of which rich makes the time that the rate counts from
+                    n = 0  # rich still takes this call as the beginning of the rate's time
                 progress.advance(task, n)
 
             yield advance
@@ -73,31 +73,31 @@ class TerminalProgress:
     @contextmanager
     def _line(self, title: str, total: int, unit: str) -> Iterator[Advance]:
         began, done, made = monotonic(), 0, 0
-        said = began
+        printed = began
 
         def advance(n: int, /, *, there: bool = False) -> None:
-            nonlocal done, made, said
+            nonlocal done, made, printed
             done += n
             made += 0 if there else n
-            if made and monotonic() - said >= SECONDS_BETWEEN_LINES:
-                said = monotonic()
-                speed = made / (said - began)
+            if made and monotonic() - printed >= SECONDS_BETWEEN_LINES:
+                printed = monotonic()
+                speed = made / (printed - began)
                 left = f", {duration((total - done) / speed)} left" if total else ""
                 of = f" of {total:,}" if total else ""
                 at = rate(speed, f" {unit}")
-                self._say(f"{title}: {done:,}{of} {unit}, {duration(said - began)}, {at}{left}")
+                self._print(f"{title}: {done:,}{of} {unit}, {duration(printed - began)}, {at}{left}")
 
         yield advance
         seconds = monotonic() - began
         at = f", {rate(made / seconds, f' {unit}')}" if made and seconds >= _SECONDS_FOR_A_RATE else ""
-        self._say(f"{title}: {done:,} {unit[:-1] if done == 1 else unit}, {duration(seconds)}{at}")
+        self._print(f"{title}: {done:,} {unit[:-1] if done == 1 else unit}, {duration(seconds)}{at}")
 
-    def _say(self, line: str) -> None:
+    def _print(self, line: str) -> None:
         self._console.print(line, highlight=False, soft_wrap=True)
 
 
 class _Rate(ProgressColumn):
-    """Units a second, or seconds a unit when they are slow; `unit` with a space before it, or nothing."""
+    """Units a second, or seconds a unit when they are slow; `unit` begins with a space, or is empty."""
 
     def __init__(self, unit: str) -> None:
         super().__init__()
@@ -111,10 +111,10 @@ class _Rate(ProgressColumn):
 def show_table(
     console: Console, title: str, head: Sequence[str], rows: Sequence[Sequence[str]], note: str = ""
 ) -> None:
-    """Shows a table, its first column to the left, the others to the right.
+    """Shows a table with its first column aligned left and the others right.
 
-    A row that begins with "- " belongs to the one above it. Where the terminal is too narrow, lines run on
-    beyond its edge rather than lose a digit.
+    A row that begins with "- " belongs to the one above it. If the terminal is too narrow, lines run beyond
+    its edge, so that no digit is lost.
     """
     shown = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, pad_edge=False)
     for k, name in enumerate(head):
@@ -132,14 +132,14 @@ def show_table(
 
 
 def rate(speed: float, unit: str) -> str:
-    """Units a second as one says them: 1,200 updates/s, 3.4 updates/s, 2.5 s each."""
+    """Units a second in words: 1,200 updates/s, 3.4 updates/s, 2.5 s each."""
     if speed < 1:
         return f"{1 / speed:,.1f} s each"
     return f"{speed:,.0f}{unit}/s" if speed >= 10 else f"{speed:.1f}{unit}/s"
 
 
 def duration(seconds: float) -> str:
-    """A time as one says it: 0.4 s, 12 s, 3 min 5 s, 2 h 10 min, 3 days 4 h."""
+    """A time in words: 0.4 s, 12 s, 3 min 5 s, 2 h 10 min, 3 days 4 h."""
     if seconds < 10:
         return f"{seconds:.1f} s"
     whole = round(seconds)
@@ -154,7 +154,7 @@ def duration(seconds: float) -> str:
 
 
 def size(n_bytes: float) -> str:
-    """Bytes as one says them: 812 B, 1.4 MB."""
+    """Bytes in words: 812 B, 1.4 MB."""
     for unit in ("B", "kB", "MB", "GB"):
         if n_bytes < 1000:
             return f"{n_bytes:.0f} {unit}" if unit == "B" else f"{n_bytes:.1f} {unit}"

@@ -1,4 +1,4 @@
-"""Reads JSON that anybody may have written, within limits of size, depth and digits."""
+"""JSON from any source, read within limits of size, depth and digits."""
 
 import json
 import math
@@ -11,19 +11,20 @@ from clevrhope.errors import ClevrhopeError, DatasetError, shown
 from clevrhope.runtime.reading import read_bytes
 
 MAX_JSON_BYTES = 1 << 22
-"""Bytes of a file that is read at once. Those that are written here have some thousands, manifests apart."""
+"""Bytes of a file that is read at once. The project's own files have some thousands, except manifests."""
 
 MAX_DEPTH = 100
-"""Objects and lists within each other. What is written here has six or seven."""
+"""Objects and lists within each other. The project's own files have six or seven."""
 
 MAX_DIGITS = 40
-"""Digits of a whole number; the largest that is written here, a seed, has twenty."""
+"""Digits of a whole number; the largest in the project's own files, a seed, has twenty."""
 
 _SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
 
 
-class _Refused(ValueError):
-    """What the limits do not allow, in words that follow "broken JSON"."""
+class _LimitError(ValueError):
+    """JSON beyond the limits; the message follows "broken JSON"."""
 
 
 def read_json(
@@ -70,7 +71,7 @@ def parse_json(
     """The value of a JSON text.
 
     Args:
-        content: the text, in UTF-8 where it is bytes.
+        content: the text; bytes are UTF-8.
         place: names its file in messages.
         line: number of its first line in the file.
         error: the class that is raised.
@@ -88,8 +89,8 @@ def parse_json(
     except json.JSONDecodeError as problem:
         at = f"{place}:{line + problem.lineno - 1}:{problem.colno}"
         raise error(f"{at}: broken JSON ({problem.msg}){ending}") from problem
-    except (_Refused, RecursionError) as problem:
-        what = str(problem) if isinstance(problem, _Refused) else _TOO_DEEP
+    except (_LimitError, RecursionError) as problem:
+        what = str(problem) if isinstance(problem, _LimitError) else _TOO_DEEP
         raise error(f"{place}: broken JSON ({what}){ending}") from problem
 
 
@@ -113,43 +114,35 @@ def decode_at(text: str, place: int) -> tuple[Any, int]:
 
 
 def check_limits(value: Any, text: str, begin: int = 0, end: int | None = None) -> None:
-    """Passes for a value that is within the limits which its text could exceed.
+    """Checks that a value is within the limits that its text could exceed.
 
     Raises:
-        ValueError: it is nested too deeply, or has half of a surrogate pair, which is no Unicode text.
+        ValueError: it is nested too deeply, or has half of a surrogate pair, which is not valid Unicode.
     """
     end = len(text) if end is None else end
     if text.count("{", begin, end) + text.count("[", begin, end) > MAX_DEPTH:
-        _check_depth(value)
+        level = [value]
+        for _ in range(MAX_DEPTH):
+            level = [each for parent in level for each in _children(parent)]
+        if level:
+            raise _LimitError(_TOO_DEEP)
     if _SURROGATE.search(text, begin, end):
         for each in _texts(value):
             try:
                 each.encode()
             except UnicodeEncodeError:
-                raise _Refused(f"half of a surrogate pair in {ascii(each)[:60]}") from None
+                raise _LimitError(f"half of a surrogate pair in {ascii(each)[:60]}") from None
 
 
 def as_json_values(value: Any) -> Any:
-    """What a value becomes when it is written as JSON and read again: tuples become lists, keys text."""
+    """The value after writing it as JSON and reading it again: tuples become lists, keys strings."""
     return json.loads(json.dumps(value))
 
 
-_TOO_DEEP = f"nested more than {MAX_DEPTH} deep"
-
-
-def _check_depth(value: Any) -> None:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [each for parent in level for each in _children(parent)]
-        if not level:
-            return
-    raise _Refused(_TOO_DEEP)
-
-
 def _children(value: Any) -> Iterator[Any]:
-    if isinstance(value, dict | list):
-        inside = value.values() if isinstance(value, dict) else value
-        yield from (each for each in inside if isinstance(each, dict | list))
+    """The objects and lists directly within a value."""
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return (each for each in inside if isinstance(each, dict | list))
 
 
 def _texts(value: Any) -> Iterator[str]:
@@ -166,19 +159,19 @@ def _texts(value: Any) -> Iterator[str]:
 
 def _integer(digits: str) -> int:
     if len(digits) > MAX_DIGITS:
-        raise _Refused(f"a number of {len(digits):,} digits")
+        raise _LimitError(f"a number of {len(digits):,} digits")
     return int(digits)
 
 
-def _no_number(name: str) -> float:
-    raise _Refused(f"{name} is not a number in JSON")
+def _constant(name: str) -> float:
+    raise _LimitError(f"{name} is not a number in JSON")
 
 
 def _real(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise _Refused("a number too large for 64 bits")
+        raise _LimitError("a number too large for 64 bits")
     return value
 
 
-_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_real, parse_constant=_no_number)
+_DECODER = json.JSONDecoder(parse_int=_integer, parse_float=_real, parse_constant=_constant)

@@ -1,4 +1,4 @@
-"""The sole right to write to a folder."""
+"""Locks on the folders of datasets, so that only one run writes to each."""
 
 import errno
 import fcntl
@@ -14,16 +14,17 @@ from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import disk_errors
 
 LOCK_FILE = ".clevrhope.lock"
-"""In the folder while a run is at work, on disks that lock files alone, as those of NFS."""
+"""In the folder while a run is at work, on disks that can lock only files, such as NFS."""
 
 LOCKS_OF_LINUX = Path("/proc/locks")
-LETTERS_OF_A_COMMAND = 100
+MAX_COMMAND = 100
+"""Characters of a command line that a message shows."""
 
-_FILES_ALONE = {errno.EBADF, errno.EINVAL, errno.EISDIR}
+_ONLY_FILES = {errno.EBADF, errno.EINVAL, errno.EISDIR}
 _NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}
 
-_LOOK_S = 0.1
-"""Between two looks whether a folder is free."""
+_POLL_S = 0.1
+"""Between two checks whether a folder is free."""
 
 
 class FolderInUseError(DatasetError):
@@ -32,14 +33,14 @@ class FolderInUseError(DatasetError):
 
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
-    """Makes the folder if need be and holds it; the lock goes with the process, however it ends.
+    """Makes the folder if need be and locks it; the lock ends with the process, however that ends.
 
-    Folders that were made for it are removed again where nothing is in them at the end.
-    The folder itself is locked, so no lock file is left in the dataset. Where a disk locks files alone, a
-    file in it is, on all machines that share it; one that a killed run left there holds nobody up.
+    Folders that were made for it are removed again if nothing is in them at the end.
+    The folder itself is locked, so no lock file is left in the dataset. On a disk that can lock only files, a
+    file in the folder is locked, for all machines that share it. One that a killed run left does no harm.
 
     Raises:
-        FolderInUseError: another run is at work in the folder, named if the system tells which.
+        FolderInUseError: another run is at work in the folder; names it where the system can.
         DatasetError: the folder cannot be made, or its disk has no locks at all.
     """
     held = False
@@ -53,7 +54,7 @@ def locked(root: Path) -> Iterator[None]:
             try:
                 _lock(folder, root)
             except OSError as error:
-                if error.errno not in _FILES_ALONE:
+                if error.errno not in _ONLY_FILES:
                     raise
                 stack.enter_context(_locked_file(root / LOCK_FILE))
             # Whoever had it may have removed it since it was opened, for being empty.
@@ -66,10 +67,10 @@ def locked(root: Path) -> Iterator[None]:
 def wait_until_free(root: Path, *, seconds: float, stop: Event | None = None) -> None:
     """Returns when no run is at work in the folder, after so many seconds, or when `stop` is set.
 
-    For whoever begins where another was killed, whose processes may still be saving what they have.
+    A run that replaces a killed one waits here, because processes of that one may still be writing.
 
     Raises:
-        DatasetError: as `locked`, but for a run at work.
+        DatasetError: as `locked`, except for a run at work.
     """
     deadline = time.monotonic() + seconds
     while root.is_dir():
@@ -79,20 +80,20 @@ def wait_until_free(root: Path, *, seconds: float, stop: Event | None = None) ->
         except FolderInUseError:
             if time.monotonic() >= deadline or (stop is not None and stop.is_set()):
                 return
-        time.sleep(_LOOK_S)
+        time.sleep(_POLL_S)
 
 
 @contextmanager
 def _locked_file(path: Path) -> Iterator[None]:
-    """Holds a file, which is there for that long and says who does."""
+    """Locks a file, which exists for that long and names the process that holds it."""
     held = False
     while not held:
         with ExitStack() as stack:
             with disk_errors(path):
                 file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
             stack.callback(os.close, file)
-            _lock(file, path.parent, words=os.pread(file, LETTERS_OF_A_COMMAND, 0).decode(errors="replace"))
-            # Whoever had it may have removed it since it was opened: such a file keeps nobody out.
+            _lock(file, path.parent, holder=os.pread(file, MAX_COMMAND, 0).decode(errors="replace"))
+            # Its last holder may have removed it since it was opened; such a file locks nothing.
             held = _is_at(file, path)
             if held:
                 stack.callback(path.unlink, missing_ok=True)
@@ -115,18 +116,18 @@ def _is_at(file: int, path: Path) -> bool:
         return False
 
 
-def _lock(descriptor: int, root: Path, *, words: str = "") -> None:
-    """Locks an open folder or file, which is of the dataset's folder `root`, at once or not at all.
+def _lock(descriptor: int, root: Path, *, holder: str = "") -> None:
+    """Locks the dataset's folder `root`, or a file in it, which is open, at once or not at all.
 
     Raises:
         FolderInUseError: another run holds it.
         DatasetError: the disk has no locks.
-        OSError: this kind of thing cannot be locked.
+        OSError: the disk cannot lock folders, or files.
     """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        holder = words or _holder(descriptor)
+        holder = holder or _holder(descriptor)
         who = f" ({holder})" if holder else ""
         raise FolderInUseError(
             f"{root}: another run is writing here{who}; wait for it, or choose another --out"
@@ -141,7 +142,7 @@ def _lock(descriptor: int, root: Path, *, words: str = "") -> None:
 
 
 def _holder(descriptor: int) -> str:
-    """The process that holds a lock on what is open, and its command line; nothing where nobody tells."""
+    """The process that holds a lock on an open folder, and its command line; "" where that is unknown."""
     inode = str(os.fstat(descriptor).st_ino)
     try:
         for line in LOCKS_OF_LINUX.read_text().splitlines():
@@ -150,8 +151,8 @@ def _holder(descriptor: int) -> str:
             if kind == "FLOCK" and place.rpartition(":")[2] == inode and int(pid) > 0:
                 words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
                 command = b" ".join(words).decode(errors="replace")
-                if len(command) > LETTERS_OF_A_COMMAND:
-                    command = f"{command[:LETTERS_OF_A_COMMAND]} ..."
+                if len(command) > MAX_COMMAND:
+                    command = f"{command[:MAX_COMMAND]} ..."
                 return f"process {pid}: {command}"
     except (OSError, ValueError):
         pass

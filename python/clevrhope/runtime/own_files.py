@@ -1,4 +1,4 @@
-"""Files written into a folder that a user may keep files in, too: none of those is replaced or removed."""
+"""Files written into a folder that may hold a user's files, none of which is replaced or removed."""
 
 import hashlib
 import json
@@ -13,11 +13,11 @@ from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.paths import below
 
 WRITTEN = f"{OWN_PREFIX}written"
-"""In such a folder: the SHA-256 of what this program wrote there, by name, as a list: two while it writes."""
+"""A file in such a folder: name -> list of SHA-256 of what this program wrote; two while it writes."""
 
 
 def check_own(folder: Path, names: Iterable[str]) -> None:
-    """Passes when each of these files is not there, or is what this program wrote.
+    """Checks that each of these files is missing, or is what this program wrote.
 
     Raises:
         DatasetError: a user wrote one, or edited it.
@@ -28,14 +28,17 @@ def check_own(folder: Path, names: Iterable[str]) -> None:
 
 
 def write_own(folder: Path, files: Mapping[str, bytes], *, alone: str | None = None) -> None:
-    """Writes files, each whole, by their paths below the folder; those that are so already may be anybody's.
+    """Writes files atomically.
 
-    Where this program wrote others before whose names match `alone` (a pattern), they are removed, and
-    nobody else's may be there.
+    Args:
+        folder: where they belong.
+        files: path below the folder -> content. A user's file with the same content is left as it is.
+        alone: a pattern of names that only these files may have. Others that this program wrote before are
+            removed, and a user's are an error.
 
     Raises:
-        DatasetError: a user wrote or edited a file that would be replaced, or that would be read as one of
-            these; no space, or no permission.
+        DatasetError: a user wrote or edited a file that would be replaced, or that has such a name; no space
+            left, or no permission.
     """
     written = _read_written(folder)
     there = {path.name for path in folder.glob(alone)} if alone else set()

@@ -1,7 +1,7 @@
-"""What a name may be that becomes part of a path, and where such a path may lead.
+"""Checks of names that become parts of paths, and of where such paths lead.
 
-Names of held-out pairs, splits, pools and files are read from manifests, HDF5 attributes and JSON that
-anybody may have written. They are checked here when they are read, before a path is made of them.
+Names of held-out pairs, splits, pools and files come from manifests, HDF5 attributes and JSON, which anybody
+may have written. They are checked here as soon as they are read.
 """
 
 import os
@@ -21,7 +21,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+=-]*")
 
 
 def is_name(value: Any) -> bool:
-    """Whether a value can name a file or folder: letters, digits and _ . + = -, a letter or digit first."""
+    """Whether a value can name a file or folder: letters, digits and _ . + = -, but none of these first."""
     return isinstance(value, str) and len(value) <= MAX_NAME and _NAME.fullmatch(value) is not None
 
 
@@ -57,10 +57,10 @@ def checked_path(value: Any, place: str, *, error: type[ClevrhopeError] = Datase
 
 
 def below(root: Path, name: str) -> Path:
-    """The path of a name that `checked_path` passed.
+    """The path below a folder of a name that `checked_path` accepted.
 
     Raises:
-        DatasetError: it leads out of the folder all the same.
+        DatasetError: it leads out of the folder nevertheless.
     """
     path = root / PurePosixPath(name)
     if ".." in path.parts[len(root.parts) :] or not path.is_relative_to(root):
@@ -69,13 +69,13 @@ def below(root: Path, name: str) -> Path:
 
 
 def check_links(root: Path, names: Iterable[str]) -> None:
-    """Passes unless a link leads out of `root`: somebody else's dataset could hand out this machine's files.
+    """Checks that no link leads out of `root`: a foreign dataset could expose this machine's files.
 
-    Looked at are the files and folders `names` below `root`, everything in them, and in the folders of
-    `root` that links in them lead to.
+    The check covers the files and folders `names` below `root`, everything in them, and the folders of `root`
+    that links in them lead to.
 
     Raises:
-        DatasetError: one leads out, or back to itself, or a folder cannot be read; names it.
+        DatasetError: a link leads out or back to itself, or a folder cannot be read; names it.
     """
     home = Path(os.path.realpath(root))
     todo = [root / name for name in names]

@@ -1,15 +1,14 @@
-"""What long work reports while it runs: stages with totals in, a display of any kind out."""
+"""Progress of long work: stages with totals, for a display of any kind."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from typing import Protocol
 
 
 class Advance(Protocol):
-    """Takes how many units are done since the last call."""
+    """Takes the number of units that were done since the last call."""
 
     def __call__(self, n: int, /, *, there: bool = False) -> None:
-        """Counts `n` units; with `there` they were done by an earlier call, and say nothing of the rate."""
+        """Counts `n` units; `there` for units of an earlier run, which must not count for the rate."""
 
 
 Stage = AbstractContextManager[Advance]
@@ -17,10 +16,10 @@ Stage = AbstractContextManager[Advance]
 
 
 class Progress(Protocol):
-    """Something that shows how far work has come."""
+    """A display of how far work has come."""
 
     def stage(self, title: str, *, total: int, unit: str) -> Stage:
-        """A piece of work of `total` units, such as images; 0 when nobody knows yet."""
+        """A piece of work of `total` units, such as images; 0 when the total is unknown."""
         ...
 
 
@@ -28,14 +27,9 @@ class Silent:
     """Shows nothing."""
 
     def stage(self, title: str, *, total: int, unit: str) -> Stage:
-        """A stage that nobody sees."""
-        return _silent_stage()
+        """A stage that is not shown."""
+        return nullcontext(ignore_advance)
 
 
-def unseen(n: int, /, *, there: bool = False) -> None:
-    """Takes units, and shows nothing."""
-
-
-@contextmanager
-def _silent_stage() -> Iterator[Advance]:
-    yield unseen
+def ignore_advance(n: int, /, *, there: bool = False) -> None:
+    """Takes units and shows nothing."""

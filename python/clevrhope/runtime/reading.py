@@ -1,7 +1,7 @@
-"""The boundary around the reading of one named file: whatever goes wrong there becomes one sentence.
+"""Reading of files from any source: whatever goes wrong becomes one sentence that names the file.
 
-It belongs around the lines that read a file and nothing else, never around whole commands, where it would
-hide this package's own bugs.
+`reading` belongs around the lines that read a file and nothing else, never around whole commands, where it
+would hide this package's own bugs.
 """
 
 import errno
@@ -15,20 +15,18 @@ from typing import TextIO
 from clevrhope.errors import ClevrhopeError, DatasetError, PredictionsError, first_sentence, shown
 
 MAX_BYTES = 1 << 24
-"""Bytes of a file that is read into memory at once, where nothing else is said."""
+"""Bytes of a file that is read into memory at once, by default."""
 
 
 @contextmanager
 def reading(
     path: Path | str, what: str, *, error: type[ClevrhopeError] = DatasetError, remedy: str = ""
 ) -> Iterator[None]:
-    """Turns any failure of a block that reads a file into one sentence, with its cause chained.
-
-    Errors of this package pass as they are.
+    """Turns any failure of a block that reads a file into one sentence, except this package's own errors.
 
     Args:
         path: of the file.
-        what: the file should be, after "not": "a vocabulary", "a whole PNG file".
+        what: what the file should be, to follow "not": "a vocabulary", "a whole PNG file".
         error: the class that is raised.
         remedy: ends the sentence.
     """
@@ -40,7 +38,7 @@ def reading(
     except FileNotFoundError as problem:
         raise error(f"{path}: no such file{ending}") from problem
     except OSError as problem:
-        if problem.strerror is None:  # of a library that only borrows the class
+        if problem.strerror is None:  # raised by a library, not by the system
             raise error(f"{path}: not {what} ({reason(problem)}){ending}") from problem
         raise error(f"{path}: cannot be read ({os_reason(problem)}){ending}") from problem
     except RecursionError as problem:
@@ -52,7 +50,7 @@ def reading(
 
 
 def reason(problem: Exception) -> str:
-    """What an exception says, in a few words for a message."""
+    """An exception's message, shortened for another message."""
     if isinstance(problem, KeyError) and problem.args:
         return f"{shown(problem.args[0])} is missing"
     if isinstance(problem, UnicodeError):
@@ -61,7 +59,7 @@ def reason(problem: Exception) -> str:
 
 
 def os_reason(problem: OSError) -> str:
-    """What the operating system says, in lower case, as a message continues."""
+    """The operating system's message, in lower case, to continue a sentence."""
     if problem.errno == errno.ELOOP:
         return "a link that leads back to itself"
     text = os.strerror(problem.errno) if problem.errno else str(problem)
@@ -92,11 +90,11 @@ def read_bytes(
 
 
 def check_regular(path: Path, *, error: type[ClevrhopeError] = DatasetError) -> None:
-    """Passes for a regular file; a pipe or device would be read for ever.
+    """Checks that a file is a regular one; a pipe or device might never end.
 
     Raises:
         ClevrhopeError: of class `error`: a folder, pipe, socket or device.
-        OSError: no such file, or one that cannot be looked at.
+        OSError: there is no such file, or its folder cannot be read.
     """
     mode = path.stat().st_mode
     if not stat.S_ISREG(mode):

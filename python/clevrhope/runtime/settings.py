@@ -199,8 +199,6 @@ class _Reader:
         try:
             return make()
         except ConfigError as error:
-            if str(error).startswith(self.where.partition("_")[0]):
-                raise
             raise ConfigError(f"{self.where}: {path}{error}") from error
 
 

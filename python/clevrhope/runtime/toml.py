@@ -1,4 +1,4 @@
-"""TOML that anybody may have written is read within limits; plain values are written as TOML."""
+"""TOML from any source, read within limits; and plain values written as TOML."""
 
 import json
 import math
@@ -13,7 +13,7 @@ from clevrhope.errors import MAX_SHOWN, ClevrhopeError, ConfigError, shown
 from clevrhope.runtime.reading import read_bytes
 
 MAX_BYTES = 1 << 20
-"""Of a file; the largest that comes with the package has four thousand."""
+"""Bytes of a file; the largest that comes with the package has four thousand."""
 
 MAX_DEPTH = 50
 """Tables and lists within each other."""
@@ -21,11 +21,7 @@ MAX_DEPTH = 50
 _LONG_KEY = re.compile(
     rf"""(?<![\w.-])(?:(?:[\w-]++|"(?:[^"\\\n]|\\.)*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){{{MAX_DEPTH}}}"""
 )
-"""A key of too many parts, which tomllib takes the square of its length for."""
-
-
-class _Refused(ValueError):
-    """What the limits do not allow, in words that follow the place."""
+"""A key of too many parts; tomllib's time for a key grows with the square of its length."""
 
 
 def read_toml(path: Path, what: str, *, error: type[ClevrhopeError] = ConfigError) -> dict[str, Any]:
@@ -33,12 +29,12 @@ def read_toml(path: Path, what: str, *, error: type[ClevrhopeError] = ConfigErro
 
     Args:
         path: of the file.
-        what: it should be, after "not": "an experiment".
+        what: what it should be, to follow "not": "an experiment".
         error: the class that is raised.
 
     Raises:
-        ClevrhopeError: of class `error`: missing, unreadable, no regular file, too large, not text in UTF-8,
-            broken TOML, nested too deeply, or a number or text that nothing takes.
+        ClevrhopeError: of class `error`: the file is missing, unreadable, not a regular file, too large, not
+            UTF-8, or broken TOML; or a value in it is nested too deeply or too large.
     """
     content = read_bytes(path, what, error=error, max_bytes=MAX_BYTES)
     try:
@@ -56,26 +52,26 @@ def parse_toml(text: str) -> dict[str, Any]:
         ValueError: broken TOML, or more than the limits allow.
     """
     if _LONG_KEY.search(text):
-        raise _Refused(f"a key of more than {MAX_DEPTH} parts")
+        raise ValueError(f"a key of more than {MAX_DEPTH} parts")
     try:
         table = tomllib.loads(text)
     except RecursionError:
-        raise _Refused(f"nested more than {MAX_DEPTH} deep") from None
+        raise ValueError(f"nested more than {MAX_DEPTH} deep") from None
     except tomllib.TOMLDecodeError:
         raise
     except ValueError:
-        raise _Refused("a number of thousands of digits") from None
+        raise ValueError("a number of thousands of digits") from None
     _check_limits(table)
     return table
 
 
 def toml_text(table: Mapping[str, Any]) -> str:
-    """A table as TOML: texts, numbers, truth values, dates, lists of these, and tables of all of them."""
+    """A table as TOML: strings, numbers, booleans, dates, lists of these, and tables of all of them."""
     return "\n".join(_lines(table, "")) + "\n"
 
 
 def toml_value(each: Any) -> str:
-    """A value as TOML has it, on one line."""
+    """A value as TOML, on one line."""
     if isinstance(each, Mapping):
         return f"{{{', '.join(f'{_key(key)} = {toml_value(inside)}' for key, inside in each.items())}}}"
     if isinstance(each, list | tuple):
@@ -93,11 +89,11 @@ def _check_limits(table: Mapping[str, Any]) -> None:
         level = [each for place, parent in level for each in _inside(place, parent)]
         if not level:
             return
-    raise _Refused(f"nested more than {MAX_DEPTH} deep")
+    raise ValueError(f"nested more than {MAX_DEPTH} deep")
 
 
 def _inside(place: str, parent: Any) -> Iterator[tuple[str, Any]]:
-    """The values in a table or list, each with its place, checked."""
+    """The values in a table or list, each checked, and with its place."""
     if isinstance(parent, Mapping):
         inside = [(f"{place}.{key}".lstrip("."), value) for key, value in parent.items()]
     elif isinstance(parent, list):
@@ -106,9 +102,9 @@ def _inside(place: str, parent: Any) -> Iterator[tuple[str, Any]]:
         return
     for where, value in inside:
         if "\0" in where or (isinstance(value, str) and "\0" in value):
-            raise _Refused(f"{shown(where)} has a NUL character")
+            raise ValueError(f"{shown(where)} has a NUL character")
         if isinstance(value, int) and value.bit_length() > 64:
-            raise _Refused(f"{shown(where)} is {shown(value)}; expected a number of 64 bits")
+            raise ValueError(f"{shown(where)} is {shown(value)}; expected a number of 64 bits")
         yield where, value
 
 

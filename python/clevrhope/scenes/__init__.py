@@ -1,7 +1,7 @@
-"""Properties, look and constraints in, scenes out: the first stage.
+"""Scenes, sampled from pools.
 
-A pool is an endless stream of scenes, named by a seed and the pool's name; a scene is a function of world,
-seed, pool and its index alone, so any scene can be made anywhere, in any order.
+A pool is an endless stream of scenes with a seed and a name. A scene depends only on the world, the seed, the
+pool and its index, so any scene can be made anywhere, in any order.
 """
 
 import json
@@ -20,9 +20,6 @@ from clevrhope.runtime.reading import read_bytes
 
 __all__ = ["SceneBatch", "World", "read_world", "sample_scenes"]
 
-BLEND = b'.blend"'
-"""Ends a .blend file's name in a properties file."""
-
 
 def read_world(
     *,
@@ -30,34 +27,29 @@ def read_world(
     look: Path | str | None = None,
     constraints: Mapping[str, Any] | None = None,
 ) -> World:
-    """Everything that decides a scene but seed, pool and index.
+    """Reads everything that decides a scene, except seed, pool and index.
 
     Args:
-        properties: attribute values in CLEVR's properties format; the package's if not given. Shapes and
+        properties: attribute values in CLEVR's properties format; by default the package's. Shapes and
             materials may be .blend files, which Blender reads.
-        look: camera, lights, shapes and materials; the package's if not given.
+        look: camera, lights, shapes and materials; by default the package's.
         constraints: those that differ from CLEVR-HOPE's (`World.config_json` lists all): `min_objects`,
             `max_objects`, `min_distance`, `margin`, `position_range` (Blender units), `min_pixels`, `width`,
             `height` (pixels), `tries_per_object`, `max_restarts`, `directions` ("camera" or "clevr").
 
     Raises:
         ConfigError: a file that cannot be read.
-        VocabularyError: no usable vocabulary.
+        VocabularyError: an unusable vocabulary.
         SceneError: an impossible constraint, or a value whose asset is not in the look.
-        RenderError: the properties name .blend files, and Blender, which reads them, is missing.
+        RenderError: the properties name .blend files, and Blender is missing.
     """
     properties = Path(properties or blender_assets() / "properties.json")
     look = Path(look or blender_assets() / "look.json")
     named, seen = _read(properties), _read(look)
-    if BLEND in named:
+    if b'.blend"' in named:
         seen = _with_blends(seen, named, properties)
-    return World(
-        named,
-        seen,
-        json.dumps(dict(constraints or {})),
-        properties_file=str(properties),
-        look_file=str(look),
-    )
+    changes = json.dumps(dict(constraints or {}))
+    return World(named, seen, changes, properties_file=str(properties), look_file=str(look))
 
 
 def sample_scenes(
@@ -71,10 +63,10 @@ def sample_scenes(
         indices: which scenes, by their index in the pool; a number n means the first n.
         seed: from 0 to 2**64 - 1.
         pool: the stream's name: train, val, test_iid, test_ood, or any other.
-        world: CLEVR's vocabulary and look with CLEVR-HOPE's constraints if not given.
+        world: by default CLEVR's vocabulary and look with CLEVR-HOPE's constraints.
 
     Raises:
-        SceneError: constraints that a scene could not meet; says which, and how often it failed.
+        SceneError: a scene could not meet the constraints; says which ones, and how often it failed.
     """
     numbers = range(indices) if isinstance(indices, int) else indices
     return _core.sample_scenes(
@@ -83,8 +75,8 @@ def sample_scenes(
 
 
 def _with_blends(look: bytes, properties: bytes, file: Path) -> bytes:
-    """A look with the shapes and materials of .blend files in it; as it is where something is no JSON."""
-    # Of a later stage, and with Blender behind it: for those who use such files alone.
+    """A look with the shapes and materials of .blend files; unchanged where something is not an object."""
+    # Imported only for .blend files, which need Blender.
     from clevrhope.look.blend_files import read_blends
 
     named = parse_json(properties, file, error=ConfigError)

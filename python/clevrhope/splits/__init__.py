@@ -1,11 +1,11 @@
-"""A pool and predicates in, a split's questions out, window by window.
+"""Splits: the first N questions on the scenes of a pool that satisfy a predicate.
 
-A split is the first N questions asked on those scenes of a pool that satisfy a predicate, each question
-satisfying a predicate too. Balance is kept over windows of 250 eligible scenes, which know nothing of each
-other, so a larger split only extends a smaller one.
+Each question satisfies a predicate too. Questions are balanced over windows of 250 eligible scenes, which are
+independent of each other, so a larger split only extends a smaller one.
 """
 
 from collections.abc import Iterator, Sequence
+from math import ceil
 from typing import Literal, TypeAlias
 
 from clevrhope._core import MinimalPool, PoolScan, QuestionBatch, SplitStream, Templates, World
@@ -17,7 +17,7 @@ Rule: TypeAlias = Literal["any", "without", "with"]
 QuestionRule: TypeAlias = Literal["any", "without", "unimplied", "with"]
 
 WINDOWS_A_BATCH = 16
-"""Windows asked for at once: enough for all cores, few enough to keep memory flat."""
+"""Windows that are made at once: enough for all cores, few enough to keep memory flat."""
 
 
 def select_split(
@@ -41,22 +41,21 @@ def select_split(
     both "with", one question a scene.
 
     Args:
-        n_questions: how many.
+        n_questions: number of questions.
         seed: from 0 to 2**64 - 1; the scenes' seed too.
-        world: what the pool's scenes are like.
+        world: decides the pool's scenes.
         templates: made for the same world.
-        split: its name, part of what decides the questions.
+        split: the split's name, which helps to decide the questions.
         pool: the stream of scenes.
         pair: held-out values as (attribute type, value), of different types.
-        scenes: which scenes are eligible: any, those "without" an object that has the values, or "with" one.
-        questions: which questions: any, those "without" a mention of the values, "unimplied" ones that ask
-            for them by no likeness either, those "with" a mention.
-        questions_per_scene: how many are wanted; a scene that gives fewer contributes fewer.
+        scenes: the eligible scenes: any, those "without" an object that has the values, or "with" one.
+        questions: the rule for questions, as of `instantiate_questions`.
+        questions_per_scene: number of questions wanted; some scenes give fewer.
         scan: a scan of the same pool, shared by splits so that scenes are made once.
 
     Raises:
         SplitError: the split cannot be filled; says which predicate starves it, after a bounded search.
-        SceneError: constraints that a scene could not meet.
+        SceneError: a scene could not meet the constraints.
     """
     stream = SplitStream(
         scan or PoolScan(world, seed=seed, pool=pool),
@@ -69,11 +68,7 @@ def select_split(
     )
     left = n_questions
     while left > 0:
-        batch = stream.next(min(WINDOWS_A_BATCH, _windows_for(left, questions_per_scene)))
+        # So many windows are enough if every scene gives as many questions as wanted.
+        batch = stream.next(min(WINDOWS_A_BATCH, ceil(left / (250 * questions_per_scene))))
         yield batch.take(0, min(left, len(batch)))
         left -= len(batch)
-
-
-def _windows_for(n_questions: int, questions_per_scene: int) -> int:
-    """Windows that give so many questions if every scene gives what is wanted of it."""
-    return -(-n_questions // (250 * questions_per_scene))

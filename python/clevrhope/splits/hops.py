@@ -1,8 +1,8 @@
-"""Names of held-out pairs in, attribute values out: the paper's 29, any other, wider ones, none; one value.
+"""Held-out pairs and their names: the paper's 29, any other pair, wider conjunctions, and none.
 
 A HOP ("held-out pair") is two values of two attribute types that never meet in one object of a train set. A
 wider conjunction, of three or four types, is held out in the same way and called a pair too. A preliminary
-sub-dataset, `prelim_cyan`, asks for a single value, to see that a model knows it before pairs are held out.
+sub-dataset, `prelim_cyan`, asks for a single value, to test that a model knows it before pairs are held out.
 """
 
 import re
@@ -12,19 +12,19 @@ from difflib import get_close_matches
 from math import prod
 
 from clevrhope.errors import ConfigError
-from clevrhope.splits.palettes import MARK, is_palette_name, read_diversity
+from clevrhope.splits.palettes import MARK, is_palette_name, parse_diversity
 
 NONE = "none"
 """The name of the dataset that holds nothing out."""
 
 PRELIM = "prelim"
-"""What the name of a preliminary sub-dataset begins with, and what its value's name follows."""
+"""The name of a preliminary sub-dataset begins with this; its value follows."""
 
 ALL = "all"
-"""Where preliminary sub-datasets are named by their values: every value of the vocabulary."""
+"""In a list of values for preliminary sub-datasets: every value of the vocabulary."""
 
 NAME_ORDER = ("size", "material", "color", "shape")
-"""The types' order in a pair's name, as the paper has it: large_rubber, rubber_cyan, cyan_cylinder."""
+"""The order of types in a pair's name, as in the paper: large_rubber, rubber_cyan, cyan_cylinder."""
 
 PAPER_PAIRS: tuple[tuple[str, str, str, str, bool], ...] = (
     ("size", "large", "material", "rubber", True),
@@ -60,26 +60,30 @@ PAPER_PAIRS: tuple[tuple[str, str, str, str, bool], ...] = (
 """The paper's 29 pairs, in its order: type, value, type, value, and whether it is one of the first six."""
 
 CLEVR_VALUES: Mapping[str, int] = {"size": 2, "color": 8, "material": 2, "shape": 3}
-"""How many values CLEVR's attribute types have."""
+"""Number of values of CLEVR's attribute types."""
 
 
 @dataclass(frozen=True)
 class Hop:
-    """A held-out pair, a value that is asked for alone, or (with neither) a dataset with nothing held out."""
+    """A held-out pair, a single value, or (with neither) a dataset with nothing held out.
+
+    Attributes:
+        name: of its folder.
+        pair: (type, value) of two types or more, in `NAME_ORDER`.
+        diversity: combinations of the types' values, the pair itself included; 0 when nothing is held out.
+        palette: what follows a hyphen in the name: the palette of its pools; "" if all combinations occur.
+        value: (type, value) of a preliminary sub-dataset, which holds nothing out.
+    """
 
     name: str
     pair: tuple[tuple[str, str], ...] | None
-    """(type, value) of two types or more, in `NAME_ORDER`."""
     diversity: int
-    """Combinations of the types' values, the pair itself included; 0 when nothing is held out."""
     palette: str = ""
-    """What follows a hyphen in the name: the palette of its pools; "" where all combinations occur."""
     value: tuple[str, str] | None = None
-    """(type, value) of a preliminary sub-dataset, which holds nothing out."""
 
     @property
-    def asked(self) -> tuple[tuple[str, str], ...]:
-        """What minimal sets, or preliminary ones, ask for: the pair, or the value; nothing of `none`."""
+    def target(self) -> tuple[tuple[str, str], ...]:
+        """What minimal or preliminary sets ask for: the pair or the value; empty for `none`."""
         return self.pair or (() if self.value is None else (self.value,))
 
     @property
@@ -88,30 +92,30 @@ class Hop:
         return self.name if self.palette and self.pair else self.palette
 
     def limited(self, palette: str) -> "Hop":
-        """The same in pools with a palette; the diversity of one that a file gives is not known here."""
-        asked = read_diversity(palette)
-        diversity = 0 if self.pair is None or asked is None else asked[0]
+        """The same in pools with a palette; the diversity of one from a file is unknown here."""
+        found = parse_diversity(palette)
+        diversity = 0 if self.pair is None or found is None else found[0]
         return replace(self, name=f"{self.name}{MARK}{palette}", palette=palette, diversity=diversity)
 
     @property
     def words(self) -> str:
-        """The pair, or the value, as one reads it: "rubber cylinder"."""
-        return " ".join(value for _, value in self.asked) or "nothing"
+        """The pair or the value in words: "rubber cylinder"."""
+        return " ".join(value for _, value in self.target) or "nothing"
 
     @property
     def noun(self) -> str:
         """An object with the pair, after an article: "rubber cylinder", "large red thing"."""
-        return self.words if any(kind == "shape" for kind, _ in self.asked) else f"{self.words} thing"
+        return self.words if any(kind == "shape" for kind, _ in self.target) else f"{self.words} thing"
 
     @property
     def title(self) -> str:
-        """What it is, in two words or three: "rubber cylinder held out", "cyan alone"."""
+        """A title: "rubber cylinder held out", "cyan alone"."""
         return f"{self.words} held out" if self.value is None else f"{self.words} alone"
 
     @property
     def corners(self) -> int:
-        """Images of a group of a minimal set: each value kept or changed; 0 where none is asked for."""
-        return 2 ** len(self.asked) if self.asked else 0
+        """Images of a group of a minimal set, with each value kept or changed; 0 without a target."""
+        return 2 ** len(self.target) if self.target else 0
 
 
 def paper_hops() -> tuple[Hop, ...]:
@@ -130,13 +134,14 @@ HOP_GROUPS: Mapping[str, tuple[str, ...]] = {
 
 
 def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -> Hop:
-    """The pair that a name means under a vocabulary.
+    """The pair with a name under a vocabulary.
 
-    Names are "rubber_cylinder", "cylinder_rubber", "none", with more values "metal_red_cube", or with their
-    types "color=red,shape=cube,material=metal". The order of the values is free; the pair's name is always
-    the canonical one. A palette can follow after a hyphen: "cyan_cylinder-d8", "none-CoGenT_A". A value alone
-    is "prelim_cyan".
-    `attribute_types` lists each type with its values, as `World.attribute_types` does.
+    Args:
+        name: such as "rubber_cylinder", "cylinder_rubber", "none", "metal_red_cube" with more values, or
+            "color=red,shape=cube,material=metal" with their types. The order of the values is free; the
+            pair's own name is always the canonical one. A palette can follow after a hyphen:
+            "cyan_cylinder-d8", "none-CoGenT_A". A single value is "prelim_cyan".
+        attribute_types: each type with its values, as `World.attribute_types` lists them.
 
     Raises:
         ConfigError: not values of two types or more; says which name was probably meant.
@@ -149,7 +154,7 @@ def parse_hop(name: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -
         except ConfigError as error:
             if palette not in type_of:
                 raise
-            # Two values with a hyphen between them, more likely than a palette of such a name.
+            # More likely two values with a hyphen between them than a palette of such a name.
             raise ConfigError(f'HOP "{name}": {_complaint(name, type_of, attribute_types)}') from error
         if hop.value is not None:
             raise ConfigError(f'HOP "{name}": {base} asks for a value alone, which no palette limits')
@@ -172,11 +177,11 @@ def prelim_hops(
     """The preliminary sub-datasets of some values, or of all of a vocabulary's for the name "all".
 
     Raises:
-        ConfigError: no such value; says which was probably meant.
+        ConfigError: no such value; says which one was probably meant.
     """
     values = [value for _, of_kind in attribute_types for value in of_kind]
-    asked = [each for name in names for each in (values if name == ALL and ALL not in values else [name])]
-    return tuple(_prelim(name, attribute_types) for name in dict.fromkeys(asked))
+    wanted = [each for name in names for each in (values if name == ALL and ALL not in values else [name])]
+    return tuple(_prelim(name, attribute_types) for name in dict.fromkeys(wanted))
 
 
 def _prelim(value: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) -> Hop:
@@ -198,7 +203,7 @@ def _typed_values(name: str, values_of: Mapping[str, Sequence[str]]) -> list[tup
             raise ConfigError(f'hold-out "{name}": no attribute type "{kind}"{_hint(kind, values_of)}')
         if value not in values_of[kind]:
             hint = _hint(value, values_of[kind])
-            raise ConfigError(f'hold-out "{name}": "{value}" is no {kind}{hint}')
+            raise ConfigError(f'hold-out "{name}": "{value}" is not a {kind}{hint}')
         found.append((kind, value))
     if len(found) < 2:
         raise ConfigError(f'hold-out "{name}": one value; take values of two types or more')
@@ -256,18 +261,20 @@ def _complaint(
     name: str, type_of: Mapping[str, str], attribute_types: Sequence[tuple[str, Sequence[str]]]
 ) -> str:
     if name in HOP_GROUPS:
-        return f"no pair, but a group of them (did you mean --hops {name}?)"
+        return f"not a pair, but a group of pairs (did you mean --hops {name}?)"
     near = _nearest(re.sub("[-_ ]+", "_", name.lower()), type_of)
     if near:
         return f'no such pair (did you mean "{near}"?)'
     known = "; ".join(f"{kind}: {', '.join(values)}" for kind, values in attribute_types)
     unknown = [half for half in name.split("_") if half and half not in type_of]
-    which = f'"{unknown[0]}" is no attribute value' if unknown else "not two values joined by an underscore"
+    which = (
+        f'"{unknown[0]}" is not an attribute value' if unknown else "not two values joined by an underscore"
+    )
     return f'{which}; write "<value>_<value>" of two types ({known}), or "{NONE}"'
 
 
 def _nearest(name: str, type_of: Mapping[str, str]) -> str | None:
-    """The pair whose two values are near the name's two halves."""
+    """The pair whose two values are similar to the name's two halves."""
     for halves in _halves(name):
         near = [match for half in halves for match in get_close_matches(half, type_of, n=1, cutoff=0.7)]
         if len(near) == 2 and type_of[near[0]] != type_of[near[1]]:

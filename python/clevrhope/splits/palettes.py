@@ -1,8 +1,8 @@
-"""What limits the combinations of values in a pool in; the pool's name and its palette as JSON out.
+"""Palettes, which limit the combinations of values in a pool, and the names of such pools.
 
-A pool with a palette is called after it, `train-cyan_cylinder-d8`: what stands before the first hyphen is the
-pool that it takes the place of. Names of palettes are those of the sub-datasets that they serve, or, where
-nothing is held out, of the files that they were read from.
+A pool with a palette is named after both, `train-cyan_cylinder-d8`: it replaces the pool whose name stands
+before the first hyphen. A palette has the name of its sub-dataset or, where nothing is held out, of the file
+that it was read from.
 """
 
 import json
@@ -18,7 +18,7 @@ MARK = "-"
 """Between a pool or a pair and the palette."""
 
 WITH_PAIR = "test_ood"
-"""The pool that has the held-out pair besides what is seen."""
+"""The pool that has the held-out pair beside the combinations seen in training."""
 
 _FILE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _DIVERSITY = re.compile(r"d(\d+)(-grid)?")
@@ -26,57 +26,60 @@ _DIVERSITY = re.compile(r"d(\d+)(-grid)?")
 
 @dataclass(frozen=True)
 class Palette:
-    """Which combinations of values of some types objects have: those that are seen in training."""
+    """The combinations of values of some types that objects have in training.
+
+    Attributes:
+        types: attribute types.
+        rows: lists of combinations, each with a value of each type. An object's row is uniform among the
+            rows, and its combination uniform within the row.
+        held_out: the pair's values, in the types' order; only in out-of-distribution pools, never in `rows`.
+    """
 
     types: tuple[str, ...]
     rows: tuple[tuple[tuple[str, ...], ...], ...]
-    """Lists of combinations, a value of each type. An object is one of a row, row and combination uniform."""
     held_out: tuple[str, ...] | None = None
-    """The pair's values, in the types' order; it is in out-of-distribution pools, and never in `rows`."""
 
     @property
     def combinations(self) -> tuple[tuple[str, ...], ...]:
-        """All that are seen."""
+        """All combinations of all rows."""
         return tuple(each for row in self.rows for each in row)
 
     @property
     def diversity(self) -> int:
-        """Combinations in all, the pair among them."""
+        """Number of combinations, the held-out pair included."""
         return len(self.combinations) + (self.held_out is not None)
 
     def allowed(self, pool: str) -> tuple[tuple[str, ...], ...]:
         """The combinations of a pool's objects."""
-        with_pair = self.held_out is not None and split_name(pool)[0] == WITH_PAIR
-        return (*self.combinations, self.held_out) if with_pair and self.held_out else self.combinations
+        return self.combinations + self._held_out_in(pool)
 
     def data(self, pool: str) -> bytes:
         """The palette of a pool as JSON, as `World.with_palette` reads it."""
-        rows = [list(row) for row in self.rows]
-        if self.held_out is not None and split_name(pool)[0] == WITH_PAIR:
-            rows[0].append(self.held_out)
+        rows = [row if k else row + self._held_out_in(pool) for k, row in enumerate(self.rows)]
         return json.dumps({"types": self.types, "rows": rows}).encode()
 
     def as_json(self) -> dict[str, Any]:
-        """As the manifest has it."""
-        held_out = {} if self.held_out is None else {"held_out": list(self.held_out)}
-        return {
-            "types": list(self.types),
-            "rows": [[list(each) for each in row] for row in self.rows],
-        } | held_out
+        """As in the manifest."""
+        found = {"types": list(self.types), "rows": [[list(each) for each in row] for row in self.rows]}
+        return found if self.held_out is None else {**found, "held_out": list(self.held_out)}
+
+    def _held_out_in(self, pool: str) -> tuple[tuple[str, ...], ...]:
+        """The held-out combination, if the pool has it."""
+        return (self.held_out,) if self.held_out and parse_pool_name(pool)[0] == WITH_PAIR else ()
 
     def without(self, pair: Sequence[tuple[str, str]]) -> "Palette":
-        """One list of all combinations but a pair, which is held out."""
+        """The palette with all combinations except a pair in one row, and the pair held out."""
         values = dict(pair)
         held_out = tuple(values[kind] for kind in self.types if kind in values)
         seen = tuple(each for each in self.combinations if each != held_out)
         return Palette(self.types, (seen,), held_out)
 
 
-def palette_of(raw: Mapping[str, Any]) -> Palette:
-    """A palette from the manifest, or from what the core gives.
+def palette_from_json(raw: Mapping[str, Any]) -> Palette:
+    """A palette from the manifest, or from the core's JSON.
 
     Raises:
-        KeyError, TypeError: it is none.
+        KeyError, TypeError: not a palette.
     """
     held_out = raw.get("held_out")
     return Palette(
@@ -87,12 +90,12 @@ def palette_of(raw: Mapping[str, Any]) -> Palette:
 
 
 def pool_name(pool: str, palette: str) -> str:
-    """The name of a pool with a palette; with none, that of the pool as it is."""
+    """The name of a pool with a palette; with palette "" the pool's own name."""
     return f"{pool}{MARK}{palette}" if palette else pool
 
 
-def split_name(pool: str) -> tuple[str, str]:
-    """The pool that one with a palette takes the place of, and the palette's name; "" for none."""
+def parse_pool_name(pool: str) -> tuple[str, str]:
+    """The pool that one with a palette replaces, and the palette's name; "" for none."""
     base, _, palette = pool.partition(MARK)
     return base, palette
 
@@ -102,7 +105,7 @@ def diversity_name(diversity: int, mode: str) -> str:
     return f"d{diversity}" + ("-grid" if mode == "grid" else "")
 
 
-def read_diversity(name: str) -> tuple[int, str] | None:
+def parse_diversity(name: str) -> tuple[int, str] | None:
     """Diversity and mode of such a name; None for the name of a file."""
     match = _DIVERSITY.fullmatch(name)
     return (int(match[1]), "grid" if match[2] else "nested") if match else None
@@ -114,15 +117,15 @@ def is_palette_name(name: str) -> bool:
 
 
 def file_palette_name(path: Path) -> str:
-    """What the palette of a file is called: the file's name without its end.
+    """The name of a file's palette: the file's name up to the first dot.
 
     Raises:
-        ConfigError: it cannot be part of a folder's name, or stands for a diversity.
+        ConfigError: it cannot be part of a folder's name, or it is the name of a diversity.
     """
     name = path.name.partition(".")[0]
-    if not _FILE_NAME.fullmatch(name) or read_diversity(name):
+    if not _FILE_NAME.fullmatch(name) or parse_diversity(name):
         raise ConfigError(
             f'{path}: "{name}" cannot be the name of a palette, which is a letter, then letters, digits and '
-            "underscores, 64 in all at most, and not d8 or the like; rename the file"
+            "underscores, at most 64 characters, and not a diversity such as d8; rename the file"
         )
     return name

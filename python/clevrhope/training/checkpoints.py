@@ -1,4 +1,4 @@
-"""Weights, optimiser and generators in, whole files out, and back: safetensors and JSON, never pickles."""
+"""Checkpoints and resumable states of a run, as safetensors and JSON; never pickles."""
 
 import json
 import re
@@ -30,18 +30,21 @@ from clevrhope.training.order import Position
 
 _METADATA = "clevrhope"
 _DIGITS = 9
+_NAME = "[0-9]" * _DIGITS
 
 
 @dataclass(frozen=True)
-class Progressed:
-    """The scalars of a run's state.
+class RunProgress:
+    """How far a run is: the scalars of its state.
 
     Attributes:
-        stage: number of the stage that is under way; as many as there are stages when all is done.
-        update: updates of that stage that are made.
-        position: of the next batch.
+        stage: index of the current stage; the number of stages when all are done.
+        update: updates made in that stage.
+        position: position of the next batch.
         log_bytes: length of the log.
-        best: accuracy of the best weights on the tune set so far, per cent; None before there are some.
+        best: accuracy in per cent of the best weights on the tune set so far; None before the first.
+        losses: sum of the losses since the last line of the log.
+        n_losses: number of these losses.
     """
 
     stage: int = 0
@@ -50,15 +53,13 @@ class Progressed:
     log_bytes: int = 0
     best: float | None = None
     losses: float = 0.0
-    """Sum since the last line of the log,"""
     n_losses: int = 0
-    """of so many updates."""
 
 
 def save_state(
-    folder: Path, done: Progressed, total: int, model: nn.Module, optimiser: torch.optim.Optimizer | None
+    folder: Path, done: RunProgress, total: int, model: nn.Module, optimiser: torch.optim.Optimizer | None
 ) -> None:
-    """Writes a state under the number of updates made in all, and then removes the older ones.
+    """Writes a state, named by the total number of updates, and then removes older states.
 
     Raises:
         DatasetError: no space left, or no permission.
@@ -77,10 +78,10 @@ def save_state(
         _state_folder(work).remove()
         work.mkdir(parents=True)
         with whole_file(work / "tensors.safetensors") as temporary:
-            save_file(_apart(tensors), temporary)
+            save_file(_unshared(tensors), temporary)
         content = {**asdict(done), "sha256": record(work / "tensors.safetensors").sha256}
         write_whole(work / "state.json", (json.dumps(content, indent=2) + "\n").encode())
-        # A state of the same update is the same but for the log's length, which a stage's end may add to.
+        # A state of the same update differs only in the log's length, which the end of a stage may add to.
         _state_folder(folder / name).remove()
         work.rename(folder / name)
         sync_folder(folder)
@@ -96,30 +97,26 @@ def _state_folder(path: Path) -> WorkingFolder:
 
 def states_in(folder: Path) -> list[Path]:
     """The folders of a run's states, the newest last."""
-    return [path for path in _places(folder) if path.is_dir()]
-
-
-def _places(folder: Path, prefix: str = "", suffix: str = "") -> list[Path]:
-    """What is there under the name of a state, whatever it is."""
-    return sorted(folder.glob(f"{prefix}{'[0-9]' * _DIGITS}{suffix}"))
+    return [path for path in sorted(folder.glob(_NAME)) if path.is_dir()]
 
 
 def _all_states(folder: Path) -> list[Path]:
-    return [*_places(folder), *_places(folder, OWN_PREFIX, ".work")]
+    """Everything with the name of a state, complete or being written, whatever it is."""
+    return [*sorted(folder.glob(_NAME)), *sorted(folder.glob(f"{OWN_PREFIX}{_NAME}.work"))]
 
 
 def check_states(folder: Path) -> None:
-    """Passes unless something that is not of the run's states lies where they are removed.
+    """Checks that there are no other files where states are removed.
 
     Raises:
-        DatasetError: it does; names it.
+        DatasetError: there is one; names it.
     """
     for path in _all_states(folder):
         _state_folder(path).check()
 
 
 def remove_states(folder: Path, *, but: str = "") -> None:
-    """Removes the states of a run, but the one of that name; the folder too if nothing else is in it."""
+    """Removes the states of a run except the one named `but`; if all go, the folder too if it is empty."""
     for path in _all_states(folder):
         if path.name != but:
             _state_folder(path).remove()
@@ -128,27 +125,27 @@ def remove_states(folder: Path, *, but: str = "") -> None:
             folder.rmdir()
 
 
-def read_state(folder: Path) -> tuple[Progressed, dict[str, Tensor]] | None:
-    """The newest state, or None where there is none.
+def read_state(folder: Path) -> tuple[RunProgress, dict[str, Tensor]] | None:
+    """The newest state, or None if there is none.
 
     Raises:
-        DatasetError: it is damaged.
+        DatasetError: the state is damaged.
     """
     states = states_in(folder)
     if not states:
         return None
     path = states[-1]
-    what, remedy = "a whole state of a run", f"remove {folder} to begin the run anew"
+    what, remedy = "a whole state of a run", f"remove {folder} to start the run again"
     raw = read_object(path / "state.json", what, remedy=remedy)
     check_form(raw, _STATE, path / "state.json")
     position = Position(**{each.name: raw["position"][each.name] for each in fields(Position)})
-    scalars = {each.name: raw[each.name] for each in fields(Progressed)}
+    scalars = {each.name: raw[each.name] for each in fields(RunProgress)}
     tensors = path / "tensors.safetensors"
     with reading(tensors, what, remedy=remedy):
         check_regular(tensors)
         if record(tensors).sha256 != raw["sha256"]:
             raise DatasetError(f"{tensors}: not {what} (not the bytes that state.json names); {remedy}")
-    return Progressed(**{**scalars, "position": position}), read_tensors(tensors, what, remedy=remedy)
+    return RunProgress(**{**scalars, "position": position}), read_tensors(tensors, what, remedy=remedy)
 
 
 _STATE = Fields(
@@ -169,7 +166,7 @@ _STATE = Fields(
 def load_state(
     tensors: Mapping[str, Tensor], model: nn.Module, optimiser: torch.optim.Optimizer | None
 ) -> None:
-    """Gives model, optimiser and generators what they had."""
+    """Restores the model, the optimiser and torch's generators from a state."""
     model.load_state_dict(_below("model", tensors))
     state: dict[int, dict[str, Tensor]] = {}
     for name, value in _below("optimiser", tensors).items():
@@ -184,16 +181,16 @@ def load_state(
 
 
 def save_weights(path: Path, model: nn.Module, about: Mapping[str, Any]) -> None:
-    """Writes a checkpoint for evaluation, what it is of in its metadata; errors as `save_state`."""
+    """Writes a checkpoint for evaluation with `about` as its metadata; errors as `save_state`."""
     with whole_file(path) as temporary:
-        save_file(_apart(_tensors_of(model)), temporary, metadata={_METADATA: json.dumps(about)})
+        save_file(_unshared(_tensors_of(model)), temporary, metadata={_METADATA: json.dumps(about)})
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """What a checkpoint is of.
+    """The metadata of a checkpoint: its model, dataset and so on.
 
     Raises:
-        DatasetError: no checkpoint.
+        DatasetError: not a checkpoint.
     """
     with reading(path, "a checkpoint of clevrhope train"):
         check_regular(path)
@@ -212,19 +209,19 @@ _ABOUT = Fields(
 
 
 def load_weights(path: Path, model: nn.Module) -> None:
-    """Gives a model the weights of a checkpoint.
+    """Loads the weights of a checkpoint into a model.
 
     Raises:
-        DatasetError: no checkpoint, or one of another model.
+        DatasetError: not a checkpoint, or one of another model.
     """
     tensors = read_tensors(path, "a whole checkpoint")
-    wanted = model.state_dict()
-    for name in (*wanted, *tensors):
-        if name not in tensors or name not in wanted:
-            where = "the model has, and the checkpoint not" if name in wanted else "the model does not have"
-            raise DatasetError(f"{path}: of another model: {name} is what {where}")
-        if tensors[name].shape != wanted[name].shape:
-            shapes = f"{tuple(tensors[name].shape)} there, {tuple(wanted[name].shape)} in the model"
+    own = model.state_dict()
+    for name in (*own, *tensors):
+        if name not in tensors or name not in own:
+            lacking = "the checkpoint" if name in own else "the model"
+            raise DatasetError(f"{path}: of another model: {lacking} has no {name}")
+        if tensors[name].shape != own[name].shape:
+            shapes = f"{tuple(tensors[name].shape)} there, {tuple(own[name].shape)} in the model"
             raise DatasetError(f"{path}: of another model: {name} is {shapes}")
     model.load_state_dict(tensors)
 
@@ -237,7 +234,7 @@ def read_tensors(path: Path, what: str, *, remedy: str = "") -> dict[str, Tensor
 
 
 def _gpu_of(model: nn.Module) -> torch.device | None:
-    """The GPU that the model is on, which need not be the one that torch takes first."""
+    """The GPU that the model is on, which need not be torch's default GPU."""
     return next((each.device for each in model.parameters() if each.is_cuda), None)
 
 
@@ -245,23 +242,22 @@ def _tensors_of(model: nn.Module) -> dict[str, Tensor]:
     found = model.state_dict()
     for name, value in found.items():
         if not isinstance(value, Tensor):
-            raise ConfigError(f"the model's state {name} is no tensor, so that no checkpoint can hold it")
+            raise ConfigError(f"the model's state {name} is not a tensor, so no checkpoint can hold it")
     return found
 
 
-def _apart(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Tensors that share no memory, as safetensors wants them: tied weights are written twice."""
+def _unshared(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Tensors that share no memory, as safetensors requires: tied weights are written twice."""
     seen: set[int] = set()
-    made = {}
+    unshared = {}
     for name, value in tensors.items():
         value = value.detach().contiguous()
         place = value.untyped_storage().data_ptr()
-        made[name] = value.clone() if place in seen else value
+        unshared[name] = value.clone() if place in seen else value
         seen.add(place)
-    return made
+    return unshared
 
 
 def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {
-        name[len(prefix) + 1 :]: value for name, value in tensors.items() if name.startswith(f"{prefix}.")
-    }
+    start = f"{prefix}."
+    return {name.removeprefix(start): value for name, value in tensors.items() if name.startswith(start)}

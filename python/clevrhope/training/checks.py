@@ -1,4 +1,4 @@
-"""What a model's methods gave in; passes for what can be minimised, or answered with."""
+"""Checks of the losses, scores and programs that a model's methods return."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,66 +13,65 @@ from clevrhope.models.recipe import Stage
 
 
 def check_loss(model: nn.Module, stage: Stage, loss: Any) -> None:
-    """Passes for a loss that some weight moves.
+    """Checks that a loss is one number that depends on a weight.
 
     Raises:
-        ConfigError: something else.
+        ConfigError: it is not.
     """
     name = f"{type(model).__name__}.{stage.loss}"
     if not isinstance(loss, Tensor) or loss.numel() != 1:
-        raise ConfigError(f"{name} gives {_shown(loss)}; expected one number as a tensor")
+        raise ConfigError(f"{name} returns {_described(loss)}; expected one number as a tensor")
     if not loss.requires_grad:
-        raise ConfigError(f"{name} gives a loss that depends on no weight of stage {stage.name}")
+        raise ConfigError(f"{name} returns a loss that depends on no weight of stage {stage.name}")
 
 
-def check_scores(model: nn.Module, way: str, batch: Batch, scores: Any, n_answers: int) -> None:
-    """Passes for a score for each answer and question.
+def check_scores(model: nn.Module, method: str, batch: Batch, scores: Any, n_answers: int) -> None:
+    """Checks that there is a score for each answer to each question.
 
     Raises:
-        ConfigError: something else.
+        ConfigError: there is not.
     """
     if not isinstance(scores, Tensor) or scores.shape != (len(batch), n_answers):
-        shown = f"scores of shape {tuple(scores.shape)}" if isinstance(scores, Tensor) else _shown(scores)
+        shown = f"scores of shape {tuple(scores.shape)}" if isinstance(scores, Tensor) else _described(scores)
         raise ConfigError(
-            f"{type(model).__name__}.{way}: {shown} for {len(batch)} questions; expected "
+            f"{type(model).__name__}.{method}: {shown} for {len(batch)} questions; expected "
             f"({len(batch)}, {n_answers}), a score for each answer of vocab.json"
         )
 
 
-def check_programs(model: nn.Module, way: str, batch: Batch, programs: Any) -> None:
-    """Passes for a row of program tokens for each question.
+def check_programs(model: nn.Module, method: str, batch: Batch, programs: Any) -> None:
+    """Checks that there is an int64 row of program tokens for each question.
 
     Raises:
-        ConfigError: something else.
+        ConfigError: there is not.
     """
     is_tensor = isinstance(programs, Tensor)
     if not is_tensor or programs.ndim != 2 or len(programs) != len(batch) or programs.dtype != torch.int64:
-        shown = f"{programs.dtype} of shape {tuple(programs.shape)}" if is_tensor else _shown(programs)
+        shown = f"{programs.dtype} of shape {tuple(programs.shape)}" if is_tensor else _described(programs)
         raise ConfigError(
-            f"{type(model).__name__}.{way}: {shown} for {len(batch)} questions; expected int64 rows of "
+            f"{type(model).__name__}.{method}: {shown} for {len(batch)} questions; expected int64 rows of "
             "program tokens"
         )
 
 
 @contextmanager
-def as_sentence(*, deterministic: bool) -> Iterator[None]:
-    """What torch says where it has no deterministic way of doing something, as one sentence.
+def determinism_errors(*, deterministic: bool) -> Iterator[None]:
+    """Turns torch's error for an operation without a deterministic version into a ConfigError.
 
     Raises:
-        ConfigError: it said so, and `deterministic` was asked for.
+        ConfigError: there was such an error, and `deterministic` is true.
     """
     try:
         yield
     except RuntimeError as error:
-        said = str(error)
-        if not deterministic or "deterministic" not in said:
+        if not deterministic or "deterministic" not in str(error):
             raise
-        operation = said.partition(" ")[0]
+        operation = str(error).partition(" ")[0]
         raise ConfigError(
             f"--deterministic: torch has no deterministic {operation} on this device; leave the flag out, or "
-            "write the model without it"
+            "write the model without this operation"
         ) from error
 
 
-def _shown(given: Any) -> str:
+def _described(given: Any) -> str:
     return f"a tensor of shape {tuple(given.shape)}" if isinstance(given, Tensor) else repr(given)[:60]

@@ -1,8 +1,7 @@
-"""A split's questions and their images' features in, batches on a device out."""
+"""Batches of a split's questions and of their images' features, on a device."""
 
 import os
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,16 +12,17 @@ from torch import Tensor
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.features.store import Array, FeatureStore
 from clevrhope.models.batch import Batch
+from clevrhope.runtime.threads import map_in_threads
 from clevrhope.training.request import SIDE_BY_SIDE
 
 SHARE_OF_MEMORY = 0.6
-"""Of a GPU's memory, which the features of all runs on it may take; the rest is for the models."""
+"""Share of a GPU's memory for the features of all runs on it; the rest is for the models."""
 
 _ROWS_AT_ONCE = 1024
 
 
 class Split(Protocol):
-    """What has a split's questions: `SplitReader`, or `ClevrSplit` for CLEVR's own."""
+    """The questions of a split: `SplitReader`, or `ClevrSplit` for CLEVR's own."""
 
     hop: str
     split: str
@@ -34,23 +34,23 @@ class Split(Protocol):
     program_lengths: Ints
 
     def blocks(self) -> Iterator[tuple[int, Ints, Ints]]:
-        """All rows in order: the first one's number, questions, programs."""
+        """All rows in order, in blocks: index of the first row, questions, programs."""
         ...
 
 
 class Questions:
     """The questions of a split, or the first of them.
 
-    Tokens and answers are on the device. Features are, too, where they fit: a batch is then gathered
-    without a copy from elsewhere. On the CPU they stay mapped from their files, so runs side by side share
-    them. Where they do not fit, a thread brings the next batch while one is computed.
+    Tokens and answers are on the device, and so are features that fit: a batch is then gathered without a
+    copy from the host. On the CPU features stay mapped from their files, so that concurrent runs share them.
+    If they do not fit, a thread reads the next batch while one is computed.
     """
 
     def __init__(self, reader: Split, store: FeatureStore, device: torch.device) -> None:
-        """Reads all but features.
+        """Reads everything but the features.
 
         Raises:
-            DatasetError: a file that is not whole, or images without features.
+            DatasetError: an incomplete file, or images without features.
         """
         self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
         self.image_idxs = reader.image_idxs
@@ -65,7 +65,7 @@ class Questions:
             "answers": reader.answers,
             "families": reader.question_families,
         }
-        # As int32, half of what a batch has: a paper-sized train set's tokens then take 160 MB.
+        # As int32, half the size of a batch's int64: a paper-sized train set's tokens take 160 MB.
         self._columns = {name: torch.from_numpy(each).to(device) for name, each in columns.items()}
         features = store.pool(reader.pool)
         self._features = _Features(features.arrays, features.rows(reader.image_idxs), device)
@@ -73,18 +73,21 @@ class Questions:
     def __len__(self) -> int:
         return len(self.image_idxs)
 
-    def batches(self, numbers: npt.NDArray[np.int64], size: int) -> Iterator[Batch]:
-        """Batches of these questions, in their order; the last one may be smaller."""
-        rows = torch.from_numpy(numbers).to(self.device)
-        features = self._features.batches(numbers, rows, size)
-        for first, found in zip(range(0, len(numbers), size), features, strict=True):
-            some = rows[first : first + size]
-            columns = {name: each.index_select(0, some).long() for name, each in self._columns.items()}
-            yield Batch(rows=some, features=found, **columns)
+    def __repr__(self) -> str:
+        return f"Questions({len(self)} of {self.hop} {self.split}, on {self.device})"
+
+    def batches(self, order: npt.NDArray[np.int64], size: int) -> Iterator[Batch]:
+        """Batches of the questions in these rows, in this order; the last batch may be smaller."""
+        on_device = torch.from_numpy(order).to(self.device)
+        features = self._features.batches(order, on_device, size)
+        for first, of_batch in zip(range(0, len(order), size), features, strict=True):
+            rows = on_device[first : first + size]
+            columns = {name: each.index_select(0, rows).long() for name, each in self._columns.items()}
+            yield Batch(rows=rows, features=of_batch, **columns)
 
 
 class _Features:
-    """Features of the questions' images: arrays with a row an image, and the row of each question."""
+    """Features of the questions' images: arrays with a row per image, and the row of each question."""
 
     def __init__(
         self, arrays: Mapping[str, Array], rows: npt.NDArray[np.int64], device: torch.device
@@ -92,39 +95,34 @@ class _Features:
         self._device = device
         self._arrays = arrays
         self._rows = rows
-        self._there: dict[str, Tensor] | None = None
+        self._on_device: dict[str, Tensor] | None = None
         self._row_of: Tensor | None = None
         if device.type == "cpu":
-            self._there = {name: torch.from_numpy(each) for name, each in arrays.items()}
+            self._on_device = {name: torch.from_numpy(each) for name, each in arrays.items()}
             self._row_of = torch.from_numpy(rows)
             return
         used, row_of = np.unique(rows, return_inverse=True)
         n_bytes = sum(len(used) * each[0].nbytes for each in arrays.values())
         if _fit(n_bytes, device):
-            self._there = {name: _moved(each, used, device) for name, each in arrays.items()}
+            self._on_device = {name: _copied(each, used, device) for name, each in arrays.items()}
             self._row_of = torch.from_numpy(row_of).to(device)
 
     def batches(
-        self, numbers: npt.NDArray[np.int64], on_device: Tensor, size: int
+        self, order: npt.NDArray[np.int64], on_device: Tensor, size: int
     ) -> Iterator[dict[str, Tensor]]:
-        """The arrays of each batch's questions, each (B, ...)."""
-        firsts = range(0, len(numbers), size)
-        if self._there is not None and self._row_of is not None:
+        """The arrays of each batch's questions, each (B, ...); `on_device` is `order` on the device."""
+        firsts = range(0, len(order), size)
+        if self._on_device is not None and self._row_of is not None:
             for first in firsts:
                 rows = self._row_of[on_device[first : first + size]]
-                # Rows as a whole: of images in bytes, indexing by element takes several times as long.
-                yield {name: each.index_select(0, rows) for name, each in self._there.items()}
+                # Whole rows: for images in bytes, indexing by element takes several times as long.
+                yield {name: each.index_select(0, rows) for name, each in self._on_device.items()}
             return
-        with ThreadPoolExecutor(1) as reader:
-            coming = [reader.submit(self._read, numbers[first : first + size]) for first in firsts[:1]]
-            for first in firsts:
-                found = coming.pop().result()
-                if first + size < len(numbers):
-                    coming.append(reader.submit(self._read, numbers[first + size : first + 2 * size]))
-                yield {name: each.to(self._device, non_blocking=True) for name, each in found.items()}
+        for found in map_in_threads(self._read, (order[first : first + size] for first in firsts), threads=1):
+            yield {name: each.to(self._device, non_blocking=True) for name, each in found.items()}
 
-    def _read(self, numbers: npt.NDArray[np.int64]) -> dict[str, Tensor]:
-        rows = self._rows[numbers]
+    def _read(self, questions: npt.NDArray[np.int64]) -> dict[str, Tensor]:
+        rows = self._rows[questions]
         found = {name: torch.from_numpy(each[rows]) for name, each in self._arrays.items()}
         if self._device.type != "cuda":
             return found
@@ -132,20 +130,21 @@ class _Features:
 
 
 def _fit(n_bytes: int, device: torch.device) -> bool:
-    """Whether features have room on a device, beside those of other runs on it."""
+    """Whether features fit on a device, next to those of other runs on it."""
     free, total = _memory(device)
     return n_bytes <= SHARE_OF_MEMORY * min(free, total / int(os.environ.get(SIDE_BY_SIDE, "1")))
 
 
 def _memory(device: torch.device) -> tuple[int, int]:
-    """Free and all bytes of a GPU; none of other devices."""
+    """Free and total memory of a GPU in bytes; 0 for other devices."""
     return torch.cuda.mem_get_info(device) if device.type == "cuda" else (0, 0)
 
 
-def _moved(array: Array, rows: npt.NDArray[Any], device: torch.device) -> Tensor:
-    """Rows of a mapped array on the device, a piece at a time, so that the host holds little of them."""
-    made = torch.empty((len(rows), *array.shape[1:]), dtype=torch.from_numpy(array[:0]).dtype, device=device)
+def _copied(array: Array, rows: npt.NDArray[Any], device: torch.device) -> Tensor:
+    """Copies rows of a mapped array to the device piece by piece, so that the host holds few of them."""
+    dtype = torch.from_numpy(array[:0]).dtype
+    copied = torch.empty((len(rows), *array.shape[1:]), dtype=dtype, device=device)
     for first in range(0, len(rows), _ROWS_AT_ONCE):
         piece = rows[first : first + _ROWS_AT_ONCE]
-        made[first : first + len(piece)] = torch.from_numpy(array[piece]).to(device)
-    return made
+        copied[first : first + len(piece)] = torch.from_numpy(array[piece]).to(device)
+    return copied

@@ -1,4 +1,4 @@
-"""A device's name and a precision in, how to compute on it out."""
+"""How a device computes: its precision, and whether results are deterministic."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -9,15 +9,15 @@ import torch
 from clevrhope.training.request import Precision
 
 _BFLOAT16 = ("avx512_bf16", "amx_bf16", "bf16", "sve_bf16")
-"""Instructions of CPUs, as torch calls them: Intel's and AMD's, and Arm's."""
+"""Names in torch of the CPU instructions for bfloat16, of Intel, AMD and Arm."""
 
 
 @contextmanager
 def computing(device: torch.device, *, precision: Precision, deterministic: bool) -> Iterator[None]:
-    """Sets torch's switches for a block, and puts them back.
+    """Sets torch's switches within the block, and restores them after it.
 
-    On the CPU the same number of threads gives the same bits in any case. On a GPU `deterministic` forbids
-    what does not; it is slower there.
+    On a CPU the same number of threads always gives the same bits. On a GPU `deterministic` forbids
+    operations that do not, and makes training slower.
     """
     before = (
         torch.backends.cuda.matmul.allow_tf32,
@@ -28,7 +28,7 @@ def computing(device: torch.device, *, precision: Precision, deterministic: bool
     tf32 = precision != "float32"
     gpu = device.type == "cuda"
     if gpu and deterministic:
-        # cuBLAS reads it when it is first used in a process.
+        # cuBLAS reads this when a process first uses it.
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     try:
         torch.backends.cuda.matmul.allow_tf32 = torch.backends.cudnn.allow_tf32 = tf32
@@ -42,14 +42,14 @@ def computing(device: torch.device, *, precision: Precision, deterministic: bool
 
 
 def casting(device: torch.device, precision: Precision) -> AbstractContextManager[object]:
-    """Autocast to bfloat16 where the precision says so; else nothing."""
+    """Autocast to bfloat16 for the precision "bf16"; does nothing for others."""
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=precision == "bf16")
 
 
-def chosen_precision(asked: Precision | None, of_recipe: Precision, device: torch.device) -> Precision:
-    """What was asked for, or the recipe's; float32 where that is bf16 and the device would be slow in it."""
-    if asked is not None:
-        return asked
+def chosen_precision(requested: Precision | None, of_recipe: Precision, device: torch.device) -> Precision:
+    """The requested precision, or else the recipe's, but float32 on a device that is slow in bf16."""
+    if requested is not None:
+        return requested
     return "float32" if of_recipe == "bf16" and not has_bfloat16(device) else of_recipe
 
 

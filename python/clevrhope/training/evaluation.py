@@ -1,4 +1,4 @@
-"""A trained run in, its predictions on the test sets out, with the columns that `clevrhope score` reads."""
+"""Evaluates trained runs: predicts on the test sets and writes what `clevrhope score` reads."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,11 @@ from clevrhope.dataset.manifest import difference, read_manifest
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError, shown
+from clevrhope.features.dataset_folder import dataset_manifest
 from clevrhope.features.device import chosen_device
-from clevrhope.features.owner import dataset_manifest
 from clevrhope.features.store import NOTHING, FeatureStore, open_store
 from clevrhope.models.names import build_model, find_model
+from clevrhope.models.protocol import answer_methods
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
@@ -30,24 +31,30 @@ from clevrhope.training import recipes
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
-from clevrhope.training.executing import executed
-from clevrhope.training.predicting import BATCH, NO_ANSWER, accuracy, predicted, written
+from clevrhope.training.prediction import (
+    BATCH,
+    NO_ANSWER,
+    accuracy,
+    execute_programs,
+    predict_answers,
+    predict_programs,
+)
 from clevrhope.training.prediction_files import kept_lines, made_by_digest, write_answers
-from clevrhope.training.renumbered import Renumbered
 from clevrhope.training.run import described_features
 from clevrhope.training.run_folder import RunFolder
+from clevrhope.training.vocab_mapping import MappedSplit
 
 
 @dataclass(frozen=True)
-class Predicted:
-    """One file of predictions.
+class PredictionFile:
+    """A file of predictions.
 
     Attributes:
-        path: of the file.
-        checkpoint: "last", "best", a stage's name, or a late checkpoint's.
-        way: how the model answered; "predict" where it knows one way only.
-        percent: split -> accuracy, over all of its questions.
-        unanswered: split -> questions that got no answer.
+        path: the file.
+        checkpoint: "last", "best", the name of a stage, or that of a late checkpoint.
+        way: the model's way of answering; "predict" for a model with a single one.
+        percent: split -> accuracy in per cent, over all of its questions.
+        unanswered: split -> number of questions without an answer.
     """
 
     path: Path
@@ -68,80 +75,97 @@ def evaluate(
     device: str = "auto",
     batch_size: int = BATCH,
     progress: Progress | None = None,
-) -> tuple[Predicted, ...]:
+) -> tuple[PredictionFile, ...]:
     """Answers the test sets with each checkpoint of a run, in each of its model's ways.
 
     Args:
         run: a folder that `train` wrote.
-        dataset: a folder of the same world in place of the one trained on, which needs `out`; or that one
-            where it lies now. Its templates may be others, CLOSURE's for one; words that the model does not
-            know become <UNK>.
+        dataset: another dataset of the same world to evaluate on, which requires `out`; or the run's own, if
+            it was moved. Its templates may differ, CLOSURE's for one; words that the model does not know
+            become <UNK>.
         features: a store, as in `TrainRequest`.
-        checkpoints: names; None for all that are kept.
-        splits: of the run's HOP; None for all but what was trained or tuned on. Predictions for its other
-            splits stay in files that are there.
-        out: a folder for the files; None for the run's own.
+        checkpoints: names of checkpoints; None for all.
+        splits: splits of the run's HOP; None for all but those trained or tuned on. Existing predictions for
+            other splits are kept.
+        out: the folder for the files; None for the run's own.
         device: as in `TrainRequest`.
-        batch_size: questions at once.
-        progress: shows how far it is.
+        batch_size: questions per batch.
+        progress: displays progress.
 
     Raises:
-        ConfigError: a checkpoint, split or device that there is not; another dataset whose predictions would
-            pass for the run's own; or some splits, and a file of other weights that has the rest.
+        ConfigError: no such checkpoint, split or device; another dataset without an `out` of its own; or
+            chosen splits, while the file there has other splits' predictions by other weights.
         DatasetError: no such run, or a dataset, features or vocabulary that it was not trained with.
     """
     folder = RunFolder(Path(run))
-    said = folder.read()
+    info = folder.read()
     names = _chosen(folder, checkpoints)
-    root = dataset or Path(said["places"]["dataset"])
+    root = dataset or Path(info["places"]["dataset"])
     layout = Layout(root)
-    store = _store(root, said, features)
+    store = _store(root, info, features)
     there = read_vocab(layout.vocab)
     vocab = read_vocab(folder.vocab) if folder.vocab.exists() else there
     for name in names:
-        _check_own(folder.checkpoint(name), said, vocab)
-    hop = find_hop(layout, said["hop"])
-    every = _splits(layout, hop, None)
-    chosen = _splits(layout, hop, splits)
+        _check_own(folder.checkpoint(name), info, vocab)
+    hop = find_hop(layout, info["hop"])
+    built = splits_in(layout, hop)
+    every = chosen_splits(built, hop, None)
+    chosen = chosen_splits(built, hop, splits, place=f"{root}: ")
     about = identity(dataset_manifest(layout), there, hop=hop, images=store.info.of_images)
-    if about != said["dataset"]:
-        _check_elsewhere(
-            folder, layout, out, difference(said["dataset"], about, sides=("in training", "here"))
+    differs = ""
+    if about != info["dataset"]:
+        differs = difference(info["dataset"], about, sides=("in training", "here"))
+    elif not _has_own_tests(info, layout, hop, every, images=store.info.of_images):
+        differs = "other questions in its test sets"
+    # Reports take any folder with a run.json for that of a run, and its predictions for that run's.
+    if differs and (out is None or RunFolder(out).run.exists()):
+        raise ConfigError(
+            f"{root}: another dataset than {folder.root} was trained on ({differs}), so its predictions do "
+            f"not belong in {out or folder.root}; choose a separate folder with --out"
         )
-    elif not _has_own_tests(said, layout, hop, every, images=store.info.of_images):
-        _check_elsewhere(folder, layout, out, "other questions in its test sets")
     where = chosen_device(device)
-    found = find_model(said["model"])
-    config, _ = recipes.split_settings(said["settings"])
+    found = find_model(info["model"])
+    config, _ = recipes.split_settings(info["settings"])
     with torch.random.fork_rng(devices=[]):
-        model = build_model(said["model"], found, config, vocab)
+        model = build_model(info["model"], found, config, vocab)
     model.to(where)
-    ways: Mapping[str, str] = getattr(model, "ways", {"predict": "predict"})
-    program_ways: Mapping[str, str] = getattr(model, "program_ways", {})
-    readers = [_reader(layout, hop, split, there, vocab) for split in chosen]
+    ways, program_ways = answer_methods(model)
+    readers: list[Split] = [open_split(layout, hop, split, vocab=there) for split in chosen]
+    notes = [info["features"]["note"]]
+    if there != vocab:
+        places = [str(layout.questions_h5(hop, split)) for split in chosen]
+        mapped = [
+            MappedSplit(each, there=there, here=vocab, place=place)
+            for each, place in zip(readers, places, strict=True)
+        ]
+        readers = [*mapped]
+        words = sorted({word for each in mapped for word in each.unknown})
+        if words:
+            notes.append(f"{len(words)} words of the questions were read as <UNK>: {', '.join(words)}")
     sets = [Questions(reader, store, where) for reader in readers]
-    notes = [said["features"]["note"], _unknown_words(readers)]
-    rows = {
-        "model": said["model"],
-        "seed": said["seed"],
-        "features": said["features"]["kind"],
+    shared = {
+        "run": info["seed"],
+        "train_size": info["size"],
+        "model": info["model"],
+        "seed": info["seed"],
+        "features": info["features"]["kind"],
         **({"note": "; ".join(filter(None, notes))} if any(notes) else {}),
     }
-    precision = chosen_precision(None, said["precision"], where) if where.type == "cuda" else "float32"
+    precision = chosen_precision(None, info["precision"], where) if where.type == "cuda" else "float32"
     into = RunFolder(out) if out else folder
     made_by = {name: made_by_digest(folder.checkpoint(name), about) for name in names}
-    # Before the first answer, as all of them take hours.
+    # Read before the first answer, as an error after hours of answering would be late.
     kept = {
         (name, way): kept_lines(into.prediction(name, way), chosen, made_by[name])
         for name in names
         for way in (*ways, *program_ways)
         if set(chosen) < set(every)
     }
-    made = []
+    files = []
     total = len(names) * (len(ways) + len(program_ways)) * sum(len(each) for each in sets)
     with (
         (progress or Silent()).stage("Predicting", total=total, unit="questions") as advance,
-        computing(where, precision=precision, deterministic=said["deterministic"]),
+        computing(where, precision=precision, deterministic=info["deterministic"]),
     ):
         for name in names:
             load_weights(folder.checkpoint(name), model)
@@ -161,11 +185,10 @@ def evaluate(
                     for each in sets
                 }
                 path = into.prediction(name, way)
-                columns = {"hop": hop, "run": said["seed"], "train_size": said["size"]}
-                more = {**rows, "checkpoint": name, "way": way, "made_by": made_by[name]}
-                write_answers(path, answers, vocab, columns, more, kept.get((name, way), ()))
-                made.append(
-                    Predicted(
+                columns = {**shared, "checkpoint": name, "way": way, "made_by": made_by[name]}
+                write_answers(path, answers, vocab, {"hop": hop}, columns, kept.get((name, way), ()))
+                files.append(
+                    PredictionFile(
                         path=path,
                         checkpoint=name,
                         way=way,
@@ -173,7 +196,7 @@ def evaluate(
                         unanswered={split: int((each == NO_ANSWER).sum()) for split, each in answers.items()},
                     )
                 )
-    return tuple(made)
+    return tuple(files)
 
 
 def _answers(
@@ -184,13 +207,13 @@ def _answers(
     vocab: Vocab,
     *,
     executes: bool,
-    **how: Any,
+    **options: Any,
 ) -> npt.NDArray[np.int64]:
-    """(N,) a model's answers to a split: by its scores, or by executing the programs that it writes."""
+    """(N,) a model's answers to a split, from its scores or by executing the programs that it writes."""
     if not executes:
-        return predicted(model, method, questions, n_answers=len(vocab.answers()), **how)
-    return executed(
-        written(model, method, questions, **how),
+        return predict_answers(model, method, questions, n_answers=len(vocab.answers()), **options)
+    return execute_programs(
+        predict_programs(model, method, questions, **options),
         questions.image_idxs,
         layout=layout,
         pool=questions.pool,
@@ -207,7 +230,7 @@ def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
     if not known:
         if folder.finished.exists():
             raise DatasetError(f"{folder.root}: its weights are gone; {_WITHOUT_WEIGHTS}")
-        raise ConfigError(f"{folder.root}: no weights yet; run its clevrhope train again to go on")
+        raise ConfigError(f"{folder.root}: no weights yet; run its clevrhope train again to resume it")
     for name in wanted or ():
         if name not in known:
             raise ConfigError(
@@ -223,36 +246,33 @@ def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(wanted or known)
 
 
-def _splits(layout: Layout, hop: str, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    there = splits_in(layout, hop)
-    try:
-        return chosen_splits(there, hop, wanted)
-    except ConfigError as error:
-        raise ConfigError(f"{layout.root}: {error}") from error
+def chosen_splits(
+    there: Sequence[str], hop: str, wanted: Sequence[str] | None, *, place: str = ""
+) -> tuple[str, ...]:
+    """The wanted splits of a pair, or by default all that nothing was trained or tuned on.
 
-
-def chosen_splits(there: Sequence[str], hop: str, wanted: Sequence[str] | None) -> tuple[str, ...]:
-    """Those of a pair's splits that answers are asked for, or all that nothing was learned or chosen by.
+    `place` is put in front of messages.
 
     Raises:
-        ConfigError: one that there is not, or that was learned from.
+        ConfigError: no such split, or one that was trained or tuned on.
     """
-    # Of `none`, val is one that `score` asks for.
+    # `score` reads the val split of `none`.
     left_out = ("train",) if hop == NONE else ("train", "tune")
     known = tuple(split for split in there if SPLITS[split].role not in left_out)
     for name in wanted or ():
         if name not in known:
             raise ConfigError(
-                f"no test set {shown(name)} of {hop}{suggestion(name, known)}; there: {', '.join(known)}"
+                f"{place}no test set {shown(name)} of {hop}{suggestion(name, known)}; "
+                f"there: {', '.join(known)}"
             )
     return tuple(wanted or known)
 
 
-def _store(root: Path, said: Mapping[str, Any], name: str | None) -> FeatureStore:
-    trained_on = said["features"]
+def _store(root: Path, info: Mapping[str, Any], name: str | None) -> FeatureStore:
+    trained_on = info["features"]
     is_read = trained_on["kind"] != NOTHING
-    if name is None and is_read and root.resolve() == Path(said["places"]["dataset"]):
-        name = said["places"]["features"]
+    if name is None and is_read and root.resolve() == Path(info["places"]["dataset"]):
+        name = info["places"]["features"]
     store = open_store(root, kind=trained_on["kind"], name=name)
     here = as_json_values(described_features(store))
     if here != trained_on:
@@ -263,24 +283,9 @@ def _store(root: Path, said: Mapping[str, Any], name: str | None) -> FeatureStor
     return store
 
 
-def _reader(layout: Layout, hop: str, split: str, there: Vocab, vocab: Vocab) -> Split:
-    path = layout.questions_h5(hop, split)
-    reader = open_split(layout, hop, split, vocab=there)
-    return reader if there == vocab else Renumbered(reader, there=there, here=vocab, place=str(path))
-
-
-def _unknown_words(readers: Sequence[Split]) -> str:
-    """What is to be said of words that the model's vocabulary lacks; "" where it has them all."""
-    found = [reader.unknown for reader in readers if isinstance(reader, Renumbered)]
-    words = sorted({word for each in found for word in each})
-    if not words:
-        return ""
-    return f"{len(words)} words of the questions were read as <UNK>: {', '.join(words)}"
-
-
-def _check_own(path: Path, said: Mapping[str, Any], vocab: Vocab) -> None:
+def _check_own(path: Path, info: Mapping[str, Any], vocab: Vocab) -> None:
     about = read_about(path)
-    wanted = {**{name: said[name] for name in ("model", "hop", "size", "seed")}, "vocab": vocab_digest(vocab)}
+    wanted = {**{name: info[name] for name in ("model", "hop", "size", "seed")}, "vocab": vocab_digest(vocab)}
     for name, value in wanted.items():
         if about.get(name, value) != value:
             raise DatasetError(
@@ -290,27 +295,18 @@ def _check_own(path: Path, said: Mapping[str, Any], vocab: Vocab) -> None:
 
 
 def _has_own_tests(
-    said: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str], *, images: bool
+    info: Mapping[str, Any], layout: Layout, hop: str, splits: Sequence[str], *, images: bool
 ) -> bool:
-    """Whether test sets of the dataset that a run was trained on, or of a copy of it, are that one's.
+    """Whether a copy of the dataset that a run was trained on still has its test sets.
 
-    Where that one is no longer in its place, the copy is all that there is.
+    True if the original is no longer in its place: then nothing can be compared.
     """
-    trained_on = Layout(Path(said["places"]["dataset"]))
+    trained_on = Layout(Path(info["places"]["dataset"]))
     there = read_manifest(trained_on.manifest)
     if there is None or not trained_on.vocab.exists() or layout.root.resolve() == trained_on.root:
         return True
-    if identity(there, read_vocab(trained_on.vocab), hop=hop, images=images) != said["dataset"]:
+    if identity(there, read_vocab(trained_on.vocab), hop=hop, images=images) != info["dataset"]:
         return True
     here = dataset_manifest(layout)
     names = [layout.relative(layout.questions_h5(hop, split)) for split in splits]
     return all(name in here.files and here.files[name] == there.files.get(name) for name in names)
-
-
-def _check_elsewhere(folder: RunFolder, layout: Layout, out: Path | None, differs: str) -> None:
-    """Passes where predictions for another dataset go to a folder that reports do not take for a run's."""
-    if out is None or RunFolder(out).run.exists():
-        raise ConfigError(
-            f"{layout.root}: another dataset than {folder.root} was trained on ({differs}), so its "
-            f"predictions are none of {out or folder.root}; choose a folder of their own with --out"
-        )

@@ -1,4 +1,4 @@
-"""SIGTERM and Ctrl-C in, a flag out: a run is stopped between two updates, never within one."""
+"""Turns SIGTERM and Ctrl-C into a flag, so that a run stops between two updates, never within one."""
 
 import signal
 from collections.abc import Iterator
@@ -8,23 +8,23 @@ from types import FrameType
 
 
 class Interrupt:
-    """Whether somebody asked to stop."""
+    """Whether one of the signals has come."""
 
     def __init__(self) -> None:
-        self.asked = False
+        self.is_set = False
 
 
 @contextmanager
 def interrupts() -> Iterator[Interrupt]:
-    """Watches for both signals within the block; the second of one kind acts as it would without."""
+    """Catches the first signal of each kind within the block; a second one has its usual effect."""
     interrupt = Interrupt()
     if current_thread() is not main_thread():
-        yield interrupt  # signals go to the main thread alone, which is somebody else's
+        yield interrupt  # signals go to the main thread, which is not ours
         return
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
 
     def note(number: int, frame: FrameType | None) -> None:
-        interrupt.asked = True
+        interrupt.is_set = True
         signal.signal(number, before[signal.Signals(number)])
 
     for number in before:

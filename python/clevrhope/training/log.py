@@ -1,4 +1,4 @@
-"""Numbers of a run in, lines of JSON out, and TensorBoard's files where they are wanted."""
+"""The log of a run: lines of JSON and, optionally, TensorBoard files."""
 
 import json
 import os
@@ -11,21 +11,21 @@ from clevrhope.errors import ConfigError
 
 
 class Log:
-    """An open log; a line that is there is whole."""
+    """An open log. Every line in its file is complete."""
 
     def __init__(
         self, path: Path, *, length: int = 0, step: int = 0, tensorboard: Path | None = None
     ) -> None:
-        """Opens it, without what was written after its first `length` bytes: a resumed run writes that again.
+        """Opens the log and cuts it to `length` bytes: a resumed run writes the rest again.
 
         Args:
-            path: of the file.
+            path: the log's file.
             length: bytes of it to keep.
-            step: the update that these bytes go up to; TensorBoard forgets what was drawn behind it.
-            tensorboard: the folder of TensorBoard's files; None for none.
+            step: the update that these bytes go up to; TensorBoard drops what was drawn after it.
+            tensorboard: the folder of the TensorBoard files; None for none.
 
         Raises:
-            ConfigError: TensorBoard's files are wanted, and it is not installed.
+            ConfigError: TensorBoard files are requested, but TensorBoard is not installed.
         """
         self._writer = _writer(tensorboard, step) if tensorboard else None
         path.touch()
@@ -34,11 +34,11 @@ class Log:
 
     @property
     def length(self) -> int:
-        """Bytes written."""
+        """Length of the file in bytes."""
         return self._file.tell()
 
     def add(self, line: Mapping[str, Any], *, step: int) -> None:
-        """Writes a line; `step` is the update, of all stages, that TensorBoard draws it at."""
+        """Writes a line; `step`, the number of updates in all stages, is its place in TensorBoard."""
         self._file.write(json.dumps(line).encode() + b"\n")
         self._file.flush()
         if self._writer is not None:
@@ -47,11 +47,11 @@ class Log:
                     self._writer.add_scalar(f"{line['stage']}/{name}", value, step)
 
     def sync(self) -> None:
-        """Makes what was written last through a loss of power."""
+        """Flushes the file to disk, so that what was written survives a loss of power."""
         os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """Closes it."""
+        """Closes the files."""
         self._file.close()
         if self._writer is not None:
             self._writer.close()

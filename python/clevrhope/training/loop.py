@@ -1,7 +1,8 @@
-"""A model, its recipe and questions in; update by update to trained weights: the one loop."""
+"""The training loop: stage by stage and update by update, with log, tuning, checkpoints and states."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from time import monotonic, time
 from typing import Any
 
@@ -13,38 +14,37 @@ from clevrhope.errors import ConfigError, TrainingError
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Stage
 from clevrhope.runtime.progress import Advance, Progress
-from clevrhope.training.checkpoints import Progressed, load_state, save_state, save_weights, states_in
-from clevrhope.training.checks import as_sentence, check_loss
+from clevrhope.training.checkpoints import RunProgress, load_state, save_state, save_weights, states_in
+from clevrhope.training.checks import check_loss, determinism_errors
 from clevrhope.training.data import Questions
 from clevrhope.training.device import casting
 from clevrhope.training.interrupts import Interrupt
 from clevrhope.training.log import Log
 from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.order import Position, derived_seed, permutation
-from clevrhope.training.predicting import accuracy, predicted
+from clevrhope.training.prediction import accuracy, predict_answers
 from clevrhope.training.request import Precision, TrainRequest
 from clevrhope.training.run_folder import RunFolder
-from clevrhope.training.schedules import factor
-from clevrhope.training.trained import choose_weights, trainable
+from clevrhope.training.stage_weights import select_weights, trainable_weights
 
 SAVE_SECONDS = 300.0
-"""Between two states to resume from, where no number of updates was asked for. Saving changes no result."""
+"""Time between two states to resume from, without `save_every`. Saving changes no result."""
 
-LOOKS = 20
-"""At the tune set, where it is not said how often."""
+TUNE_EVALUATIONS = 20
+"""Number of evaluations on the tune set, without `tune_every`."""
 
 LOG_UPDATES = 100
-"""Between two lines of the log, or fewer, so that a stage has twenty."""
+"""Most updates between two lines of the log; fewer in a short stage, so that it has twenty lines."""
 
 GPU_CHECK_UPDATES = 50
-"""Between two looks at the losses on a GPU, each of which waits for it."""
+"""Updates between two checks of the losses on a GPU, each of which waits for it."""
 
 SHOW_SECONDS = 0.25
 
 
 @dataclass(frozen=True)
-class Setting:
-    """What a run works with, and never changes."""
+class RunContext:
+    """What a run works with and never changes; `about` is the metadata of its checkpoints."""
 
     request: TrainRequest
     folder: RunFolder
@@ -54,66 +54,59 @@ class Setting:
     tune: Questions | None
     n_answers: int
     about: Mapping[str, Any]
-    """Of every checkpoint: model, dataset's vocabulary and so on."""
 
 
 class Trainer:
-    """A run under way."""
+    """A run in progress: runs the stages, and writes checkpoints and states."""
 
     def __init__(
-        self, setting: Setting, model: nn.Module, *, log: Log, progress: Progress, interrupt: Interrupt
+        self, context: RunContext, model: nn.Module, *, log: Log, progress: Progress, interrupt: Interrupt
     ) -> None:
-        self.setting = setting
+        self.context = context
         self.model = model
-        self.done = Progressed()
+        self.done = RunProgress()
         self.last_loss: float | None = None
         self.busy_seconds = 0.0
         self.n_made = 0
         self._log, self._progress, self._interrupt = log, progress, interrupt
-        self._trainable = trainable(model)
-        self._before = [0]
-        for stage in setting.stages:
-            self._before.append(self._before[-1] + stage.updates)
-        for stage in setting.stages:
-            check_stage(model, stage, len(setting.questions))
+        self._trainable = trainable_weights(model)
 
     @property
     def total(self) -> int:
-        """Updates made, of all stages."""
-        return self._before[self.done.stage] + self.done.update
+        """Updates made in all stages."""
+        return updates_made(self.context.stages, self.done)
 
-    def run(self, resumed: tuple[Progressed, Mapping[str, Tensor]] | None) -> None:
-        """Makes all updates that are missing, and writes the last weights.
+    def run(self, resumed: tuple[RunProgress, Mapping[str, Tensor]] | None) -> None:
+        """Makes all remaining updates, and writes the last weights.
 
         Raises:
-            TrainingError: a loss or weights that are no numbers.
-            KeyboardInterrupt: somebody asked to stop; the state is written.
+            TrainingError: a loss or weights that are not finite.
+            KeyboardInterrupt: the run was interrupted; its state is written.
         """
         tensors: Mapping[str, Tensor] | None = None
         if resumed is not None:
             self.done, tensors = resumed
-        while self.done.stage < len(self.setting.stages):
-            self._run_stage(self.setting.stages[self.done.stage], tensors)
+        while self.done.stage < len(self.context.stages):
+            self._run_stage(self.context.stages[self.done.stage], tensors)
             tensors = None
 
     def _run_stage(self, stage: Stage, tensors: Mapping[str, Tensor] | None) -> None:
         number = self.done.stage
-        weights = choose_weights(self.model, stage, self._trainable)
+        weights = select_weights(self.model, stage, self._trainable)
         optimiser = make_optimiser(stage.optimiser, weights)
         if tensors is not None:
-            begun = self.done.update > 0
-            load_state(tensors, self.model, optimiser if begun else None)
+            load_state(tensors, self.model, optimiser if self.done.update > 0 else None)
         if self.done.update == 0:
-            torch.manual_seed(derived_seed(self.setting.request.seed, f"stage {number}"))
-        title = f"{self.setting.about['model']} {stage.name}"
+            torch.manual_seed(derived_seed(self.context.request.seed, f"stage {number}"))
+        title = f"{self.context.about['model']} {stage.name}"
         with self._progress.stage(title, total=stage.updates, unit="updates") as advance:
             advance(self.done.update, there=True)
-            with as_sentence(deterministic=self.setting.request.deterministic):
+            with determinism_errors(deterministic=self.context.request.deterministic):
                 _Updates(self, stage, weights, optimiser, advance).run()
         self._end_stage(stage)
 
     def _end_stage(self, stage: Stage) -> None:
-        is_last = self.done.stage + 1 == len(self.setting.stages)
+        is_last = self.done.stage + 1 == len(self.context.stages)
         self.check_weights(stage)
         if stage.evaluated and not is_last:
             self.keep(stage.name, stage)
@@ -128,23 +121,23 @@ class Trainer:
             log_bytes=self._log.length,
         )
         self.save(None)
-        if not is_last and self.is_asked_to_stop:
+        if not is_last and self.is_interrupted:
             raise KeyboardInterrupt
 
     def keep(self, name: str, stage: Stage) -> None:
-        """Writes weights to be evaluated."""
-        about = {**self.setting.about, "checkpoint": name, "stage": stage.name, "update": self.done.update}
-        save_weights(self.setting.folder.checkpoint(name), self.model, about)
+        """Writes a checkpoint."""
+        about = {**self.context.about, "checkpoint": name, "stage": stage.name, "update": self.done.update}
+        save_weights(self.context.folder.checkpoint(name), self.model, about)
 
     def save(self, optimiser: torch.optim.Optimizer | None) -> None:
-        """Writes what a run resumes from."""
+        """Writes the state that a run resumes from."""
         self._log.sync()
-        save_state(self.setting.folder.state, self.done, self.total, self.model, optimiser)
+        save_state(self.context.folder.state, self.done, self.total, self.model, optimiser)
 
     @property
-    def is_asked_to_stop(self) -> bool:
-        """Whether somebody asked for it."""
-        return self._interrupt.asked
+    def is_interrupted(self) -> bool:
+        """Whether the run is to stop after this update."""
+        return self._interrupt.is_set
 
     def write(self, line: Mapping[str, Any]) -> None:
         """Adds a line to the log."""
@@ -152,28 +145,26 @@ class Trainer:
         self.done = replace(self.done, log_bytes=self._log.length)
 
     def check_weights(self, stage: Stage) -> None:
-        """Passes where all weights are numbers.
+        """Checks that all weights are finite.
 
         Raises:
             TrainingError: some are not.
         """
         bad = [name for name, each in self.model.named_parameters() if not bool(each.isfinite().all())]
         if bad:
-            raise TrainingError(
-                self.told(f"weights are no numbers ({bad[0]}) after update {self.done.update:,}", stage)
-            )
+            raise self.failure(f"non-finite weights ({bad[0]}) after update {self.done.update:,}", stage)
 
-    def told(self, what: str, stage: Stage) -> str:
-        """A sentence on why the run cannot go on, and what there is of it."""
-        saved = states_in(self.setting.folder.state)
-        there = (
+    def failure(self, problem: str, stage: Stage) -> TrainingError:
+        """An error that says why the run cannot continue, and what is kept of it."""
+        saved = states_in(self.context.folder.state)
+        kept = (
             f"the last good state, after {int(saved[-1].name):,} updates in all, is kept"
             if saved
             else "no state was saved yet"
         )
-        return (
-            f"{self.setting.folder.root}: {what} of stage {stage.name}; {there}; begin another run, such as "
-            f"with a smaller rate (--set recipe.{stage.name}.rate={stage.optimiser.rate / 10:g})"
+        return TrainingError(
+            f"{self.context.folder.root}: {problem} of stage {stage.name}; {kept}; start another run, for "
+            f"example with a smaller rate (--set recipe.{stage.name}.rate={stage.optimiser.rate / 10:g})"
         )
 
 
@@ -191,25 +182,25 @@ class _Updates:
         self._trainer, self._stage, self._weights, self._optimiser = trainer, stage, weights, optimiser
         self._advance = advance
         self._loss: Callable[[Batch], Tensor] = getattr(trainer.model, stage.loss)
-        setting, request = trainer.setting, trainer.setting.request
-        self._setting = setting
-        self._per_epoch = len(setting.questions) // stage.batch_size
-        self._is_last = stage is setting.stages[-1]
+        context, request = trainer.context, trainer.context.request
+        self._context = context
+        self._per_epoch = len(context.questions) // stage.batch_size
+        self._is_last = stage is context.stages[-1]
         self._log_every = max(1, min(LOG_UPDATES, stage.updates // 20))
-        self._tune_every = request.tune_every or max(1, stage.updates // LOOKS)
-        self._check_every = GPU_CHECK_UPDATES if setting.questions.device.type == "cuda" else 1
+        self._tune_every = request.tune_every or max(1, stage.updates // TUNE_EVALUATIONS)
+        self._check_every = GPU_CHECK_UPDATES if context.questions.device.type == "cuda" else 1
         self._losses: list[Tensor] = []
-        """Of updates since the last look at them."""
+        """Losses that have not been checked yet."""
         self._seconds = 0.0
-        """Busy since the last line of the log."""
+        """Training time since the last line of the log."""
         self._clock = monotonic()
 
     def run(self) -> None:
-        """Makes the updates that are missing."""
-        trainer, stage, setting = self._trainer, self._stage, self._setting
+        """Makes the remaining updates."""
+        trainer, stage, context = self._trainer, self._stage, self._context
         groups = self._optimiser.param_groups
         clip = stage.optimiser.clip_norm
-        device, precision = setting.questions.device, setting.precision
+        device, precision = context.questions.device, context.precision
         batches: Iterator[Batch] = iter(())
         self._saved = self._shown = self._clock = monotonic()
         n_shown = 0
@@ -220,7 +211,7 @@ class _Updates:
                 batches = self._batches(position)
                 batch = next(batches)
             for group in groups:
-                group["lr"] = stage.optimiser.rate * factor(stage.schedule, update, stage.updates)
+                group["lr"] = stage.optimiser.rate * stage.schedule.factor(update, stage.updates)
             with casting(device, precision):
                 loss = self._loss(batch)
             if update == 0:
@@ -231,7 +222,7 @@ class _Updates:
                 nn.utils.clip_grad_norm_(self._weights, clip)
             self._losses.append(loss.detach())
             if len(self._losses) >= self._check_every:
-                self._look_at_losses(update + 1)
+                self._check_losses(update + 1)
             self._optimiser.step()
             trainer.done = replace(trainer.done, update=update + 1, position=position.after(self._per_epoch))
             trainer.n_made += 1
@@ -241,31 +232,30 @@ class _Updates:
                 self._advance(n_shown)
                 n_shown, self._shown = 0, now
             self._after(update + 1, now)
-        batches = iter(())
 
     def _batches(self, position: Position) -> Iterator[Batch]:
         """The rest of an epoch from a position on."""
-        size, questions = self._stage.batch_size, self._setting.questions
-        order = permutation(self._setting.request.seed, position.epoch, len(questions))
+        size, questions = self._stage.batch_size, self._context.questions
+        order = permutation(self._context.request.seed, position.epoch, len(questions))
         return questions.batches(order[position.index * size : self._per_epoch * size], size)
 
     def _after(self, made: int, now: float) -> None:
-        """What is due after an update: a line of the log, a look at the tune set, weights, a state."""
-        trainer, stage, request = self._trainer, self._stage, self._setting.request
+        """Does what is due after an update: a line of the log, tuning, a checkpoint, a state."""
+        trainer, stage, request = self._trainer, self._stage, self._context.request
         is_end = made == stage.updates
         is_log = made % self._log_every == 0 or is_end
         is_tune = (
-            self._is_last and self._setting.tune is not None and (made % self._tune_every == 0 or is_end)
+            self._is_last and self._context.tune is not None and (made % self._tune_every == 0 or is_end)
         )
         name = self._kept_name(made)
         if request.save_every is None:
             is_save = now - self._saved >= SAVE_SECONDS
         else:
             is_save = made % request.save_every == 0
-        is_save = (is_save or trainer.is_asked_to_stop) and not is_end
+        is_save = (is_save or trainer.is_interrupted) and not is_end
         if not (is_log or is_tune or name or is_save):
             return
-        self._look_at_losses(made)
+        self._check_losses(made)
         seconds = monotonic() - self._clock
         trainer.busy_seconds += seconds
         self._seconds += seconds
@@ -280,23 +270,23 @@ class _Updates:
         if is_save:
             trainer.save(self._optimiser)
             self._saved = monotonic()
-            if trainer.is_asked_to_stop:
+            if trainer.is_interrupted:
                 raise KeyboardInterrupt
         self._clock = monotonic()
 
     def _kept_name(self, made: int) -> str | None:
-        """The name of a late checkpoint of the last stage that is due; its end is "last"."""
-        request = self._setting.request
+        """The name of the late checkpoint of the last stage that is due; the one at its end is "last"."""
+        request = self._context.request
         left = self._stage.updates - made
         if not self._is_last or request.keep_every is None or left == 0 or left % request.keep_every:
             return None
         return f"{self._stage.name}-{made:07d}" if left // request.keep_every < request.keep_last else None
 
-    def _look_at_losses(self, made: int) -> None:
-        """Passes where the losses since the last look are numbers.
+    def _check_losses(self, made: int) -> None:
+        """Checks that the losses since the last check are finite.
 
         Raises:
-            TrainingError: one is none; says at which update.
+            TrainingError: one is not; says at which update.
         """
         if not self._losses:
             return
@@ -304,10 +294,8 @@ class _Updates:
         first = made - len(values) + 1
         self._losses.clear()
         for number, value in enumerate(values, first):
-            if value - value != 0:  # neither infinite nor NaN
-                raise TrainingError(
-                    self._trainer.told(f"the loss is {value} at update {number:,}", self._stage)
-                )
+            if not isfinite(value):
+                raise self._trainer.failure(f"the loss is {value} at update {number:,}", self._stage)
         done = self._trainer.done
         self._trainer.done = replace(
             done, losses=done.losses + sum(values), n_losses=done.n_losses + len(values)
@@ -317,7 +305,7 @@ class _Updates:
         trainer, stage = self._trainer, self._stage
         n = trainer.done.n_losses
         trainer.last_loss = trainer.done.losses / n
-        told: Mapping[str, Tensor] = getattr(trainer.model, "log_values", dict)()
+        values: Mapping[str, Tensor] = getattr(trainer.model, "log_values", dict)()
         trainer.write(
             {
                 "stage": stage.name,
@@ -326,7 +314,7 @@ class _Updates:
                 "epoch": trainer.done.position.epoch,
                 "loss": trainer.last_loss,
                 "rate": self._optimiser.param_groups[0]["lr"],
-                **{name: float(value) for name, value in told.items()},
+                **{name: float(value) for name, value in values.items()},
                 "updates_a_second": round(min(n, trainer.n_made) / self._seconds, 3),
                 "time": round(time(), 3),
             }
@@ -335,18 +323,18 @@ class _Updates:
         self._seconds = 0.0
 
     def _tune(self, made: int) -> None:
-        trainer, setting = self._trainer, self._setting
-        assert setting.tune is not None
-        answers = predicted(
-            trainer.model, "predict", setting.tune, n_answers=setting.n_answers, precision=setting.precision
+        trainer, context = self._trainer, self._context
+        assert context.tune is not None
+        answers = predict_answers(
+            trainer.model, "predict", context.tune, n_answers=context.n_answers, precision=context.precision
         )
-        percent = accuracy(answers, setting.tune)
+        percent = accuracy(answers, context.tune)
         trainer.write(
             {
                 "stage": self._stage.name,
                 "update": made,
                 "of": self._stage.updates,
-                "tuned_on": setting.request.tune_on,
+                "tuned_on": context.request.tune_on,
                 "accuracy": percent,
                 "time": round(time(), 3),
             }
@@ -356,11 +344,16 @@ class _Updates:
             trainer.keep("best", self._stage)
 
 
+def updates_made(stages: Sequence[Stage], done: RunProgress) -> int:
+    """The number of updates made in all stages."""
+    return sum(stage.updates for stage in stages[: done.stage]) + done.update
+
+
 def check_stage(model: nn.Module, stage: Stage, n_questions: int) -> None:
-    """Passes for a stage that the model can be trained in.
+    """Checks that a model can be trained in a stage.
 
     Raises:
-        ConfigError: no such method or submodule, or fewer questions than a batch.
+        ConfigError: no such method or submodule, or fewer questions than a batch has.
     """
     kind = type(model).__name__
     if not callable(getattr(model, stage.loss, None)):
@@ -375,5 +368,5 @@ def check_stage(model: nn.Module, stage: Stage, n_questions: int) -> None:
     if stage.batch_size > n_questions:
         raise ConfigError(
             f"size: {n_questions:,} questions, but a batch of stage {stage.name} has {stage.batch_size:,}; "
-            "ask for more, or set recipe.batch_size"
+            "use more questions, or set recipe.batch_size"
         )

@@ -1,4 +1,4 @@
-"""An optimiser's numbers and weights in, torch's optimiser out; BertAdam and Muon are written here."""
+"""The optimisers: torch's Adam, and BertAdam and Muon, which are implemented here."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -12,11 +12,11 @@ from clevrhope.models.recipe import Optimiser
 
 
 class BertAdam(torch.optim.Optimizer):
-    """Adam whose moments are taken as they are, without bias correction, with decoupled decay.
+    """Adam without bias correction and with decoupled weight decay.
 
     m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g g;  p = p - rate (m / (sqrt(v) + epsilon) + decay p)
 
-    Source: the public code of BERT and LXMERT, whose first updates are larger than Adam's because of this.
+    Source: the public code of BERT and LXMERT. Without the correction, first updates are larger than Adam's.
     """
 
     def __init__(
@@ -48,17 +48,17 @@ class BertAdam(torch.optim.Optimizer):
 
 
 class Muon(torch.optim.Optimizer):
-    """Moves convolutions' weights, as matrices of outputs by inputs, by orthogonal ones; the rest by Adam.
+    """Updates convolutions, as matrices of outputs by inputs, with orthogonal matrices; the rest with Adam.
 
     m = b m + g;  p = p - rate * 0.2 * sqrt(longer side) * orthogonal(g + b m), with b = 0.95
 
-    `orthogonal` sets all singular values to about 1, by five steps of Newton and Schulz' kind.
-    The factor gives moves the size of Adam's, so that both take one rate. Weights of five dimensions are one
-    matrix for each entry of the first, as a bank of modules has them; one without a gradient stays, whatever
-    its momentum, or a module that no question of a batch has would make a whole step.
+    `orthogonal` sets all singular values to about 1, with five Newton-Schulz steps. The factor makes updates
+    as large as Adam's, so that both use one rate. Weights of five dimensions are a matrix for each entry of
+    the first, as in a bank of modules; one without a gradient is not updated, whatever its momentum, or a
+    module that no question of the batch uses would make a whole step.
 
-    Source: Jordan et al. 2024 (the iteration, its three numbers, 0.95), Liu et al. 2025 (the factor). There
-    Adam takes the first and the last layer as well; here it takes what is no convolution.
+    Source: Jordan et al. 2024 (the iteration, its three coefficients, 0.95), Liu et al. 2025 (the factor).
+    There Adam updates the first and the last layer as well; here it updates all that is no convolution.
     """
 
     MOMENTUM = 0.95
@@ -90,15 +90,15 @@ class Muon(torch.optim.Optimizer):
             state["momentum"] = torch.zeros_like(weights)
         momentum = state["momentum"]
         momentum.mul_(self.MOMENTUM).add_(weights.grad)
-        ahead = weights.grad.add(momentum, alpha=self.MOMENTUM)
-        matrices = ahead.reshape(*weights.shape[:-3], -1)  # (..., outputs, inputs)
+        nesterov = weights.grad.add(momentum, alpha=self.MOMENTUM)
+        matrices = nesterov.reshape(*weights.shape[:-3], -1)  # (..., outputs, inputs)
         scale = 0.2 * math.sqrt(max(matrices.shape[-2:]))
-        there = weights.grad.flatten(-3).any(dim=-1).any(dim=-1)[..., None, None]  # (..., 1, 1)
-        moves = self._orthogonal(matrices) * there
+        has_gradient = weights.grad.flatten(-3).any(dim=-1).any(dim=-1)[..., None, None]  # (..., 1, 1)
+        moves = self._orthogonal(matrices) * has_gradient
         weights.add_(moves.view_as(weights), alpha=-rate * scale)
 
     def _orthogonal(self, matrices: Tensor) -> Tensor:
-        """(..., M, N) matrices with their singular values set to about 1; those of zeros stay."""
+        """(..., M, N) matrices with all singular values set to about 1; matrices of zeros stay."""
         is_tall = matrices.shape[-2] > matrices.shape[-1]
         x = matrices.mT if is_tall else matrices
         x = x / x.norm(dim=(-2, -1), keepdim=True).clamp_min(1e-12)
@@ -111,8 +111,8 @@ class Muon(torch.optim.Optimizer):
             factor = a * one + b * square + c * square @ square
             product = factor @ product
             square = factor @ square @ factor
-        made: Tensor = product @ x
-        return (made.mT if is_tall else made).contiguous()
+        orthogonal: Tensor = product @ x
+        return (orthogonal.mT if is_tall else orthogonal).contiguous()
 
     def _adam(self, params: list[Tensor], group: Mapping[str, Any]) -> None:
         means, squares = _moments(self, group, params)
@@ -128,7 +128,7 @@ class Muon(torch.optim.Optimizer):
 
 
 _CONVOLUTION = 4
-"""Dimensions at least: outputs, inputs, height, width."""
+"""Least number of dimensions of a convolution's weights: outputs, inputs, height, width."""
 
 
 def _with_gradients(group: Mapping[str, Any]) -> list[Tensor]:
@@ -138,7 +138,7 @@ def _with_gradients(group: Mapping[str, Any]) -> list[Tensor]:
 def _moments(
     optimiser: torch.optim.Optimizer, group: Mapping[str, Any], params: list[Tensor]
 ) -> tuple[list[Tensor], list[Tensor]]:
-    """Adam's means and mean squares of the weights' gradients, these gradients included."""
+    """Adam's moving averages of gradients and of their squares, the current gradients included."""
     for each in params:
         if not optimiser.state[each]:
             optimiser.state[each] = {"exp_avg": torch.zeros_like(each), "exp_avg_sq": torch.zeros_like(each)}
@@ -152,13 +152,13 @@ def _moments(
     return means, squares
 
 
-def make_optimiser(wanted: Optimiser, weights: Iterable[Parameter]) -> torch.optim.Optimizer:
-    """The optimiser with its rate before the schedule."""
-    numbers: dict[str, Any] = {"lr": wanted.rate, "betas": wanted.betas, "eps": wanted.epsilon}
-    if wanted.kind == "muon":
-        return Muon(weights, **numbers)
-    numbers["weight_decay"] = wanted.decay
-    if wanted.kind == "bert_adam":
-        return BertAdam(weights, **numbers)
-    # Fused: one call for all weights. Of a small model the loop over them takes as long as the gradients.
-    return torch.optim.Adam(weights, fused=True, **numbers)
+def make_optimiser(optimiser: Optimiser, weights: Iterable[Parameter]) -> torch.optim.Optimizer:
+    """The torch optimiser of these weights, at the rate before the schedule."""
+    options: dict[str, Any] = {"lr": optimiser.rate, "betas": optimiser.betas, "eps": optimiser.epsilon}
+    if optimiser.kind == "muon":
+        return Muon(weights, **options)
+    options["weight_decay"] = optimiser.decay
+    if optimiser.kind == "bert_adam":
+        return BertAdam(weights, **options)
+    # Fused, one call for all weights: for a small model a loop over them takes as long as the gradients.
+    return torch.optim.Adam(weights, fused=True, **options)

@@ -1,7 +1,8 @@
-"""A model's recipe and what was set about it in, the recipe that is followed out."""
+"""Applies a run's settings to its model's recipe."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
+from functools import partial
 from math import isfinite
 from typing import Any, get_args
 
@@ -10,13 +11,13 @@ from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
 from clevrhope.runtime.settings import suggestion
 
 PREFIX = "recipe."
-"""What the names of settings begin with that are about the recipe, not about the model."""
+"""Prefix of the settings of the recipe; those of the model have none."""
 
 MOST = 1 << 53
-"""What a whole number is below: what a share of it is can be told exactly."""
+"""Whole numbers must be smaller, so that shares of them are exact as floats."""
 
 DEFAULT = Recipe((Stage("train", updates=20_000, batch_size=64, optimiser=Optimiser(rate=1e-4)),))
-"""Of a model without a recipe: a choice of this project."""
+"""The recipe of a model without one: a choice of this project."""
 
 _SCHEDULES = get_args(Schedule.__annotations__["kind"])
 _OPTIMISERS = get_args(Optimiser.__annotations__["kind"])
@@ -24,23 +25,23 @@ _PRECISIONS = get_args(Recipe.__annotations__["precision"])
 
 
 def split_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The settings about the model, and those about its recipe without their prefix."""
+    """The settings of the model, and those of its recipe without their prefix."""
     model = {name: value for name, value in settings.items() if not name.startswith(PREFIX)}
     recipe = {name[len(PREFIX) :]: value for name, value in settings.items() if name not in model}
     return model, recipe
 
 
-def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -> Recipe:
-    """The recipe with these settings, and its updates scaled to `updates` in all.
+def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -> Recipe:
+    """The recipe with these settings, its updates scaled to `updates` in all.
 
     Args:
-        recipe: the model's.
-        settings: "stages" (names with commas, those alone), "batch_size", "rate", "schedule" and so on for
-            all stages, or with a stage's name and a dot in front for one; "precision" for all alone.
-        updates: of all stages together; None to leave them.
+        recipe: the model's recipe.
+        settings: "stages" (the names of the only stages to run, with commas between them), "precision", and
+            "batch_size", "rate", "schedule" and so on, for all stages or after a stage's name and a dot.
+        updates: updates in all stages together; None for the recipe's.
 
     Raises:
-        ConfigError: a name or value that does not exist, a decay for muon, or fewer updates than stages.
+        ConfigError: an unknown name, an invalid value, a decay for muon, or fewer updates than stages.
     """
     settings = dict(settings)
     stages = list(recipe.stages)
@@ -67,15 +68,13 @@ def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -
             raise ConfigError(f"{PREFIX}{name[:80]}: no stage {shown(stage_name)}; there are: {known}")
         if field not in _FIELDS:
             raise ConfigError(
-                f"{PREFIX}{name[:80]}: nothing is called {shown(field)}{suggestion(field, _FIELDS)}; "
+                f"{PREFIX}{name[:80]}: unknown setting {shown(field)}{suggestion(field, _FIELDS)}; "
                 f"there are: stages, precision, {', '.join(_FIELDS)}"
             )
-        place = f"{PREFIX}{name}"
+        path, read = _FIELDS[field]
+        value = read(value, f"{PREFIX}{name}")
         stages = [
-            _told(stage, _FIELDS[field](stage, value, place), _ORIGINS.get(field, f"optimiser.{field}"))
-            if not dot or stage.name == stage_name
-            else stage
-            for stage in stages
+            _changed(stage, path, value) if not dot or stage.name == stage_name else stage for stage in stages
         ]
     for stage in stages:
         if stage.optimiser.kind == "muon" and stage.optimiser.decay:
@@ -87,32 +86,31 @@ def followed(recipe: Recipe, settings: Mapping[str, Any], updates: int | None) -
     return replace(recipe, stages=tuple(stages))
 
 
-def as_json(recipe: Recipe) -> dict[str, Any]:
-    """The recipe as run.json has it."""
-    return asdict(recipe)
-
-
 def _scaled(stages: list[Stage], updates: int) -> list[Stage]:
-    """Stages with these updates in all, each with its share, and one at least."""
+    """The stages with `updates` in all: each keeps its share, and has at least one."""
     if updates < len(stages):
         raise ConfigError(
-            f"updates is {updates}, but there are {len(stages)} stages; expected one each at least"
+            f"updates is {updates}, but there are {len(stages)} stages; expected at least one for each"
         )
     total = sum(stage.updates for stage in stages)
     done, given, scaled = 0, 0, []
     for k, stage in enumerate(stages):
         done += stage.updates
         upto = min(max(round(updates * done / total), given + 1), updates - (len(stages) - 1 - k))
-        scaled.append(_told(stage, replace(stage, updates=upto - given), "updates"))
+        scaled.append(_changed(stage, "updates", upto - given))
         given = upto
     return scaled
 
 
-def _told(before: Stage, after: Stage, name: str) -> Stage:
-    """The stage that came of a setting; where it changed a value, that has this origin from now on."""
-    if before == after:
-        return before
-    return replace(after, origins={**after.origins, name: "setting"})
+def _changed(stage: Stage, path: str, value: Any) -> Stage:
+    """The stage with a value at "field" or "field.field"; a value that differs gets the origin "setting"."""
+    part, _, name = path.partition(".")
+    if name:
+        value = replace(getattr(stage, part), **{name: value})
+    changed = replace(stage, **{part: value})
+    if changed == stage:
+        return stage
+    return replace(changed, origins={**stage.origins, part if part == "schedule" else path: "setting"})
 
 
 def _whole(value: Any, place: str) -> int:
@@ -122,17 +120,12 @@ def _whole(value: Any, place: str) -> int:
 
 
 def _number(value: Any, place: str, *, positive: bool = False) -> float:
-    if not _is_finite(value) or not (value > 0 if positive else value >= 0):
+    is_finite = (type(value) is int and abs(value) < MOST) or (type(value) is float and isfinite(value))
+    if not is_finite or not (value > 0 if positive else value >= 0):
         raise ConfigError(
             f"{place} is {shown(value)}; expected a number {'above 0' if positive else 'from 0'}"
         )
     return float(value)
-
-
-def _is_finite(value: Any) -> bool:
-    if type(value) is int:
-        return abs(value) < MOST
-    return type(value) is float and isfinite(value)
 
 
 def _name(value: Any, place: str, known: tuple[str, ...]) -> Any:
@@ -154,32 +147,15 @@ def _share(value: Any, place: str) -> float:
     return share
 
 
-def _optimiser(stage: Stage, **changes: Any) -> Stage:
-    return replace(stage, optimiser=replace(stage.optimiser, **changes))
-
-
-def _schedule(stage: Stage, **changes: Any) -> Stage:
-    return replace(stage, schedule=replace(stage.schedule, **changes))
-
-
-_FIELDS: Mapping[str, Callable[[Stage, Any, str], Stage]] = {
-    "updates": lambda stage, value, at: replace(stage, updates=_whole(value, at)),
-    "batch_size": lambda stage, value, at: replace(stage, batch_size=_whole(value, at)),
-    "optimiser": lambda stage, value, at: _optimiser(stage, kind=_name(value, at, _OPTIMISERS)),
-    "rate": lambda stage, value, at: _optimiser(stage, rate=_number(value, at, positive=True)),
-    "epsilon": lambda stage, value, at: _optimiser(stage, epsilon=_number(value, at, positive=True)),
-    "decay": lambda stage, value, at: _optimiser(stage, decay=_number(value, at)),
-    "clip_norm": lambda stage, value, at: _optimiser(stage, clip_norm=_clip(value, at)),
-    "schedule": lambda stage, value, at: _schedule(stage, kind=_name(value, at, _SCHEDULES)),
-    "warmup": lambda stage, value, at: _schedule(stage, warmup=_share(value, at)),
+_FIELDS: Mapping[str, tuple[str, Callable[[Any, str], Any]]] = {
+    "updates": ("updates", _whole),
+    "batch_size": ("batch_size", _whole),
+    "optimiser": ("optimiser.kind", partial(_name, known=_OPTIMISERS)),
+    "rate": ("optimiser.rate", partial(_number, positive=True)),
+    "epsilon": ("optimiser.epsilon", partial(_number, positive=True)),
+    "decay": ("optimiser.decay", _number),
+    "clip_norm": ("optimiser.clip_norm", _clip),
+    "schedule": ("schedule.kind", partial(_name, known=_SCHEDULES)),
+    "warmup": ("schedule.warmup", _share),
 }
-"""Name -> a stage with this value."""
-
-_ORIGINS: Mapping[str, str] = {
-    "updates": "updates",
-    "batch_size": "batch_size",
-    "optimiser": "optimiser.kind",
-    "schedule": "schedule",
-    "warmup": "schedule",
-}
-"""Name -> what `Stage.origins` calls it, of those that are no number of the optimiser."""
+"""Name of a setting -> the field of a `Stage` that it sets, and what checks its value."""

@@ -1,4 +1,4 @@
-"""What can be asked of a training run, as data; no torch."""
+"""The request for a training run and the summary of it, as data. No torch."""
 
 import re
 from collections.abc import Mapping
@@ -12,46 +12,47 @@ from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import SPLITS
 
 Precision = Literal["float32", "tf32", "bf16"]
-"""tf32: weights and activations of float32, matrix products of 19 bits, on GPUs that have them."""
+"""tf32: float32 weights and activations, matrix products in 19 bits, on GPUs that support it."""
 
 SIDE_BY_SIDE = "CLEVRHOPE_RUNS_SIDE_BY_SIDE"
-"""Environment variable: how many runs an experiment lets share a device, for features that are held on it."""
+"""Environment variable: the number of an experiment's runs that share a device and hold features on it."""
 
 TEST_SETS = tuple(row.name for row in SPLITS.values() if row.role == "test" and "value" not in row.of)
-"""What is reported; nothing may be chosen by any of them."""
+"""The splits that results are reported on; nothing may be chosen by them."""
 
 (TUNE_SET,) = (row.name for row in SPLITS.values() if row.role == "tune")
-"""The split of `none`, or of CLEVR, that weights can be chosen by."""
+"""The split of `none`, or of CLEVR, that weights may be chosen by."""
 
 _SIZE = re.compile(r"([1-9]\d{0,14})(k?)", re.ASCII)
 
 
 @dataclass(frozen=True)
 class TrainRequest:
-    """A run: which model on which questions, with what, into which folder.
+    """A request to train a model on a dataset into a folder.
 
     Attributes:
-        model: a name of `clevrhope.models`, or "package.module:Class".
-        dataset: the folder that `build` wrote.
-        hop: the held-out pair whose train set it is, such as "rubber_cylinder".
-        size: the first so many questions of it.
+        model: a name in `clevrhope.models.names.MODELS`, or "package.module:Class".
+        dataset: a folder that `build` wrote.
+        hop: the held-out pair whose train set is used, such as "rubber_cylinder".
+        size: number of questions, the first ones of the train set.
         seed: decides weights and the order of questions.
-        out: the run's folder. One that is there is gone on with, if it is of the same request.
-        updates: of all stages together; None for the recipe's. Stages keep their shares.
-        settings: by name, what `--set` says: of the model, or "recipe.batch_size", "recipe.<stage>.rate" and
-            the like of its recipe.
-        features: a feature store's folder, or its name under the dataset's; None for the only one there is
-            of the kind that the model reads.
-        device: "auto" for a GPU where there is one, else as torch spells it.
-        deterministic: whether a GPU is held to ways of computing that give the same bits each time.
+        out: the run's folder; a run that it holds is resumed if it has the same request.
+        updates: updates in all stages together; None for the recipe's. Stages keep their shares.
+        settings: settings by name, as for `--set`: those of the model, and those of its recipe such as
+            "recipe.batch_size" or "recipe.<stage>.rate".
+        features: a feature store's folder, or its name below the dataset's; None for the only store of the
+            kind that the model reads.
+        device: "auto" for a GPU if there is one, else as torch spells it.
+        deterministic: whether a GPU may only use operations that give the same bits each time.
         precision: None for the recipe's.
-        tune_on: "val" to keep, beside the last weights, those that are best on the val split of `none`; or
-            the folder of CLEVR v1.0, with features of the same kind, for CLEVR's val.
-        tune_every: updates of the last stage between two looks at it; None for twenty looks.
-        keep_last: how many checkpoints of the last stage are kept and evaluated, its end included.
+        tune_on: "val" to keep, besides the last weights, the best ones on the val split of `none`; or the
+            folder of CLEVR v1.0, with features of the same kind, for CLEVR's val.
+        tune_every: updates of the last stage between two evaluations on the tune set; None for twenty
+            evaluations.
+        keep_last: number of checkpoints of the last stage to keep and evaluate, its end included.
         keep_every: updates between them.
         save_every: updates between two states to resume from; None for one every `SAVE_SECONDS`.
-        tensorboard: whether TensorBoard's files are written beside the log.
+        tensorboard: whether to write TensorBoard files next to the log.
     """
 
     model: str
@@ -87,16 +88,16 @@ class TrainRequest:
 
 @dataclass(frozen=True)
 class TrainSummary:
-    """What a run came to.
+    """The result of a call of `train`.
 
     Attributes:
-        folder: the run's.
-        updates: of all stages.
-        resumed_at: updates that were there when this call began; 0 for a new run.
-        seconds: that this call took.
-        updates_a_second: of this call's updates, looks at the tune set and saving left out.
-        checkpoints: names of the weights that are kept, "last" among them.
-        loss: mean of the last logged updates; None where this call made none.
+        folder: the run's folder.
+        updates: updates in all stages.
+        resumed_at: updates that had been made before this call; 0 for a new run.
+        seconds: duration of this call.
+        updates_a_second: speed of this call's updates, without tuning and saving.
+        checkpoints: names of the checkpoints, "last" among them.
+        loss: mean loss of the last logged updates; None if this call made none.
     """
 
     folder: Path
@@ -109,10 +110,10 @@ class TrainSummary:
 
 
 def check_tune_on(name: str | None) -> None:
-    """Passes for None and for what weights may be chosen by.
+    """Checks that weights may be chosen by a set; None for no choice.
 
     Raises:
-        ConfigError: it is one of the test sets, or no set that there is.
+        ConfigError: a test set, or no such set.
     """
     if name is None or name == TUNE_SET:
         return
@@ -128,16 +129,16 @@ def check_tune_on(name: str | None) -> None:
         )
     if TUNE_SET not in clevr_splits(Path(name)):
         raise ConfigError(
-            f"tune_on: {name} is no CLEVR_v1.0 folder: expected {questions_file(Path(), TUNE_SET)} and "
+            f"tune_on: {name} is not a CLEVR_v1.0 folder: expected {questions_file(Path(), TUNE_SET)} and "
             f"{scenes_file(Path(), TUNE_SET)} in it"
         )
 
 
 def parse_size(text: str) -> int:
-    """A number of questions: 25k, 200k, 560k or 25000.
+    """Parses a number of questions such as 25k, 200k, 560k or 25000.
 
     Raises:
-        ConfigError: none of these.
+        ConfigError: it has another form.
     """
     match = _SIZE.fullmatch(text)
     if match is None:
@@ -146,5 +147,5 @@ def parse_size(text: str) -> int:
 
 
 def default_out(model: str, hop: str, size: int, seed: int) -> Path:
-    """Where a run goes that nobody named a folder for."""
+    """The default folder of a run."""
     return Path("runs", f"{model.rpartition(':')[2]}-{hop}-{size}-{seed}")

@@ -1,7 +1,7 @@
-"""A request in, a run folder with trained weights out; called again after any stop, it goes on."""
+"""Trains a model into a run folder; after any interruption the same call resumes the run."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -17,8 +17,8 @@ from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.split_reader import open_split
 from clevrhope.dataset.vocab import Vocab, read_vocab, write_vocab
 from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.features.dataset_folder import dataset_manifest
 from clevrhope.features.device import chosen_device
-from clevrhope.features.owner import dataset_manifest
 from clevrhope.features.store import FeatureStore, open_store, store_like
 from clevrhope.models.names import build_model, find_model
 from clevrhope.models.recipe import Recipe
@@ -28,13 +28,13 @@ from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.training import recipes
-from clevrhope.training.checkpoints import Progressed, check_states, read_about, read_state, remove_states
-from clevrhope.training.checks import as_sentence
+from clevrhope.training.checkpoints import check_states, read_about, read_state, remove_states
+from clevrhope.training.checks import determinism_errors
 from clevrhope.training.data import Questions
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.interrupts import interrupts
 from clevrhope.training.log import Log
-from clevrhope.training.loop import Setting, Trainer, check_stage
+from clevrhope.training.loop import RunContext, Trainer, check_stage, updates_made
 from clevrhope.training.order import derived_seed
 from clevrhope.training.rehearsal import rehearse
 from clevrhope.training.request import TUNE_SET, Precision, TrainRequest, TrainSummary
@@ -43,19 +43,19 @@ from clevrhope.version import software_version
 
 
 def train(request: TrainRequest, progress: Progress | None = None) -> TrainSummary:
-    """Trains a model, or goes on where an earlier call of the same request was stopped.
+    """Trains a model, or resumes a run that an earlier call with the same request left unfinished.
 
-    On the CPU the same request gives the same weights bit for bit, however often it was stopped, as long as
-    torch and its number of threads are the same; on a GPU it does with `deterministic`.
+    On a CPU the same request gives the same weights bit for bit, however often it was interrupted, with the
+    same version of torch and the same number of threads; on a GPU it does so with `deterministic`.
 
     Args:
-        request: what, on what, with what, into which folder.
-        progress: shows how far it is.
+        request: model, dataset, settings and the run's folder.
+        progress: displays progress.
 
     Raises:
-        ConfigError: a model, HOP, size, setting or device that there is not, or that do not fit.
-        DatasetError: the dataset, its features or the run's folder are not whole, or do not belong together.
-        TrainingError: the loss or the weights became no numbers.
+        ConfigError: an unknown model, HOP, size, setting or device, or some that do not fit together.
+        DatasetError: the dataset, its features or the run's folder are incomplete or do not belong together.
+        TrainingError: the loss or the weights became infinite or NaN.
         KeyboardInterrupt: SIGTERM or Ctrl-C came; the state is written.
     """
     began = monotonic()
@@ -71,8 +71,8 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     torch.manual_seed(derived_seed(request.seed, "weights"))
     model = build_model(request.model, found, config, vocab)
     folder = RunFolder(request.out)
-    if not folder.is_begun:
-        getattr(model, "begin", _nothing)()
+    if not folder.is_started:
+        getattr(model, "begin", lambda: None)()
     store = open_store(request.dataset, kind=getattr(model, "feature_kind", "pixels"), name=request.features)
     recipe = _recipe(model, about_recipe, request)
     precision = _precision(request, recipe, device, folder)
@@ -82,16 +82,19 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     questions = Questions(reader, store, device)
     tune = _tune_questions(request, layout, manifest, vocab, store, device)
     model.to(device)
-    if not folder.is_begun:
+    if not folder.is_started:
         with (
             computing(device, precision=precision, deterministic=request.deterministic),
-            as_sentence(deterministic=request.deterministic),
+            determinism_errors(deterministic=request.deterministic),
         ):
             rehearse(model, recipe.stages, questions, n_answers=len(vocab.answers()), precision=precision)
 
     with locked(request.out):
         sweep(folder.folders())
         check_states(folder.state)
+        tuned_on = request.tune_on
+        if tuned_on not in (None, TUNE_SET):
+            tuned_on = str(Path(tuned_on).resolve())  # the same from any working directory
         folder.bind(
             {
                 "model": request.model,
@@ -99,11 +102,11 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
                 "size": request.size,
                 "seed": request.seed,
                 "settings": dict(request.settings),
-                "recipe": recipes.as_json(recipe),
+                "recipe": asdict(recipe),
                 "precision": precision,
                 "deterministic": request.deterministic,
                 "keep": {"last": request.keep_last, "every": request.keep_every},
-                "tune": {"on": _tuned_on(request), "every": request.tune_every},
+                "tune": {"on": tuned_on, "every": request.tune_every},
                 "features": described_features(store),
                 "dataset": identity(manifest, vocab, hop=request.hop, images=store.info.of_images),
                 "places": {"dataset": str(layout.root.resolve()), "features": str(store.folder.resolve())},
@@ -118,7 +121,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
             return TrainSummary(
                 request.out, total, total, monotonic() - began, 0.0, folder.checkpoints(), None
             )
-        setting = Setting(
+        context = RunContext(
             request=request,
             folder=folder,
             stages=recipe.stages,
@@ -138,7 +141,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
         log = Log(
             folder.log,
             length=resumed[0].log_bytes if resumed else 0,
-            step=_updates_before(recipe, resumed[0]) if resumed else 0,
+            step=updates_made(recipe.stages, resumed[0]) if resumed else 0,
             tensorboard=folder.tensorboard if request.tensorboard else None,
         )
         try:
@@ -146,12 +149,18 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
                 interrupts() as interrupt,
                 computing(device, precision=precision, deterministic=request.deterministic),
             ):
-                trainer = Trainer(setting, model, log=log, progress=progress or Silent(), interrupt=interrupt)
+                trainer = Trainer(context, model, log=log, progress=progress or Silent(), interrupt=interrupt)
                 trainer.run(resumed)
         finally:
             log.close()
         resumed_at = total - trainer.n_made
-        _finish(folder, model, total, trainer.last_loss)
+        content = {
+            "updates": total,
+            "loss": trainer.last_loss,
+            "parameters": sum(each.numel() for each in model.parameters()),
+        }
+        write_whole(folder.finished, (json.dumps(content, indent=2) + "\n").encode())
+        remove_states(folder.state)
     return TrainSummary(
         folder=request.out,
         updates=total,
@@ -164,32 +173,32 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
 
 
 def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
-    """Passes for a request whose model can be made with its settings, and trained by its recipe.
+    """Checks that a request's model can be built with its settings and trained by its recipe.
 
-    Nothing is read or trained: weights have shapes and no values.
+    Nothing is read or trained: the weights have shapes but no values.
 
     Args:
-        request: what is asked for.
-        vocab: of the dataset, which need not be there.
+        request: the request to check.
+        vocab: vocabulary of the dataset, which need not exist yet.
 
     Returns:
-        The model on torch's device meta; with the kind of features that it reads, and the ways it answers in.
+        The model on torch's device meta, which tells its kind of features and its ways of answering.
 
     Raises:
-        ConfigError: a model or setting that there is not, or that does not fit.
+        ConfigError: an unknown model or setting, or an invalid value.
     """
     found = find_model(request.model)
     config, about_recipe = recipes.split_settings(request.settings)
     with torch.random.fork_rng(devices=[]), torch.device("meta"):
         model = build_model(request.model, found, config, vocab)
-    getattr(model, "check_begin", _nothing)()
+    getattr(model, "check_begin", lambda: None)()
     for stage in _recipe(model, about_recipe, request).stages:
         check_stage(model, stage, request.size)
     return model
 
 
 def described_features(store: FeatureStore) -> dict[str, Any]:
-    """What a run says of the features that it reads: the store, but for which dataset it is of."""
+    """A run's record of the features that it reads: the store, without the dataset that it belongs to."""
     info = store.info.as_json()
     return {name: info[name] for name in ("kind", "options", "weights", "code", "note")}
 
@@ -197,14 +206,14 @@ def described_features(store: FeatureStore) -> dict[str, Any]:
 def _recipe(model: nn.Module, settings: dict[str, Any], request: TrainRequest) -> Recipe:
     recipe = getattr(model, "recipe", recipes.DEFAULT)
     if not isinstance(recipe, Recipe) or not recipe.stages:
-        raise ConfigError(f'model "{request.model}": its recipe is no Recipe with a stage')
+        raise ConfigError(f'model "{request.model}": its recipe is not a Recipe with at least one stage')
     names = [stage.name for stage in recipe.stages]
     if len(set(names)) < len(names) or {"last", "best"} & set(names):
         raise ConfigError(
-            f'model "{request.model}": its stages are called {", ".join(names)}; each needs a name of its '
-            "own, and neither last nor best"
+            f'model "{request.model}": its stages are called {", ".join(names)}; expected unique names other '
+            "than last and best"
         )
-    return recipes.followed(recipe, settings, request.updates)
+    return recipes.apply_settings(recipe, settings, request.updates)
 
 
 def _tune_questions(
@@ -227,26 +236,26 @@ def _tune_questions(
         split = find_split(layout, hop, TUNE_SET)
         return Questions(open_split(layout, hop, split, vocab=vocab), store, device)
     clevr = Path(request.tune_on)
-    theirs = store_like(clevr, store.info)
-    split_of_clevr = ClevrSplit(clevr, TUNE_SET, vocab, manifest.world["attributes"])
-    return Questions(split_of_clevr, theirs, device)
+    clevr_store = store_like(clevr, store.info)
+    clevr_split = ClevrSplit(clevr, TUNE_SET, vocab, manifest.world["attributes"])
+    return Questions(clevr_split, clevr_store, device)
 
 
 def _precision(request: TrainRequest, recipe: Recipe, device: torch.device, folder: RunFolder) -> Precision:
-    """What is asked for, or what the device has of the recipe's; of a run that is gone on with, its own."""
-    if request.precision is None and folder.is_begun and folder.run.exists():
-        said = folder.read()
-        if said["recipe"] == as_json_values(recipes.as_json(recipe)):
-            own: Precision = said["precision"]
+    """The precision of a resumed run, or else the requested one or what the device allows of the recipe's."""
+    if request.precision is None and folder.is_started and folder.run.exists():
+        run = folder.read()
+        if run["recipe"] == as_json_values(asdict(recipe)):
+            own: Precision = run["precision"]
             return own
     return chosen_precision(request.precision, recipe.precision, device)
 
 
 def _check_whole(folder: RunFolder) -> None:
-    """Passes where a finished run still has its weights.
+    """Checks that a finished run still has its checkpoints.
 
     Raises:
-        DatasetError: it has not, and nothing to make them from.
+        DatasetError: the last weights are missing, or a checkpoint is damaged.
     """
     names = folder.checkpoints()
     if "last" not in names:
@@ -261,29 +270,3 @@ def _check_whole(folder: RunFolder) -> None:
             raise DatasetError(
                 f"{error}; put back a whole copy, or move it elsewhere if it is not of this run"
             ) from error
-
-
-def _updates_before(recipe: Recipe, done: Progressed) -> int:
-    return sum(stage.updates for stage in recipe.stages[: done.stage]) + done.update
-
-
-def _nothing() -> None:
-    """What a model without `begin` does."""
-
-
-def _tuned_on(request: TrainRequest) -> str | None:
-    """As run.json has it: a run that goes on from elsewhere finds the same folder."""
-    if request.tune_on in (None, TUNE_SET):
-        return request.tune_on
-    return str(Path(request.tune_on).resolve())
-
-
-def _finish(folder: RunFolder, model: nn.Module, updates: int, loss: float | None) -> None:
-    """Says that a run is whole, and gives back the room of its state."""
-    content = {
-        "updates": updates,
-        "loss": loss,
-        "parameters": sum(each.numel() for each in model.parameters()),
-    }
-    write_whole(folder.finished, (json.dumps(content, indent=2) + "\n").encode())
-    remove_states(folder.state)

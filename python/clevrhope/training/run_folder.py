@@ -1,16 +1,16 @@
-"""A run's folder: what it was asked for in, that and its parts' places out. No torch.
+"""A run's folder: where its files are, and the request that it is bound to. No torch.
 
 ```
-RUN/run.json                          model, dataset, pair, size, seed, recipe, features: what binds the run
-RUN/vocab.json                        the vocabulary that its numbers are of
-RUN/log.jsonl                         a line every so many updates
+RUN/run.json                          model, dataset, pair, size, seed, recipe, features: the request
+RUN/vocab.json                        the vocabulary of its tokens and answers
+RUN/log.jsonl                         a line every few updates
 RUN/state/<update>/tensors.safetensors  weights, optimiser and generators: what a resumed run needs
 RUN/state/<update>/state.json           and its scalars
-RUN/weights/<checkpoint>.safetensors  what is evaluated: last, best, a stage's end, late checkpoints
+RUN/weights/<checkpoint>.safetensors  checkpoints: last, best, the end of a stage, late ones
 RUN/predictions/<checkpoint>.<way>.jsonl  what clevrhope evaluate wrote
-RUN/finished.json                     there when all updates are made
+RUN/finished.json                     written when all updates are made
 ```
-A folder or file that is there is whole.
+Every folder and file that exists is complete.
 """
 
 import json
@@ -47,7 +47,7 @@ RUN = Fields(
 """The form of run.json."""
 
 _FREE = ("versions", "places")
-"""What may differ when a run is gone on with: where things lie, and with which torch it began."""
+"""Keys that may differ when a run is resumed: where its data lies, and with which torch it started."""
 
 
 class RunFolder:
@@ -64,38 +64,41 @@ class RunFolder:
         self.finished = root / "finished.json"
         self.tensorboard = root / "tensorboard"
 
+    def __repr__(self) -> str:
+        return f"RunFolder({self.root}, {'finished' if self.finished.exists() else 'not finished'})"
+
     def folders(self) -> tuple[Path, ...]:
-        """Every folder that the run's files are written to."""
+        """The folders that files are written to."""
         return self.root, self.weights, self.predictions
 
     def checkpoint(self, name: str) -> Path:
-        """The weights of a checkpoint."""
+        """The file of a checkpoint."""
         return self.weights / f"{name}.safetensors"
 
     def checkpoints(self) -> tuple[str, ...]:
-        """The names of the weights that are there, "last" at the end."""
-        names = sorted(path.stem for path in self.weights.glob("[!.]*.safetensors"))
-        return (*(name for name in names if name != "last"), *(name for name in names if name == "last"))
+        """The names of all checkpoints, "last" at the end."""
+        names = (path.stem for path in self.weights.glob("[!.]*.safetensors"))
+        return tuple(sorted(names, key=lambda name: (name == "last", name)))
 
     @property
-    def is_begun(self) -> bool:
-        """Whether it has a state to go on with, or its last weights."""
+    def is_started(self) -> bool:
+        """Whether the run has a state to resume from, or is finished."""
         return self.finished.exists() or any(self.state.glob("[0-9]" * 9))
 
     def prediction(self, checkpoint: str, way: str) -> Path:
-        """The predictions of a checkpoint in one of its model's ways."""
+        """The file of a checkpoint's predictions in one of its model's ways of answering."""
         return self.predictions / f"{checkpoint}.{way}.jsonl"
 
-    def bind(self, wanted: Mapping[str, Any]) -> bool:
-        """Writes run.json, or finds it to ask for the same; True where it was there.
+    def bind(self, request: Mapping[str, Any]) -> None:
+        """Writes run.json, or checks that the one there holds the same request.
 
-        Where it asks for another run of which nothing was kept yet, no state and no weights, it is replaced.
+        A run.json with another request is replaced as long as there are no states or weights.
 
         Raises:
-            BindingError: it asks for another run; says in what.
-            DatasetError: a folder with other files in it, or a run.json that is none.
+            BindingError: the folder holds a run of another request; says what differs.
+            DatasetError: other files in the folder, or an invalid run.json.
         """
-        wanted = as_json_values({"format": FORMAT, **wanted})
+        request = as_json_values({"format": FORMAT, **request})
         if not self.run.exists():
             others = [each.name for each in self.root.iterdir() if not each.name.startswith(".")]
             if others:
@@ -103,32 +106,32 @@ class RunFolder:
                     f"{self.root}: {others[0]} is in it, but no run.json, so it is no run's folder; "
                     "choose another --out"
                 )
-            return self._write(wanted)
+            self._write(request)
+            return
         there = {name: value for name, value in self.read().items() if name not in _FREE}
-        here = {name: value for name, value in wanted.items() if name not in _FREE}
-        if there != here and not self.is_begun and not self.checkpoints():
-            self.vocab.unlink(missing_ok=True)
-            return self._write(wanted)
-        if there != here:
+        here = {name: value for name, value in request.items() if name not in _FREE}
+        if there == here:
+            return
+        if self.is_started or self.checkpoints():
             raise BindingError(
-                f"{self.root}: another run is in it ({difference(there, here)}); choose another --out, "
-                "or ask for the same to go on with it"
+                f"{self.root}: another run is in it ({difference(there, here)}); choose another --out, or "
+                "request the same run to resume it"
             )
-        return True
+        self.vocab.unlink(missing_ok=True)
+        self._write(request)
 
-    def _write(self, content: Mapping[str, Any]) -> bool:
+    def _write(self, content: Mapping[str, Any]) -> None:
         write_whole(self.run, (json.dumps(content, indent=2, ensure_ascii=False) + "\n").encode())
-        return False
 
     def read(self) -> dict[str, Any]:
         """The content of run.json.
 
         Raises:
-            DatasetError: there is none, or not of this version.
+            DatasetError: no run.json, or one of another version.
         """
         if not self.run.exists():
             raise DatasetError(f"{self.root}: no run of clevrhope train (no run.json)")
-        raw = read_object(self.run, "a run of clevrhope train", remedy="begin another run")
+        raw = read_object(self.run, "a run of clevrhope train", remedy="start another run")
         if raw.get("format") != FORMAT:
             raise DatasetError(f"{self.run}: of another version of clevrhope; evaluate it with that one")
         check_form(raw, RUN, self.run)

@@ -1,11 +1,11 @@
-//! Rows of an array in, HDF5 chunks out: bytes shuffled by their place in an element, then deflated.
+//! Packs and unpacks HDF5 chunks: bytes shuffled by their place in an element, then deflated.
 //!
 //! These are HDF5's own filters, "shuffle" and "deflate" (HDF5 File Format Specification, filters 2 and 1), so
-//! any HDF5 library reads what a file holds of them. Here they use all cores, and the compressor is one whose
-//! output depends on its input alone.
+//! any HDF5 library can read such files. Here they use all cores, and the compressor's output depends on its input
+//! alone.
 //!
-//! The threads are not those of the rest: questions are asked in long pieces of work beside this, and a short one
-//! would wait for the end of theirs.
+//! This module has threads of its own: questions are made in long pieces of work at the same time, and a short one
+//! here would wait for their end.
 
 use libdeflater::{CompressionLvl, Compressor, Decompressor};
 use rayon::ThreadPool;
@@ -17,13 +17,13 @@ use thiserror::Error;
 pub enum ChunkError {
     #[error("compression level {0} should be from 1 to 12")]
     Level(i32),
-    #[error("{bytes} bytes are no whole number of rows of {row} bytes, made of elements of {item}")]
+    #[error("{bytes} bytes are not a whole number of rows of {row} bytes, made of elements of {item}")]
     Shape { bytes: usize, row: usize, item: usize },
     #[error("{chunks} chunks of {size} bytes are more than can be held")]
     TooMuch { chunks: usize, size: usize },
-    #[error("a chunk of {0} bytes did not fit into what was reckoned for it")]
+    #[error("a chunk of {0} bytes did not fit into its buffer")]
     Bound(usize),
-    #[error("chunk {0} is broken: it does not hold what a chunk of this array holds")]
+    #[error("chunk {0} is broken: it does not have the size of this array's chunks")]
     Broken(usize),
 }
 
@@ -42,11 +42,11 @@ pub struct Cut {
 
 /// Most bytes of a chunk before it is packed: HDF5's own limit.
 const LARGEST_CHUNK: usize = u32::MAX as usize;
-/// Most bytes that a byte of deflated data can stand for (a match of 258 bytes in two bits), rounded up.
+/// How many bytes a byte of deflated data can stand for at most (a match of 258 bytes in two bits), rounded up.
 const MOST_INFLATED: usize = 1_032;
 
-/// Runs in threads of this module's own, as many as there are cores; where there can be none, in the usual ones.
-fn apart<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+/// Runs in threads of this module's own, as many as there are cores; if none can be started, in the usual ones.
+fn in_own_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     static THREADS: OnceLock<Option<ThreadPool>> = OnceLock::new();
     match THREADS.get_or_init(|| rayon::ThreadPoolBuilder::new().build().ok()) {
         Some(threads) => threads.install(work),
@@ -69,7 +69,7 @@ pub fn deflate_chunks(bytes: &[u8], cut: Cut) -> Result<Vec<Vec<u8>>, ChunkError
         let len = compressor.zlib_compress(shuffled, &mut packed).map_err(|_| ChunkError::Bound(size))?;
         Ok(packed[..len].to_vec())
     };
-    apart(|| bytes.par_chunks(size).map_init(|| (Compressor::new(level), Vec::new()), deflate).collect())
+    in_own_threads(|| bytes.par_chunks(size).map_init(|| (Compressor::new(level), Vec::new()), deflate).collect())
 }
 
 /// All elements' first bytes, then all second ones and so on, of a chunk filled up with zeros.
@@ -114,7 +114,7 @@ pub fn inflate_chunks<C: AsRef<[u8]> + Sync>(chunks: &[C], item: usize, size: us
         Ok(())
     };
     let places = bytes.par_chunks_exact_mut(size).zip(chunks).enumerate();
-    apart(|| places.map_init(|| (Decompressor::new(), vec![0; size]), inflate).collect::<Result<(), _>>())?;
+    in_own_threads(|| places.map_init(|| (Decompressor::new(), vec![0; size]), inflate).collect::<Result<(), _>>())?;
     Ok(bytes)
 }
 

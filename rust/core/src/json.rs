@@ -1,4 +1,4 @@
-//! Reads JSON and refuses an object with a duplicate key, of which serde_json would keep the last.
+//! A JSON reader that refuses objects with duplicate keys, of which serde_json would keep the last.
 
 use crate::message::{json_message, shown};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -67,7 +67,7 @@ impl<'de> Visitor<'de> for UniqueVisitor {
         let mut entries = Map::new();
         while let Some(key) = items.next_key::<String>()? {
             if entries.contains_key(&key) {
-                return Err(de::Error::custom(format!("\"{}\" is there twice in one object", shown(&key))));
+                return Err(de::Error::custom(format!("\"{}\" appears twice in one object", shown(&key))));
             }
             let Unique(value) = items.next_value()?;
             entries.insert(key, value);
@@ -89,7 +89,7 @@ mod tests {
     #[test]
     fn a_key_that_is_there_twice_is_named() {
         let error = read_unique(br#"{"a": {"red": 1, "blue": 2, "red": 3}}"#, "f.json").unwrap_err();
-        assert_eq!(error, "f.json:1:33: \"red\" is there twice in one object");
+        assert_eq!(error, "f.json:1:33: \"red\" appears twice in one object");
         assert!(read_unique(br#"{"a": {"b": 1}, "c": {"b": 1}}"#, "f.json").is_ok());
     }
 

@@ -1,18 +1,18 @@
-//! The parts of messages: values shortened, names that were probably meant, what is wrong with JSON.
+//! Parts of messages: values shortened, names that were probably meant, what is wrong with JSON.
 
 use std::borrow::Cow;
 
 /// Most characters of a value that a message shows.
 pub const MAX_SHOWN: usize = 200;
-/// Of a longer value so many characters at its beginning are shown, and so many at its end.
+/// How many characters of a longer value are shown from its beginning, and from its end.
 const SHOWN_ENDS: [usize; 2] = [140, 55];
 /// Stands for the characters between.
 const LEFT_OUT: &str = " ... ";
 /// Longer names are not compared: nobody means a name and writes this many characters.
 const MAX_COMPARED: usize = 256;
 
-/// A value for a message: characters that cannot be printed are escaped; of one that is longer than `MAX_SHOWN`
-/// its beginning and its end.
+/// A value for a message: unprintable characters are escaped, and the middle of one longer than `MAX_SHOWN` is left
+/// out.
 pub fn shown(text: &str) -> Cow<'_, str> {
     let is_plain = |c: char| matches!(c, '"' | '\'' | '\\') || c.escape_debug().len() == 1;
     if text.len() <= MAX_SHOWN && text.chars().all(is_plain) {
@@ -22,7 +22,7 @@ pub fn shown(text: &str) -> Cow<'_, str> {
         '"' | '\'' | '\\' => c.to_string(),
         c => c.escape_debug().to_string(),
     };
-    // Every character has at least one, so what is beyond these many is never shown.
+    // Escapes only lengthen the text, so characters beyond these are never shown.
     let whole: String = text.chars().take(MAX_SHOWN + 1).map(escaped).collect();
     if whole.len() <= MAX_SHOWN || whole.chars().count() <= MAX_SHOWN {
         return Cow::Owned(whole);
@@ -40,13 +40,13 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(begin.chain(LEFT_OUT.chars()).chain(end.into_iter().rev()).collect())
 }
 
-/// Names one after another for a message, shortened as `shown` does.
+/// Names as a list for a message, shortened like a single value.
 pub fn listed<S: AsRef<str>>(names: &[S]) -> String {
     let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     shown(&names.join(", ")).into_owned()
 }
 
-/// ` (did you mean "x"?)` when a candidate is near `name`, else nothing; made to end a sentence.
+/// ` (did you mean "x"?)` when a candidate is near `name`, else nothing; worded to end a sentence.
 pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let length = |text: &str| text.chars().take(MAX_COMPARED + 1).count();
     let n = length(name);
@@ -72,7 +72,7 @@ pub fn json_message(file: &str, error: &serde_json::Error) -> String {
 /// What is wrong with JSON, without the place.
 pub fn json_cause(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    // What it quotes may hold these words too; the parser's own come last.
+    // A quoted value may hold these words, too; the parser's own come last.
     let cause = text.rsplit_once(" at line ").map_or(text.as_str(), |(cause, _)| cause);
     shown(cause).into_owned()
 }

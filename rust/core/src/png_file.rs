@@ -1,4 +1,4 @@
-//! An image's pixels in, its PNG file out.
+//! Encodes an image's pixels as a PNG file.
 
 use png::{BitDepth, ColorType, Compression, Encoder, EncodingError, Filter};
 

@@ -76,7 +76,7 @@ impl StreamRng {
     }
 }
 
-/// Rounds of a permutation: six times the binary logarithm of as many places as a pool may ever have.
+/// Rounds of a permutation: six times the binary logarithm of the most places that a pool may have.
 const ROUNDS: usize = 192;
 
 /// A seeded permutation of `0..n`, an entry at a time and with nothing kept: a swap-or-not shuffle.

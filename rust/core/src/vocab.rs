@@ -1,4 +1,4 @@
-//! Properties JSON in, vocabulary out: attribute types and their values, relations, answers.
+//! The vocabulary of a properties file: attribute types and their values, relations, answers.
 //!
 //! Nothing in the engine knows that there are eight colours: types, values and relations are
 //! numbered here, and everything else works on the numbers.
@@ -22,49 +22,16 @@ const FILE_KEYS: [&str; N_TYPES] = ["sizes", "colors", "materials", "shapes"];
 /// Most characters of a value's name.
 pub const MAX_NAME: usize = 32;
 /// Names that no value may have, in lower case: files, hold-outs and questions use them for something else.
-const RESERVED_NAMES: [&str; 38] = [
+const RESERVED_NAMES: [&str; 4] = [
     // Answers.
-    "yes",
-    "no",
-    "true",
-    "false", //
+    "yes no true false",
     // Names of datasets and of lists of them.
-    "none",
-    "all",
-    "prelim", //
+    "none all prelim",
     // An object of no named shape, relations, attribute types: the keys of synonyms.json and of programs.
-    "thing",
-    "things",
-    "object",
-    "objects", //
-    "left",
-    "right",
-    "behind",
-    "front", //
-    "size",
-    "color",
-    "material",
-    "shape",
-    "sizes",
-    "colors",
-    "materials",
-    "shapes",
-    "relation",
-    "relations", //
+    "thing things object objects left right behind front size color material shape sizes colors materials shapes \
+     relation relations",
     // Words by which questions are read.
-    "a",
-    "an",
-    "the",
-    "is",
-    "are",
-    "there",
-    "that",
-    "either",
-    "or",
-    "and",
-    "not",
-    "other",
-    "another",
+    "a an the is are there that either or and not other another",
 ];
 /// Relations, in the order in which programs number them.
 pub const RELATION_NAMES: [&str; 4] = ["left", "right", "behind", "front"];
@@ -141,7 +108,7 @@ impl Vocabulary {
             }
             offsets[i + 1] = total as u8;
         }
-        let mut names: Vec<&str> = types.iter().flat_map(|t| t.values.iter().map(String::as_str)).collect();
+        let mut names: Vec<&str> = types.iter().flat_map(|kind| kind.values.iter().map(String::as_str)).collect();
         names.sort_by_key(|name| (name.to_ascii_lowercase(), *name));
         if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
             return Err(invalid("values", format!("\"{}\" is defined under two attribute types", pair[0])));
@@ -186,6 +153,12 @@ impl Vocabulary {
         self.types[kind].values.iter().position(|v| v == name)
     }
 
+    /// As `value`, with an error that lists the values of the type.
+    pub fn known_value(&self, kind: usize, name: &str) -> Result<u8, VocabError> {
+        let unknown = || self.unknown(TYPE_NAMES[kind], name, self.types[kind].values.iter().map(String::as_str));
+        self.value(kind, name).map(|value| value as u8).ok_or_else(unknown)
+    }
+
     /// (type, value) of a value's name; names are unique over types.
     pub fn find_value(&self, name: &str) -> Result<(usize, usize), VocabError> {
         (0..N_TYPES)
@@ -194,17 +167,11 @@ impl Vocabulary {
     }
 
     pub fn type_index(&self, name: &str) -> Result<usize, VocabError> {
-        TYPE_NAMES
-            .iter()
-            .position(|t| *t == name)
-            .ok_or_else(|| self.unknown("attribute type", name, TYPE_NAMES.to_vec()))
+        TYPE_NAMES.iter().position(|t| *t == name).ok_or_else(|| self.unknown("attribute type", name, TYPE_NAMES))
     }
 
     pub fn relation(&self, name: &str) -> Result<usize, VocabError> {
-        RELATION_NAMES
-            .iter()
-            .position(|r| *r == name)
-            .ok_or_else(|| self.unknown("relation", name, RELATION_NAMES.to_vec()))
+        RELATION_NAMES.iter().position(|r| *r == name).ok_or_else(|| self.unknown("relation", name, RELATION_NAMES))
     }
 
     /// Largest integer answer.
@@ -262,11 +229,12 @@ impl Vocabulary {
         (0..self.n_answers() as u16).filter_map(|i| self.answer(i)).map(|a| self.answer_text(a)).collect()
     }
 
-    fn all_value_names(&self) -> Vec<&str> {
-        self.types.iter().flat_map(|t| t.values.iter().map(String::as_str)).collect()
+    fn all_value_names(&self) -> impl Iterator<Item = &str> {
+        self.types.iter().flat_map(|kind| kind.values.iter().map(String::as_str))
     }
 
-    fn unknown(&self, kind: &str, name: &str, known: Vec<&str>) -> VocabError {
+    fn unknown<'a>(&self, kind: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> VocabError {
+        let known: Vec<&str> = known.into_iter().collect();
         VocabError::Unknown {
             kind: kind.to_owned(),
             name: shown(name).into_owned(),
@@ -276,7 +244,7 @@ impl Vocabulary {
     }
 }
 
-/// What is wrong with a value's name, made to follow it in a sentence; None for a name that may be.
+/// What is wrong with a value's name, worded to follow it in a sentence; None for a valid name.
 ///
 /// Names become parts of folders' and files' names (`rubber_cylinder-d8`), of tokens (`filter_color[red]`), of
 /// options (`color=red,shape=cube`) and words of questions.
@@ -288,7 +256,8 @@ fn name_problem(name: &str) -> Option<String> {
              underscores between them, at most {MAX_NAME} characters in all"
         ));
     }
-    RESERVED_NAMES.contains(&name.to_ascii_lowercase().as_str()).then(|| {
+    let is_reserved = RESERVED_NAMES.iter().flat_map(|names| names.split(' ')).any(|n| n.eq_ignore_ascii_case(name));
+    is_reserved.then(|| {
         "cannot be the name of a value, since questions, answers or names of datasets use it for something else; \
          take another"
             .to_owned()
@@ -422,9 +391,9 @@ mod tests {
     #[test]
     fn what_is_defined_twice_is_refused() {
         let twice = PROPERTIES.replace("\"blue\"", "\"red\"");
-        assert_eq!(read(&twice).unwrap_err(), "p.json:2:86: \"red\" is there twice in one object");
+        assert_eq!(read(&twice).unwrap_err(), "p.json:2:86: \"red\" appears twice in one object");
         let twice = PROPERTIES.replace("\"shapes\"", "\"colors\"");
-        assert!(read(&twice).unwrap_err().contains("\"colors\" is there twice in one object"));
+        assert!(read(&twice).unwrap_err().contains("\"colors\" appears twice in one object"));
     }
 
     #[test]

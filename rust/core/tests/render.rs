@@ -1,6 +1,6 @@
 //! The native renderer's parts against plain sums, and its images against plain path tracing.
 
-use clevrhope_core::render::fast::{self, Effort, far::Patches};
+use clevrhope_core::render::fast::{self, Effort, far_ground::Patches};
 use clevrhope_core::render::material::{Distribution, Kind, Lobe, Lobes};
 use clevrhope_core::render::passes::{NOBODY, passes};
 use clevrhope_core::render::reference::path_trace;

@@ -26,8 +26,12 @@ fn plain_world() -> World {
 }
 
 fn file(world: &World, scenes: &[Scene]) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    json::write_scene_file(scenes, world.vocab(), &serde_json::json!({"split": "train"}), &mut bytes).unwrap();
+    let mut bytes = br#"{"info": {"split": "train"}, "scenes": ["#.to_vec();
+    for (number, scene) in scenes.iter().enumerate() {
+        bytes.extend_from_slice(if number == 0 { b"" } else { b",\n" });
+        json::write_scene(scene, world.vocab(), &mut bytes).unwrap();
+    }
+    bytes.extend_from_slice(b"]}");
     bytes
 }
 

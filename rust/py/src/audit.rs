@@ -1,11 +1,11 @@
-//! Token rows and scenes in, what the audit reads in them out, as columns.
+//! The audit's reader of finished questions, and the scenes that it reads them on.
 
-use crate::convert;
-use crate::errors::{SceneError, VocabularyError};
+use crate::conversion::{self, TokenRows, Values};
+use crate::errors::{SceneError, VocabularyError, raise};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::Vocabulary;
 use clevrhope_core::audit::{
-    FinishedScenes, ProgramReader, Rows, Spoken, SpokenReader, Word, WordReader, needed_rows, read_rows,
+    self, FinishedScenes, ProgramReader, Rows, Spoken, SpokenReader, Word, WordReader, needed_rows, read_rows,
 };
 use clevrhope_core::vocab::N_TYPES;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -16,15 +16,52 @@ use rayon::prelude::*;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Reads finished questions apart from what made them.
+/// Text, number of the value that it names, whether it names some value, whether it is a noun.
+pub type WordEntry = (String, Option<usize>, bool, bool);
+
+/// Words for values and objects as the engine has them.
+pub fn words_of(words: Vec<WordEntry>) -> Vec<Word> {
+    let word = |(text, held_out, is_value, is_noun)| Word { text, held_out, is_value, is_noun };
+    words.into_iter().map(word).collect()
+}
+
+/// Rows of question and program tokens, each with the place of its scene.
+pub fn rows_of<'a>(
+    questions: &'a PyReadonlyArray2<'_, i32>,
+    programs: &'a PyReadonlyArray2<'_, i32>,
+    scene_idxs: &'a PyReadonlyArray1<'_, i64>,
+) -> PyResult<Rows<'a>> {
+    Ok(Rows {
+        questions: questions.as_slice()?,
+        question_width: questions.shape()[1],
+        programs: programs.as_slice()?,
+        program_width: programs.shape()[1],
+        scenes: scene_idxs.as_slice()?,
+    })
+}
+
+/// Reads finished questions with code of its own, for comparison with what made them.
+///
+/// Args:
+///     vocabulary: of the questions.
+///     question_tokens: tokens of questions by number, as in vocab.json.
+///     program_tokens: tokens of programs by number.
+///     answers: answers by number.
+///     pair: the held-out values, or none.
+///     words: those for values and for objects of any kind: the text of one or more words, the place in `pair`
+///         of the value that it names (None for any other), whether it names a value, whether it is a noun.
+///
+/// Raises:
+///     VocabularyError: held-out values that are not in the vocabulary, or over four.
 #[pyclass(name = "AuditReader", module = "clevrhope._core", frozen)]
 pub struct PyAuditReader {
     programs: ProgramReader,
     words: Option<WordReader>,
     spoken: SpokenReader,
+    pair: Values,
 }
 
-/// The scenes of finished files.
+/// Scenes of finished files, read with code of its own: S of them, in the files' order.
 #[pyclass(name = "AuditScenes", module = "clevrhope._core", frozen)]
 pub struct PyAuditScenes {
     vocab: Arc<Vocabulary>,
@@ -33,79 +70,100 @@ pub struct PyAuditScenes {
 
 #[pymethods]
 impl PyAuditScenes {
+    /// Reads CLEVR scene files; uses all cores.
+    ///
+    /// Raises:
+    ///     SceneError: a file that cannot be read or is not a scene file; says where.
     #[staticmethod]
     fn read(py: Python<'_>, vocabulary: &PyVocabulary, paths: Vec<PathBuf>) -> PyResult<Self> {
         let vocab = vocabulary.0.clone();
         let scenes = py.detach(|| FinishedScenes::read(&paths, &vocab));
-        Ok(Self { scenes: scenes.map_err(|error| SceneError::new_err(error.to_string()))?, vocab })
+        Ok(Self { scenes: scenes.map_err(raise::<SceneError>)?, vocab })
     }
 
     fn __len__(&self) -> usize {
         self.scenes.len()
     }
 
+    /// (S,) the `image_index` of each scene.
     #[getter]
     fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         PyArray1::from_slice(py, &self.scenes.indices)
     }
 
+    /// The `image_filename` of each scene.
     #[getter]
     fn filenames(&self) -> &[String] {
         &self.scenes.filenames
     }
 
+    /// (S,) digests of objects, places and rotations: the same whatever camera and lights are.
     #[getter]
     fn looks<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         PyArray1::from_slice(py, &self.scenes.looks)
     }
 
+    /// (S,) digests of places (x and y) and rotations alone.
     #[getter]
     fn places<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         PyArray1::from_slice(py, &self.scenes.places)
     }
 
+    /// (S, 3) where cameras stood; NaN where a scene does not say.
     #[getter]
     fn cameras<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        convert::to_matrix(py, self.scenes.cameras.concat(), 3)
+        conversion::to_matrix(py, self.scenes.cameras.concat(), 3)
     }
 
+    /// (S, 3) the direction that scenes call behind; NaN where a scene does not say.
     #[getter]
     fn behind<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        convert::to_matrix(py, self.scenes.behind.concat(), 3)
+        conversion::to_matrix(py, self.scenes.behind.concat(), 3)
     }
 
+    /// (S, 3) the direction that scenes call left; NaN where a scene does not say.
     #[getter]
     fn left<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        convert::to_matrix(py, self.scenes.left.concat(), 3)
+        conversion::to_matrix(py, self.scenes.left.concat(), 3)
     }
 
+    /// Scenes whose relationships contradict places and directions: number among these, and what is wrong.
     #[getter]
     fn misrelated(&self) -> Vec<(usize, String)> {
         self.scenes.misrelated.clone()
     }
 
+    /// (S,) the number of objects of each scene.
     #[getter]
     fn n_objects<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
         PyArray1::from_iter(py, self.scenes.attributes().map(|objects| objects.len() as u8))
     }
 
+    /// (O, 4) the numbers of each object's size, color, material and shape, scene by scene.
     #[getter]
     fn attributes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u8>>> {
         let values: Vec<u8> = self.scenes.attributes().flatten().flatten().copied().collect();
-        convert::to_matrix(py, values, N_TYPES)
+        conversion::to_matrix(py, values, N_TYPES)
     }
 
-    fn holding<'py>(&self, py: Python<'py>, values: Vec<(String, String)>) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    /// (S,) whether one object has all these values.
+    ///
+    /// Raises:
+    ///     VocabularyError: values that are not in the vocabulary.
+    fn holding<'py>(&self, py: Python<'py>, values: Values) -> PyResult<Bound<'py, PyArray1<bool>>> {
         let holding = self.scenes.holding(&self.vocab, &values);
-        Ok(PyArray1::from_vec(py, holding.map_err(|error| VocabularyError::new_err(error.to_string()))?))
+        Ok(PyArray1::from_vec(py, holding.map_err(raise::<VocabularyError>)?))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<AuditScenes: {}, {} of them misrelated>", self.scenes.len(), self.scenes.misrelated.len())
     }
 }
 
-/// Rows of tokens and how many there are in each, of words and of programs; answers, image indices, families;
-/// names of images.
-type Said<'py> = (
-    (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>),
-    (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>),
+/// Question tokens; program tokens; answers, image indices, families; names of images.
+type Encoded<'py> = (
+    TokenRows<'py>,
+    TokenRows<'py>,
     (Bound<'py, PyArray1<i32>>, Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<i64>>),
     Vec<String>,
 );
@@ -116,6 +174,19 @@ type Columns<'py> =
 
 #[pymethods]
 impl PyAuditReader {
+    /// In place of an answer's number: a `unique` met no object or several, or there is no scene.
+    #[classattr]
+    const NO_ANSWER: i32 = audit::NO_ANSWER;
+    /// In place of an answer's number: the tokens are not a program.
+    #[classattr]
+    const NO_PROGRAM: i32 = audit::NO_PROGRAM;
+    /// In place of an answer's number: what the program gives is not among the answers.
+    #[classattr]
+    const UNKNOWN_ANSWER: i32 = audit::UNKNOWN_ANSWER;
+    /// In a row of `relations_needed`: the program has no answer, so nothing can be said.
+    #[classattr]
+    const UNTOLD: i8 = audit::UNTOLD;
+
     #[new]
     #[pyo3(signature = (vocabulary, *, question_tokens, program_tokens, answers, pair, words))]
     fn new(
@@ -123,50 +194,62 @@ impl PyAuditReader {
         question_tokens: Vec<String>,
         program_tokens: Vec<String>,
         answers: Vec<String>,
-        pair: Vec<(String, String)>,
-        words: Vec<(String, Option<usize>, bool, bool)>,
+        pair: Values,
+        words: Vec<WordEntry>,
     ) -> PyResult<Self> {
-        let refused = |error: clevrhope_core::audit::AuditError| VocabularyError::new_err(error.to_string());
-        let programs = ProgramReader::new(&vocabulary.0, &program_tokens, &answers, &pair).map_err(refused)?;
-        let words: Vec<Word> = words
-            .into_iter()
-            .map(|(text, held_out, is_value, is_noun)| Word { text, held_out, is_value, is_noun })
-            .collect();
+        let programs = ProgramReader::new(&vocabulary.0, &program_tokens, &answers, &pair);
+        let programs = programs.map_err(raise::<VocabularyError>)?;
         let spoken = SpokenReader::new(&question_tokens, &program_tokens, &answers);
-        let reader = WordReader::new(&question_tokens, &words, pair.len()).map_err(refused)?;
-        Ok(Self { programs, words: (!pair.is_empty()).then_some(reader), spoken })
+        let words =
+            WordReader::new(&question_tokens, &words_of(words), pair.len()).map_err(raise::<VocabularyError>)?;
+        Ok(Self { programs, words: (!pair.is_empty()).then_some(words), spoken, pair })
     }
 
-    fn say<'py>(
+    /// Rows of a question file, JSON objects, in numbers; -1 for what has none. Uses all cores.
+    ///
+    /// Question tokens (N, question_width) cut or padded with 0, and how many (N,); the same of programs;
+    /// answers, image indices and families (N,); names of images.
+    ///
+    /// Raises:
+    ///     ValueError: a row that is not a question; says which.
+    fn encode<'py>(
         &self,
         py: Python<'py>,
         rows: Vec<PyBackedBytes>,
         question_width: usize,
         program_width: usize,
-    ) -> PyResult<Said<'py>> {
+    ) -> PyResult<Encoded<'py>> {
         let read = |(row, json): (usize, &PyBackedBytes)| self.spoken.read(json, row);
-        let said: Result<Vec<Spoken>, _> = py.detach(|| rows.par_iter().enumerate().map(read).collect());
-        let said = said.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let encoded: Result<Vec<Spoken>, _> = py.detach(|| rows.par_iter().enumerate().map(read).collect());
+        let encoded = encoded.map_err(raise::<PyValueError>)?;
         let matrix = |of: fn(&Spoken) -> &[i32], width: usize| {
-            let mut tokens = convert::matrix_of(0, said.len(), width)?;
-            for (to, from) in tokens.chunks_exact_mut(width.max(1)).zip(&said) {
+            let mut tokens = conversion::matrix_of(0, encoded.len(), width)?;
+            for (to, from) in tokens.chunks_exact_mut(width.max(1)).zip(&encoded) {
                 to.iter_mut().zip(of(from)).for_each(|(to, &token)| *to = token);
             }
-            let lengths = PyArray1::from_iter(py, said.iter().map(|row| of(row).len() as i32));
-            Ok::<_, PyErr>((convert::to_matrix(py, tokens, width)?, lengths))
+            let lengths = PyArray1::from_iter(py, encoded.iter().map(|row| of(row).len() as i32));
+            Ok::<_, PyErr>((conversion::to_matrix(py, tokens, width)?, lengths))
         };
         Ok((
             matrix(|row| &row.question, question_width)?,
             matrix(|row| &row.program, program_width)?,
             (
-                PyArray1::from_iter(py, said.iter().map(|row| row.answer)),
-                PyArray1::from_iter(py, said.iter().map(|row| row.image_index)),
-                PyArray1::from_iter(py, said.iter().map(|row| row.family)),
+                PyArray1::from_iter(py, encoded.iter().map(|row| row.answer)),
+                PyArray1::from_iter(py, encoded.iter().map(|row| row.image_index)),
+                PyArray1::from_iter(py, encoded.iter().map(|row| row.family)),
             ),
-            said.iter().map(|row| row.image_filename.clone()).collect(),
+            encoded.iter().map(|row| row.image_filename.clone()).collect(),
         ))
     }
 
+    /// What rows of tokens (N, Q) and (N, P) mention and answer, as four columns (N,). Uses all cores.
+    ///
+    /// Whether the program mentions all held-out values; whether the words do; whether the program mentions them
+    /// or asks for them by way of a relation; the answer's number, `NO_ANSWER`, `NO_PROGRAM` or `UNKNOWN_ANSWER`.
+    /// `scene_idxs` (N,) are places among `scenes`, or -1 for a scene that is not there.
+    ///
+    /// Raises:
+    ///     IndexError: a place beyond the scenes, or arrays of different lengths.
     fn read<'py>(
         &self,
         py: Python<'py>,
@@ -175,18 +258,12 @@ impl PyAuditReader {
         scenes: &PyAuditScenes,
         scene_idxs: PyReadonlyArray1<'py, i64>,
     ) -> PyResult<Columns<'py>> {
-        let rows = Rows {
-            questions: questions.as_slice()?,
-            question_width: questions.shape()[1],
-            programs: programs.as_slice()?,
-            program_width: programs.shape()[1],
-            scenes: scene_idxs.as_slice()?,
-        };
+        let rows = rows_of(&questions, &programs, &scene_idxs)?;
         if rows.question_width == 0 || rows.program_width == 0 {
-            return Err(PyValueError::new_err("rows of tokens have no width"));
+            return Err(PyValueError::new_err("rows of no tokens; expected at least one column"));
         }
         let findings = py.detach(|| read_rows(&self.programs, self.words.as_ref(), rows, &scenes.scenes));
-        let findings = findings.map_err(|error| PyIndexError::new_err(error.to_string()))?;
+        let findings = findings.map_err(raise::<PyIndexError>)?;
         Ok((
             PyArray1::from_iter(py, findings.iter().map(|finding| finding.by_program)),
             PyArray1::from_iter(py, findings.iter().map(|finding| finding.by_words)),
@@ -195,6 +272,14 @@ impl PyAuditReader {
         ))
     }
 
+    /// (N, width) for each relation of programs (N, P): 1 where the answer needs it, 0 where not; -1 behind.
+    ///
+    /// A relation is needed when the program with the whole scene in its place has another answer, or none.
+    /// A row is `UNTOLD` throughout where the program has no answer, its scene is -1, or its relations are more.
+    /// Uses all cores.
+    ///
+    /// Raises:
+    ///     IndexError: arrays of different lengths.
     fn relations_needed<'py>(
         &self,
         py: Python<'py>,
@@ -204,8 +289,14 @@ impl PyAuditReader {
         width: usize,
     ) -> PyResult<Bound<'py, PyArray2<i8>>> {
         let (rows, row_width, scene_of_row) = (programs.as_slice()?, programs.shape()[1], scene_idxs.as_slice()?);
-        convert::check_width(width)?;
+        conversion::check_width(width)?;
         let needed = py.detach(|| needed_rows(&self.programs, rows, row_width, scene_of_row, &scenes.scenes, width));
-        convert::to_matrix(py, needed.map_err(|error| PyIndexError::new_err(error.to_string()))?, width)
+        conversion::to_matrix(py, needed.map_err(raise::<PyIndexError>)?, width)
+    }
+
+    fn __repr__(&self) -> String {
+        let values: Vec<&str> = self.pair.iter().map(|(_, value)| value.as_str()).collect();
+        let held_out = if values.is_empty() { "nothing".to_owned() } else { values.join(" ") };
+        format!("<AuditReader with {held_out} held out>")
     }
 }

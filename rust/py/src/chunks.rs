@@ -1,12 +1,17 @@
-//! Array rows in, HDF5 chunks as bytes out, and back.
+//! Packs rows of an array as HDF5 chunks, and unpacks them.
 
-use clevrhope_core::chunk::{self, ChunkError, Cut};
+use crate::errors::raise;
+use clevrhope_core::chunk::{self, Cut};
 use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::PyBytes;
 
+/// Unpacks chunks made by `deflate_chunks`, each of `chunk_size` bytes, end to end. Uses all cores.
+///
+/// Raises:
+///     ValueError: a chunk that is cut off, or of another size.
 #[pyfunction]
 #[pyo3(signature = (chunks, *, item_size, chunk_size))]
 pub fn inflate_chunks(
@@ -16,10 +21,15 @@ pub fn inflate_chunks(
     chunk_size: usize,
 ) -> PyResult<Bound<'_, PyArray1<u8>>> {
     let bytes = py.detach(|| chunk::inflate_chunks(&chunks, item_size, chunk_size));
-    let bytes = bytes.map_err(|error: ChunkError| PyValueError::new_err(error.to_string()))?;
-    Ok(PyArray1::from_vec(py, bytes))
+    Ok(PyArray1::from_vec(py, bytes.map_err(raise::<PyValueError>)?))
 }
 
+/// Rows of bytes (N, row size) as HDF5 chunks of `chunk_rows`: shuffled by `item_size`, then deflated.
+///
+/// The last chunk is filled up with zeros. Uses all cores; the bytes depend on the input alone.
+///
+/// Raises:
+///     ValueError: a level outside 1 to 12, or rows that are not a whole number of items.
 #[pyfunction]
 #[pyo3(signature = (rows, *, item_size, chunk_rows, level))]
 pub fn deflate_chunks<'py>(
@@ -32,6 +42,5 @@ pub fn deflate_chunks<'py>(
     let cut = Cut { item: item_size, row: rows.shape()[1], rows: chunk_rows, level };
     let bytes = rows.as_slice()?;
     let chunks = py.detach(|| chunk::deflate_chunks(bytes, cut));
-    let chunks = chunks.map_err(|error: ChunkError| PyValueError::new_err(error.to_string()))?;
-    Ok(chunks.iter().map(|chunk| PyBytes::new(py, chunk)).collect())
+    Ok(chunks.map_err(raise::<PyValueError>)?.iter().map(|chunk| PyBytes::new(py, chunk)).collect())
 }

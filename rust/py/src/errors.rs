@@ -1,7 +1,9 @@
-//! The engine's errors in, the exceptions of `clevrhope.errors` out.
+//! Maps the engine's errors to the exceptions of `clevrhope.errors`.
 
 use clevrhope_core::{Error, split};
+use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
+use std::fmt::Display;
 
 pyo3::import_exception!(clevrhope.errors, ProgramError);
 pyo3::import_exception!(clevrhope.errors, SceneError);
@@ -9,16 +11,19 @@ pyo3::import_exception!(clevrhope.errors, SplitError);
 pyo3::import_exception!(clevrhope.errors, TemplateError);
 pyo3::import_exception!(clevrhope.errors, VocabularyError);
 
-/// The Python exception of an error: one class a domain, the message as it is.
+/// An exception of the class `E` with an error's message.
+pub fn raise<E: PyTypeInfo>(error: impl Display) -> PyErr {
+    PyErr::new::<E, _>(error.to_string())
+}
+
+/// The Python exception of an error: one class per domain, with the same message.
 pub fn to_python(error: impl Into<Error>) -> PyErr {
     let error = error.into();
-    let message = error.to_string();
     match error {
-        Error::Vocab(_) => VocabularyError::new_err(message),
-        Error::Scene(_) => SceneError::new_err(message),
-        Error::Template(_) | Error::QuestionTokens(_) => TemplateError::new_err(message),
-        Error::Split(split::SplitError::Scene(_)) => SceneError::new_err(message),
-        Error::Split(_) => SplitError::new_err(message),
-        Error::Program(_) | Error::Tokens(_) | Error::Encode(_) | Error::Batch(_) => ProgramError::new_err(message),
+        Error::Vocab(_) => raise::<VocabularyError>(error),
+        Error::Scene(_) | Error::Split(split::SplitError::Scene(_)) => raise::<SceneError>(error),
+        Error::Template(_) | Error::QuestionTokens(_) => raise::<TemplateError>(error),
+        Error::Split(_) => raise::<SplitError>(error),
+        Error::Program(_) | Error::Tokens(_) | Error::Encode(_) | Error::Batch(_) => raise::<ProgramError>(error),
     }
 }

@@ -1,4 +1,4 @@
-//! Long work in, the same work in short pieces out, between which Ctrl-C takes effect.
+//! Cuts long work into short pieces, between which Ctrl-C takes effect.
 
 use pyo3::prelude::*;
 use std::io::{self, Read};

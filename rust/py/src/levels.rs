@@ -1,6 +1,6 @@
-//! Rows of program tokens in, the nodes of a batch in the order in which they are run out, as numpy arrays.
+//! The order in which a batch's program nodes are run, for modular networks.
 
-use crate::convert;
+use crate::conversion;
 use crate::errors::ProgramError;
 use clevrhope_core::program::{self, NodePlan, levels};
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
@@ -10,14 +10,32 @@ type Numbers<'py> = Bound<'py, PyArray1<i64>>;
 /// Tokens, rows, operands, starts, roots.
 type Plan<'py> = (Numbers<'py>, Numbers<'py>, Bound<'py, PyArray2<i64>>, Numbers<'py>, Numbers<'py>);
 
-/// How many inputs each token of a `vocab.json` takes; -1 for special ones.
+/// How many inputs each program token of a vocab.json takes, by number; -1 for the special ones.
+///
+/// Raises:
+///     ProgramError: a name whose function is unknown.
 #[pyfunction]
 pub fn program_arities<'py>(py: Python<'py>, names: Vec<String>) -> PyResult<Bound<'py, PyArray1<i8>>> {
     let arities = levels::arities(names.iter().map(String::as_str)).map_err(ProgramError::new_err)?;
     Ok(PyArray1::from_vec(py, arities))
 }
 
-/// The nodes of rows of prefix tokens, level by level.
+/// The nodes of (B, P) rows of prefix tokens, sorted by level, number of inputs, token and row.
+///
+/// A node's level is 0 where it takes no input, and one more than that of its highest input elsewhere. Types
+/// are not looked at; a row that is not a tree between <START> and <END> has no nodes.
+///
+/// Args:
+///     rows: as a question HDF5 holds them.
+///     arities: of each token, as `program_arities` gives them.
+///
+/// Returns:
+///     (N,) tokens, (N,) rows and (N, 2) operands of the nodes, operands being earlier nodes or -1; where
+///     each level begins, and last N; and (B,) the node that gives each row's answer, -1 for a row that is not
+///     a program.
+///
+/// Raises:
+///     ValueError: rows that are not contiguous, or have no columns.
 #[pyfunction]
 pub fn plan_levels<'py>(
     py: Python<'py>,
@@ -27,7 +45,10 @@ pub fn plan_levels<'py>(
     plan(py, &rows, &arities, program::plan_levels)
 }
 
-/// The nodes of rows of prefix tokens, token by token.
+/// As `plan_levels`, but in runs of nodes of one token, which wait for others of it: few, large runs.
+///
+/// Returns:
+///     As `plan_levels`; where each run begins in place of each level.
 #[pyfunction]
 pub fn plan_runs<'py>(
     py: Python<'py>,
@@ -43,10 +64,10 @@ fn plan<'py>(
     arities: &PyReadonlyArray1<'_, i8>,
     how: fn(&[i64], usize, &[i8]) -> NodePlan,
 ) -> PyResult<Plan<'py>> {
-    let (rows, width) = convert::rows(rows)?;
+    let (rows, width) = conversion::rows(rows)?;
     let arities = arities.as_slice()?;
     let plan = py.detach(|| how(rows, width, arities));
     let list = |numbers| PyArray1::from_vec(py, numbers);
-    let operands = convert::to_matrix(py, plan.operands.into_flattened(), 2)?;
+    let operands = conversion::to_matrix(py, plan.operands.into_flattened(), 2)?;
     Ok((list(plan.tokens), list(plan.rows), operands, list(plan.starts), list(plan.roots)))
 }

@@ -1,20 +1,21 @@
-//! The binding: converts arguments, runs the core without the GIL, wraps results, maps errors.
+//! The Python binding of the engine: it converts arguments, runs without the GIL, wraps results and maps errors.
 
-mod absent;
+mod absent_reader;
 mod audit;
+mod choice;
 mod chunks;
-mod convert;
-mod counting;
+mod conversion;
+mod counting_pool;
 mod errors;
 mod interrupt;
 mod levels;
-mod parse;
 mod programs;
 mod questions;
-mod render;
 mod scenes;
 mod splits;
+mod studio;
 mod templates;
+mod text_reader;
 mod vocabulary;
 mod world;
 
@@ -25,33 +26,43 @@ use pyo3::prelude::*;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// The native module `clevrhope._core`.
+/// The binding of the engine; private: use the modules of `clevrhope` that wrap it.
+///
+/// Handles are opaque, frozen and safe to share between threads. What can take long releases the GIL, uses all
+/// cores and stops at Ctrl-C. Errors are those of `clevrhope.errors`. Arrays have exactly the types that the stub
+/// gives.
 #[pymodule]
 mod _core {
     #[pymodule_export]
-    use super::absent::PyAbsentReader;
+    use super::absent_reader::PyAbsentReader;
     #[pymodule_export]
     use super::audit::{PyAuditReader, PyAuditScenes};
     #[pymodule_export]
     use super::chunks::{deflate_chunks, inflate_chunks};
+    /// In place of an answer's number: the program has no answer on the scene.
     #[pymodule_export]
-    use super::counting::PyCountingPool;
+    const NO_ANSWER: i32 = super::conversion::NO_ANSWER;
+    /// In place of an answer's number: the tokens are not a program.
+    #[pymodule_export]
+    const NO_PROGRAM: i32 = super::conversion::NO_PROGRAM;
+    #[pymodule_export]
+    use super::counting_pool::PyCountingPool;
     #[pymodule_export]
     use super::levels::{plan_levels, plan_runs, program_arities};
-    #[pymodule_export]
-    use super::parse::{PyTextReader, find_windows};
     #[pymodule_export]
     use super::programs::{PyProgramTokens, PyPrograms, execute, execute_batch, execute_tokens, trace};
     #[pymodule_export]
     use super::questions::{PyQuestionBatch, instantiate_questions};
     #[pymodule_export]
-    use super::render::{PyNativeStudio, encode_png};
-    #[pymodule_export]
     use super::scenes::{PySceneBatch, PySceneGraphs, object_ids, sample_scenes};
     #[pymodule_export]
     use super::splits::{PyMinimalPool, PyPoolScan, PySplitStream};
     #[pymodule_export]
+    use super::studio::{PyNativeStudio, encode_png};
+    #[pymodule_export]
     use super::templates::PyTemplates;
+    #[pymodule_export]
+    use super::text_reader::{PyTextReader, find_windows};
     #[pymodule_export]
     use super::vocabulary::PyVocabulary;
     #[pymodule_export]

@@ -1,14 +1,15 @@
-//! Program files or tokens in, answers out: handles of programs and tokens, execution of one and of many.
+//! Handles of programs and of their tokens, and their execution.
 
-use crate::convert;
-use crate::errors::{ProgramError, to_python};
+use crate::conversion;
+use crate::errors::{ProgramError, raise, to_python};
 use crate::interrupt::in_pieces;
 use crate::scenes::PySceneGraphs;
 use crate::vocabulary::PyVocabulary;
-use clevrhope_core::program::{self, Program, ProgramTable, ProgramVocabulary};
+use clevrhope_core::program::question_file::{QuestionRecord, read_questions};
+use clevrhope_core::program::{self, BatchError, IllFormed, Program, ProgramTable, ProgramVocabulary};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2};
-use pyo3::exceptions::{PyIndexError, PyValueError};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::sync::Arc;
@@ -38,6 +39,10 @@ impl PyPrograms {
 
 #[pymethods]
 impl PyPrograms {
+    /// Reads one program, a list of nodes in either of CLEVR's spellings.
+    ///
+    /// Raises:
+    ///     ProgramError: not a program; names the node.
     #[staticmethod]
     #[pyo3(signature = (vocabulary, data, *, file))]
     fn from_json(vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
@@ -45,6 +50,10 @@ impl PyPrograms {
         Ok(Self::new(vocabulary.0.clone(), vec![program]))
     }
 
+    /// Reads the programs of a question file, and (N,) the `image_index` of each.
+    ///
+    /// Raises:
+    ///     ProgramError: not such a file, or a question without a program; names the question and the node.
     #[staticmethod]
     #[pyo3(signature = (vocabulary, data, *, file))]
     fn from_questions<'py>(
@@ -54,15 +63,23 @@ impl PyPrograms {
         file: &str,
     ) -> PyResult<(Self, Bound<'py, PyArray1<u64>>)> {
         let vocab = vocabulary.0.clone();
-        let questions = py.detach(|| program::question_file::read_questions(data, &vocab, file)).map_err(to_python)?;
-        let images: Vec<u64> = questions.iter().map(|question| question.image_index).collect();
-        let programs = convert::programs(questions, file)?;
-        Ok((Self::new(vocab, programs), PyArray1::from_vec(py, images)))
+        let questions = py.detach(|| read_questions(data, &vocab, file)).map_err(to_python)?;
+        let images = PyArray1::from_iter(py, questions.iter().map(|question| question.image_index));
+        let program = |(number, question): (usize, QuestionRecord)| {
+            let missing = || ProgramError::new_err(format!("{file}.questions[{number}]: no \"program\" to execute"));
+            question.program.ok_or_else(missing)
+        };
+        let programs = questions.into_iter().enumerate().map(program).collect::<PyResult<_>>()?;
+        Ok((Self::new(vocab, programs), images))
     }
 
+    /// Reads (N, P) rows of prefix tokens, as a question HDF5 holds them.
+    ///
+    /// Raises:
+    ///     ProgramError: a row that is not a program; names the row and the position in it.
     #[staticmethod]
     fn from_tokens(py: Python<'_>, tokens: &PyProgramTokens, rows: PyReadonlyArray2<'_, i32>) -> PyResult<Self> {
-        let (rows, width) = convert::rows(&rows)?;
+        let (rows, width) = conversion::rows(&rows)?;
         let decoded = py.detach(|| {
             let rows = rows.chunks_exact(width).enumerate();
             rows.map(|(number, row)| tokens.tokens.decode(row, number)).collect::<Result<Vec<_>, _>>()
@@ -74,31 +91,47 @@ impl PyPrograms {
         self.programs.len()
     }
 
+    /// One program as a list of nodes in the published spelling.
+    ///
+    /// Raises:
+    ///     IndexError: a number beyond the programs.
     fn to_json<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Bound<'py, PyBytes>> {
         let mut json = Vec::new();
         self.get(number)?.write_json(&self.vocab, &mut json);
         Ok(PyBytes::new(py, &json))
     }
 
+    /// (N, width) rows of prefix tokens, padded with 0.
+    ///
+    /// Raises:
+    ///     ProgramError: a program that needs more room, or a function that has no token.
     fn to_tokens<'py>(
         &self,
         py: Python<'py>,
         tokens: &PyProgramTokens,
         width: usize,
     ) -> PyResult<Bound<'py, PyArray2<i32>>> {
-        let mut rows = convert::matrix_of(0, self.programs.len(), width)?;
-        if width == 0 && !self.programs.is_empty() {
-            return Err(PyValueError::new_err("rows of no tokens; expected at least one column"));
-        }
-        for (number, (program, row)) in self.programs.iter().zip(rows.chunks_exact_mut(width.max(1))).enumerate() {
+        let encode = |number: usize, program: &Program, row: &mut [i32]| {
             let fault = |error| ProgramError::new_err(format!("programs[{number}]: {error}"));
-            tokens.tokens.encode_into(program, row).map_err(fault)?;
-        }
-        convert::to_matrix(py, rows, width)
+            tokens.tokens.encode_into(program, row).map_err(fault)
+        };
+        Ok(conversion::token_rows(py, &self.programs, width, encode)?.0)
+    }
+
+    fn __repr__(&self) -> String {
+        let n_steps: usize = self.programs.iter().map(|program| program.steps.len()).sum();
+        format!("<Programs: {}, {n_steps} steps in all>", self.programs.len())
     }
 }
 
-/// The tokens that rows of an HDF5 file hold, by number.
+/// The tokens that rows of a question HDF5 can hold, by number.
+///
+/// Args:
+///     vocabulary: of the programs.
+///     names: the tokens of a vocab.json by number; without them, those of every dataset of this vocabulary.
+///
+/// Raises:
+///     ProgramError: a name that is not a function with a value of its type.
 #[pyclass(name = "ProgramTokens", module = "clevrhope._core", frozen)]
 pub struct PyProgramTokens {
     vocab: Arc<Vocabulary>,
@@ -119,13 +152,23 @@ impl PyProgramTokens {
         Ok(Self { vocab, tokens })
     }
 
+    /// Token names by number, the special ones included.
     #[getter]
     fn names(&self) -> Vec<String> {
         self.tokens.names().to_vec()
     }
+
+    fn __repr__(&self) -> String {
+        let names = self.tokens.names();
+        format!("<ProgramTokens: {}, the last \"{}\">", names.len(), names.last().map_or("", String::as_str))
+    }
 }
 
 /// The answer of one program on one scene.
+///
+/// Raises:
+///     ProgramError: the program has no answer on this scene.
+///     IndexError: a number beyond the programs or scenes.
 #[pyfunction]
 pub fn execute<'py>(
     py: Python<'py>,
@@ -134,13 +177,16 @@ pub fn execute<'py>(
     scenes: &PySceneGraphs,
     scene: usize,
 ) -> PyResult<Bound<'py, PyAny>> {
-    convert::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
+    conversion::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
     let graph = scenes.get(scene)?;
     let answer = program::execute(programs.get(program)?, graph.view(), &programs.vocab);
-    convert::answer(py, answer.map_err(|error| ProgramError::new_err(error.to_string()))?, &programs.vocab)
+    conversion::answer(py, answer.map_err(raise::<ProgramError>)?, &programs.vocab)
 }
 
-/// Each step of one program on one scene: function, argument, inputs, type, output.
+/// Function, value, inputs, type and output of each step; output None from a failed `unique` on.
+///
+/// Raises:
+///     IndexError: a number beyond the programs or scenes.
 #[pyfunction]
 pub fn trace<'py>(
     py: Python<'py>,
@@ -149,15 +195,19 @@ pub fn trace<'py>(
     scenes: &PySceneGraphs,
     scene: usize,
 ) -> PyResult<Vec<Bound<'py, PyTuple>>> {
-    convert::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
+    conversion::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
     let graph = scenes.get(scene)?;
     let program = programs.get(program)?;
     let outputs = program::trace(program, graph.view(), &programs.vocab).into_iter().map(Some);
     let steps = program.steps.iter().zip(outputs.chain(std::iter::repeat_with(|| None)));
-    steps.map(|(step, output)| convert::traced(py, step, output, &programs.vocab)).collect()
+    steps.map(|(step, output)| conversion::traced(py, step, output, &programs.vocab)).collect()
 }
 
-/// The answer numbers of pairs of program and scene.
+/// (N,) answer numbers of (N,) pairs of program and scene; `NO_ANSWER` where there is none.
+///
+/// Raises:
+///     IndexError: a number beyond the programs or scenes.
+///     ValueError: the two arrays differ in length.
 #[pyfunction]
 pub fn execute_batch<'py>(
     py: Python<'py>,
@@ -166,20 +216,26 @@ pub fn execute_batch<'py>(
     program_idxs: PyReadonlyArray1<'py, u32>,
     scene_idxs: PyReadonlyArray1<'py, u32>,
 ) -> PyResult<Bound<'py, PyArray1<i32>>> {
-    convert::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
-    let program_idxs = convert::numbers(&program_idxs, "program_idxs", programs.table.len())?;
-    let scene_idxs = convert::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len())?;
-    let pairs = convert::pairs(program_idxs, scene_idxs)?;
+    conversion::same_vocabulary(&programs.vocab, &scenes.0.vocab)?;
+    let program_idxs = conversion::numbers(&program_idxs, "program_idxs", programs.table.len() as u64)?;
+    let scene_idxs = conversion::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len() as u64)?;
+    conversion::same_length(program_idxs.len(), scene_idxs.len())?;
+    let pairs: Vec<(u32, u32)> = program_idxs.into_iter().zip(scene_idxs).collect();
     let mut answers = Vec::with_capacity(pairs.len());
     in_pieces(py, pairs.len(), FIRST_PIECE, |piece| {
         let made = program::execute_batch(&programs.table, &scenes.0.table, &pairs[piece], &programs.vocab);
-        answers.extend(made.map_err(to_python)?.into_iter().map(convert::answer_number));
+        answers.extend(made.map_err(to_python)?.into_iter().map(conversion::answer_number));
         Ok(())
     })?;
     Ok(PyArray1::from_vec(py, answers))
 }
 
-/// The answer numbers of rows of tokens, each on a scene.
+/// (N,) answer numbers of (N, P) rows of prefix tokens, each on a scene; `NO_ANSWER` where there is none.
+///
+/// Raises:
+///     ProgramError: a row that is not a program, unless `mark_ill_formed` gives it `NO_PROGRAM`.
+///     IndexError: a number beyond the scenes.
+///     ValueError: rows that are not contiguous, or not as many as scene numbers.
 #[pyfunction]
 #[pyo3(signature = (tokens, rows, scenes, scene_idxs, *, mark_ill_formed = false))]
 pub fn execute_tokens<'py>(
@@ -190,18 +246,21 @@ pub fn execute_tokens<'py>(
     scene_idxs: PyReadonlyArray1<'py, u32>,
     mark_ill_formed: bool,
 ) -> PyResult<Bound<'py, PyArray1<i32>>> {
-    convert::same_vocabulary(&tokens.vocab, &scenes.0.vocab)?;
-    let (rows, width) = convert::rows(&rows)?;
-    let scene_idxs = convert::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len())?;
-    convert::same_length(rows.len() / width, scene_idxs.len())?;
-    let (ill_formed, table) = (convert::ill_formed(mark_ill_formed), &scenes.0.table);
+    conversion::same_vocabulary(&tokens.vocab, &scenes.0.vocab)?;
+    let (rows, width) = conversion::rows(&rows)?;
+    let scene_idxs = conversion::numbers(&scene_idxs, "scene_idxs", scenes.0.table.len() as u64)?;
+    conversion::same_length(rows.len() / width, scene_idxs.len())?;
+    let (ill_formed, table) = (if mark_ill_formed { IllFormed::Mark } else { IllFormed::Refuse }, &scenes.0.table);
     let mut answers = Vec::with_capacity(scene_idxs.len());
     in_pieces(py, scene_idxs.len(), FIRST_PIECE, |piece| {
         let (first, rows) = (piece.start, &rows[piece.start * width..piece.end * width]);
         let (tokens, vocab) = (&tokens.tokens, &tokens.vocab);
-        let made = program::execute_tokens(tokens, rows, width, table, &scene_idxs[piece], vocab, ill_formed);
-        let made = made.map_err(|error| to_python(convert::shifted(error, first)))?;
-        answers.extend(made.into_iter().map(convert::answer_number));
+        let mut made = program::execute_tokens(tokens, rows, width, table, &scene_idxs[piece], vocab, ill_formed);
+        if let Err(BatchError::Token(error)) = &mut made {
+            error.row += first;
+        }
+        let made = made.map_err(to_python)?;
+        answers.extend(made.into_iter().map(conversion::answer_number));
         Ok(())
     })?;
     Ok(PyArray1::from_vec(py, answers))

@@ -1,21 +1,24 @@
-//! Questions of the engine in, a handle that gives them as columns, token rows and JSON out.
+//! The handle of questions: as columns, token rows and JSON.
 
-use crate::convert;
+use crate::choice::Choice;
+use crate::conversion::{self, TokenRows, Values};
 use crate::errors::to_python;
 use crate::interrupt::in_pieces;
 use crate::programs::PyProgramTokens;
 use crate::scenes::PySceneBatch;
 use crate::templates::PyTemplates;
+use clevrhope_core::message::shown;
 use clevrhope_core::question::TemplateSet;
 use clevrhope_core::question::ask::Asker;
 use clevrhope_core::question::balance::WINDOW;
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::json::{Place, write_question};
+use clevrhope_core::question::search::QuestionRule;
 use clevrhope_core::question::tokens::QuestionVocabulary;
 use clevrhope_core::scene::image_filename;
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyArray2};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
@@ -27,7 +30,7 @@ use std::sync::Arc;
 /// Windows in the first piece: some milliseconds' work.
 pub const FIRST_WINDOWS: usize = 2;
 
-/// Questions on scenes, in order.
+/// Questions on the scenes of one pool, in order.
 #[pyclass(name = "QuestionBatch", module = "clevrhope._core", frozen)]
 pub struct PyQuestionBatch {
     vocab: Arc<Vocabulary>,
@@ -36,9 +39,6 @@ pub struct PyQuestionBatch {
     questions: Arc<Vec<Question>>,
     range: Range<usize>,
 }
-
-/// Rows of tokens, and how many there are in each.
-type TokenMatrix<'py> = (Bound<'py, PyArray2<i32>>, Bound<'py, PyArray1<i32>>);
 
 /// What the images of scenes are called, by the scenes' indices.
 #[derive(Clone)]
@@ -70,7 +70,7 @@ impl PyQuestionBatch {
         PyArray1::from_iter(py, self.rows().iter().map(of))
     }
 
-    fn write(&self, split: &str, first: u64) -> Vec<Vec<u8>> {
+    fn write(&self, py: Python<'_>, split: &str, first: u64) -> Vec<Vec<u8>> {
         let row = |(number, question): (usize, &Question)| {
             let filename = self.images.filename(question.scene);
             let place = Place { split, question_index: first + number as u64, image_filename: &filename };
@@ -78,7 +78,7 @@ impl PyQuestionBatch {
             write_question(question, place, &self.templates, &self.vocab, &mut json);
             json
         };
-        self.rows().par_iter().enumerate().map(row).collect()
+        py.detach(|| self.rows().par_iter().enumerate().map(row).collect())
     }
 }
 
@@ -88,6 +88,10 @@ impl PyQuestionBatch {
         self.range.len()
     }
 
+    /// The questions from `start` up to `stop`, which are shared, not copied.
+    ///
+    /// Raises:
+    ///     IndexError: a range beyond the batch.
     fn take(&self, start: usize, stop: usize) -> PyResult<Self> {
         if start > stop || stop > self.range.len() {
             return Err(PyIndexError::new_err(format!("questions {start} to {stop}, of {}", self.range.len())));
@@ -97,67 +101,96 @@ impl PyQuestionBatch {
         Ok(Self { vocab, templates, images: self.images.clone(), questions: self.questions.clone(), range })
     }
 
+    /// (N,) each question's scene, by its index in the pool.
     #[getter]
     fn image_idxs<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
         self.column(py, |question| question.scene as i64)
     }
 
+    /// (N,) numbers of `Vocabulary.answers`.
     #[getter]
     fn answers<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.column(py, |question| self.vocab.answer_index(question.answer).map_or(-1, i32::from))
     }
 
+    /// (N,) global indices of families.
     #[getter]
     fn question_families<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i32>> {
         self.column(py, |question| i32::from(question.family))
     }
 
+    /// (N, width) for each `relate` of the program: 1 needed for the answer, 0 not needed, -1 no relation.
+    ///
+    /// Raises:
+    ///     ValueError: a question with more relations than `width`.
     #[pyo3(signature = (width = 3))]
     fn relation_needed<'py>(&self, py: Python<'py>, width: usize) -> PyResult<Bound<'py, PyArray2<i8>>> {
-        let mut needed = convert::matrix_of(-1, self.range.len(), width)?;
+        let mut needed = conversion::matrix_of(-1, self.range.len(), width)?;
         for (question, row) in self.rows().iter().zip(needed.chunks_exact_mut(width.max(1))) {
-            convert::relations_into(question, row)?;
+            let count = usize::from(question.n_relations);
+            if count > row.len() {
+                let text = shown(&question.text);
+                let message = format!("\"{text}\" has {count} relations, the row has room for {}", row.len());
+                return Err(PyValueError::new_err(message));
+            }
+            (0..count).for_each(|i| row[i] = (question.relation_needed >> i & 1) as i8);
         }
-        convert::to_matrix(py, needed, width)
+        conversion::to_matrix(py, needed, width)
     }
 
+    /// The questions in English.
     #[getter]
     fn texts(&self) -> Vec<&str> {
         self.rows().iter().map(|question| question.text.as_str()).collect()
     }
 
-    fn question_tokens<'py>(&self, py: Python<'py>, names: Vec<String>, width: usize) -> PyResult<TokenMatrix<'py>> {
+    /// (N, width) rows of words by number in `names`, padded with 0; and (N,) the number of tokens of each.
+    ///
+    /// Raises:
+    ///     TemplateError: a word that is not in `names`, or a question that needs more room.
+    fn question_tokens<'py>(&self, py: Python<'py>, names: Vec<String>, width: usize) -> PyResult<TokenRows<'py>> {
         let words = QuestionVocabulary::new(names.iter().map(String::as_str)).map_err(to_python)?;
-        let encode = |question: &Question, row: &mut [i32]| words.encode_into(&question.text, row);
-        let (rows, lengths) = convert::token_rows(py, self.rows(), width, encode)?;
-        Ok((convert::to_matrix(py, rows, width)?, PyArray1::from_vec(py, lengths)))
+        let encode =
+            |_, question: &Question, row: &mut [i32]| words.encode_into(&question.text, row).map_err(to_python);
+        conversion::token_rows(py, self.rows(), width, encode)
     }
 
-    fn program_tokens<'py>(
-        &self,
-        py: Python<'py>,
-        tokens: &PyProgramTokens,
-        width: usize,
-    ) -> PyResult<TokenMatrix<'py>> {
-        let encode = |question: &Question, row: &mut [i32]| tokens.tokens.encode_into(&question.program, row);
-        let (rows, lengths) = convert::token_rows(py, self.rows(), width, encode)?;
-        Ok((convert::to_matrix(py, rows, width)?, PyArray1::from_vec(py, lengths)))
+    /// (N, width) rows of functions in prefix order, padded with 0; and (N,) the number of tokens of each.
+    ///
+    /// Raises:
+    ///     ProgramError: a program that needs more room, or a function that has no token.
+    fn program_tokens<'py>(&self, py: Python<'py>, tokens: &PyProgramTokens, width: usize) -> PyResult<TokenRows<'py>> {
+        let encode = |_, question: &Question, row: &mut [i32]| {
+            tokens.tokens.encode_into(&question.program, row).map_err(to_python)
+        };
+        conversion::token_rows(py, self.rows(), width, encode)
     }
 
+    /// Each question as a JSON object in one line: CLEVR's keys, and template, index and needed relations.
+    ///
+    /// `question_index` counts from `start_index`.
     #[pyo3(signature = (*, split, start_index = 0))]
     fn json_rows<'py>(&self, py: Python<'py>, split: &str, start_index: u64) -> Vec<Bound<'py, PyBytes>> {
-        let rows = py.detach(|| self.write(split, start_index));
-        rows.iter().map(|row| PyBytes::new(py, row)).collect()
+        conversion::json_rows(py, &self.write(py, split, start_index))
     }
 
+    /// `json_rows` as a JSON list.
     #[pyo3(signature = (*, split, start_index = 0))]
     fn to_json<'py>(&self, py: Python<'py>, split: &str, start_index: u64) -> Bound<'py, PyBytes> {
-        let rows = py.detach(|| convert::json_list(&self.write(split, start_index)));
-        PyBytes::new(py, &rows)
+        conversion::json_list(py, &self.write(py, split, start_index))
+    }
+
+    fn __repr__(&self) -> String {
+        let first = self.rows().first().map(|question| format!(", the first \"{}\"", shown(&question.text)));
+        format!("<QuestionBatch of {} questions{}>", self.range.len(), first.unwrap_or_default())
     }
 }
 
-/// Questions on scenes from anywhere.
+/// Questions on scenes from anywhere, balanced over windows of 250 of them.
+///
+/// Raises:
+///     SplitError: not values of different types.
+///     VocabularyError: templates and scenes of two vocabularies.
 #[pyfunction]
 #[pyo3(signature = (scenes, templates, *, seed, pair, questions, questions_per_scene))]
 pub fn instantiate_questions(
@@ -165,15 +198,15 @@ pub fn instantiate_questions(
     scenes: &PySceneBatch,
     templates: &PyTemplates,
     seed: u64,
-    pair: Option<Vec<(String, String)>>,
-    questions: &str,
+    pair: Option<Values>,
+    questions: Choice<QuestionRule>,
     questions_per_scene: u32,
 ) -> PyResult<PyQuestionBatch> {
-    convert::same_vocabulary(&scenes.vocab, &templates.vocab)?;
+    conversion::same_vocabulary(&scenes.vocab, &templates.vocab)?;
     let (vocab, templates) = (scenes.vocab.clone(), templates.templates.clone());
-    let holdout = pair.map(|pair| convert::holdout(&vocab, &pair)).transpose()?;
-    let (rule, plans, graphs) = (convert::question_rule(questions)?, templates.plans(&vocab), scenes.graphs(py).0);
-    let asker = Asker::new(&vocab, &templates, &plans, rule, holdout.as_ref(), seed, questions_per_scene);
+    let holdout = pair.map(|pair| conversion::holdout(&vocab, &pair)).transpose()?;
+    let (plans, graphs) = (templates.plans(&vocab), scenes.graphs(py).0);
+    let asker = Asker::new(&vocab, &templates, &plans, questions.0, holdout.as_ref(), seed, questions_per_scene);
     let views: Vec<_> =
         scenes.scenes.iter().zip(&graphs.graphs).map(|(scene, graph)| (scene.index, graph.view())).collect();
     let mut made = Vec::new();

@@ -1,7 +1,7 @@
-//! A pool's indices or scene files in, handles of scenes and of what programs see of them out.
+//! Handles of scenes and of their graphs, and the functions that make scenes.
 
-use crate::convert;
-use crate::errors::{SceneError, to_python};
+use crate::conversion;
+use crate::errors::{SceneError, raise, to_python};
 use crate::interrupt::in_pieces;
 use crate::vocabulary::PyVocabulary;
 use crate::world::PyWorld;
@@ -10,7 +10,7 @@ use clevrhope_core::scene::{Pool, Scene, SceneGraph, json};
 use clevrhope_core::split::{CountingPool, MinimalPool};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyArray3, PyArrayMethods, PyReadonlyArray1};
-use pyo3::exceptions::PyIndexError;
+use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use rayon::prelude::*;
@@ -35,10 +35,10 @@ pub struct Graphs {
 }
 
 impl Graphs {
-    fn new(vocab: Arc<Vocabulary>, graphs: Vec<SceneGraph>) -> Self {
+    fn new(vocab: Arc<Vocabulary>, graphs: Vec<SceneGraph>) -> Arc<Self> {
         let views: Vec<_> = graphs.iter().map(SceneGraph::view).collect();
         let table = SceneTable::new(&vocab, &views);
-        Self { vocab, graphs, table }
+        Arc::new(Self { vocab, graphs, table })
     }
 }
 
@@ -47,17 +47,21 @@ impl PySceneBatch {
         Self { vocab, scenes: scenes.into_iter().map(Into::into).collect(), graphs: OnceLock::new() }
     }
 
-    fn rows(&self) -> PyResult<Vec<Vec<u8>>> {
+    fn rows(&self, py: Python<'_>) -> PyResult<Vec<Vec<u8>>> {
         let row = |scene: &Arc<Scene>| {
             let mut json = Vec::new();
             json::write_scene(scene, &self.vocab, &mut json).map(|()| json)
         };
-        self.scenes.par_iter().map(row).collect::<Result<_, _>>().map_err(convert::unwritten)
+        py.detach(|| self.scenes.par_iter().map(row).collect::<Result<_, _>>()).map_err(raise::<PyValueError>)
     }
 }
 
 #[pymethods]
 impl PySceneBatch {
+    /// Reads a CLEVR scene file, a list of scenes, or one scene; `file` names it in messages.
+    ///
+    /// Raises:
+    ///     SceneError: not such a file; names the scene and the place in it.
     #[staticmethod]
     #[pyo3(signature = (vocabulary, data, *, file))]
     fn from_json(py: Python<'_>, vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
@@ -70,41 +74,52 @@ impl PySceneBatch {
         self.scenes.len()
     }
 
+    /// (N,) each scene's index in its pool; `image_index` in its file.
     #[getter]
     fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u64>> {
         PyArray1::from_iter(py, self.scenes.iter().map(|scene| scene.index))
     }
 
+    /// (N,) the number of objects of each scene.
     #[getter]
     fn n_objects<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
         PyArray1::from_iter(py, self.scenes.iter().map(|scene| scene.n_objects() as u8))
     }
 
+    /// What programs see of the scenes; made once.
     #[getter]
     pub fn graphs(&self, py: Python<'_>) -> PySceneGraphs {
-        let make = || {
-            Arc::new(Graphs::new(
-                self.vocab.clone(),
-                self.scenes.iter().map(|scene| scene.graph(&self.vocab)).collect(),
-            ))
-        };
+        let graph = |scene: &Arc<Scene>| scene.graph(&self.vocab);
+        let make = || Graphs::new(self.vocab.clone(), self.scenes.iter().map(graph).collect());
         PySceneGraphs(py.detach(|| self.graphs.get_or_init(make).clone()))
     }
 
+    /// The scenes at (M,) positions, in this order.
+    ///
+    /// Raises:
+    ///     IndexError: a position beyond the batch.
     fn take(&self, positions: PyReadonlyArray1<'_, u32>) -> PyResult<Self> {
-        let positions = convert::numbers(&positions, "positions", self.scenes.len())?;
-        let scenes = positions.into_iter().map(|position| self.scenes[position as usize].clone()).collect();
-        Ok(Self { vocab: self.vocab.clone(), scenes, graphs: OnceLock::new() })
+        let positions = conversion::numbers(&positions, "positions", self.scenes.len() as u64)?;
+        let scenes = positions.into_iter().map(|position| self.scenes[position as usize].clone());
+        Ok(Self::new(self.vocab.clone(), scenes))
     }
 
+    /// Each scene as a JSON object in one line: CLEVR's keys, and what CLEVR never recorded.
     fn json_rows<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-        let rows = py.detach(|| self.rows())?;
-        Ok(rows.iter().map(|row| PyBytes::new(py, row)).collect())
+        Ok(conversion::json_rows(py, &self.rows(py)?))
     }
 
+    /// `json_rows` as a JSON list.
     fn to_json<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let rows = py.detach(|| self.rows().map(|rows| convert::json_list(&rows)))?;
-        Ok(PyBytes::new(py, &rows))
+        Ok(conversion::json_list(py, &self.rows(py)?))
+    }
+
+    fn __repr__(&self) -> String {
+        let ends = match (self.scenes.first(), self.scenes.last()) {
+            (Some(first), Some(last)) => format!(", indices {} to {}", first.index, last.index),
+            _ => String::new(),
+        };
+        format!("<SceneBatch of {} scenes{ends}>", self.scenes.len())
     }
 }
 
@@ -121,25 +136,42 @@ impl PySceneGraphs {
 
 #[pymethods]
 impl PySceneGraphs {
+    /// Reads scenes as `SceneBatch.from_json` does, but needs no more than values and relations.
+    ///
+    /// Relations may also follow from `3d_coords` and `directions`.
+    ///
+    /// Raises:
+    ///     SceneError: not such a file; names the scene and the place in it.
     #[staticmethod]
     #[pyo3(signature = (vocabulary, data, *, file))]
     fn from_json(py: Python<'_>, vocabulary: &PyVocabulary, data: &[u8], file: &str) -> PyResult<Self> {
         let vocab = vocabulary.0.clone();
         let graphs = py.detach(|| json::read_graphs(data, file, &vocab)).map_err(to_python)?;
-        Ok(Self(Arc::new(Graphs::new(vocab, graphs))))
+        Ok(Self(Graphs::new(vocab, graphs)))
     }
 
     fn __len__(&self) -> usize {
         self.0.graphs.len()
     }
 
+    /// (N,) the number of objects of each scene.
     #[getter]
     fn n_objects<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<u8>> {
         PyArray1::from_iter(py, self.0.graphs.iter().map(|graph| graph.n_objects() as u8))
     }
+
+    fn __repr__(&self) -> String {
+        let n_objects: usize = self.0.graphs.iter().map(SceneGraph::n_objects).sum();
+        format!("<SceneGraphs of {} scenes, {n_objects} objects in all>", self.0.graphs.len())
+    }
 }
 
-/// The scenes of some indices of a pool.
+/// The scenes at (N,) indices of a pool; each depends on world, seed, pool and its index alone.
+///
+/// The pools `minimal_<type>_<type>` are those of `MinimalPool`, `counting_<type>` those of `CountingPool`.
+///
+/// Raises:
+///     SceneError: constraints that a scene could not meet; says which, and how often it failed.
 #[pyfunction]
 #[pyo3(signature = (world, *, seed, pool, indices))]
 pub fn sample_scenes(
@@ -165,10 +197,13 @@ pub fn sample_scenes(
     Ok(PySceneBatch::new(world.vocab.clone(), scenes))
 }
 
-/// Which object each pixel of each scene's image shows, as visibility was counted.
+/// (N, height, width) the object that each pixel shows, as visibility was counted: 0 none, i + 1 object i.
+///
+/// Raises:
+///     SceneError: a scene does not say where its camera stands.
 #[pyfunction]
 pub fn object_ids<'py>(py: Python<'py>, world: &PyWorld, scenes: &PySceneBatch) -> PyResult<Bound<'py, PyArray3<u8>>> {
-    convert::same_vocabulary(&world.vocab, &scenes.vocab)?;
+    conversion::same_vocabulary(&world.vocab, &scenes.vocab)?;
     let (width, height) = (world.world.config().width as usize, world.world.config().height as usize);
     let raster = |scene: &Arc<Scene>| world.world.object_ids(scene);
     let rasters: Option<Vec<_>> = py.detach(|| scenes.scenes.par_iter().map(raster).collect());

@@ -1,6 +1,7 @@
-//! Pools and rules in, questions out: window by window of a pool's scenes, and of the one-object sets.
+//! Handles of splits of a pool, and of the pool of one-object images.
 
-use crate::convert;
+use crate::choice::Choice;
+use crate::conversion::{self, Values};
 use crate::errors::to_python;
 use crate::interrupt::in_pieces;
 use crate::questions::{FIRST_WINDOWS, Images, PyQuestionBatch};
@@ -8,14 +9,15 @@ use crate::scenes::{FIRST_PIECE, PySceneBatch};
 use crate::templates::PyTemplates;
 use crate::world::PyWorld;
 use clevrhope_core::holdout::Holdout;
-use clevrhope_core::question::search::SearchStats;
-use clevrhope_core::split::{MinimalPool, PoolScan, SplitRule, SplitStream, Windows, scan};
+use clevrhope_core::message::shown;
+use clevrhope_core::question::search::{QuestionRule, SearchStats};
+use clevrhope_core::split::{MinimalKind, MinimalPool, PoolScan, SceneRule, SplitRule, SplitStream, Windows, scan};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::collections::BTreeMap;
-use std::sync::{Arc, LazyLock, Mutex, PoisonError};
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 /// The stopwatch of benchmarks.
@@ -25,7 +27,7 @@ fn nanoseconds() -> u64 {
     BEGAN.elapsed().as_nanos() as u64
 }
 
-/// The scenes of a pool as programs see them, shared by all splits over the pool.
+/// The scenes of a pool as programs see them, made once for all splits of the pool.
 #[pyclass(name = "PoolScan", module = "clevrhope._core", frozen)]
 pub struct PyPoolScan {
     scan: Arc<PoolScan>,
@@ -40,11 +42,16 @@ impl PyPoolScan {
         Self { scan: Arc::new(PoolScan::new(world.world.clone(), seed, pool)), vocab: world.vocab.clone() }
     }
 
+    /// How many scenes have been looked at.
     #[getter]
     fn scanned(&self) -> u64 {
         self.scan.scanned()
     }
 
+    /// Scenes of the pool at (N,) indices, in that order; those that were looked at are not made again.
+    ///
+    /// Raises:
+    ///     SceneError: constraints that a scene could not meet.
     fn scenes(&self, py: Python<'_>, indices: PyReadonlyArray1<'_, u64>) -> PyResult<PySceneBatch> {
         let indices = indices.as_array().to_vec();
         let mut scenes = Vec::with_capacity(indices.len());
@@ -55,19 +62,43 @@ impl PyPoolScan {
         Ok(PySceneBatch::new(self.vocab.clone(), scenes))
     }
 
+    /// Looks at the first `n_scenes` scenes, if that was not done yet.
+    ///
+    /// Raises:
+    ///     SceneError: constraints that a scene could not meet.
     fn look_at(&self, py: Python<'_>, n_scenes: u64) -> PyResult<()> {
         in_pieces(py, n_scenes.div_ceil(scan::CHUNK) as usize, 1, |mut chunks| {
             chunks.try_for_each(|chunk| self.scan.chunk(chunk as u64).map(drop)).map_err(to_python)
         })
     }
+
+    fn __repr__(&self) -> String {
+        let (pool, seed, scanned) = (shown(self.scan.pool()), self.scan.seed(), self.scan.scanned());
+        format!("<PoolScan of pool {pool}, seed {seed}, {scanned} scenes looked at>")
+    }
 }
 
-/// A split of a pool, window after window.
+/// A split of a pool: its questions, window after window of 250 eligible scenes.
+///
+/// Args:
+///     scan: of the pool.
+///     templates: made with the same vocabulary.
+///     split: its name, part of what decides the questions.
+///     pair: the held-out values, if any.
+///     scenes: which scenes are eligible: "any", or those "without" or "with" an object of these values.
+///     questions: which are asked: "any", those "without" a mention of the values, "unimplied" ones, which do not
+///         ask for them by likenesses either, or those "with" a mention.
+///     questions_per_scene: how many are wanted; a scene that gives fewer contributes fewer.
+///     match_objects: whether scenes are thinned until all numbers of objects are equally frequent.
+///
+/// Raises:
+///     SplitError: no template can mention the values, though questions have to.
 #[pyclass(name = "SplitStream", module = "clevrhope._core", frozen)]
 pub struct PySplitStream {
     scan: Arc<PoolScan>,
     templates: PyTemplates,
     vocab: Arc<Vocabulary>,
+    name: String,
     state: Mutex<State>,
 }
 
@@ -78,9 +109,13 @@ struct State {
 }
 
 impl PySplitStream {
+    fn state(&self, py: Python<'_>) -> MutexGuard<'_, State> {
+        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Asks about the next windows piece by piece; `keep` is given each piece.
     fn ask(&self, py: Python<'_>, n_windows: usize, mut keep: impl FnMut(Windows) + Send) -> PyResult<()> {
-        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state(py);
         let State { stream, n_scenes, work } = &mut *state;
         self.look(py, stream, n_windows)?;
         in_pieces(py, n_windows, FIRST_WINDOWS, |piece| {
@@ -111,22 +146,31 @@ impl PySplitStream {
         scan: &PyPoolScan,
         templates: &PyTemplates,
         split: String,
-        pair: Option<Vec<(String, String)>>,
-        scenes: &str,
-        questions: &str,
+        pair: Option<Values>,
+        scenes: Choice<SceneRule>,
+        questions: Choice<QuestionRule>,
         questions_per_scene: u32,
         match_objects: bool,
     ) -> PyResult<Self> {
-        convert::same_vocabulary(&scan.vocab, &templates.vocab)?;
+        conversion::same_vocabulary(&scan.vocab, &templates.vocab)?;
         let (vocab, scan) = (scan.vocab.clone(), scan.scan.clone());
-        let holdout = pair.map(|pair| convert::holdout(&vocab, &pair)).transpose()?;
-        let (scenes, questions) = (convert::scene_rule(scenes)?, convert::question_rule(questions)?);
-        let rule = SplitRule { name: split, scenes, questions, per_scene: questions_per_scene, match_objects };
+        let holdout = pair.map(|pair| conversion::holdout(&vocab, &pair)).transpose()?;
+        let rule = SplitRule {
+            name: split.clone(),
+            scenes: scenes.0,
+            questions: questions.0,
+            per_scene: questions_per_scene,
+            match_objects,
+        };
         let stream = SplitStream::new(scan.clone(), templates.templates.clone(), rule, holdout).map_err(to_python)?;
         let state = Mutex::new(State { stream, n_scenes: 0, work: SearchStats::default() });
-        Ok(Self { scan, templates: templates.clone(), vocab, state })
+        Ok(Self { scan, templates: templates.clone(), vocab, name: split, state })
     }
 
+    /// The questions of the next windows. After an error or Ctrl-C the stream cannot be used any more.
+    ///
+    /// Raises:
+    ///     SplitError: no more eligible scenes, or no question on them; says which predicate starves it.
     fn next(&self, py: Python<'_>, n_windows: usize) -> PyResult<PyQuestionBatch> {
         let mut questions = Vec::new();
         self.ask(py, n_windows, |windows| questions.extend(windows.questions))?;
@@ -134,37 +178,65 @@ impl PySplitStream {
         Ok(PyQuestionBatch::new(self.vocab.clone(), self.templates.templates.clone(), images, questions))
     }
 
+    /// Nanoseconds of each attempt at a question in the next windows, kept or not; for benchmarks.
     fn time_attempts<'py>(&self, py: Python<'py>, n_windows: usize) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).stream.time_attempts(nanoseconds);
+        self.state(py).stream.time_attempts(nanoseconds);
         let mut attempt_ns = Vec::new();
         self.ask(py, n_windows, |windows| attempt_ns.extend(windows.attempt_ns))?;
         Ok(PyArray1::from_vec(py, attempt_ns))
     }
 
+    /// Finds the scenes of the next windows, so that `next` has only to ask about them.
+    ///
+    /// Raises:
+    ///     SplitError: no more eligible scenes.
     fn prepare(&self, py: Python<'_>, n_windows: usize) -> PyResult<()> {
-        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state(py);
         self.look(py, &mut state.stream, n_windows)
     }
 
+    /// Passes over windows without asking; gives the indices of their scenes, in order.
+    ///
+    /// Raises:
+    ///     SplitError: as `next`.
     fn skip<'py>(&self, py: Python<'py>, n_windows: usize) -> PyResult<Bound<'py, PyArray1<u64>>> {
-        let mut state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state(py);
         self.look(py, &mut state.stream, n_windows)?;
         Ok(PyArray1::from_vec(py, state.stream.skip_windows(n_windows).map_err(to_python)?))
     }
 
-    #[getter]
-    fn usable_families(&self, py: Python<'_>) -> Vec<u16> {
-        self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner).stream.usable_families()
-    }
-
+    /// So far: scenes (asked about), scanned, attempts, states, options, found, exhausted.
     #[getter]
     fn work(&self, py: Python<'_>) -> BTreeMap<&'static str, u64> {
-        let state = self.state.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner);
-        convert::work(state.work, state.n_scenes, state.stream.scanned())
+        let state = self.state(py);
+        let SearchStats { attempts, states, options, found, exhausted } = state.work;
+        BTreeMap::from([
+            ("scenes", state.n_scenes as u64),
+            ("scanned", state.stream.scanned()),
+            ("attempts", attempts),
+            ("states", states),
+            ("options", options),
+            ("found", found),
+            ("exhausted", exhausted),
+        ])
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<SplitStream of split {}, pool {}>", shown(&self.name), shown(self.scan.pool()))
     }
 }
 
-/// The pool of one-object images of a pair's types, and the questions that tell them apart.
+/// The pool of one-object images of a pair's attribute types, and the questions on it.
+///
+/// Scene `place * corners + corner`; place `(grid * n_combinations + combination) * copies + copy`. A pair of a
+/// single value gives the pool of its type.
+///
+/// Args:
+///     world: of the images.
+///     pair: whose types they show; `has_pair` and `questions` are about its values.
+///
+/// Raises:
+///     SplitError: not values of different types, or a type with one value.
 #[pyclass(name = "MinimalPool", module = "clevrhope._core", frozen)]
 pub struct PyMinimalPool {
     vocab: Arc<Vocabulary>,
@@ -176,9 +248,9 @@ pub struct PyMinimalPool {
 impl PyMinimalPool {
     #[new]
     #[pyo3(signature = (world, *, pair))]
-    fn new(world: &PyWorld, pair: Vec<(String, String)>) -> PyResult<Self> {
+    fn new(world: &PyWorld, pair: Values) -> PyResult<Self> {
         let vocab = world.vocab.clone();
-        let holdout = convert::asked_for(&vocab, &pair)?;
+        let holdout = conversion::value_or_pair(&vocab, &pair)?;
         let pool = match world.world.palette() {
             Some(palette) => MinimalPool::within(&vocab, &holdout, palette),
             None => MinimalPool::new(&vocab, &holdout),
@@ -186,59 +258,78 @@ impl PyMinimalPool {
         Ok(Self { vocab, holdout, pool: pool.map_err(to_python)? })
     }
 
+    /// `minimal_<type>_<type>`, the name under which `sample_scenes` gives its scenes.
+    ///
+    /// In a world with a palette `-<palette>` follows.
     #[getter]
     fn name(&self) -> String {
         self.pool.name()
     }
 
+    /// Places of the pool, of `corners` images each.
     #[getter]
     fn n_places(&self) -> u64 {
         self.pool.n_places()
     }
 
+    /// Grids: two values of each type.
     #[getter]
     fn n_grids(&self) -> usize {
         self.pool.n_grids()
     }
 
+    /// Combinations of the other types' values.
     #[getter]
     fn n_combinations(&self) -> usize {
         self.pool.n_combinations()
     }
 
+    /// Places of each grid and combination, as many as in the paper.
     #[getter]
     fn copies(&self) -> usize {
         self.pool.copies()
     }
 
+    /// Images of a place: 4 for a pair, 2 for a single value.
     #[getter]
     fn corners(&self) -> usize {
         self.pool.corners()
     }
 
+    /// Whether a place's grid holds the held-out values.
     fn has_pair(&self, place: u64) -> bool {
         place < self.pool.n_places() && self.pool.held_corner(place, &self.holdout).is_some()
     }
 
+    /// Whether a corner of a place's grid shows what is not seen: the held-out values, or none of the palette's.
     fn has_unseen(&self, place: u64) -> bool {
         place < self.pool.n_places() && self.pool.unseen_corner(place, &self.holdout).is_some()
     }
 
+    /// The questions of a minimal set ("iid" or "ood") on (N,) places, group by group.
+    ///
+    /// Raises:
+    ///     SplitError: no template asks for existence alone.
+    ///     IndexError: a place beyond the pool.
     #[pyo3(signature = (templates, *, seed, kind, places))]
     fn questions(
         &self,
         py: Python<'_>,
         templates: &PyTemplates,
         seed: u64,
-        kind: &str,
+        kind: Choice<MinimalKind>,
         places: PyReadonlyArray1<'_, u64>,
     ) -> PyResult<PyQuestionBatch> {
-        convert::same_vocabulary(&self.vocab, &templates.vocab)?;
-        let kind = convert::minimal_kind(kind)?;
-        let places = convert::places(&places, self.pool.n_places())?;
+        conversion::same_vocabulary(&self.vocab, &templates.vocab)?;
+        let places = conversion::numbers(&places, "places", self.pool.n_places())?;
         let templates = templates.templates.clone();
-        let made = py.detach(|| self.pool.questions(&templates, seed, &self.holdout, kind, &places));
+        let made = py.detach(|| self.pool.questions(&templates, seed, &self.holdout, kind.0, &places));
         let images = Images::OfPool(self.pool.name().into());
         Ok(PyQuestionBatch::new(self.vocab.clone(), templates, images, made.map_err(to_python)?))
+    }
+
+    fn __repr__(&self) -> String {
+        let (name, places, corners) = (self.pool.name(), self.pool.n_places(), self.pool.corners());
+        format!("<MinimalPool {name} of {places} places, {corners} images each>")
     }
 }

@@ -1,6 +1,6 @@
-//! Template files in, a handle of question families out.
+//! The handle of a folder of question templates.
 
-use crate::convert;
+use crate::conversion::{self, Values};
 use crate::errors::to_python;
 use crate::world::PyWorld;
 use clevrhope_core::question::TemplateSet;
@@ -8,7 +8,17 @@ use clevrhope_core::vocab::Vocabulary;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// The families of a folder of templates, ready to be searched.
+/// The question families of a folder of templates.
+///
+/// Args:
+///     files: template files as (name without folder or suffix, content).
+///     order: families are numbered through the files in this order; files that are not in it follow by name.
+///     synonyms: the JSON object of words for values.
+///     world: whose vocabulary the templates use.
+///     synonyms_file: the name of the synonyms' file, for messages.
+///
+/// Raises:
+///     TemplateError: not CLEVR's template format; names the file, the template and the place in it.
 #[pyclass(name = "Templates", module = "clevrhope._core", frozen)]
 #[derive(Clone)]
 pub struct PyTemplates {
@@ -33,40 +43,52 @@ impl PyTemplates {
         Ok(Self { vocab, templates: Arc::new(templates) })
     }
 
+    /// How many families there are.
     #[getter]
     fn n_families(&self) -> usize {
         self.templates.families().len()
     }
 
+    /// File name, index in the file, and global index of each family, by global index.
     #[getter]
     fn families(&self) -> Vec<(String, u32, u32)> {
         let families = self.templates.families().iter();
         families.map(|family| (format!("{}.json", family.file), family.index_in_file, family.index)).collect()
     }
 
+    /// Every token that a question can hold, sorted, without the special ones.
     #[getter]
     fn words(&self) -> Vec<String> {
         self.templates.words()
     }
 
+    /// 64 hexadecimal digits; two sets with the same ones give the same questions.
     #[getter]
     fn fingerprint(&self) -> &str {
         self.templates.fingerprint()
     }
 
+    /// Most tokens of a question, <START> and <END> included.
     #[getter]
     fn question_width(&self) -> usize {
         self.templates.question_width()
     }
 
+    /// Most tokens of a program, <START> and <END> included.
     #[getter]
     fn program_width(&self) -> usize {
         self.templates.program_width()
     }
 
-    fn families_that_can_mention(&self, pair: Vec<(String, String)>) -> PyResult<Vec<usize>> {
-        let holdout = convert::holdout(&self.vocab, &pair)?;
+    /// Global indices of the families that can name all the values for one set of objects.
+    fn families_that_can_mention(&self, pair: Values) -> PyResult<Vec<usize>> {
+        let holdout = conversion::holdout(&self.vocab, &pair)?;
         let plans = self.templates.plans(&self.vocab);
         Ok((0..plans.len()).filter(|&family| plans[family].can_mention(&holdout)).collect())
+    }
+
+    fn __repr__(&self) -> String {
+        let fingerprint = conversion::short(self.templates.fingerprint());
+        format!("<Templates of {} question families, fingerprint {fingerprint}...>", self.n_families())
     }
 }

@@ -1,11 +1,19 @@
-//! A properties file in, a vocabulary handle out.
+//! The handle of a vocabulary.
 
 use crate::errors::to_python;
-use clevrhope_core::vocab::{RELATION_NAMES, Vocabulary};
+use clevrhope_core::vocab::Vocabulary;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
-/// Attribute types with their values, relations and answers.
+/// The attribute types with their values, and the answers of a world.
+///
+/// Args:
+///     properties: a properties file in CLEVR's format.
+///     file: its name, for messages.
+///     largest_count: the largest integer answer.
+///
+/// Raises:
+///     VocabularyError: not JSON, or not a usable vocabulary; says where.
 #[pyclass(name = "Vocabulary", module = "clevrhope._core", frozen)]
 pub struct PyVocabulary(pub Arc<Vocabulary>);
 
@@ -23,18 +31,21 @@ impl PyVocabulary {
         Ok(Self(Arc::new(vocab)))
     }
 
+    /// Each attribute type with its values, in the order of their numbers.
     #[getter]
     fn attribute_types(&self) -> Vec<(&str, Vec<&str>)> {
         attribute_types(&self.0)
     }
 
-    #[getter]
-    fn relations(&self) -> Vec<&str> {
-        RELATION_NAMES.to_vec()
-    }
-
+    /// All answers as CLEVR spells them, in the order of their numbers: yes, no, integers, values.
     #[getter]
     fn answers(&self) -> Vec<String> {
         self.0.answer_texts()
+    }
+
+    fn __repr__(&self) -> String {
+        let types: Vec<String> =
+            self.0.types().iter().map(|kind| format!("{} {}", kind.name, kind.values.len())).collect();
+        format!("<Vocabulary with values of each type: {}>", types.join(", "))
     }
 }

@@ -1,19 +1,33 @@
-//! Properties, look and constraints in, a world handle out: everything that decides a scene but its place.
+//! The handle of a world: everything that decides a scene but its seed, pool and index.
 
-use crate::convert;
+use crate::choice::Choice;
+use crate::conversion::{self, Values};
 use crate::errors::to_python;
 use crate::interrupt::Interruptible;
-use crate::vocabulary::PyVocabulary;
+use crate::vocabulary::{PyVocabulary, attribute_types};
 use clevrhope_core::scene::clevr::read_clevr;
 use clevrhope_core::scene::{Asset, ClevrImport, Palette, Pool, SceneConfig, SceneError, World};
-use clevrhope_core::split;
-use clevrhope_core::vocab::{RELATION_NAMES, Vocabulary};
+use clevrhope_core::split::{self, DiversityMode};
+use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+/// Everything that decides a scene but its seed, pool and index: vocabulary, look and constraints.
+///
+/// Args:
+///     properties: a properties file in CLEVR's format.
+///     look: a look file.
+///     config: constraints as JSON; those that are left out have their defaults.
+///     properties_file: the name of the first, for messages.
+///     look_file: the name of the second.
+///     config_file: the name of the third.
+///
+/// Raises:
+///     VocabularyError: not a usable vocabulary.
+///     SceneError: an impossible constraint, or an asset that is not in the look.
 #[pyclass(name = "World", module = "clevrhope._core", frozen)]
 pub struct PyWorld {
     pub world: Arc<World>,
@@ -39,12 +53,37 @@ impl PyWorld {
         Ok(Self { vocab: Arc::new(world.vocab().clone()), world: Arc::new(world) })
     }
 
+    /// The same world with the objects of a palette only.
+    ///
+    /// An object's values are those of a row and, in it, of a combination, both drawn uniformly. Values of types
+    /// that the palette does not mention are uniform, too.
+    ///
+    /// Args:
+    ///     data: JSON: value -> values of another type that go with it, as CoGenT's files have it, or
+    ///         `{"types": [...], "rows": [[[value, ...], ...], ...]}`.
+    ///     name: what minimal pools of this world are called after.
+    ///     file: the name of the palette's file, for messages.
+    ///
+    /// Raises:
+    ///     SceneError: unknown values, combinations of different types, or nothing allowed; says where.
     #[pyo3(signature = (data, *, name, file))]
     fn with_palette(&self, data: &[u8], name: &str, file: &str) -> PyResult<Self> {
         let palette = Palette::from_json(&self.vocab, name, data, file).map_err(to_python)?;
         Ok(Self { world: Arc::new(self.world.with_palette(palette)), vocab: self.vocab.clone() })
     }
 
+    /// The same world with CLEVR's train scenes at a share of the places of its pool `train`.
+    ///
+    /// Of each run of 1 / `share` places, one, drawn at random, has the next scene of a seeded permutation. After
+    /// the last of CLEVR's scenes the pool has only its own again. Other pools do not change.
+    ///
+    /// Args:
+    ///     path: a `CLEVR_train_scenes.json` as published.
+    ///     share: above 0, up to 1.
+    ///
+    /// Raises:
+    ///     SceneError: a world whose directions are not CLEVR's, a file that cannot be read, scenes of another
+    ///         split or not CLEVR's, or a share out of range; says which scene, and where in it.
     #[pyo3(signature = (path, *, share))]
     fn with_clevr(&self, py: Python<'_>, path: PathBuf, share: f64) -> PyResult<Self> {
         let file = path.display().to_string();
@@ -56,12 +95,14 @@ impl PyWorld {
         Ok(Self { world: Arc::new(self.world.with_import(import)), vocab: self.vocab.clone() })
     }
 
+    /// Digest and number of CLEVR's scenes, and over how many places of the pool they are spread; or None.
     #[getter]
     fn clevr(&self) -> Option<(&str, usize, u64)> {
         let import = self.world.import()?;
         Some((import.scenes().digest(), import.scenes().len(), import.reach()))
     }
 
+    /// (N,) the published index of the CLEVR scene at each index of a pool; -1 for the pool's own scenes.
     #[pyo3(signature = (indices, *, seed, pool))]
     fn clevr_indices<'py>(
         &self,
@@ -75,54 +116,77 @@ impl PyWorld {
         PyArray1::from_iter(py, indices.as_array().iter().map(published))
     }
 
+    /// The palette with types and rows, as JSON; None where all combinations occur.
     #[getter]
     fn palette_json(&self) -> Option<String> {
         self.world.palette().map(|palette| palette.to_json(&self.vocab).to_string())
     }
 
+    /// The palette, as JSON, that a train set of a diversity sees: `diversity` - 1 combinations of a pair's types.
+    ///
+    /// Raises:
+    ///     SplitError: not a pair, or a diversity that the pair's types cannot have; says which they can.
     #[pyo3(signature = (pair, *, diversity, mode, seed))]
-    fn seen_palette(&self, pair: Vec<(String, String)>, diversity: usize, mode: &str, seed: u64) -> PyResult<String> {
-        let (holdout, mode) = (convert::holdout(&self.vocab, &pair)?, convert::diversity_mode(mode)?);
+    fn seen_palette(&self, pair: Values, diversity: usize, mode: Choice<DiversityMode>, seed: u64) -> PyResult<String> {
+        let holdout = conversion::holdout(&self.vocab, &pair)?;
         let name = holdout.describe(&self.vocab);
-        let palette = split::seen_palette(&self.vocab, &holdout, diversity, mode, seed, &name).map_err(to_python)?;
+        let palette = split::seen_palette(&self.vocab, &holdout, diversity, mode.0, seed, &name).map_err(to_python)?;
         Ok(palette.to_json(&self.vocab).to_string())
     }
 
-    fn check_seen(&self, pair: Vec<(String, String)>) -> PyResult<()> {
-        let holdout = convert::holdout(&self.vocab, &pair)?;
+    /// Passes when the world's palette, as what a train set sees, lets the pair be held out.
+    ///
+    /// Raises:
+    ///     SplitError: it has the pair, or never shows one of its values; says which.
+    fn check_seen(&self, pair: Values) -> PyResult<()> {
+        let holdout = conversion::holdout(&self.vocab, &pair)?;
         match self.world.palette() {
             Some(palette) => split::check_seen(&self.vocab, &holdout, palette).map_err(to_python),
             None => Ok(()),
         }
     }
 
+    /// 64 hexadecimal digits, the same for files with the same content.
     #[getter]
     fn fingerprint(&self) -> &str {
         self.world.fingerprint()
     }
 
+    /// All constraints, defaults included, as JSON.
     #[getter]
     fn config_json(&self) -> PyResult<String> {
-        convert::json_text(self.world.config())
+        conversion::json_text(self.world.config())
     }
 
+    /// The vocabulary of the world's scenes.
     #[getter]
     fn vocabulary(&self) -> PyVocabulary {
         PyVocabulary(self.vocab.clone())
     }
 
+    /// As the vocabulary's.
     #[getter]
     fn attribute_types(&self) -> Vec<(&str, Vec<&str>)> {
-        crate::vocabulary::attribute_types(&self.vocab)
+        attribute_types(&self.vocab)
     }
 
-    #[getter]
-    fn relations(&self) -> Vec<&str> {
-        RELATION_NAMES.to_vec()
-    }
-
+    /// As the vocabulary's.
     #[getter]
     fn answers(&self) -> Vec<String> {
         self.vocab.answer_texts()
+    }
+
+    fn __repr__(&self) -> String {
+        let config = self.world.config();
+        let palette = self.world.palette().map(|palette| format!(", palette {}", palette.name())).unwrap_or_default();
+        let clevr = if self.world.import().is_some() { ", with CLEVR's scenes" } else { "" };
+        format!(
+            "<World of {} to {} objects on {} x {} pixels{palette}{clevr}, fingerprint {}...>",
+            config.min_objects,
+            config.max_objects,
+            config.width,
+            config.height,
+            conversion::short(self.world.fingerprint())
+        )
     }
 }

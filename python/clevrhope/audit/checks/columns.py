@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Tally
-from clevrhope.dataset.native_reader import UNTOLD, Ints, QuestionReader, vocabulary_of
+from clevrhope.dataset.native_reader import UNDETERMINED, Ints, QuestionReader, vocabulary_of
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays
 from clevrhope.splits.kinds import SPLITS
@@ -97,7 +97,7 @@ class ColumnCheck:
         needed = arrays.tokens("relation_needed", first, n)
         formed = self._relations(split, first, wide["programs"], needed)
         found = self._reader.relations_needed(wide["programs"], pool.native, scenes, needed.shape[1])
-        wrong = formed & (found != UNTOLD).all(axis=1) & (found != needed).any(axis=1)
+        wrong = formed & (found != UNDETERMINED).all(axis=1) & (found != needed).any(axis=1)
         for k in np.flatnonzero(wrong).tolist():
             problem = (
                 f"relation_needed is not {found[k].tolist()}, as the program without each relation has it"

@@ -123,7 +123,7 @@ def _prelim(tally: Tally, folder: AuditFolder, split: SplitPlace, n_questions: i
         tally.fault(split.file, None, problem, n_questions)
     if SPLITS[split.name].drawn == "groups":
         n_values = {kind: len(values) for kind, values in folder.attribute_types}
-        ((kind, _),) = split.hop.asked
+        ((kind, _),) = split.hop.target
         others = prod(n for each, n in n_values.items() if each != kind)
         copies = max(1, GROUPS_OF_A_PAIR // (comb(n_values[kind], 2) * others))
         most = (n_values[kind] - 1) * others * copies

@@ -9,7 +9,7 @@ from typing import TypeVar
 import numpy as np
 
 from clevrhope.audit.leaks.report import Found, Kind
-from clevrhope.dataset.native_reader import QuestionReader, Said
+from clevrhope.dataset.native_reader import EncodedRows, QuestionReader
 from clevrhope.dataset.scene_files import MISSING, PoolScenes
 from clevrhope.dataset.split_files import Question, SplitArrays, parse_question, prefix, read_question_rows
 from clevrhope.errors import DatasetError
@@ -47,24 +47,24 @@ class JsonBesideArrays:
             problem = f"has {n_questions} questions, the HDF5 file another number"
             self._found.add(Kind.DISAGREEMENT, self._json_name, None, problem, len(arrays))
 
-    def _say(self, batch: "_Batch", arrays: SplitArrays) -> Said:
+    def _say(self, batch: "_Batch", arrays: SplitArrays) -> EncodedRows:
         """What a batch of JSON's rows says, in the arrays' widths."""
         widths = [arrays.tokens(name, 0, 1).shape[1] for name in ("questions", "programs")]
         try:
-            return self._reader.say([row for _, row in batch.rows], batch.first, *widths)
+            return self._reader.encode([row for _, row in batch.rows], batch.first, *widths)
         except ValueError as error:
             for k in range(len(batch.rows)):
                 batch.question(k)  # says which row it is, and why it is no question
             raise DatasetError(f"{batch.path}: {error}") from error
 
-    def _check_filenames(self, batch: "_Batch", said: Said, pool: PoolScenes) -> None:
+    def _check_filenames(self, batch: "_Batch", said: EncodedRows, pool: PoolScenes) -> None:
         rows = pool.rows(said.columns["image_idxs"]).tolist()
         for k, (row, filename) in enumerate(zip(rows, said.filenames, strict=True)):
             if row != MISSING and filename != pool.filenames[row]:
                 problem = f"names another image than its scene, {pool.filenames[row]}"
                 self._found.add(Kind.DISAGREEMENT, self._json_name, batch.first + k, problem, filename)
 
-    def _check_rows(self, arrays: SplitArrays, batch: "_Batch", said: Said) -> None:
+    def _check_rows(self, arrays: SplitArrays, batch: "_Batch", said: EncodedRows) -> None:
         """Compares a batch of JSON's questions with the arrays' rows."""
         first, n = batch.first, len(batch.rows)
         for name, expected in said.columns.items():

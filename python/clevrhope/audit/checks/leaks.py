@@ -60,7 +60,7 @@ def check_pairs(folder: AuditFolder, check: LeakCheck, advance: Advance) -> list
         advance(1)
     if not lines[Kind.DISAGREEMENT].n_checked and not lines[Kind.DISAGREEMENT].n_faults:
         lines[Kind.DISAGREEMENT].skip("no question files in JSON: they were left out")
-    if not any(hop.asked for hop in folder.hops):
+    if not any(hop.target for hop in folder.hops):
         lines[Kind.PAIR].skip("nothing is held out in this folder")
     if not any(hop.palette for hop in folder.hops):
         lines[Kind.PALETTE].skip("all combinations of values occur in this folder")
@@ -75,7 +75,7 @@ def _add(lines: dict[Kind, Tally], report: LeakReport) -> None:
     lines[Kind.SHARED].n_checked += sum(each.n_images for each in report.splits)
     for each in report.splits:
         lines[Kind.PALETTE].n_checked += each.n_images if report.hop.palette else 0
-        lines[Kind.PAIR].n_checked += each.n_questions if report.hop.asked else 0
+        lines[Kind.PAIR].n_checked += each.n_questions if report.hop.target else 0
         lines[Kind.GROUP].n_checked += each.n_images if _has_groups(each.split) else 0
     listed: Counter[Kind] = Counter()
     for violation in report.violations:

@@ -86,7 +86,7 @@ class PrelimSets:
 
 def _problem(split: SplitPlace, group: Sequence[_Asked]) -> tuple[str, str]:
     """What is wrong with a group, and what is there; nothing where all is well."""
-    ((kind, value),) = split.hop.asked
+    ((kind, value),) = split.hop.target
     at = TYPES.index(kind)
     looks = [each.image.looks for each in group]
     shown = [sum(look[at] == value for look in each) for each in looks]

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.errors import ClevrhopeError
 from clevrhope.images.native import NativeRenderer
-from clevrhope.look.read import read_look
+from clevrhope.look.definition import read_look
 
 MOST_APART = 8.0
 """Of 255, in red, green or blue: how far the mean of an object may be from that in a render of its scene."""

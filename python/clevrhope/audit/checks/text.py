@@ -23,14 +23,11 @@ from clevrhope.runtime.progress import Advance
 
 ROWS_A_BATCH = 50_000
 
-UNREAD, OTHER_PROGRAM, OTHER_FAMILY, OTHER_ANSWER, SEVERAL, AMBIGUOUS = (1 << bit for bit in range(6))
-"""The parser's flags."""
-
 _PROBLEMS: Mapping[int, str] = {
-    UNREAD: "no template says this",
-    OTHER_PROGRAM: "its words do not mean its program",
-    OTHER_FAMILY: "its words are those of another family",
-    OTHER_ANSWER: "what its words mean has another answer",
+    TextReader.UNREAD: "no template says this",
+    TextReader.OTHER_PROGRAM: "its words do not mean its program",
+    TextReader.OTHER_FAMILY: "its words are those of another family",
+    TextReader.OTHER_ANSWER: "what its words mean has another answer",
 }
 
 UNSEEN = 50
@@ -142,8 +139,8 @@ class _Pass:
     def _agree(self, split: SplitPlace, rows: "_Rows", flags: npt.NDArray[np.uint8]) -> None:
         tally = self._checks.agreement
         tally.n_checked += len(rows)
-        self._checks.n_several += int(np.count_nonzero(flags & SEVERAL))
-        self._checks.n_ambiguous += int(np.count_nonzero(flags & AMBIGUOUS))
+        self._checks.n_several += int(np.count_nonzero(flags & TextReader.SEVERAL))
+        self._checks.n_ambiguous += int(np.count_nonzero(flags & TextReader.AMBIGUOUS))
         for flag, problem in _PROBLEMS.items():
             for k in np.flatnonzero(flags & flag).tolist():
                 tally.fault(

@@ -112,7 +112,7 @@ class LeakCheck:
             DatasetError: a file is missing or cannot be read at all. All else is a violation in the report.
         """
         try:
-            reader = QuestionReader(self._vocab, hop.asked, self._words, self._vocabulary)
+            reader = QuestionReader(self._vocab, hop.target, self._words, self._vocabulary)
         except VocabularyError as error:
             raise DatasetError(f"{self._layout.vocab}: {error}") from error
         absent = AbsentCheck(self._layout, hop, self._vocab, self._words, self._vocabulary)
@@ -140,7 +140,7 @@ class _Check:
         self.layout = layout
         self.absent = absent
         self.hop = hop
-        self.pair: tuple[Value, ...] = hop.asked
+        self.pair: tuple[Value, ...] = hop.target
         self.found = Found()
         self.vocab = vocab
         self.answers = {number: name for name, number in vocab.answers.items()}

@@ -25,7 +25,7 @@ class GroupCheck:
 
     def check_places(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
         """The images of minimal_ood at one place, four for a pair, are asked one question; one has it."""
-        holds = pool.holding(self._hop.asked)
+        holds = pool.holding(self._hop.target)
         sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
         for group in _by_place(pool, used):
             shown = int(holds[group].sum())

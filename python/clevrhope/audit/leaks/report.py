@@ -112,7 +112,7 @@ def _palette_sentences(hop: Hop) -> list[str]:
 
 def _sentence(counts: SplitCounts, hop: Hop) -> str:
     about = f"{counts.split}: {counts.n_questions:,} questions on {counts.n_images:,} images"
-    if not hop.asked:
+    if not hop.target:
         return f"{about}."
     kind = SPLITS[counts.split]
     if kind.drawn == "sets":

@@ -15,7 +15,7 @@ from clevrhope.describe.measure import SplitStats, mean
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS, TRAIN
-from clevrhope.splits.palettes import Palette, split_name
+from clevrhope.splits.palettes import Palette, parse_pool_name
 
 ENOUGH_TO_TELL = 20
 """Questions from which a family's one answer is no chance."""
@@ -67,7 +67,7 @@ def seen(data: SubDataset) -> str:
         )
     parts = [text, _combinations(data, palette, trained_on)]
     second = data.second_palette if data.hop.pair is None else ""
-    other = next((each for each in data.splits if split_name(each.pool)[1] == second), None)
+    other = next((each for each in data.splits if parse_pool_name(each.pool)[1] == second), None)
     if second and other is not None:
         parts += [f"The same of {code(other.split)}:", _combinations(data, palette, other)]
     return "\n\n".join(["## What was seen?", *parts])

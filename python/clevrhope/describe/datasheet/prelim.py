@@ -34,7 +34,7 @@ def prelim_datasheet(data: SubDataset) -> str:
 
 
 def _motivation(data: SubDataset) -> str:
-    ((kind, value),) = data.hop.asked
+    ((kind, value),) = data.hop.target
     return (
         f"## Why was it made?\n\nTo see whether a model knows {code(value)} ({escape(kind)}) by itself, "
         "before it is asked to combine it with another value: one that fails here says nothing about "

@@ -1,22 +1,21 @@
-"""Scenes in, images out: Blender's Cycles in a pool of worker processes."""
+"""The renderer that runs Blender's Cycles in a pool of worker processes."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import asdict
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.devices import WORKER_COMMAND, Device, choose_gpus
 from clevrhope.images.blender.memory import available_bytes
 from clevrhope.images.blender.pool import GROWTH_BYTES, IMAGES_PER_WORKER, WorkerPool
 from clevrhope.images.blender.process import StartError
-from clevrhope.images.device_choice import INTERFACES, parse_device
+from clevrhope.images.device_choice import parse_device
 from clevrhope.images.passes import Passes, from_bytes
-from clevrhope.images.renderer import Pixels, Scene
+from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import RenderSettings
-from clevrhope.look.read import Look, read_look
+from clevrhope.look.definition import Look, read_look
 from clevrhope.runtime.blender import check_blender, explain_start
 from clevrhope.runtime.cores import available_cores
 
@@ -26,41 +25,42 @@ K = TypeVar("K", bound=Hashable)
 SECONDS_PER_SAMPLE = 5e-6
 PATIENCE = 10.0
 LEAST_TIMEOUT_S = 120.0
-#: In which a GPU's first image has its kernels compiled besides: minutes with some makers' drivers.
+#: Extra time for a GPU's first image, which may compile kernels: minutes with some makers' drivers.
 KERNELS_S = 1800.0
 #: By default. With one thread, another of its worker's spins beside it and takes up to half a core.
 THREADS_OF_A_WORKER = 2
-#: By default, processes that share a GPU: while one computes on it, the other prepares and reads back.
+#: Processes that share a GPU by default: while one computes on it, the other prepares and reads back.
 WORKERS_OF_A_GPU = 2
-#: Of the memory, what all workers together may hold; one that goes beyond its share is killed.
+#: Share of the memory that all workers together may hold; one that goes beyond its part is killed.
 SHARE_OF_WORKERS = 0.8
-#: What a worker holds, 385 MiB at 120 x 80 pixels, with room for larger images.
+#: A worker holds 385 MiB at 120 x 80 pixels; this leaves room for larger images.
 BYTES_OF_A_WORKER = 512 << 20
 
 
-class CyclesRenderer:
+class CyclesRenderer(Renderer):
     """Renders with Blender in worker processes, which start with the first image and end with `close`.
 
     Args:
         look: shapes, materials, lights, camera and properties; by default the package's.
         settings: size, samples, denoiser, device.
         workers: processes; by default one for every two cores. They share the cores, so fewer workers have
-            more threads each. On GPUs, processes for each of them, by default two; each uses that GPU and
-            no other.
-        cores: that the workers share; by default all that this process may use.
+            more threads each. On GPUs, processes for each GPU, by default two; each uses only that GPU.
+        cores: number of cores that the workers share; by default all that this process may use.
         timeout_s: how long an image may take; by default what its samples would take on a very slow core.
         allowance_s: how much longer a worker's first image may take; by default half an hour on a GPU, for
             which kernels may have to be compiled.
-        images_per_worker: after so many a worker is replaced by a fresh one.
+        images_per_worker: a worker is replaced after so many images,
         growth_bytes: and when it holds so much more than after its first image.
-        memory_limit_bytes: it is killed, and its image begun again, when it holds more than that; by
-            default its share of four fifths of the memory that this process may use, or of the part of that
-            which goes with `cores`.
+        memory_limit_bytes: a worker that holds more is killed, and its image begun again; by default its
+            part of four fifths of the memory that this process may use, in proportion to `cores`.
         command: the command line of a worker, for tests.
 
+    Attributes:
+        where: what it renders on; and why not on GPUs, if asking for them failed.
+
     Raises:
-        ConfigError: no workers, a device that is not here, or a look that is none.
-        RenderError: Blender is missing, of another release, or lacks libraries.
+        ConfigError: no workers, a device that this machine does not have, or an invalid look.
+        RenderError: Blender is missing, has another version, or lacks libraries.
     """
 
     def __init__(
@@ -85,7 +85,7 @@ class CyclesRenderer:
         look = look or read_look()
         gpus, problem = choose_gpus(parse_device(self._settings.device))
         titles = ", ".join(dict.fromkeys(gpu.title for gpu in gpus))
-        self._where = titles or ("the CPU" + (f", as {problem}" if problem else ""))
+        self.where = titles or ("the CPU" + (f", as {problem}" if problem else ""))
         bound: list[Device | None] = [gpu for gpu in gpus for _ in range(workers or WORKERS_OF_A_GPU)]
         threads = threads_of_workers(len(bound) or workers, cores=cores)
         bound = bound or [None] * len(threads)
@@ -110,18 +110,8 @@ class CyclesRenderer:
         )
 
     @property
-    def settings(self) -> RenderSettings:
-        """Size and effort of the images."""
-        return self._settings
-
-    @property
-    def where(self) -> str:
-        """What it renders on, as it was chosen; and why it is not on GPUs, where asking for them failed."""
-        return self._where
-
-    @property
     def workers(self) -> int:
-        """How many processes there are when all are at work."""
+        """Number of processes when all are at work."""
         return len(self._pool)
 
     @property
@@ -131,22 +121,19 @@ class CyclesRenderer:
 
     @property
     def devices(self) -> set[str]:
-        """What is rendered on: CPU, or the names of GPUs; empty before the first image."""
+        """The devices of the workers: CPU, or names of GPUs; empty before the first image."""
         return self._pool.devices
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
-        """Images, (height, width, 3) uint8 sRGB; see Renderer."""
+        """Yields images, (height, width, 3) uint8 sRGB; see `Renderer`."""
         return self._run("picture", scenes)
 
     def object_ids(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
-        """Which object each pixel shows, (height, width) uint8: 0 background, i + 1 object i of the scene.
-
-        Cycles' object-index pass: what the first ray through a pixel hits, whatever the filter and the seed.
-        """
+        """Yields the object of each pixel, (height, width) uint8; see `BlenderScene.object_ids`."""
         return self._run("ids", scenes)
 
     def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
-        """Annotations, from Cycles' passes of the rays through the pixels' centres; see Annotator."""
+        """Yields annotations, from Cycles' passes for rays through the pixels' centres; see `Annotator`."""
         size = {"height": self._settings.height, "width": self._settings.width}
         for key, content in self._run("passes", scenes):
             yield key, from_bytes(content, **size)
@@ -154,14 +141,6 @@ class CyclesRenderer:
     def close(self) -> None:
         """Ends the workers at once."""
         self._pool.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
 
     def _run(self, task: str, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         tasks = ((key, {"task": task, "scene": scene}) for key, scene in scenes)
@@ -172,18 +151,18 @@ class CyclesRenderer:
 
 
 def _as_json(gpu: Device | None) -> dict[str, str] | None:
-    """What a worker is told of the GPU that it is bound to."""
+    """What a worker is sent about its GPU."""
     if gpu is None:
         return None
     return {
-        "interface": INTERFACES[gpu.kind],
+        "interface": gpu.kind.upper(),
         "identity": gpu.identity,
         "name": f"{gpu.name} ({gpu.title})",
     }
 
 
 def threads_of_workers(workers: int | None = None, *, cores: int | None = None) -> list[int]:
-    """How many threads each worker has, so that all together use each core of this process once.
+    """The number of threads of each worker; all together use each core once.
 
     Args:
         workers: processes; by default one for every two cores, or as many as fit into half of the memory.
@@ -197,11 +176,7 @@ def threads_of_workers(workers: int | None = None, *, cores: int | None = None) 
 
 
 def memory_share(cores: int | None = None) -> int:
-    """Bytes that all workers together may hold, which share the machine with those of its other cores.
-
-    Args:
-        cores: theirs; by default all that this process may use.
-    """
+    """Bytes that all workers on so many cores may hold together; by default on all cores of this process."""
     part = min(1.0, cores / available_cores()) if cores else 1.0
     return max(int(SHARE_OF_WORKERS * available_bytes() * part), BYTES_OF_A_WORKER)
 

@@ -1,23 +1,23 @@
-"""A choice of devices in, the devices of this machine that it means out, as Blender finds them.
+"""The devices that Blender can render on, on this machine.
 
-Blender is asked in a process of its own, which does nothing else: a driver that crashes when it is asked
-takes only that process along, and no GPU of this machine is touched by the run itself.
+Blender is asked in a process of its own that does nothing else. If a driver crashes, only that process
+ends, and this process never touches a GPU.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.process import START_TIMEOUT_S, TaskError, WorkerEndedError, WorkerProcess
-from clevrhope.images.device_choice import ANY, CPU, INTERFACES, TITLES, DeviceChoice
+from clevrhope.images.device_choice import ANY, CPU, INTERFACES, DeviceChoice
 
-#: `-P` keeps modules that happen to lie in the current folder out of the worker.
+#: `-P` keeps modules in the current folder out of the worker.
 WORKER_COMMAND = (sys.executable, "-P", "-m", "clevrhope.images.blender.worker")
-#: Where Linux shows GPUs to programs. Where there is none of these, no interface finds one.
+#: The files that Linux shows for GPUs. Without any of them, no interface finds a GPU.
 PLACES_OF_GPUS = ("nvidia[0-9]*", "nvidiactl", "kfd", "dri/renderD*", "dxg")
 DEVICES_OF_LINUX = Path("/dev")
 
@@ -27,10 +27,10 @@ class Device:
     """Something that Cycles can render on.
 
     Attributes:
-        name: as it is written for --device: cpu, cuda:0, optix:1.
-        title: what its maker calls it.
-        identity: what Cycles calls it, the same in every process of this machine.
-        denoises: OpenImageDenoise can run on it.
+        name: as for --device: cpu, cuda:0, optix:1.
+        title: its maker's name for it.
+        identity: Cycles' name for it, the same in every process of this machine.
+        denoises: whether OpenImageDenoise can run on it.
     """
 
     name: str
@@ -40,26 +40,26 @@ class Device:
 
     @property
     def kind(self) -> str:
-        """The cpu, or a key of `INTERFACES`."""
+        """Either cpu or a key of `INTERFACES`."""
         return self.name.partition(":")[0]
 
 
 @dataclass(frozen=True)
 class FoundDevices:
-    """What Blender found.
+    """The devices that Blender found.
 
     Attributes:
         devices: GPUs by kind in the order in which `auto` tries them, and the CPU at the end.
         missing: kinds that this build of Blender does not have.
-        problems: what happened to kinds that could not be asked for, by kind.
+        problems: kind -> why asking for it failed.
     """
 
     devices: tuple[Device, ...]
     missing: tuple[str, ...] = ()
-    problems: Mapping[str, str] | None = None
+    problems: Mapping[str, str] = field(default_factory=dict)
 
     def of(self, kind: str) -> list[Device]:
-        """The devices of a kind; of auto, all GPUs of the first kind that has some."""
+        """The devices of a kind; for auto, all GPUs of the first kind that has some."""
         if kind != ANY:
             return [device for device in self.devices if device.kind == kind]
         return next(filter(None, map(self.of, INTERFACES)), [])
@@ -71,7 +71,7 @@ def find_devices(
     """Asks Blender which devices there are.
 
     Raises:
-        RenderError: it cannot be started.
+        RenderError: Blender cannot be started.
     """
     devices: list[Device] = []
     missing: list[str] = []
@@ -81,11 +81,13 @@ def find_devices(
         for kind in kinds:
             process = process or WorkerProcess(command)
             try:
-                answer = process.tell({"list": INTERFACES.get(kind, "CPU")}, timeout_s=START_TIMEOUT_S)
+                answer = process.query({"list": kind.upper()}, timeout_s=START_TIMEOUT_S)
             except TaskError as error:
                 raise RenderError(str(error)) from error
             except WorkerEndedError as error:
-                problems[kind] = f"asking for {TITLES[kind]} devices failed: the process {error}"
+                problems[kind] = (
+                    f"asking for {INTERFACES.get(kind, 'CPU')} devices failed: the process {error}"
+                )
                 process.close()
                 process = None
                 continue
@@ -99,29 +101,32 @@ def find_devices(
     return FoundDevices(tuple(devices), tuple(missing), problems)
 
 
-def gpus_of(choice: DeviceChoice, *, command: Sequence[str] = WORKER_COMMAND) -> list[Device]:
-    """The GPUs that a choice means, in the order of its numbers; none for the CPU.
+def choose_gpus(choice: DeviceChoice, *, command: Sequence[str] = WORKER_COMMAND) -> tuple[list[Device], str]:
+    """The GPUs of a choice, in the order of its numbers; none for the CPU.
+
+    Beside them, if "auto" found none, why asking for them failed; "" if it did not.
 
     Raises:
-        ConfigError: a device that is not there; names those that are.
+        ConfigError: a device that this machine does not have; names those that it has.
         RenderError: Blender cannot be started.
     """
-    return choose_gpus(choice, command=command)[0]
-
-
-def choose_gpus(choice: DeviceChoice, *, command: Sequence[str] = WORKER_COMMAND) -> tuple[list[Device], str]:
-    """As `gpus_of`; and, where "auto" found none, what happened to kinds that could not be asked for."""
     if choice.kind == CPU or (choice.kind == ANY and not gpus_are_possible()):
         return [], ""
     found = find_devices(command=command)
     there = found.of(choice.kind)
     if choice.kind == ANY:
-        return there, "" if there else "; ".join((found.problems or {}).values())
+        return there, "" if there else "; ".join(found.problems.values())
     wanted = [f"{choice.kind}:{number}" for number in choice.numbers] or [choice.kind]
     by_name = {device.name: device for device in there}
     for name in wanted:
         if name not in by_name and not (name == choice.kind and there):
-            raise ConfigError(f"--device {name}: not here; {_what_is_there(found, choice.kind)}")
+            listed = ", ".join(f"{device.name} ({device.title})" for device in found.devices)
+            problem = f"--device {name}: not here; found: {listed or 'nothing'}"
+            if choice.kind in found.missing:
+                problem += f"; this build of Blender has no {INTERFACES[choice.kind]}"
+            if choice.kind in found.problems:
+                problem += f"; {found.problems[choice.kind]}"
+            raise ConfigError(problem)
     return ([by_name[name] for name in wanted] if choice.numbers else there), ""
 
 
@@ -129,12 +134,4 @@ def gpus_are_possible() -> bool:
     """Whether the system shows a GPU to programs at all; if not, Blender need not be asked."""
     if sys.platform != "linux":
         return True
-    return any(next(DEVICES_OF_LINUX.glob(place), None) is not None for place in PLACES_OF_GPUS)
-
-
-def _what_is_there(found: FoundDevices, kind: str) -> str:
-    told = ", ".join(f"{device.name} ({device.title})" for device in found.devices)
-    if kind in found.missing:
-        told += f"; this build of Blender has no {TITLES[kind]}"
-    problem = (found.problems or {}).get(kind)
-    return f"found: {told or 'nothing'}" + (f"; {problem}" if problem else "")
+    return any(any(DEVICES_OF_LINUX.glob(place)) for place in PLACES_OF_GPUS)

@@ -1,6 +1,6 @@
-"""The bytes of an OpenEXR file in, its channels out: of the one kind that Blender is told to write here.
+"""Reader of the one kind of OpenEXR file that Blender writes here.
 
-A file in scan lines, of one part, not packed, with floats of 32 bits. Source: the OpenEXR File Layout,
+These files have one part in scan lines, uncompressed, with 32-bit floats. Source: the OpenEXR File Layout,
 openexr.com/en/latest/OpenEXRFileLayout.html.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 _MAGIC = b"v/1\x01"
-#: Flags of tiles, deep pixels and several parts, which such a file has not; long names are all the same here.
+#: Flags of tiles, deep pixels and several parts, which are not read; long names need no difference.
 _OTHER_FLAGS = 0x1A
 _FLOAT = 2
 
@@ -25,11 +25,11 @@ def read_exr(data: bytes) -> dict[str, npt.NDArray[np.float32]]:
         raise ValueError("not an OpenEXR file of one part in scan lines")
     attributes, start = _attributes(data)
     if attributes["compression"] != b"\x00":
-        raise ValueError("a packed OpenEXR file")
+        raise ValueError("a compressed OpenEXR file")
     names = _channels(attributes["channels"])
     left, top, right, bottom = np.frombuffer(attributes["dataWindow"], "<i4").tolist()
     height, width = bottom - top + 1, right - left + 1
-    # Behind a table of where each line is, every line: its number, its length, a row of each channel.
+    # A table of line offsets, then every line: its number, its length, a row of each channel.
     line = np.dtype([("row", "<i4"), ("bytes", "<i4"), ("pixels", "<f4", (len(names), width))])
     lines = np.frombuffer(data, line, height, start + 8 * height)
     order = np.argsort(lines["row"], kind="stable")
@@ -56,13 +56,13 @@ def _channels(content: bytes) -> list[str]:
     while content[place]:
         name, place = _text(content, place)
         if int.from_bytes(content[place : place + 4], "little") != _FLOAT:
-            raise ValueError(f"{name} is not of floats of 32 bits")
+            raise ValueError(f"{name} does not have 32-bit floats")
         names.append(name)
-        place += 16  # the type, four bytes of no use here, the sampling of x and of y
+        place += 16  # the type, four unused bytes, the sampling of x and of y
     return names
 
 
 def _text(data: bytes, place: int) -> tuple[str, int]:
-    """A text that ends with a zero, and the place after that."""
+    """A zero-terminated string, and the place after it."""
     end = data.index(b"\x00", place)
     return data[place:end].decode(), end + 1

@@ -1,20 +1,20 @@
-"""Nothing in, the memory that this process may use out; a process number in, what it holds out."""
+"""Memory available to this process, and memory that a process holds."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
-#: Where Linux says which limits a process is under, and what the limits are.
 CGROUPS_OF_THIS_PROCESS = Path("/proc/self/cgroup")
 CGROUPS = Path("/sys/fs/cgroup")
-#: Of a system that does not tell: no limit in practice.
+#: For a system that does not say: no limit in practice.
 UNKNOWN_BYTES = 1 << 40
 
 
 def available_bytes() -> int:
-    """Memory of this machine, or less where a container or a job of a cluster is limited to less."""
+    """Memory of this machine, or the lower limit of a container or cluster job."""
     try:
         total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError):
@@ -23,7 +23,7 @@ def available_bytes() -> int:
 
 
 def resident_bytes(pid: int | None = None) -> int:
-    """Memory that a process holds now, by default this one; 0 where the system does not tell."""
+    """Memory that a process holds now, by default this one; 0 where the system does not say."""
     try:
         pages = int(Path(f"/proc/{pid or 'self'}/statm").read_text().split()[1])
     except (OSError, IndexError):
@@ -32,7 +32,7 @@ def resident_bytes(pid: int | None = None) -> int:
 
 
 def _limits() -> Iterator[int]:
-    """The limits of the control groups that this process is in, and of those around them."""
+    """The limits of this process's control groups and of those around them."""
     try:
         lines = CGROUPS_OF_THIS_PROCESS.read_text().splitlines()
     except OSError:
@@ -46,13 +46,8 @@ def _limits() -> Iterator[int]:
         else:
             continue
         group = root / path.lstrip("/")
-        while True:
-            try:
-                text = (group / name).read_text().strip()
-            except OSError:
-                text = "max"
-            if text.isdecimal():
-                yield int(text)
-            if group == root or root not in group.parents:
+        for each in (group, *group.parents):
+            with suppress(OSError, ValueError):  # no such file, or "max"
+                yield int((each / name).read_text())
+            if each == root or root not in each.parents:
                 break
-            group = group.parent

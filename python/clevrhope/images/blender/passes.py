@@ -1,7 +1,7 @@
-"""A scene in Blender in, what Cycles meets at each pixel's centre out: index, depth and normal, no light.
+"""Cycles' passes at the pixels' centres: object index, depth and normal.
 
-Cycles sends a pixel's first ray through its centre, whatever the filter and the seed; one sample a pixel is
-that ray alone. Without lights and bounces, which these passes do not see, it is quick.
+Cycles sends a pixel's first ray through its centre, whatever the filter and the seed, so one sample per pixel
+is that ray alone. Lights and bounces do not show in these passes and are off, which makes them quick.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -17,13 +16,13 @@ import numpy.typing as npt
 
 from clevrhope.images.blender.exr import read_exr
 
-#: From here on a depth is Cycles' way to say that a ray met nothing.
+#: Cycles writes depths from here on for rays that hit nothing.
 NOTHING = 1e9
 
 
 @dataclass(frozen=True)
 class Found:
-    """What pixels show: (height, width) indices, 0 for none; depths, 0 for nothing; normals in the world."""
+    """(height, width) object indices, 0 for none; depths, 0 for nothing; (height, width, 3) world normals."""
 
     index: npt.NDArray[np.int32]
     depth: npt.NDArray[np.float32]
@@ -31,11 +30,11 @@ class Found:
 
 
 class CentreRays:
-    """While it is entered, `look` gives what the scene shows; after it, all settings are as they were.
+    """A context in which `look` gives the passes of a scene; afterwards all settings are as they were.
 
     Args:
         scene: Blender's.
-        lights: its lights, which are put out for the time.
+        lights: its lights, which are switched off within the context.
         folder: for the file between Blender and the reader.
         render: renders the scene into its file.
     """
@@ -68,17 +67,15 @@ class CentreRays:
             setattr(thing, name, value)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         for thing, name, value in self._before:
             setattr(thing, name, value)
         self._before = []
         self._path.unlink(missing_ok=True)
 
     def look(self) -> Found:
-        """What the scene shows as it stands."""
-        self._path.unlink(missing_ok=True)  # what Blender does not write is not what it showed before
+        """The passes of the scene as it stands."""
+        self._path.unlink(missing_ok=True)  # so that a failed write never gives the passes before
         self._render()
         # "<layer>.<pass>.<component>"; there is one layer.
         channels = {name.split(".", 1)[1]: each for name, each in read_exr(self._path.read_bytes()).items()}

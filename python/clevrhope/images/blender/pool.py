@@ -1,8 +1,8 @@
-"""Tasks in one by one, pixels out in any order: worker processes that may die, hang or grow.
+"""A pool of worker processes that may die, hang or grow.
 
-A worker that dies, hangs or fails is replaced and its task done again; a task that ends three workers is
-set aside and reported when all others are done. Many of those in a row end the run: then it is not the tasks.
-Each worker is driven by a thread here that mostly waits.
+A worker that dies, hangs or fails is replaced, and its task is done again. A task that ends three workers is
+set aside and reported when all others are done. Many of those in a row end the run, because then the fault is
+not with the tasks. Each worker is driven by a thread here that mostly waits.
 """
 
 from __future__ import annotations
@@ -13,19 +13,15 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
-import numpy as np
-import numpy.typing as npt
-
 from clevrhope.errors import RenderError
-from clevrhope.images.blender.memory import UNKNOWN_BYTES
 from clevrhope.images.blender.process import TaskError, WorkerEndedError, WorkerProcess
+from clevrhope.images.renderer import Pixels
 
-Pixels = npt.NDArray[np.uint8]
 K = TypeVar("K", bound=Hashable)
 
 #: A task that ended so many workers is not given to another.
 ATTEMPTS = 3
-#: So many in a row, and no image in between: it is not the tasks.
+#: After so many failed tasks in a row, the run ends.
 FAILURES_IN_A_ROW = 12
 #: A worker is replaced after so many images, or when it holds so much more than after its first.
 IMAGES_PER_WORKER = 2000
@@ -36,7 +32,7 @@ class ScenesFailedError(RenderError):
     """Some scenes gave no image; all others did.
 
     Attributes:
-        reasons: what happened, by the key of the scene.
+        reasons: key of the scene -> what happened.
     """
 
     def __init__(self, reasons: Mapping[Any, str], *, remedy: str = "") -> None:
@@ -50,26 +46,24 @@ class ScenesFailedError(RenderError):
 
 @dataclass(frozen=True)
 class _Done(Generic[K]):
-    """What became of a task: pixels, or the reason why there are none."""
+    """The outcome of a task: pixels, or the reason why there are none."""
 
     key: K
     pixels: Pixels | None = None
     reason: str = ""
     ended_workers: bool = False
-    """The reason is not the worker's own word."""
+    """Whether the workers ended over it, rather than reporting the reason."""
 
 
 class WorkerPool:
     """Worker processes, started when they are first needed and kept until `close`.
 
     Args:
-        start: what each worker is sent first, by worker: look, settings, threads.
-        timeout_s: how long a task may take before its worker counts as hung.
-        allowance_s: how much longer a worker's first task may take.
+        start: for each worker, the first message to it: look, settings, threads.
         command: the worker's command line, to which its folder is added.
-        images_per_worker: after so many a worker is replaced.
-        growth_bytes: it is replaced too when it holds so much more than after its first image.
-        memory_limit_bytes: it is killed, and its task done again, when it holds more than that.
+        timeout_s: how long a task may take before its worker counts as hung.
+
+    The other arguments are those of `CyclesRenderer`.
     """
 
     def __init__(
@@ -77,19 +71,16 @@ class WorkerPool:
         start: Sequence[Mapping[str, Any]],
         *,
         timeout_s: float,
-        allowance_s: float = 0.0,
+        allowance_s: float,
         command: Sequence[str],
-        images_per_worker: int = IMAGES_PER_WORKER,
-        growth_bytes: int = GROWTH_BYTES,
-        memory_limit_bytes: int = UNKNOWN_BYTES,
+        images_per_worker: int,
+        growth_bytes: int,
+        memory_limit_bytes: int,
     ) -> None:
-        self._growth_bytes = growth_bytes
-        self._memory_limit_bytes = memory_limit_bytes
-        self._start = start
-        self._timeout_s = timeout_s
-        self._allowance_s = allowance_s
-        self._command = command
+        self._start, self._command = start, command
+        self._timeout_s, self._allowance_s = timeout_s, allowance_s
         self._images_per_worker = images_per_worker
+        self._growth_bytes, self._memory_limit_bytes = growth_bytes, memory_limit_bytes
         self._tasks: queue.SimpleQueue[tuple[Any, Mapping[str, Any]] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[_Done[Any] | RenderError] = queue.SimpleQueue()
         self._drivers: list[_Driver] = []
@@ -104,20 +95,23 @@ class WorkerPool:
 
     @property
     def devices(self) -> set[str]:
-        """What the workers render on, as far as they have started."""
+        """The devices of the workers that have started."""
         processes = (driver.process for driver in self._drivers)
         return {process.device for process in processes if process is not None and process.device}
 
     def run(self, tasks: Iterable[tuple[K, Mapping[str, Any]]]) -> Iterator[tuple[K, Pixels]]:
         """Yields each task's key and pixels, in the order in which they are done.
 
-        Tasks are taken from the iterable as workers get free, two to a worker ahead.
+        Tasks are taken from the iterable as workers become free; two per worker are under way.
 
         Raises:
             RenderError: no worker can be started, or one task after another ends those that are.
             ScenesFailedError: after all other tasks are done, if some gave no pixels.
         """
-        self._ensure_started()
+        if not self._drivers:
+            self._drivers = [_Driver(self, number) for number in range(len(self._start))]
+            for driver in self._drivers:
+                driver.thread.start()
         source = iter(tasks)
         failed: dict[K, str] = {}
         in_flight = 0
@@ -148,7 +142,7 @@ class WorkerPool:
                     yield done.key, done.pixels
         finally:
             if not finished:
-                self.close()  # what is still under way belongs to nobody
+                self.close()  # nobody takes what is still under way
         if failed:
             raise ScenesFailedError(failed)
 
@@ -163,15 +157,9 @@ class WorkerPool:
             driver.thread.join()
         self._tasks, self._done = queue.SimpleQueue(), queue.SimpleQueue()
 
-    def _ensure_started(self) -> None:
-        if not self._drivers:
-            self._drivers = [_Driver(self, number) for number in range(len(self._start))]
-            for driver in self._drivers:
-                driver.thread.start()
-
 
 class _Driver:
-    """The thread behind one worker process: starts it, hands it tasks, replaces it."""
+    """The thread that starts one worker process, gives it tasks and replaces it."""
 
     def __init__(self, pool: WorkerPool, number: int) -> None:
         self.process: WorkerProcess | None = None
@@ -199,7 +187,7 @@ class _Driver:
                     self._done.put(done)
         except RenderError as error:
             self._done.put(error)
-        except Exception as error:  # whoever waits for this thread must hear of it
+        except Exception as error:  # or `run` would wait for ever
             self._done.put(RenderError(f"a render worker's driver failed: {error!r}"))
         finally:
             self._drop()

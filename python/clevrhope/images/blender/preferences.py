@@ -1,8 +1,8 @@
-"""Cycles' preferences in; which devices there are, and exactly one of them switched on, out.
+"""Devices in Cycles' preferences: listing them, and switching on exactly one.
 
-Runs in a worker process, which passes bpy.context.preferences.addons["cycles"].preferences; nothing is
-imported from Blender here, so that tests can pass preferences of their own. A device is told by what Cycles
-keeps for good: its identity has the place on the bus in it, and holds in whatever order GPUs are found.
+This runs in a worker process, which passes bpy.context.preferences.addons["cycles"].preferences. Nothing is
+imported from Blender here, so tests can pass preferences of their own. Cycles' identity of a device includes
+its place on the bus, so it stays the same in whatever order GPUs are found.
 """
 
 from __future__ import annotations
@@ -11,19 +11,15 @@ from typing import Any
 
 from clevrhope.errors import RenderError
 
-#: Of what Cycles tells of a device: its name, kind and identity, and whether OpenImageDenoise runs on it.
+#: Columns of Cycles' rows: name, kind and identity of a device, and whether OpenImageDenoise runs on it.
 NAME, KIND, IDENTITY, DENOISES = 0, 1, 2, 5
 
 
 def list_devices(preferences: Any, interface: str) -> dict[str, Any]:
-    """What there is of a kind.
-
-    Args:
-        preferences: Cycles' own.
-        interface: CPU, CUDA, OPTIX, HIP, ONEAPI or METAL.
+    """The devices of an interface: CPU, CUDA, OPTIX, HIP, ONEAPI or METAL.
 
     Returns:
-        {"known": whether this build of Blender has the interface at all,
+        {"known": whether this build of Blender has the interface,
         "devices": [{"title", "identity", "denoises"}, ...]} in Cycles' order.
     """
     known = interface == "CPU" or any(each[0] == interface for each in preferences.get_device_types(None))
@@ -39,10 +35,10 @@ def list_devices(preferences: Any, interface: str) -> dict[str, Any]:
 
 
 def use_device(preferences: Any, interface: str, identity: str) -> bool:
-    """Switches one GPU on and all other devices off, the CPU included; whether it can denoise too.
+    """Switches one GPU on and all other devices off, the CPU included; returns whether it can denoise.
 
     Raises:
-        RenderError: it is not there.
+        RenderError: there is no such GPU.
     """
     preferences.compute_device_type = interface
     preferences.get_device_list(interface)  # fills `devices`
@@ -51,5 +47,5 @@ def use_device(preferences: Any, interface: str, identity: str) -> bool:
         device.use = device.type == interface and device.id == identity
         found = found or device.use
     if not found:
-        raise RenderError(f"the {interface} device {identity} is not there any more; see clevrhope devices")
+        raise RenderError(f"the {interface} device {identity} is gone; see clevrhope devices")
     return bool(preferences.has_oidn_gpu_devices())

@@ -1,4 +1,4 @@
-"""One worker process: a task in, pixels out, or the reason why it ended."""
+"""One worker process, from its start to its end."""
 
 from __future__ import annotations
 
@@ -11,30 +11,28 @@ from contextlib import suppress
 from typing import Any, BinaryIO, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from clevrhope.errors import RenderError
 from clevrhope.images.blender.memory import UNKNOWN_BYTES, resident_bytes
 from clevrhope.images.blender.protocol import read_frame, write_frame
 from clevrhope.images.blender.worker_folder import WorkerFolder
+from clevrhope.images.renderer import Pixels
 from clevrhope.runtime.blender import worker_environment
-
-Pixels = npt.NDArray[np.uint8]
 
 #: Time to read Blender from a cold disk and build the look.
 START_TIMEOUT_S = 300.0
-#: In which a process ends that was killed, unless a driver holds it.
+#: A killed process ends within this time, unless a driver holds it.
 END_TIMEOUT_S = 5.0
-#: How often one looks whether a worker hangs, or holds too much.
-LOOK_EVERY_S = 0.5
+#: How often a worker is checked for hanging or holding too much memory.
+CHECK_EVERY_S = 0.5
 
 
 class StartError(RenderError):
-    """The worker runs but says that it cannot work: Blender is missing, or the look cannot be built."""
+    """The worker reports that it cannot work: Blender is missing, or the look cannot be built."""
 
 
 class TaskError(RenderError):
-    """The worker says that it cannot do this task; it can do others."""
+    """The worker reports that it cannot do this task; it can do others."""
 
 
 class WorkerEndedError(RenderError):
@@ -42,7 +40,7 @@ class WorkerEndedError(RenderError):
 
 
 class WorkerProcess:
-    """A worker from its start to its end.
+    """A running worker.
 
     Args:
         command: its command line, to which its folder is added.
@@ -50,8 +48,8 @@ class WorkerProcess:
 
     Attributes:
         device: CPU or the name of a GPU, once it is ready; empty before.
-        images: how many it has made.
-        growth_bytes: by how much its memory has grown since its first image.
+        images: number of images that it has made.
+        growth_bytes: growth of its memory since its first image.
     """
 
     def __init__(self, command: Sequence[str], *, memory_limit_bytes: int = UNKNOWN_BYTES) -> None:
@@ -85,29 +83,25 @@ class WorkerProcess:
         """Sends the look and waits until it is built; does nothing the second time.
 
         Raises:
-            StartError: the worker says why it cannot work.
+            StartError: the worker reports why it cannot work.
             WorkerEndedError: it died or did not answer.
         """
         if self._ready:
             return
-        header, _ = self._exchange(start, START_TIMEOUT_S)
-        if not header["ready"]:
-            raise StartError(header["problem"])
-        self.device = header["device"]
+        try:
+            self.device = self.query(start, timeout_s=START_TIMEOUT_S)["device"]
+        except TaskError as error:
+            raise StartError(str(error)) from error
         self._ready = True
 
     def ask(self, task: Mapping[str, Any], *, timeout_s: float) -> Pixels:
         """The pixels of a task, (height, width, channels) uint8, without the last axis if it has one channel.
 
         Raises:
-            TaskError: the worker says why this task cannot be done.
-            WorkerEndedError: it died, is of no use any more, or was killed after `timeout_s`.
+            TaskError: the worker reports why this task cannot be done.
+            WorkerEndedError: it died, is unfit for more tasks, or was killed after `timeout_s`.
         """
         header, payload = self._exchange(task, timeout_s)
-        if "unfit" in header:
-            raise WorkerEndedError(header["unfit"])
-        if "problem" in header:
-            raise TaskError(header["problem"])
         self.images += 1
         self._first_bytes = self._first_bytes or header["memory_bytes"]
         self.growth_bytes = header["memory_bytes"] - self._first_bytes
@@ -115,17 +109,9 @@ class WorkerProcess:
         pixels = np.frombuffer(payload, dtype=np.uint8).reshape(shape)
         return pixels[:, :, 0] if header["channels"] == 1 else pixels
 
-    def tell(self, message: Mapping[str, Any], *, timeout_s: float) -> dict[str, Any]:
-        """What a worker answers without pixels.
-
-        Raises:
-            TaskError: it says why it cannot.
-            WorkerEndedError: it died, or was killed after `timeout_s`.
-        """
-        header, _ = self._exchange(message, timeout_s)
-        if "problem" in header:
-            raise TaskError(header["problem"])
-        return header
+    def query(self, message: Mapping[str, Any], *, timeout_s: float) -> dict[str, Any]:
+        """The answer to a message that asks for no pixels; raises as `ask`."""
+        return self._exchange(message, timeout_s)[0]
 
     def kill(self) -> None:
         """Ends the process at once; whoever waits for its answer gets WorkerEndedError."""
@@ -136,12 +122,12 @@ class WorkerProcess:
         self.kill()
         self._wait()
         for pipe in (self._requests, self._replies):
-            with suppress(OSError):  # what was not sent yet has nobody to go to
+            with suppress(OSError):  # what was not sent yet is lost
                 pipe.close()
         self._folder.remove()
 
     def _wait(self) -> int | None:
-        """Its exit status; None of one that a driver holds, which is left to itself."""
+        """The exit status; None if a driver holds the process, which is then left to itself."""
         try:
             return self._process.wait(timeout=END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
@@ -159,12 +145,16 @@ class WorkerProcess:
             answered.set()
         if answer is None:
             raise WorkerEndedError(self._ending())
+        if "unfit" in answer[0]:
+            raise WorkerEndedError(answer[0]["unfit"])
+        if "problem" in answer[0]:
+            raise TaskError(answer[0]["problem"])
         return answer
 
     def _watch(self, answered: threading.Event, timeout_s: float) -> None:
         """Kills the process if it takes too long over its answer, or holds too much."""
         end = time.monotonic() + timeout_s
-        while not answered.wait(min(LOOK_EVERY_S, max(0.0, end - time.monotonic()))):
+        while not answered.wait(min(CHECK_EVERY_S, max(0.0, end - time.monotonic()))):
             if time.monotonic() >= end:
                 self._killed_because = f"gave no answer within {timeout_s:g} s"
             elif resident_bytes(self.pid) > self._memory_limit_bytes:
@@ -176,7 +166,7 @@ class WorkerProcess:
             return
 
     def _ending(self) -> str:
-        """Why there is no answer, to follow "it"."""
+        """Why there is no answer, as a clause that follows "it"."""
         if self._killed_because:
             return self._killed_because
         code = self._wait()  # the pipe closes a moment before the process ends

@@ -1,13 +1,14 @@
-"""Messages between the pool and a worker: a JSON header and raw bytes in, one frame on a pipe out, and back.
+"""Messages between the pool and a worker, on pipes.
 
-A frame is the lengths of header and payload (4 and 8 bytes, little endian), the header, the payload. Pixels
-travel as payload, so they are neither quoted nor copied more than once.
+A frame is the lengths of header and payload (4 and 8 bytes, little endian), the JSON header, and the payload.
+Pixels travel as payload, so they are neither quoted nor copied more than once.
 
-A worker that lists devices gets {"list"} and answers {"known", "devices"}, see preferences.
+To a worker: first {"look", "properties", "settings", "threads", "gpu", "timeout_s", "allowance_s"}; then
+{"task": "picture", "ids" or "passes", "scene"}. From a worker: first {"ready": true, "device", "bpy"} or
+{"ready": false, "problem"}; then for each task {"height", "width", "channels", "memory_bytes"} with the
+pixels, or {"problem"}, or {"unfit"} if the worker failed or ran out of memory, and has to be replaced.
 
-To a worker: {"task": "picture", "ids" or "passes", "scene"}. From a worker: first {"ready": true, "device",
-"bpy"} or {"ready": false, "problem"}; then for each task {"height", "width", "channels", "memory_bytes"} with
-the pixels, or {"problem"}, or {"unfit"} from a worker that is to be replaced: memory ran out, or it failed.
+A worker that lists devices gets {"list": kind} instead and answers {"known", "devices"}, see preferences.
 """
 
 from __future__ import annotations

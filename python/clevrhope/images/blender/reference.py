@@ -1,8 +1,8 @@
 """Renders the reference scenes with 512 samples: `python -m clevrhope.images.blender.reference [FOLDER]`.
 
-The scenes are those of FOLDER/scenes.json (tests/data/look if none is given), and the images are put beside
-it. Takes a minute or more an image on two cores. Images that are there are kept, so it may be stopped and
-run again; to make them anew, remove them first.
+The scenes are those of FOLDER/scenes.json (by default tests/data/look), and the images are put beside it. An
+image takes a minute or more on two cores. Existing images are kept, so the command may be stopped and run
+again; to make images anew, remove them first.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from clevrhope.errors import ClevrhopeError
+from clevrhope.images.blender.cycles import CyclesRenderer
 from clevrhope.images.quality import reference_folder, reference_image, reference_scenes
 from clevrhope.images.settings import SAMPLES_OF_THE_ORIGINAL, RenderSettings
 from clevrhope.images.stage import render_png_files
 
-#: On the CPU, whose images do not depend on what GPU there is.
+#: On the CPU, whose images do not depend on the machine's GPU.
 REFERENCE_SETTINGS = RenderSettings(device="cpu").with_samples(SAMPLES_OF_THE_ORIGINAL)
 
 
@@ -24,14 +25,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Renders what is missing."""
     folder = Path(next(iter(sys.argv[1:] if arguments is None else arguments), reference_folder()))
     try:
-        images = render_png_files(
-            reference_scenes(folder),
-            lambda scene: reference_image(scene["image_index"], folder),
-            settings=REFERENCE_SETTINGS,
-        )
-        for path in images:
-            sys.stdout.write(f"{path.relative_to(folder)}\n")
-            sys.stdout.flush()
+        scenes = reference_scenes(folder)
+        with CyclesRenderer(settings=REFERENCE_SETTINGS) as renderer:
+            for path in render_png_files(
+                scenes, lambda scene: reference_image(scene["image_index"], folder), renderer=renderer
+            ):
+                sys.stdout.write(f"{path.relative_to(folder)}\n")
+                sys.stdout.flush()
     except ClevrhopeError as error:
         sys.stderr.write(f"{error}\n")
         return 1

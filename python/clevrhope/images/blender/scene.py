@@ -1,13 +1,13 @@
-"""Scenes in CLEVR's JSON form in, pixels out: everything that is said to Blender.
+"""The look and the scenes in Blender.
 
-One of the two modules that import bpy (the other is blend_reader.py). It runs in a worker process, which
-loads the look once; after that a scene only moves, scales, recolours, hides and shows what is there, so that
-Cycles keeps its geometry, its trees and its shaders from image to image.
+This is one of the two modules that import bpy (the other is blend_reader.py). It runs in a worker process,
+which loads the look once. After that a scene only moves, scales, recolours, hides and shows what is there, so
+that Cycles keeps its geometry, its trees and its shaders from image to image.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,17 +16,16 @@ import mathutils
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.images.blender.apart import Box, box_in_image, groups_apart
+from clevrhope.images.blender.boxes import box_in_image, disjoint_groups
 from clevrhope.images.blender.passes import CentreRays
 from clevrhope.images.blender.preferences import use_device
-from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measured
-from clevrhope.images.placement import Placement, Vector, place
+from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measure_passes
+from clevrhope.images.placement import Placement, place
+from clevrhope.images.renderer import Pixels
 from clevrhope.images.settings import ADAPTIVE_STEP, RenderSettings
 from clevrhope.look.blend_reader import load_part
+from clevrhope.look.definition import Look
 from clevrhope.look.meshes import Mesh, build_mesh
-from clevrhope.look.read import Look
-
-Pixels = npt.NDArray[np.uint8]
 
 #: Materials read the object's colour here, so that a mesh with its material is shared by all colours.
 OBJECT_COLOR = "object"
@@ -39,8 +38,8 @@ class BlenderScene:
         look: camera, lights, ground, shapes and materials, and what the names in a scene mean.
         settings: size, samples, denoiser, device.
         threads: how many threads Cycles may use.
-        gpu: the one to render on, {"interface", "identity", "name"}; without it the CPU.
-        folder: where an image lies for the moment between Blender and the reader; memory is best.
+        gpu: the GPU to render on, {"interface", "identity", "name"}; by default the CPU.
+        folder: for the image file between Blender and the reader; best in memory.
     """
 
     def __init__(
@@ -75,10 +74,10 @@ class BlenderScene:
         """The image of a scene, (height, width, 3) uint8 sRGB.
 
         Raises:
-            SceneError: the scene names what the look does not have.
+            SceneError: the scene names something that is not in the look.
         """
         self._place(place(scene, self._look))
-        self._image.unlink(missing_ok=True)  # what Blender does not write is not the image before
+        self._image.unlink(missing_ok=True)  # so that a failed write never gives the image before
         bpy.ops.render.render(write_still=True)
         return read_targa(self._image.read_bytes())[:, :, :3]
 
@@ -94,8 +93,8 @@ class BlenderScene:
     def passes(self, scene: Mapping[str, Any]) -> Passes:
         """The annotations of a scene.
 
-        What objects would show alone is looked at in a few more renders, each of several objects that are too
-        far apart to hide each other; one that nobody is near shows all that it has.
+        The pixels that objects would have alone come from a few more renders, each of several objects that
+        are too far apart to hide each other; an object that no other is near needs none.
 
         Raises:
             SceneError: as `render`; more objects than a mask has numbers for.
@@ -106,12 +105,15 @@ class BlenderScene:
         with self._centre_rays() as rays:
             found = rays.look()
             alone_px = _counts(found.index, len(bodies))
-            for group in groups_apart([self._box(body, placement.camera) for body in bodies]):
+            render, lens = self._scene.render, self._look.look["camera"]
+            size = (render.resolution_x, render.resolution_y)
+            boxes = [box_in_image(_corners(body), placement.camera, lens, *size) for body in bodies]
+            for group in disjoint_groups(boxes):
                 for number, body in enumerate(bodies):
                     body.hide_render = number not in group
                 alone_px[group] = _counts(rays.look().index, len(bodies))[group]
         mask = np.where(found.index == 0, BACKGROUND, found.index - 1).astype(np.uint8)
-        return measured(mask, found.depth, found.normal, alone_px)
+        return measure_passes(mask, found.depth, found.normal, alone_px)
 
     def _centre_rays(self) -> CentreRays:
         def render() -> None:
@@ -119,17 +121,8 @@ class BlenderScene:
 
         return CentreRays(self._scene, list(self._lights.values()), self._image.parent, render)
 
-    def _box(self, body: Any, camera: Vector) -> Box:
-        """What a body's pixels lie within."""
-        turn = mathutils.Matrix.LocRotScale(body.location, body.rotation_euler, body.scale)
-        corners = [turn @ mathutils.Vector(corner) for corner in body.bound_box]
-        render = self._scene.render
-        return box_in_image(
-            np.asarray(corners), camera, self._look.look["camera"], render.resolution_x, render.resolution_y
-        )
-
     def _place(self, placement: Placement) -> list[Any]:
-        """Puts everything where it belongs; gives Blender's objects in the order of the scene's."""
+        """Puts everything where it belongs; returns Blender's objects in the order of the scene's."""
         _aim(self._camera, placement.camera, self._look.look["camera"]["target"])
         for name, location in placement.lights.items():
             _aim(self._lights[name], location, self._look.look["lights"][name]["target"])
@@ -152,7 +145,7 @@ class BlenderScene:
         return placed
 
     def _object(self, kind: tuple[str, str], number: int) -> Any:
-        """The object that is `number`th of its shape and material, made when it is first needed."""
+        """The object with this number among those of its shape and material, made when it is first needed."""
         bodies = self._objects.setdefault(kind, [])
         while len(bodies) <= number:
             body = bpy.data.objects.new(f"{kind[0]} {kind[1]} {len(bodies)}", self._mesh(*kind))
@@ -171,10 +164,9 @@ class BlenderScene:
     def _material(self, name: str) -> Any:
         if name not in self._materials:
             entry = self._look.materials[name]
-            made = (
+            self._materials[name] = (
                 load_material(entry["blend"]) if "blend" in entry else build_material(name, entry["shader"])
             )
-            self._materials[name] = made
         return self._materials[name]
 
     def _keep_loaded(self) -> None:
@@ -191,42 +183,55 @@ class BlenderScene:
                 self._scene.collection.objects.link(body)
 
 
+def _corners(body: Any) -> npt.NDArray[np.float64]:
+    """The corners of a body's bounding box in the world, (8, 3)."""
+    turn = mathutils.Matrix.LocRotScale(body.location, body.rotation_euler, body.scale)
+    return np.asarray([turn @ mathutils.Vector(corner) for corner in body.bound_box])
+
+
 def _counts(index: npt.NDArray[np.int32], n_objects: int) -> npt.NDArray[np.int64]:
-    """How many pixels show each object."""
+    """The number of pixels of each object, (n_objects,)."""
     return np.bincount(index.ravel(), minlength=n_objects + 1)[1 : n_objects + 1]
 
 
 def build_material(name: str, shader: Mapping[str, Any]) -> Any:
     """A material from its shader graph as look.json writes it: nested nodes, see SHADERS."""
-    material = bpy.data.materials.new(name)
-    material.use_nodes = True
-    tree = material.node_tree
-    tree.nodes.clear()
-    output = tree.nodes.new("ShaderNodeOutputMaterial")
-    tree.links.new(_shader(tree, shader).outputs[0], output.inputs["Surface"])
-    return material
+    return _new_material(name, lambda tree: _shader(tree, shader))
 
 
 def load_material(entry: Mapping[str, str]) -> Any:
     """A material of a .blend file, as blend_files.py names it.
 
-    A group of nodes, which is how CLEVR keeps its materials, gets the object's colour where it takes one.
+    CLEVR's materials are groups of nodes; such a group gets the object's colour if it has an input for it.
     """
     found = load_part(entry["path"], entry["what"], entry["name"])
     if entry["what"] == "materials":
         return found
-    material = bpy.data.materials.new(found.name)
+
+    def surface(tree: Any) -> Any:
+        group = tree.nodes.new("ShaderNodeGroup")
+        group.node_tree = found
+        if "Color" in group.inputs:
+            _link_object_color(tree, group)
+        return group
+
+    return _new_material(found.name, surface)
+
+
+def _new_material(name: str, surface: Callable[[Any], Any]) -> Any:
+    """A material whose surface is the first output of the node that `surface` makes in its tree."""
+    material = bpy.data.materials.new(name)
     material.use_nodes = True
     tree = material.node_tree
     tree.nodes.clear()
-    group = tree.nodes.new("ShaderNodeGroup")
-    group.node_tree = found
-    if "Color" in group.inputs:
-        info = tree.nodes.new("ShaderNodeObjectInfo")
-        tree.links.new(info.outputs["Color"], group.inputs["Color"])
     output = tree.nodes.new("ShaderNodeOutputMaterial")
-    tree.links.new(group.outputs[0], output.inputs["Surface"])
+    tree.links.new(surface(tree).outputs[0], output.inputs["Surface"])
     return material
+
+
+def _link_object_color(tree: Any, node: Any) -> None:
+    info = tree.nodes.new("ShaderNodeObjectInfo")
+    tree.links.new(info.outputs["Color"], node.inputs["Color"])
 
 
 def _mix(tree: Any, entry: Mapping[str, Any]) -> Any:
@@ -276,8 +281,7 @@ def _shader(tree: Any, entry: Mapping[str, Any]) -> Any:
     node = SHADERS[entry["node"]](tree, entry)
     color = entry.get("color")
     if color == OBJECT_COLOR:
-        info = tree.nodes.new("ShaderNodeObjectInfo")
-        tree.links.new(info.outputs["Color"], node.inputs["Color"])
+        _link_object_color(tree, node)
     elif color is not None:
         node.inputs["Color"].default_value = (*color, 1.0)
     return node
@@ -344,11 +348,11 @@ def _build_light(name: str, entry: Mapping[str, Any]) -> Any:
 
 
 def _aim(thing: Any, location: Any, target: Any) -> None:
-    """Puts a camera or light at a place, looking at the target: -Z ahead, Y up."""
-    ahead = mathutils.Vector(target) - mathutils.Vector(location)
+    """Puts a camera or light at a place, looking at the target: -Z forward, Y up."""
+    forward = mathutils.Vector(target) - mathutils.Vector(location)
     thing.location = location
     thing.rotation_mode = "QUATERNION"
-    thing.rotation_quaternion = ahead.to_track_quat("-Z", "Y")
+    thing.rotation_quaternion = forward.to_track_quat("-Z", "Y")
 
 
 def _configure_output(scene: Any, entry: Mapping[str, Any], settings: RenderSettings, threads: int) -> None:
@@ -377,10 +381,10 @@ def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: RenderSett
     cycles = scene.cycles
     cycles.seed = 0
     cycles.samples = settings.samples
-    # Choosing lights by a tree takes over a quarter of an image's time, and the denoiser makes up for all
-    # but 0.3 dB of what it saves in noise; without a denoiser it is worth 2.7 dB.
+    # A light tree takes over a quarter of an image's time. With the denoiser it is worth only 0.3 dB,
+    # without it 2.7 dB.
     cycles.use_light_tree = not settings.denoise
-    # Cycles' own choice computes its numbers anew for each dimension, 6% of the time, and comes no closer.
+    # Cycles' own choice computes its numbers anew for each dimension: 6% of the time, and no better.
     cycles.sampling_pattern = "TABULATED_SOBOL" if settings.denoise else "AUTOMATIC"
     # With no more samples than these the image is the same but for rounding, in a thirtieth less time.
     asks = settings.samples > ADAPTIVE_STEP
@@ -404,18 +408,16 @@ def _configure_cycles(scene: Any, entry: Mapping[str, Any], settings: RenderSett
 
 
 def _bind(scene: Any, gpu: Mapping[str, str] | None) -> str:
-    """Has Cycles render on one GPU, denoiser included where it can, or on the CPU; the device's name."""
+    """Sets Cycles to one GPU, for the denoiser too if it can, or to the CPU; returns the device's name."""
     scene.cycles.device = "GPU" if gpu else "CPU"
-    if gpu is None:
-        scene.cycles.denoising_use_gpu = False
-        return "CPU"
-    denoises = use_device(cycles_preferences(), gpu["interface"], gpu["identity"])
-    scene.cycles.denoising_use_gpu = denoises
-    return gpu["name"]
+    scene.cycles.denoising_use_gpu = gpu is not None and use_device(
+        cycles_preferences(), gpu["interface"], gpu["identity"]
+    )
+    return gpu["name"] if gpu else "CPU"
 
 
 def cycles_preferences() -> Any:
-    """Where Cycles says which devices there are, and is told which to use."""
+    """Cycles' preferences, which list the devices and choose those to use."""
     return bpy.context.preferences.addons["cycles"].preferences
 
 

@@ -1,10 +1,7 @@
-"""The process that Blender runs in: a look on its standard input, then scenes; pixels on its standard output.
+"""The process that Blender runs in; see protocol.py for what it reads and writes.
 
-Started by the pool as `python -m clevrhope.images.blender.worker FOLDER`, where the folder is for its own use
-and goes with it; the first frame is {"look", "properties", "settings", "threads", "gpu", "timeout_s",
-"allowance_s"}, where "gpu" is the one that it is bound to, {"interface", "identity", "name"}, or null. It
-ends when its input does, so it does not outlive its parent, however that died. With {"list": a kind of
-device} in place of the look, it tells which there are, and goes on so.
+The pool starts it as `python -m clevrhope.images.blender.worker FOLDER`, with a folder for its own use that
+is removed with it. It ends when its standard input does, so it never outlives its parent.
 """
 
 from __future__ import annotations
@@ -26,15 +23,17 @@ from clevrhope.images.passes import to_bytes
 
 Tasks = queue.SimpleQueue[dict[str, Any]]
 
-#: Of 1000 at most: where memory runs out, Linux ends this process before the run that would replace it.
+#: The highest: where memory runs out, Linux ends this process before the run that would replace it.
 OUT_OF_MEMORY_SCORE = 1000
 
 
 def main(folder: Path) -> int:
     """Serves the pool until the pipe closes."""
-    # Blender's settings, add-ons and caches of this user stay out of the images.
-    os.environ["BLENDER_USER_RESOURCES"] = str(folder)
-    _be_ended_first()
+    # This user's settings, add-ons and caches of Blender must not change the images. Blender's temporary
+    # folder goes with the worker's own, because a worker that is killed removes nothing itself.
+    os.environ.update(BLENDER_USER_RESOURCES=str(folder), TMPDIR=str(folder))
+    with suppress(OSError):  # another system, or one that forbids it
+        Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
     tasks, replies = open_pipes(folder)
     start = tasks.get()
     if "list" in start:
@@ -48,7 +47,7 @@ def main(folder: Path) -> int:
     allowance_s = start["allowance_s"]
     while True:
         task = tasks.get()
-        # A watch of its own, without the interpreter's lock, should Blender hang while it holds that.
+        # This watch needs no interpreter lock, which Blender may hold while it hangs.
         faulthandler.dump_traceback_later((start["timeout_s"] + allowance_s) * 1.5 + 5.0, exit=True)
         _serve(scene, task, replies, on_gpu=start["gpu"] is not None)
         faulthandler.cancel_dump_traceback_later()
@@ -56,9 +55,9 @@ def main(folder: Path) -> int:
 
 
 def open_pipes(folder: Path) -> tuple[Tasks, BinaryIO]:
-    """Tasks as they come in, and the pipe for replies.
+    """A queue of incoming tasks, and the pipe for replies.
 
-    The pool's pipes move to descriptors of their own, and what Blender prints goes nowhere. When the pool
+    The pool's pipes move to descriptors of their own, and what Blender prints is discarded. When the pool
     closes its end, or dies, the folder is removed and this process ends, whatever it is doing.
     """
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
@@ -74,7 +73,7 @@ def open_pipes(folder: Path) -> tuple[Tasks, BinaryIO]:
 def _load(start: dict[str, Any], folder: Path) -> Any:
     from clevrhope.images.blender.scene import BlenderScene
     from clevrhope.images.settings import RenderSettings
-    from clevrhope.look.read import Look
+    from clevrhope.look.definition import Look
 
     look = Look(start["look"], start["properties"])
     settings = RenderSettings(**start["settings"])
@@ -99,7 +98,7 @@ def _serve(scene: Any, task: dict[str, Any], replies: BinaryIO, *, on_gpu: bool)
     except ClevrhopeError as error:
         write_frame(replies, {"problem": str(error)})
         return
-    except Exception as error:  # nobody knows in what state it leaves Blender, or a GPU
+    except Exception as error:  # the state of Blender, or of a GPU, is unknown now
         write_frame(replies, {"unfit": _why_unfit(error, on_gpu=on_gpu)})
         return
     height, width = pixels.shape[:2]
@@ -123,19 +122,14 @@ def _read_until_closed(requests: BinaryIO, tasks: Tasks, folder: Path) -> None:
     os._exit(0)
 
 
-def _be_ended_first() -> None:
-    with suppress(OSError):  # another system, or one that forbids it: then it decides
-        Path("/proc/self/oom_score_adj").write_text(str(OUT_OF_MEMORY_SCORE))
-
-
 def _why_unfit(error: Exception, *, on_gpu: bool) -> str:
-    """What happened to this process, to follow "it"."""
+    """What happened to this process, as a clause that follows "it"."""
     text = " ".join(str(error).split())
-    if isinstance(error, MemoryError) or "memory" in text.lower():
-        if on_gpu and not isinstance(error, MemoryError) and "address" not in text.lower():
-            return f"ran out of the GPU's memory ({text}); take fewer workers for each GPU, or a larger GPU"
-        if isinstance(error, MemoryError) or "out of memory" in text.lower():
-            return "ran out of memory; take fewer workers"
+    in_python, lower = isinstance(error, MemoryError), text.lower()
+    if on_gpu and not in_python and "memory" in lower and "address" not in lower:
+        return f"ran out of the GPU's memory ({text}); take fewer workers for each GPU, or a larger GPU"
+    if in_python or "out of memory" in lower:
+        return "ran out of memory; take fewer workers"
     return f"failed with {type(error).__name__}: {text}"
 
 

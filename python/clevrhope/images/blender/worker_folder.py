@@ -1,7 +1,7 @@
-"""Nothing in, a folder for one worker out: in memory, and removed even when nobody is left to do so.
+"""Folders for workers, in memory where the system allows it, with nothing left behind.
 
-An image passes through a file on its way out of Blender. A worker and its run that are killed at once, as a
-cluster's scheduler does, leave the folder behind; the next worker that starts here removes it.
+An image passes through a file on its way out of Blender. If a worker and its run are killed at once, as a
+cluster's scheduler does, the folder stays; the next worker that starts on the machine removes it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,11 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-#: In memory, where the system has such a place.
 MEMORY_FOLDER = Path("/dev/shm")
 PREFIX = "clevrhope-worker-"
 #: Locked by the run for as long as the folder is in use, whatever machine or container shares it.
 LOCK = "in_use"
-#: A folder is not looked at in its first seconds, in which it is not locked yet.
+#: A younger folder is left alone, because it may not be locked yet.
 LEAST_AGE_S = 60.0
 
 
@@ -35,19 +34,19 @@ class WorkerFolder:
         remove_abandoned(place)
         self.path = Path(tempfile.mkdtemp(prefix=PREFIX, dir=place))
         self._lock = os.open(self.path / LOCK, os.O_RDWR | os.O_CREAT)
-        with suppress(OSError):  # a disk without locks: then nothing is ever swept there
+        with suppress(OSError):  # a disk without locks, where no folder is ever removed for another worker
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
     def remove(self) -> None:
-        """Removes it with all that is in it."""
+        """Removes the folder and everything in it."""
         shutil.rmtree(self.path, ignore_errors=True)
         os.close(self._lock)
 
 
 def remove_abandoned(place: Path) -> None:
-    """Removes this user's folders of workers whose run has ended without doing so."""
+    """Removes this user's folders of workers whose run ended without doing so."""
     for path in place.glob(f"{PREFIX}*"):
-        with suppress(OSError):  # it goes while one looks, or is another user's
+        with suppress(OSError):  # it vanishes meanwhile, or is another user's
             if path.stat().st_uid != os.getuid() or time.time() - path.stat().st_mtime < LEAST_AGE_S:
                 continue
             lock = os.open(path / LOCK, os.O_RDWR)

@@ -1,6 +1,7 @@
-"""Scenes in one by one, pixels out: what a Ray actor does, on whatever machine Ray has put it.
+"""A Ray actor that renders, on whatever machine Ray has put it.
 
-Ray is not imported here. Errors are answers: what a node lacks comes back as a sentence, not as a traceback.
+Ray is not imported here. Errors are answers, so that what a node lacks comes back as a sentence, not as a
+traceback.
 """
 
 from __future__ import annotations
@@ -8,28 +9,27 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 
 from clevrhope.errors import ClevrhopeError, RenderError
-from clevrhope.images.annotate import annotator_of
-from clevrhope.images.blender.devices import gpus_of
+from clevrhope.images.blender.devices import choose_gpus
 from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.device_choice import CPU, parse_device
-from clevrhope.images.passes import Passes
+from clevrhope.images.passes import Passes, annotator_of
 from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import Rendering, RenderSettings
-from clevrhope.look.read import Look
+from clevrhope.look.definition import Look
 from clevrhope.version import software_version
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What became of a task.
+    """The outcome of a task.
 
     Attributes:
-        made: of a scene: an image, (height, width, 3) uint8, or annotations.
+        made: an image, (height, width, 3) uint8, or annotations.
         reason: why there is none for this scene.
-        problem: why there is none for any, on this machine.
+        problem: why this machine can render no scene.
         pid: process number of the actor.
     """
 
@@ -40,13 +40,13 @@ class Answer:
 
 
 class RenderActor:
-    """One of Blender's workers, on the cores and the GPU that Ray set aside; or the native renderer.
+    """A Blender worker on the cores and the GPU that Ray reserved, or the native renderer.
 
     Args:
-        rendering: size and effort; where Ray set no GPU aside, the device is the CPU.
+        rendering: size and effort; where Ray reserved no GPU, the device is the CPU.
         look: what the names in the scenes look like.
-        cores: that Ray set aside.
-        has_gpu: Ray set a GPU aside, or a part of one, and shows this process no other.
+        cores: number of cores that Ray reserved.
+        has_gpu: whether Ray reserved a GPU or a part of one; this process sees no other.
         version: of the package, on the machine that the run was started on.
     """
 
@@ -56,19 +56,19 @@ class RenderActor:
         self._renderer: Renderer | None = None
 
     def hello(self) -> Answer:
-        """Makes ready; says what is missing."""
+        """Opens the renderer; the answer names what is missing."""
         try:
-            self._renderer = self._opened()
+            self._renderer = self._open()
         except ClevrhopeError as error:
             return Answer(problem=f"{socket.gethostname()}: {error}")
         return Answer(pid=os.getpid())
 
     def render(self, scene: Scene) -> Answer:
-        """An image; `hello` was well."""
+        """An image, after a successful `hello`."""
         return self._made(lambda renderer: renderer.render([(0, scene)]))
 
     def passes(self, scene: Scene) -> Answer:
-        """Annotations; `hello` was well."""
+        """Annotations, after a successful `hello`."""
         return self._made(lambda renderer: annotator_of(renderer).passes([(0, scene)]))
 
     def _made(self, make: Callable[[Renderer], Iterable[tuple[int, Pixels | Passes]]]) -> Answer:
@@ -78,13 +78,13 @@ class RenderActor:
             ((_, made),) = make(self._renderer)
         except ScenesFailedError as error:
             return Answer(reason=next(iter(error.reasons.values())))
+        except RenderError as error:
+            return Answer(problem=f"{socket.gethostname()}: {error}")
         except ClevrhopeError as error:
-            if isinstance(error, RenderError):
-                return Answer(problem=f"{socket.gethostname()}: {error}")
             return Answer(reason=str(error))
         return Answer(made)
 
-    def _opened(self) -> Renderer:
+    def _open(self) -> Renderer:
         from clevrhope.images.blender.cycles import CyclesRenderer
         from clevrhope.images.native import NativeRenderer
 
@@ -95,18 +95,12 @@ class RenderActor:
             )
         rendering = self._rendering
         if not isinstance(rendering, RenderSettings):
-            # Read when the first image is rendered: all cores of a node would be too many for each actor.
+            # Read when the first image is rendered; by default each actor would use all cores of its node.
             os.environ["RAYON_NUM_THREADS"] = str(self._cores)
-            return NativeRenderer(
-                look=self._look,
-                width=rendering.width,
-                height=rendering.height,
-                quality=rendering.quality,
-                workers=1,
-            )
+            return NativeRenderer(look=self._look, workers=1, **asdict(rendering))
         device = CPU
         if self._has_gpu:
-            gpus = gpus_of(parse_device(rendering.device))
+            gpus, _ = choose_gpus(parse_device(rendering.device))
             if not gpus:
                 raise RenderError(
                     "Ray has a GPU here, but Blender finds none; see clevrhope devices there, or take "

@@ -1,6 +1,6 @@
-"""An address in, a connection to a Ray cluster out; or one sentence within seconds.
+"""Connection to a Ray cluster; if it fails, it does so within seconds and in one sentence.
 
-Ray is imported here and in ray_engine.py alone, when it is asked for.
+Ray is imported only here, when --engine ray is used.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from types import ModuleType
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.runtime.cores import available_cores
 
-#: Ray's own variable, with the address that its programs use when they are told none.
+#: Ray's own variable, with the default address of its programs.
 ADDRESS_VARIABLE = "RAY_ADDRESS"
 DEFAULT_PORT = 6379
-#: A machine that does not answer within that is not there.
+#: A machine that does not answer within this time counts as missing.
 CONNECT_TIMEOUT_S = 5.0
-#: What answers, but not as Ray within that, is something else. Ray itself would try for two minutes.
+#: What does not answer as Ray within this time is something else. Ray itself would try for two minutes.
 HELLO_TIMEOUT_S = 20.0
-#: A cluster on this machine holds images on their way, a few for each actor.
+#: A cluster on this machine holds only the images under way, a few for each actor.
 OBJECT_STORE_BYTES = 512 << 20
 
 _HELLO = (sys.executable, "-P", "-c", "import ray, sys; ray._raylet.GcsClient(address=sys.argv[1])")
@@ -46,15 +46,15 @@ def import_ray() -> ModuleType:
 
 
 def connect(address: str | None) -> bool:
-    """Connects this process to a cluster, or starts one on this machine; whether it was not connected before.
+    """Connects this process to a cluster, or starts one on this machine; False if it was connected before.
 
     Args:
         address: HOST:PORT of a cluster's head, "auto" for the one that runs on this machine, "local" for a
-            new one on this machine that ends with this process; by default what RAY_ADDRESS says, else local.
+            new one on this machine that ends with this process; by default RAY_ADDRESS, or else local.
 
     Raises:
-        ConfigError: no address.
-        RenderError: nothing answers there, or no Ray, or Ray refuses.
+        ConfigError: an invalid address.
+        RenderError: Ray is not installed, does not answer there, or refuses.
     """
     ray = import_ray()
     if ray.is_initialized():
@@ -62,7 +62,7 @@ def connect(address: str | None) -> bool:
     address = address or os.environ.get(ADDRESS_VARIABLE) or "local"
     if address not in ("local", "auto"):
         _check_answers(address)
-    # Ray's own handler would end this process without a word; ours says how to go on.
+    # Ray's own handler would end this process without a word; ours says how to resume.
     in_main = threading.current_thread() is threading.main_thread()
     handler = signal.getsignal(signal.SIGTERM) if in_main else None
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -80,8 +80,8 @@ def connect(address: str | None) -> bool:
         first = next(iter(str(error).strip().splitlines()), type(error).__name__)
         if address == "local":
             raise RenderError(
-                f"Ray cannot be started on this machine ({first.partition('. ')[0].rstrip('.')}); where it "
-                "has much else to do, try again later, or leave --engine out, which needs no Ray"
+                f"Ray cannot be started on this machine ({first.partition('. ')[0].rstrip('.')}); if the "
+                "machine is busy, try again later, or leave out --engine, which needs no Ray"
             ) from error
         raise RenderError(f"--address {address}: Ray cannot be joined there ({first})") from error
     finally:
@@ -91,9 +91,9 @@ def connect(address: str | None) -> bool:
 
 
 def _keep_off_standard_output() -> None:
-    """Ray prints there what becomes of its processes, and no setting stops it; that is where results go.
+    """Stops Ray from printing its processes' fates on standard output, where results go.
 
-    Actors that were lost are told by the run, where it matters.
+    No setting of Ray's does that. The run itself reports lost actors where it matters.
     """
     from ray._private import worker
 
@@ -102,19 +102,19 @@ def _keep_off_standard_output() -> None:
 
 
 def _check_answers(address: str) -> None:
-    """Passes where a cluster's head answers; asked in a process of its own, which can be ended."""
+    """Checks that a cluster's head answers, in a process of its own, which can be ended."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal() or "/" in host:
         raise ConfigError(
-            f"--address: {address!r} should be HOST:PORT of a cluster's head (port {DEFAULT_PORT} if nothing "
-            "else was said), auto for the cluster of this machine, or local"
+            f"--address: {address!r} should be HOST:PORT of a cluster's head (default port {DEFAULT_PORT}), "
+            "auto for the cluster of this machine, or local"
         )
     try:
         socket.create_connection((host, int(port)), CONNECT_TIMEOUT_S).close()
     except (OSError, OverflowError) as error:
         raise RenderError(
             f"--address {address}: nothing answers there ({error}); start Ray with "
-            f"ray start --head --port={port}, or leave --address out for this machine alone"
+            f"ray start --head --port={port}, or leave out --address to use only this machine"
         ) from error
     try:
         subprocess.run(
@@ -127,6 +127,6 @@ def _check_answers(address: str) -> None:
         )
     except (subprocess.TimeoutExpired, subprocess.CalledProcessError) as error:
         raise RenderError(
-            f"--address {address}: what answers there is no Ray of this version; name the head's port, "
-            f"{DEFAULT_PORT} if nothing else was said"
+            f"--address {address}: what answers there is not this version of Ray; give the head's port, by "
+            f"default {DEFAULT_PORT}"
         ) from error

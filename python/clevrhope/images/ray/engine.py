@@ -1,9 +1,8 @@
-"""Scenes in, images out: renderers in the actors of a Ray cluster, on any number of machines.
+"""The renderer that works in the actors of a Ray cluster, on any number of machines.
 
-An actor holds one of Blender's workers, or the native renderer. It gets scenes from here and sends pixels
-back, and nothing else is shared: no folder, no file. So what is written, and by whom, is the same as without
-Ray. An actor that is lost, with its machine or alone, or whose machine breaks down, is replaced, and its
-scenes are given to others.
+An actor holds a Blender worker or the native renderer. It gets scenes from here and sends pixels back. No
+folder or file is shared, so files are written here, as without Ray. An actor that is lost, or whose machine
+breaks down, is replaced, and its scenes are given to others.
 """
 
 from __future__ import annotations
@@ -13,8 +12,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from time import monotonic
-from types import TracebackType
-from typing import Any, Generic, Self, TypeVar
+from typing import Any, Generic, TypeVar
 
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.cycles import THREADS_OF_A_WORKER, WORKERS_OF_A_GPU
@@ -23,27 +21,27 @@ from clevrhope.images.device_choice import CPU, parse_device
 from clevrhope.images.passes import Passes
 from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect, import_ray
-from clevrhope.images.renderer import Pixels, Scene
+from clevrhope.images.renderer import Pixels, Renderer, Scene
 from clevrhope.images.settings import Rendering, RenderSettings
-from clevrhope.look.read import Look, read_look
+from clevrhope.look.definition import Look, read_look
 from clevrhope.version import software_version
 
 K = TypeVar("K", bound=Hashable)
 
 #: Scenes that an actor has at once: the one that it renders, and the next.
 SCENES_OF_AN_ACTOR = 2
-#: In which Ray has to find a place for the first actor, which then loads Blender.
+#: Ray has this long to find a place for the first actor, which then loads Blender.
 PLACE_TIMEOUT_S = 300.0
 
 
 @dataclass(frozen=True)
 class Places:
-    """What is asked of Ray.
+    """The resources that are requested from Ray.
 
     Attributes:
-        actors: how many, in all.
-        cpus: for each.
-        gpus: for each; 1, or the part of one that each of several has.
+        actors: number of actors.
+        cpus: CPUs of each actor.
+        gpus: GPUs of each actor: 1, or a fraction where several share one.
     """
 
     actors: int
@@ -52,15 +50,15 @@ class Places:
 
 
 def places_in(resources: Mapping[str, float], rendering: Rendering, workers: int | None) -> Places:
-    """How many actors a cluster is asked for.
+    """The actors to request from a cluster.
 
     Args:
-        resources: what it has, by Ray's names, CPU and GPU.
-        rendering: of the native renderer, or on the CPU, GPUs are left alone.
-        workers: actors for each GPU, by default two; without GPUs in all, by default one for two CPUs.
+        resources: the cluster's, by Ray's names, CPU and GPU.
+        rendering: of the native renderer, or on the CPU, it needs no GPU.
+        workers: actors for each GPU, by default two; without GPUs, all actors, by default one for two CPUs.
 
     Raises:
-        ConfigError: GPUs where there are none; more actors than CPUs.
+        ConfigError: GPUs are wanted and there are none, or there are more actors than CPUs.
     """
     cpus = int(resources.get("CPU", 0))
     gpus = 0
@@ -80,7 +78,7 @@ def places_in(resources: Mapping[str, float], rendering: Rendering, workers: int
 
 @dataclass(eq=False)
 class _Task(Generic[K]):
-    """A scene, and how many actors were lost over it."""
+    """A scene, and the number of actors that were lost over it."""
 
     key: K
     scene: Scene
@@ -89,7 +87,7 @@ class _Task(Generic[K]):
 
 @dataclass(eq=False)
 class _Actor(Generic[K]):
-    """An actor, and what it has to do: the first of it is under way."""
+    """An actor and its tasks, of which the first is under way."""
 
     handle: Any
     tasks: deque[_Task[K]] = field(default_factory=deque)
@@ -97,18 +95,18 @@ class _Actor(Generic[K]):
     pid: int = 0
 
 
-class RayRenderer:
+class RayRenderer(Renderer):
     """Renders in a Ray cluster; actors start with the first image and end with `close`.
 
     Args:
         rendering: size and effort; of Blender or of the native renderer.
         look: shapes, materials, lights, camera and properties; by default the package's.
-        workers: actors for each GPU of the cluster; without GPUs, in all.
+        workers: actors for each GPU of the cluster; without GPUs, all actors.
         address: of the cluster, see `connect`.
         actor: the actor's class, for tests.
 
     Raises:
-        ConfigError: an address, device or number of workers that cannot be.
+        ConfigError: an impossible address, device or number of workers.
         RenderError: Ray is not installed, or does not answer.
     """
 
@@ -124,7 +122,7 @@ class RayRenderer:
         self._ray = import_ray()
         if isinstance(rendering, RenderSettings) and (choice := parse_device(rendering.device)).numbers:
             raise ConfigError(
-                f"--device {rendering.device}: Ray shares the GPUs of its cluster out; take {choice.kind}"
+                f"--device {rendering.device}: Ray itself assigns the GPUs of its cluster; take {choice.kind}"
             )
         self._connected = connect(address)
         try:
@@ -144,16 +142,16 @@ class RayRenderer:
 
     @property
     def workers(self) -> int:
-        """How many actors there are when Ray has found places for all."""
+        """Number of actors when Ray has found places for all."""
         return self._places.actors
 
     @property
     def actor_pids(self) -> list[int]:
-        """Process numbers of the actors that are ready, each of its own machine."""
+        """Process numbers of the actors that are ready, each on its own machine."""
         return [actor.pid for actor in self._actors if actor.is_ready]
 
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
-        """Images, (height, width, 3) uint8 sRGB, in the order in which they are done.
+        """Yields images, (height, width, 3) uint8 sRGB, in the order in which they are done.
 
         Raises:
             RenderError: no actor finds a place or can work, or one after another is lost.
@@ -162,11 +160,11 @@ class RayRenderer:
         return self._run("render", scenes)
 
     def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
-        """Annotations, in the order in which they are done; see Annotator."""
+        """Yields annotations in the order in which they are done; see `Annotator`."""
         return self._run("passes", scenes)
 
     def _run(self, task: str, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Any]]:
-        """What the actors' method `task` makes of each scene."""
+        """The results of the actors' method `task` for each scene."""
         source = (_Task(key, scene) for key, scene in scenes)
         again: deque[_Task[K]] = deque(islice(source, 1))
         if not again:
@@ -176,10 +174,12 @@ class RayRenderer:
         self._has_images = False
         finished = False
         try:
-            self._ensure_started()
+            missing = self._places.actors - len(self._actors)
+            self._actors += [self._start_actor() for _ in range(missing)]
+            self._idle_since = monotonic()
             while self._hand_out(task, again, source):
                 for actor, given, answer in self._answers():
-                    if isinstance(answer, _Lost):
+                    if isinstance(answer, str):
                         lost_in_a_row += 1
                         if lost_in_a_row == FAILURES_IN_A_ROW:
                             raise RenderError(f"{lost_in_a_row} of Ray's actors in a row were lost: {answer}")
@@ -201,35 +201,22 @@ class RayRenderer:
             finished = True
         finally:
             if not finished:
-                self._end_actors()  # what is still under way belongs to nobody
+                self._end_actors()  # nobody takes what is still under way
         if failed:
             raise ScenesFailedError(failed)
 
     def close(self) -> None:
-        """Ends the actors, and leaves the cluster; one that was started for this renderer ends too."""
+        """Ends the actors and leaves the cluster; a cluster that was started for this renderer ends too."""
         self._end_actors()
         self._disconnect()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def _ensure_started(self) -> None:
-        missing = self._places.actors - len(self._actors)
-        self._actors += [self._started() for _ in range(missing)]
-        self._idle_since = monotonic()
-
-    def _started(self) -> _Actor[Any]:
+    def _start_actor(self) -> _Actor[Any]:
         actor: _Actor[Any] = _Actor(self._class.remote(*self._given))
         self._under_way[actor.handle.hello.remote()] = (actor, None)
         return actor
 
     def _hand_out(self, method: str, again: deque[_Task[K]], source: Iterator[_Task[K]]) -> bool:
-        """Gives scenes to those who have a place; whether anything is under way, or waits for one."""
+        """Gives scenes to the actors that are ready; returns whether anything is under way or waiting."""
         for actor in self._actors:
             while actor.is_ready and len(actor.tasks) < SCENES_OF_AN_ACTOR:
                 task = again.popleft() if again else next(source, None)
@@ -240,11 +227,11 @@ class RayRenderer:
                 self._under_way[reference] = (actor, task)
         return True
 
-    def _answers(self) -> Iterator[tuple[_Actor[Any], _Task[Any] | None, Answer | _Lost]]:
-        """What came back in the last second, if not sooner; nothing of actors that were lost before.
+    def _answers(self) -> Iterator[tuple[_Actor[Any], _Task[Any] | None, Answer | str]]:
+        """The next answers, waited for up to a second; for an actor that was lost, the reason as a string.
 
         Raises:
-            RenderError: nobody has had a place for long, or a machine lacks something from the beginning.
+            RenderError: no actor has found a place for long, or a machine lacks something from the beginning.
         """
         if any(actor.is_ready for actor in self._actors):
             self._idle_since = monotonic()
@@ -252,35 +239,35 @@ class RayRenderer:
             places = self._places
             raise RenderError(
                 f"Ray found no place for any actor within {PLACE_TIMEOUT_S:g} s; each asks for {places.cpus} "
-                f"CPUs and {places.gpus:g} GPUs, and others may hold them: ray status tells"
+                f"CPUs and {places.gpus:g} GPUs, and others may hold them: see ray status"
             )
         done, _ = self._ray.wait(list(self._under_way), timeout=1.0)
         for reference in done:
-            if reference not in self._under_way:
+            if reference not in self._under_way:  # of an actor that was lost before
                 continue
             actor, task = self._under_way.pop(reference)
             try:
                 answer = self._ray.get(reference)
             except self._ray.exceptions.RayError as error:
-                yield actor, task, _Lost(error)
+                yield actor, task, _in_one_line(error)
                 continue
             if answer.problem:
                 if not self._has_images:
                     raise RenderError(answer.problem)
-                # There were images, so it is not what all machines lack: this one has broken down.
-                yield actor, task, _Lost(RenderError(answer.problem))
+                # There were images, so the other machines work: this one has broken down.
+                yield actor, task, _in_one_line(RenderError(answer.problem))
                 continue
             if task is not None:
                 actor.tasks.remove(task)
             yield actor, task, answer
 
     def _replace(self, actor: _Actor[K]) -> Iterable[_Task[K]]:
-        """Starts another in place of one that was lost; gives what that one had still to do."""
+        """Starts another actor in place of a lost one; returns the tasks that the lost one had."""
         self._under_way = {ref: given for ref, given in self._under_way.items() if given[0] is not actor}
         self._ray.kill(actor.handle)
-        self._actors[self._actors.index(actor)] = self._started()
+        self._actors[self._actors.index(actor)] = self._start_actor()
         if actor.tasks:
-            actor.tasks[0].lost += 1  # the others had not been begun
+            actor.tasks[0].lost += 1  # the others were not begun
         return actor.tasks
 
     def _end_actors(self) -> None:
@@ -295,14 +282,8 @@ class RayRenderer:
             self._connected = False
 
 
-class _Lost:
-    """An actor did not answer, and why, in one line."""
-
-    def __init__(self, error: Exception) -> None:
-        lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-        # A traceback, which begins with the actor's name, ends with what happened; Ray itself begins with it.
-        last = "ray::" in str(error)
-        self._text = (lines[-1 if last else 0] if lines else type(error).__name__)[:200]
-
-    def __str__(self) -> str:
-        return self._text
+def _in_one_line(error: Exception) -> str:
+    """What happened to an actor."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    # A traceback, which begins with the actor's name, ends with the error; Ray's own messages begin with it.
+    return lines[-1 if "ray::" in str(error) else 0][:200]

@@ -1,27 +1,27 @@
-"""What can be set of an LXMERT; the defaults are the paper's model. No torch."""
+"""Settings of an LXMERT; the defaults are the paper's model. No torch."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from clevrhope.config.options import check_at_least
 from clevrhope.errors import ConfigError
+from clevrhope.runtime.settings import check_at_least
 
 
 @dataclass(frozen=True)
 class LxmertConfig:
-    """An LXMERT.
+    """Settings of LXMERT-p and LXMERT-s.
 
     Attributes:
         features: "frcnn", the paper's boxes; or "scene-boxes", true boxes, which are not the paper's.
-        weights: of LXMERT-p the file of pretrained weights; unused by LXMERT-s.
-        length: WordPieces of a question with its three marks, filled up; what is longer is cut.
+        weights: the file of pretrained weights for LXMERT-p; unused by LXMERT-s.
+        length: WordPieces per question, special tokens and padding included; longer questions are cut.
         hidden: units of all layers.
-        heads: of each attention.
-        intermediate: units of the layers between.
-        language_layers: over words alone.
-        object_layers: over boxes alone.
-        cross_layers: over both.
-        dropout: everywhere, attention included.
+        heads: attention heads of each layer.
+        intermediate: units of the feed-forward layers.
+        language_layers: layers over words alone.
+        object_layers: layers over boxes alone.
+        cross_layers: layers over both.
+        dropout: dropout in all layers, attention included.
     """
 
     features: Literal["frcnn", "scene-boxes"] = "frcnn"
@@ -36,11 +36,11 @@ class LxmertConfig:
     dropout: float = 0.1
 
     def __post_init__(self) -> None:
-        check_at_least("lxmert", 1, hidden=self.hidden, heads=self.heads, intermediate=self.intermediate)
-        check_at_least("lxmert", 0, language_layers=self.language_layers, object_layers=self.object_layers)
-        check_at_least("lxmert", 1, cross_layers=self.cross_layers)
-        check_at_least("lxmert", 4, length=self.length)
+        check_at_least(1, hidden=self.hidden, heads=self.heads, intermediate=self.intermediate)
+        check_at_least(0, language_layers=self.language_layers, object_layers=self.object_layers)
+        check_at_least(1, cross_layers=self.cross_layers)
+        check_at_least(4, length=self.length)
         if self.hidden % self.heads:
-            raise ConfigError(f"lxmert: hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
+            raise ConfigError(f"hidden is {self.hidden}; expected a multiple of heads, {self.heads}")
         if not 0.0 <= self.dropout < 1.0:
-            raise ConfigError(f"lxmert: dropout is {self.dropout}; expected 0 or more, below 1")
+            raise ConfigError(f"dropout is {self.dropout}; expected 0 or more, below 1")

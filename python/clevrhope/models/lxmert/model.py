@@ -1,4 +1,4 @@
-"""A batch in, LXMERT's loss and answers out: pretrained, or from scratch."""
+"""The two LXMERT models, pretrained and from scratch: their losses and their answers to a batch."""
 
 from collections.abc import Mapping
 from typing import Any, Self
@@ -7,7 +7,6 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from clevrhope.config.options import read_options
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.models.batch import Batch
 from clevrhope.models.lxmert.config import LxmertConfig
@@ -16,10 +15,11 @@ from clevrhope.models.lxmert.pretrained import check_file, load_pretrained
 from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
 from clevrhope.models.lxmert.word_pieces import WordPieces
 from clevrhope.models.recipe import Recipe
+from clevrhope.models.settings import read_model_settings
 
 
 class LxmertScratch(nn.Module):
-    """LXMERT-s: all weights random. Its state has the names of transformers' `LxmertForQuestionAnswering`."""
+    """LXMERT-s, trained from scratch. Weights are named as in transformers' `LxmertForQuestionAnswering`."""
 
     recipe: Recipe = SCRATCH
     feature_kind: str = "frcnn"
@@ -30,7 +30,7 @@ class LxmertScratch(nn.Module):
         self.config = config
         self.feature_kind = config.features
         self.answers = vocab.answers()[len(SPECIAL_TOKENS) :]
-        """Those of the head; special tokens are none."""
+        """The answers that the head scores: all but the special tokens."""
         self.pieces = WordPieces(vocab.questions(), config.length)
         self.lxmert = Body(config)
         self.answer_head = AnswerHead(config, len(self.answers))
@@ -38,15 +38,15 @@ class LxmertScratch(nn.Module):
 
     @classmethod
     def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model; `LxmertConfig` says what can be set.
+        """A new model with the settings of `LxmertConfig`.
 
         Raises:
-            ConfigError: a setting that there is not, or a wrong value.
+            ConfigError: an unknown setting or an invalid value.
         """
-        return cls(read_options(LxmertConfig, config, model=cls.name), vocab)
+        return cls(read_model_settings(LxmertConfig, config, model=cls.name), vocab)
 
     def forward(self, batch: Batch) -> Tensor:
-        """(B, answers) scores."""
+        """(B, answers) scores, special tokens left out."""
         pieces, word_mask = self.pieces(batch.questions)
         vectors, boxes, n_boxes = (batch.features[name] for name in ("vectors", "boxes", "n_boxes"))
         box_mask = torch.arange(vectors.shape[1], device=vectors.device) < n_boxes.unsqueeze(1)
@@ -56,26 +56,26 @@ class LxmertScratch(nn.Module):
         )
 
     def loss(self, batch: Batch) -> Tensor:
-        """Binary cross-entropy against one-hot answers, summed over answers, mean over questions."""
+        """Binary cross-entropy with one-hot answers, summed over answers and averaged over questions."""
         scores = self(batch).float()
         targets = F.one_hot(batch.answers - len(SPECIAL_TOKENS), len(self.answers)).to(scores.dtype)
         return F.binary_cross_entropy_with_logits(scores, targets) * len(self.answers)
 
     def predict(self, batch: Batch) -> Tensor:
-        """(B, A) scores; of special tokens minus infinity."""
+        """(B, A) scores; minus infinity for special tokens."""
         return F.pad(self(batch).float(), (len(SPECIAL_TOKENS), 0), value=-torch.inf)
 
 
 class LxmertPretrained(LxmertScratch):
-    """LXMERT-p: a run of it begins with published weights, which it is given as a local file."""
+    """LXMERT-p, whose runs start from published weights in a local file."""
 
     recipe: Recipe = PRETRAINED
     name = "lxmert_p"
 
     def check_begin(self) -> None:
-        """Passes where a file of weights is named, and is there; errors as `check_file`."""
+        """Checks that there is a file of weights; errors as `check_file`."""
         check_file(self.config.weights)
 
     def begin(self) -> None:
-        """Takes the published weights; errors as `load_pretrained`."""
+        """Loads the published weights; errors as `load_pretrained`."""
         load_pretrained(self, self.config.weights, self.answers)

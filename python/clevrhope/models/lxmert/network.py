@@ -1,8 +1,8 @@
-"""WordPieces and boxes in, scores out: LXMERT's layers, by the names that its published weights have.
+"""LXMERT's layers, from WordPieces and boxes to scores.
 
-Names and shapes are those of transformers' `LxmertForQuestionAnswering`, so its weights load as they are;
-attention is torch's fused one. In the last cross layer nothing follows the boxes' half: its weights are there
-and frozen, and it is not computed.
+Names and shapes of weights are those of transformers' `LxmertForQuestionAnswering`, so published weights load
+as they are; attention is torch's fused one. Nothing uses the boxes' half of the last cross layer, so it is
+not computed and its weights are frozen.
 """
 
 import torch
@@ -17,11 +17,11 @@ N_TYPES = 2
 VECTOR_SIZE, BOX_SIZE = 2048, 4
 _EPSILON = 1e-12
 _DEVIATION = 0.02
-"""Of new weights, which are normal."""
+"""Standard deviation of new weights, which are normal."""
 
 
 class Attention(nn.Module):
-    """What each of (B, N, D) draws from (B, M, D)."""
+    """Multi-head attention of (B, N, D) to (B, M, D), without the output layer."""
 
     def __init__(self, config: LxmertConfig) -> None:
         super().__init__()
@@ -31,18 +31,18 @@ class Attention(nn.Module):
         self.value = nn.Linear(config.hidden, config.hidden)
 
     def forward(self, x: Tensor, context: Tensor, mask: Tensor) -> Tensor:
-        """`mask` is (B, 1, 1, M) bool: whether each of `context` is there."""
+        """(B, N, D) of values; `mask` is (B, 1, 1, M) bool, false at padding of `context`."""
         query, key, value = (
             layer(source).unflatten(2, (self.heads, -1)).transpose(1, 2)  # (B, heads, N or M, D / heads)
             for layer, source in ((self.query, x), (self.key, context), (self.value, context))
         )
         dropout = self.dropout if self.training else 0.0
-        drawn = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
-        return drawn.transpose(1, 2).flatten(2)
+        attended = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, dropout_p=dropout)
+        return attended.transpose(1, 2).flatten(2)
 
 
 class Residual(nn.Module):
-    """A dense layer, added to what is carried past it, normalised."""
+    """A dense layer with a residual connection and layer norm."""
 
     def __init__(self, size_in: int, config: LxmertConfig) -> None:
         super().__init__()
@@ -50,13 +50,13 @@ class Residual(nn.Module):
         self.LayerNorm = nn.LayerNorm(config.hidden, eps=_EPSILON)
         self.dropout = nn.Dropout(config.dropout)
 
-    def forward(self, hidden: Tensor, carried: Tensor) -> Tensor:
+    def forward(self, hidden: Tensor, residual: Tensor) -> Tensor:
         """(B, N, size_in) and (B, N, D) to (B, N, D)."""
-        return self.LayerNorm(self.dropout(self.dense(hidden)) + carried)  # type: ignore[no-any-return]
+        return self.LayerNorm(self.dropout(self.dense(hidden)) + residual)  # type: ignore[no-any-return]
 
 
 class Intermediate(nn.Module):
-    """The wide layer between."""
+    """The wide feed-forward layer."""
 
     def __init__(self, config: LxmertConfig) -> None:
         super().__init__()
@@ -68,7 +68,7 @@ class Intermediate(nn.Module):
 
 
 class AttentionLayer(nn.Module):
-    """Attention with what is carried past it; its weights are published under "self" or "att"."""
+    """Attention with its residual connection; its weights are published under "self" or "att"."""
 
     def __init__(self, config: LxmertConfig, name: str) -> None:
         super().__init__()
@@ -77,12 +77,12 @@ class AttentionLayer(nn.Module):
         self.output = Residual(config.hidden, config)
 
     def forward(self, x: Tensor, context: Tensor, mask: Tensor) -> Tensor:
-        """(B, N, D), from (B, M, D) of which `mask` says what is there."""
+        """(B, N, D) attending to (B, M, D); `mask` as in `Attention`."""
         return self.output(self.get_submodule(self.name)(x, context, mask), x)  # type: ignore[no-any-return]
 
 
 class Layer(nn.Module):
-    """A layer over words, or over boxes."""
+    """A layer over words alone, or over boxes alone."""
 
     def __init__(self, config: LxmertConfig) -> None:
         super().__init__()
@@ -91,13 +91,13 @@ class Layer(nn.Module):
         self.output = Residual(config.intermediate, config)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
-        """(B, N, D) to the same."""
+        """(B, N, D) to the same shape."""
         x = self.attention(x, x, mask)
         return self.output(self.intermediate(x), x)  # type: ignore[no-any-return]
 
 
 class CrossLayer(nn.Module):
-    """A layer over both: each looks at the other, by the same weights, then at itself."""
+    """A layer over both: each attends to the other, with shared weights, and then to itself."""
 
     def __init__(self, config: LxmertConfig, *, last: bool) -> None:
         super().__init__()
@@ -116,23 +116,23 @@ class CrossLayer(nn.Module):
     def forward(
         self, words: Tensor, word_mask: Tensor, boxes: Tensor, box_mask: Tensor
     ) -> tuple[Tensor, Tensor]:
-        """(B, N, D) words and (B, M, D) boxes to the same; the last layer leaves the boxes as they are."""
-        seen = self.visual_attention(words, boxes, box_mask)
-        seen = self.lang_self_att(seen, seen, word_mask)
-        seen = self.lang_output(self.lang_inter(seen), seen)
+        """(B, N, D) words and (B, M, D) boxes to the same shapes; the last layer leaves boxes as they are."""
+        language = self.visual_attention(words, boxes, box_mask)
+        language = self.lang_self_att(language, language, word_mask)
+        language = self.lang_output(self.lang_inter(language), language)
         if self.last:
-            return seen, boxes
-        read = self.visual_attention(boxes, words, word_mask)
-        read = self.visn_self_att(read, read, box_mask)
-        return seen, self.visn_output(self.visn_inter(read), read)
+            return language, boxes
+        vision = self.visual_attention(boxes, words, word_mask)
+        vision = self.visn_self_att(vision, vision, box_mask)
+        return language, self.visn_output(self.visn_inter(vision), vision)
 
 
 class Embeddings(nn.Module):
-    """WordPieces with their places."""
+    """Embeds WordPieces and their positions."""
 
     def __init__(self, config: LxmertConfig) -> None:
         super().__init__()
-        # As published, the first row of each is for padding and never learned, that of the first place too.
+        # As published, row 0 of each is for padding and is never learned, not even that of position 0.
         self.word_embeddings = nn.Embedding(VOCABULARY_SIZE, config.hidden, padding_idx=0)
         self.position_embeddings = nn.Embedding(N_POSITIONS, config.hidden, padding_idx=0)
         self.token_type_embeddings = nn.Embedding(N_TYPES, config.hidden, padding_idx=0)
@@ -141,14 +141,14 @@ class Embeddings(nn.Module):
 
     def forward(self, pieces: Tensor) -> Tensor:
         """(B, N) to (B, N, D)."""
-        places = torch.arange(pieces.shape[1], device=pieces.device)
-        types = torch.zeros_like(places)
-        beside = self.position_embeddings(places) + self.token_type_embeddings(types)
-        return self.dropout(self.LayerNorm(self.word_embeddings(pieces) + beside))  # type: ignore[no-any-return]
+        positions = torch.arange(pieces.shape[1], device=pieces.device)
+        types = torch.zeros_like(positions)
+        added = self.position_embeddings(positions) + self.token_type_embeddings(types)
+        return self.dropout(self.LayerNorm(self.word_embeddings(pieces) + added))  # type: ignore[no-any-return]
 
 
 class BoxEmbeddings(nn.Module):
-    """Boxes' vectors with their places."""
+    """Embeds box vectors and box coordinates."""
 
     def __init__(self, config: LxmertConfig) -> None:
         super().__init__()
@@ -159,13 +159,13 @@ class BoxEmbeddings(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
 
     def forward(self, vectors: Tensor, boxes: Tensor) -> Tensor:
-        """(B, M, 2048) and (B, M, 4) to (B, M, D)."""
+        """(B, M, 2048) vectors and (B, M, 4) boxes to (B, M, D)."""
         both = self.visn_layer_norm(self.visn_fc(vectors)) + self.box_layer_norm(self.box_fc(boxes))
         return self.dropout(both / 2)  # type: ignore[no-any-return]
 
 
 class Encoder(nn.Module):
-    """Layers over words, over boxes, over both."""
+    """The layers over words, over boxes and over both."""
 
     def __init__(self, config: LxmertConfig) -> None:
         super().__init__()
@@ -176,10 +176,10 @@ class Encoder(nn.Module):
         self.r_layers = nn.ModuleList(Layer(config) for _ in range(config.object_layers))
 
     def forward(
-        self, words: Tensor, word_mask: Tensor, vectors: Tensor, places: Tensor, box_mask: Tensor
+        self, words: Tensor, word_mask: Tensor, vectors: Tensor, coordinates: Tensor, box_mask: Tensor
     ) -> Tensor:
-        """What the words are in the end, (B, N, D)."""
-        boxes = self.visn_fc(vectors, places)
+        """The final states of the words, (B, N, D)."""
+        boxes = self.visn_fc(vectors, coordinates)
         for layer in self.layer:
             words = layer(words, word_mask)
         for layer in self.r_layers:
@@ -190,7 +190,7 @@ class Encoder(nn.Module):
 
 
 class Pooler(nn.Module):
-    """The first piece's state, for the whole."""
+    """A layer over the state of the first piece, [CLS], which stands for the question."""
 
     def __init__(self, config: LxmertConfig) -> None:
         super().__init__()
@@ -202,7 +202,7 @@ class Pooler(nn.Module):
 
 
 class Body(nn.Module):
-    """All but the answers."""
+    """All of LXMERT but the head that scores answers."""
 
     def __init__(self, config: LxmertConfig) -> None:
         super().__init__()
@@ -211,16 +211,16 @@ class Body(nn.Module):
         self.pooler = Pooler(config)
 
     def forward(
-        self, pieces: Tensor, word_mask: Tensor, vectors: Tensor, places: Tensor, box_mask: Tensor
+        self, pieces: Tensor, word_mask: Tensor, vectors: Tensor, coordinates: Tensor, box_mask: Tensor
     ) -> Tensor:
-        """(B, N) pieces, (B, M, 2048) vectors and (B, M, 4) places to (B, D); masks say what is there."""
+        """(B, N) pieces, (B, M, 2048) vectors and (B, M, 4) boxes to (B, D); masks are false at padding."""
         word_mask, box_mask = word_mask[:, None, None], box_mask[:, None, None]  # (B, 1, 1, N or M)
-        words = self.encoder(self.embeddings(pieces), word_mask, vectors, places, box_mask)
+        words = self.encoder(self.embeddings(pieces), word_mask, vectors, coordinates, box_mask)
         return self.pooler(words)  # type: ignore[no-any-return]
 
 
 class AnswerHead(nn.Module):
-    """A score an answer."""
+    """The head that scores answers."""
 
     def __init__(self, config: LxmertConfig, n_answers: int) -> None:
         super().__init__()
@@ -237,7 +237,7 @@ class AnswerHead(nn.Module):
 
 
 def draw_weights(module: nn.Module) -> None:
-    """New weights for a layer: normal with deviation 0.02, biases 0; for `nn.Module.apply`."""
+    """Draws new weights for a layer: normal with deviation 0.02, biases 0. For `nn.Module.apply`."""
     if isinstance(module, nn.Linear | nn.Embedding):
         nn.init.normal_(module.weight, std=_DEVIATION)
     if isinstance(module, nn.Linear):

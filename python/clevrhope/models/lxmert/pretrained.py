@@ -1,18 +1,18 @@
-"""A local file of LXMERT's published weights in, a model that starts from them out. Nothing is downloaded.
+"""Starts LXMERT from its published weights, read from a local file. Nothing is downloaded.
 
-The file is what `unc-nlp/lxmert-base-uncased` holds: safetensors, or torch's format, of which nothing but
-tensors is read. Its head has 9,500 answers, whose names are not in it; `ANSWERS` says where in the public
-list of labels those of CLEVR stand.
+The file is one of `unc-nlp/lxmert-base-uncased`: safetensors, or torch's format, of which only tensors are
+read. Its head scores 9,500 answers without their names; `ANSWERS` gives the places of CLEVR's answers in the
+public list of labels.
 """
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from clevrhope.errors import ConfigError
-from clevrhope.features.weights import check_there, read_weights
+from clevrhope.features.weights import check_file_exists, load_into, read_weights
 
 ANSWERS: Mapping[str, int] = {
     "yes": 9471, "no": 5291,
@@ -22,7 +22,7 @@ ANSWERS: Mapping[str, int] = {
     "rubber": 7174, "metal": 4942,
     "large": 4474, "small": 7603,
 }  # fmt: skip
-"""Answer -> its place among the published head's; "cyan" and "cube" are not there."""
+"""Answer -> its row in the published head; "cyan" and "cube" have none."""
 
 N_PUBLISHED = 9500
 _HEAD = "answer_head.logit_fc.3."
@@ -30,44 +30,37 @@ _WHAT = "a file of unc-nlp/lxmert-base-uncased, model.safetensors or pytorch_mod
 
 
 def load_pretrained(model: nn.Module, path: str, answers: Sequence[str]) -> None:
-    """Starts a model from published weights; answers that these do not know start from zeros.
+    """Starts a model from published weights; answers that the published head lacks start from zeros.
 
     Args:
-        model: with the published names.
-        path: of the file.
-        answers: of the model's head, in its order.
+        model: has weights by the published names.
+        path: the file of weights.
+        answers: the answers of the model's head, in order.
 
     Raises:
-        ConfigError: no such file, not such weights, or weights of other shapes; says which and what is right.
+        ConfigError: no such file, a weight that is missing, or one of another shape.
     """
     check_file(path)
-    published = read_weights(Path(path), what=_WHAT)
-    own = model.state_dict()
-    for name, weight in own.items():
-        if name not in published:
-            raise ConfigError(f'{path}: no weights "{name}"; expected {_WHAT}')
-        expected = [N_PUBLISHED, *weight.shape[1:]] if name.startswith(_HEAD) else list(weight.shape)
-        if list(published[name].shape) != expected:
-            found = list(published[name].shape)
-            raise ConfigError(f'{path}: weights "{name}" have the shape {found}; expected {expected}')
-    taken = {
-        name: _chosen(published[name], answers) if name.startswith(_HEAD) else published[name] for name in own
-    }
-    model.load_state_dict(taken)
+    weights = read_weights(Path(path), what=_WHAT)
+    for name in ("weight", "bias"):
+        rows = weights.get(_HEAD + name)
+        if rows is None:
+            continue  # `load_into` reports it
+        if rows.shape[:1] != (N_PUBLISHED,):
+            found = tuple(rows.shape)
+            raise ConfigError(f"{path}: weight {_HEAD}{name} has shape {found}; expected {N_PUBLISHED} rows")
+        zero = torch.zeros_like(rows[0])
+        chosen = [rows[ANSWERS[answer]] if answer in ANSWERS else zero for answer in answers]
+        weights[_HEAD + name] = torch.stack(chosen)
+    load_into(model, weights, path=Path(path), what=_WHAT)
 
 
 def check_file(path: str) -> None:
-    """Passes where a file of weights is named, and is there.
+    """Checks that a file of weights is named and exists.
 
     Raises:
-        ConfigError: it is not.
+        ConfigError: it is not named, or does not exist.
     """
     if not path:
         raise ConfigError(f"lxmert_p: no pretrained weights; set weights to {_WHAT}")
-    check_there(Path(path), what=_WHAT)
-
-
-def _chosen(rows: Tensor, answers: Sequence[str]) -> Tensor:
-    """The rows of some answers."""
-    zero = torch.zeros_like(rows[0])
-    return torch.stack([rows[ANSWERS[name]] if name in ANSWERS else zero for name in answers])
+    check_file_exists(Path(path), what=_WHAT)

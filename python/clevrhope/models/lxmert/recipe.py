@@ -1,4 +1,4 @@
-"""How LXMERT is trained, pretrained and from scratch. No torch."""
+"""How LXMERT is trained, from published weights and from scratch. No torch."""
 
 from clevrhope.models.recipe import Optimiser, Origin, Recipe, Schedule, Stage
 

@@ -1,8 +1,7 @@
-"""Rows of a dataset's question tokens in, rows of BERT's uncased WordPieces out, on any device.
+"""Turns question tokens of a dataset into BERT's uncased WordPieces, on any device.
 
-`word_pieces.json` has the pieces of every word of the package's and of CLEVR's templates, so that no
-vocabulary file is needed; they are the entries' places in BERT's uncased vocabulary of 30,522 (Devlin et al.
-2019).
+`word_pieces.json` has the pieces of every word in this package's and in CLEVR's templates, so no vocabulary
+file is needed. Pieces are indices into BERT's uncased vocabulary of 30,522 entries (Devlin et al. 2019).
 """
 
 import json
@@ -23,17 +22,17 @@ _START, _END, _NULL, _UNKNOWN = "<START>", "<END>", "<NULL>", "<UNK>"
 
 @cache
 def known_pieces() -> Mapping[str, tuple[int, ...]]:
-    """Word or mark -> its WordPieces."""
+    """Word or special token -> its WordPieces."""
     content = json.loads((files(__package__) / "word_pieces.json").read_text("utf-8"))
     return {word: tuple(pieces) for word, pieces in content["pieces"].items()}
 
 
 class WordPieces(nn.Module):
-    """Turns tokens of a vocab.json into WordPieces: [CLS], the words', those of "?", [SEP], then padding.
+    """Maps rows of tokens to WordPieces: [CLS], those of the words and of "?", [SEP], then padding.
 
     Args:
-        words: tokens by number.
-        length: pieces of a row; what is longer is cut.
+        words: the question tokens of vocab.json, in order.
+        length: pieces per row; longer rows are cut.
 
     Raises:
         ConfigError: a word whose pieces are not known.
@@ -48,19 +47,19 @@ class WordPieces(nn.Module):
         rows = [_pieces_of(word) for word in words]
         widest = max(map(len, rows))
         pieces = torch.tensor([[*row, *[PAD] * (widest - len(row))] for row in rows])
-        # Not persistent: they follow from the vocabulary, and the weights have a published set of names.
+        # Not persistent: they follow from the vocabulary, and the names in the state are the published ones.
         self.register_buffer("pieces", pieces, persistent=False)
         self.register_buffer("counts", torch.tensor([len(row) for row in rows]), persistent=False)
 
     def forward(self, questions: Tensor) -> tuple[Tensor, Tensor]:
-        """(B, Q) tokens to (B, length) pieces and (B, length) bool: there is one."""
+        """(B, Q) tokens to (B, length) int64 pieces, and a (B, length) bool mask that is false at padding."""
         pieces, counts = self.pieces[questions], self.counts[questions]  # (B, Q, widest), (B, Q)
-        there = torch.arange(pieces.shape[2], device=pieces.device) < counts.unsqueeze(2)
-        flat, there = pieces.flatten(1), there.flatten(1)  # (B, Q * widest)
-        # Each piece's place in its row; those that are none, and those too many, go to a place behind.
-        places = torch.where(there, there.cumsum(1) - 1, self.length).clamp(max=self.length)
-        rows = flat.new_full((len(flat), self.length + 1), PAD).scatter(1, places, flat)[:, : self.length]
-        n_pieces = there.sum(1, keepdim=True)
+        mask = torch.arange(pieces.shape[2], device=pieces.device) < counts.unsqueeze(2)
+        flat, mask = pieces.flatten(1), mask.flatten(1)  # (B, Q * widest)
+        # Each piece's position in its row; padding and surplus pieces go to an extra column, which is cut.
+        positions = torch.where(mask, mask.cumsum(1) - 1, self.length).clamp(max=self.length)
+        rows = flat.new_full((len(flat), self.length + 1), PAD).scatter(1, positions, flat)[:, : self.length]
+        n_pieces = mask.sum(1, keepdim=True)
         return rows, torch.arange(self.length, device=rows.device) < n_pieces
 
 
@@ -70,11 +69,11 @@ def _pieces_of(word: str) -> tuple[int, ...]:
         return ()
     if word == _START:
         return known["[CLS]"]
-    if word == _END:  # questions are kept without their question mark
+    if word == _END:  # a dataset's questions have no question mark
         return known["?"] + known["[SEP]"]
     if word not in known:
         raise ConfigError(
-            f'lxmert: no WordPieces are known of the word "{word}"{suggestion(word, known)}; '
+            f'lxmert: no WordPieces are known for the word "{word}"{suggestion(word, known)}; '
             "LXMERT reads the words of CLEVR's templates"
         )
     return known[word]

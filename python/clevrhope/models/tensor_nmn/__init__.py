@@ -1,6 +1,6 @@
-"""Tensor-NMN: a module a program token, each from maps to maps, wired up as the program says.
+"""Tensor-NMN: one module per program token, from maps to maps, connected as the program says.
 
-Questions go through `generator` to programs, programs through the native module to `levels`, levels and
-images through `engine` (in one of the `forms`) to scores; `model` puts these together, `recipe` says how it
-is trained. Source: Johnson et al. 2017b, as the public code that the CLEVR-HOPE paper followed has it.
+`generator` turns questions into programs, `levels` programs into an order of their nodes, and `engine` these
+and images into scores, in one of the `forms`. `model` combines them; `recipe` says how it is trained. Source:
+Johnson et al. 2017b, as in the public code that the CLEVR-HOPE paper followed.
 """

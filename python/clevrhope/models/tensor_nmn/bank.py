@@ -1,4 +1,4 @@
-"""The weights of a module for each program token, stacked, so that a level can take them by token."""
+"""The weights of all modules of a Tensor-NMN, stacked so that a level can select them by token."""
 
 import math
 from typing import NamedTuple
@@ -12,24 +12,24 @@ from clevrhope.models.tensor_nmn.config import ModuleInit
 
 
 class Kernels(NamedTuple):
-    """T convolutions of one shape."""
+    """The weights of T convolutions of one shape."""
 
     weights: Tensor  # (T, C, C in, k, k)
     biases: Tensor  # (T, C)
 
 
 class ModuleBank(nn.Module):
-    """A residual block of two 3x3 convolutions a token; tokens of two inputs join these by a 1x1 first.
+    """A residual block of two 3 x 3 convolutions per token, and a 1 x 1 convolution to join two inputs.
 
-    Special tokens have a block too, as in the public code, though no program runs one: so the number of
+    Special tokens have a block too, as in the public code, though no program runs it, so that the number of
     parameters is the published one.
 
     Args:
-        arities: how many inputs each token takes; -1 for special tokens.
-        channels: of all maps.
-        init: how weights are drawn. "torch": uniform, as torch draws those of a convolution. "he": normal,
-            with the deviations of He et al. (2015) for what a ReLU follows, and about a third of them for
-            what is added to a block's input; biases 0. A choice.
+        arities: the number of inputs of each token; -1 for special tokens.
+        channels: channels of all maps.
+        init: how weights are drawn. "torch": uniform, as torch does for a convolution. "he": normal, with the
+            deviations of He et al. (2015) before a ReLU and about a third of them before the sum with a
+            block's input; biases 0. A choice of this project.
     """
 
     join_places: Tensor
@@ -53,26 +53,26 @@ class ModuleBank(nn.Module):
         places[torch.from_numpy(joining)] = torch.arange(len(joining))
         self.register_buffer("join_places", places, persistent=False)
         self.joining = {int(token): place for place, token in enumerate(joining)}
-        """Token of two inputs -> its place among `joins`."""
+        """Binary token -> its index in `joins`."""
 
     @property
     def first(self) -> Kernels:
-        """Of each token, the block's first convolution."""
+        """The first convolution of each token's block."""
         return Kernels(self.first_weights, self.first_biases)
 
     @property
     def second(self) -> Kernels:
-        """Of each token, the block's second."""
+        """The second convolution of each token's block."""
         return Kernels(self.second_weights, self.second_biases)
 
     @property
     def joins(self) -> Kernels:
-        """Of each token of two inputs, by `joining`, what joins them."""
+        """The convolutions that join the inputs of binary tokens, in the order of `joining`."""
         return Kernels(self.join_weights, self.join_biases)
 
 
 def _kernels(n: int, channels: int, channels_in: int, side: int) -> tuple[nn.Parameter, nn.Parameter]:
-    """Weights and biases as torch draws them for a convolution: uniform, by its number of inputs."""
+    """Weights and biases as torch draws them for a convolution."""
     bound = 1 / math.sqrt(channels_in * side * side)
     weights = torch.empty(n, channels, channels_in, side, side).uniform_(-bound, bound)
     return nn.Parameter(weights), nn.Parameter(torch.empty(n, channels).uniform_(-bound, bound))

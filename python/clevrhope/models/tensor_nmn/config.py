@@ -1,11 +1,11 @@
-"""What can be set of a Tensor-NMN; the defaults are the paper's model. No torch."""
+"""Settings of a Tensor-NMN; the defaults are the paper's model. No torch."""
 
 from dataclasses import dataclass
 from typing import Literal
 
-from clevrhope.config.options import check_at_least
 from clevrhope.errors import ConfigError
 from clevrhope.models.maps import MapsConfig
+from clevrhope.runtime.settings import check_at_least
 
 NAME = "tensor_nmn"
 
@@ -15,25 +15,25 @@ Form = Literal["auto", "module", "bucketed", "gathered"]
 GeneratorKind = Literal["attention", "attention_one_layer", "plain"]
 
 ModuleInit = Literal["torch", "he"]
-"""How modules' weights are drawn; `clevrhope.models.tensor_nmn.bank` says what each is."""
+"""How the weights of modules are drawn; `clevrhope.models.tensor_nmn.bank` says what each does."""
 
 
 @dataclass(frozen=True)
 class TensorNmnConfig(MapsConfig):
-    """A Tensor-NMN: of `MapsConfig`, and this.
+    """Settings of a Tensor-NMN, added to those of `MapsConfig`.
 
     Attributes:
-        classifier_channels: of the classifier's maps.
+        classifier_channels: channels of the classifier's maps.
         classifier_hidden: units of its hidden layer.
-        module_init: how the modules' first weights are drawn.
-        form: how modules are run.
+        module_init: how the modules' initial weights are drawn.
+        form: how modules are run; "auto" chooses by the device.
         stages: "all" for the paper's three, or "engine" for an engine on true programs and no generator.
         generator: "attention" with two layers; "attention_one_layer"; or "plain", two layers without it. The
             paper's number of parameters, 42 million, fits the last two, the public trainer the first two.
-        generator_words: size of its embeddings.
-        generator_hidden: units of its LSTMs, of each direction.
-        longest_program: tokens that the generator chooses for a program at most, <END> included.
-        baseline_decay: of the moving average of rewards.
+        generator_words: size of the generator's embeddings.
+        generator_hidden: units of the generator's LSTMs, in each direction.
+        longest_program: most tokens that the generator writes for a program, <END> included.
+        baseline_decay: decay of the moving average of rewards.
     """
 
     classifier_channels: int = 512
@@ -48,15 +48,14 @@ class TensorNmnConfig(MapsConfig):
     baseline_decay: float = 0.9
 
     def __post_init__(self) -> None:
-        self.check_maps(NAME)
+        self.check_maps()
         check_at_least(
-            NAME,
             1,
             classifier_channels=self.classifier_channels,
             classifier_hidden=self.classifier_hidden,
             generator_words=self.generator_words,
             generator_hidden=self.generator_hidden,
         )
-        check_at_least(NAME, 2, longest_program=self.longest_program)
+        check_at_least(2, longest_program=self.longest_program)
         if not 0.0 <= self.baseline_decay < 1.0:
-            raise ConfigError(f"{NAME}: baseline_decay is {self.baseline_decay}; expected 0 or more, below 1")
+            raise ConfigError(f"baseline_decay is {self.baseline_decay}; expected 0 or more, below 1")

@@ -1,9 +1,8 @@
-"""Images' features and programs in, a score for each answer out."""
+"""Tensor-NMN's execution engine: runs programs on image features and scores the answers."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -22,19 +21,19 @@ FORMS: Mapping[str, Callable[[ModuleBank, Tensor, Tensor, Arities], tuple[Tensor
 
 
 class Scores(NamedTuple):
-    """Of the programs that have an answer."""
+    """Scores of the R well-formed programs of a batch."""
 
     scores: Tensor  # (R, A)
-    rows: Tensor  # (R,) int64: which of the batch they are
+    rows: Tensor  # (R,) int64: their rows in the batch
 
 
 class Engine(nn.Module):
     """Stem, modules and classifier.
 
     Args:
-        config: of the model.
-        program_tokens: names by number.
-        n_answers: entries of the vocabulary of answers, special tokens included as in the public code.
+        config: settings of the model.
+        program_tokens: the program tokens of vocab.json, in order.
+        n_answers: number of answers in vocab.json, special tokens included as in the public code.
     """
 
     def __init__(self, config: TensorNmnConfig, program_tokens: Sequence[str], n_answers: int) -> None:
@@ -55,11 +54,11 @@ class Engine(nn.Module):
         )
 
     def forward(self, features: Mapping[str, Tensor], programs: Tensor) -> Scores:
-        """Scores of (B, P) rows of program tokens, without those that are no trees."""
+        """Scores of (B, P) program tokens; ill-formed programs are left out."""
         maps = self.stem(features)  # (B, C, H, W)
         form = self.config.form
         if form == "auto":
             form = "gathered" if maps.is_cuda else "bucketed"
         answers, plan = FORMS[form](self.bank, maps, programs, self.arities)  # (R, C, H, W)
-        rows = torch.from_numpy(plan.well_formed.astype(np.int64)).to(maps.device, non_blocking=True)
+        rows = torch.from_numpy(plan.well_formed).to(maps.device, non_blocking=True)
         return Scores(self.classifier(answers), rows)

@@ -1,12 +1,12 @@
-"""A batch's stem maps and programs in, the maps of its answers out: three ways of running the same modules.
+"""Three ways of running the modules of a batch of programs, which give the same maps up to rounding.
 
-- `run_modules` runs a module at a time on one map. It is what the others are held against.
-- `run_bucketed` runs all nodes of a token together whose inputs are there, a convolution for each such run.
-- `run_gathered` runs all nodes of a level together, whatever their tokens, by one batched product of
-  matrices, each node's own weights gathered for it.
+- `run_modules` runs one module at a time on one map. The others are tested against it.
+- `run_bucketed` runs all nodes of a token whose inputs are ready with one convolution.
+- `run_gathered` runs all nodes of a level, whatever their tokens, as one batched matrix product with each
+  node's own weights gathered for it.
 
-On a CPU the second takes half as long as the third or less, which starts far fewer kernels: what a GPU waits
-for. All give the same scores but for rounding.
+On a CPU the second takes half as long as the third or less. The third starts far fewer kernels, which is what
+a GPU waits for.
 """
 
 from collections.abc import Callable
@@ -19,21 +19,24 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from clevrhope.models.tensor_nmn.bank import Kernels, ModuleBank
-from clevrhope.models.tensor_nmn.levels import Plan, plan_levels, plan_runs
+from clevrhope.models.tensor_nmn.levels import Plan, plan_levels
 
 Arities = npt.NDArray[np.int8]
 Convolve = Callable[[Tensor, Tensor], Tensor]
-"""(n, C in, H, W) maps and (n,) tokens in, (n, C, H, W) maps out."""
+"""Maps (n, C in, H, W) and tokens (n,) to maps (n, C, H, W)."""
 
 
 def run_modules(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arities) -> tuple[Tensor, Plan]:
-    """Maps of the answers, (R, C, H, W), from stem maps (B, C, H, W), a node at a time; and how it went.
+    """Runs one node at a time.
 
     Args:
         bank: the modules' weights.
-        maps: of the stem.
+        maps: (B, C, H, W) from the stem.
         programs: (B, P) tokens.
-        arities: how many inputs each token takes.
+        arities: the number of inputs of each token.
+
+    Returns:
+        Maps (R, C, H, W) of the answers of the well-formed programs, and the plan that was followed.
     """
     plan = plan_levels(programs, arities)
     outputs: list[Tensor] = []
@@ -53,11 +56,11 @@ def run_modules(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Ariti
 
 
 def run_bucketed(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arities) -> tuple[Tensor, Plan]:
-    """As `run_modules`, a set of nodes with one token at a time."""
-    plan = plan_runs(programs, arities)
+    """As `run_modules`, but runs a set of nodes of one token at a time."""
+    plan = plan_levels(programs, arities, by_token=True)
     if not len(plan.roots):
         return maps[:0], plan
-    # Weights are laid out as the maps are, once a step, or each convolution would do it.
+    # Weights are laid out like the maps once a step, or each convolution would do it anew.
     maps = maps.contiguous(memory_format=torch.channels_last)
     kernels = (_channels_last(each) for each in _kernels(bank))
     firsts, seconds, joins = (_one_by_one(each) for each in kernels)
@@ -82,7 +85,7 @@ def run_bucketed(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arit
 
 
 def run_gathered(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arities) -> tuple[Tensor, Plan]:
-    """As `run_modules`, a product of matrices a level."""
+    """As `run_modules`, but runs each level as one batched matrix product."""
     plan = plan_levels(programs, arities)
     if not len(plan.roots):
         return maps[:0], plan
@@ -98,7 +101,7 @@ def run_gathered(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arit
             x = _inputs(join, outputs, begin, end, n_joins, tokens, left, right)
         else:
             x = maps[rows[here]]
-        # In place, as nobody else holds what came out.
+        # In place, as nothing else holds the output.
         hidden = first(x, tokens[here]).relu_()
         outputs.append(second(hidden, tokens[here]).add_(x).relu_())
     return _answers(outputs, plan, on_device[4 * len(plan) :].view(2, -1)), plan
@@ -114,7 +117,7 @@ def _channels_last(kernels: Kernels) -> Kernels:
 
 
 def _one_by_one(kernels: Kernels) -> list[tuple[Tensor, Tensor]]:
-    """Weights and bias of each, taken apart at once: a view each would make a gradient as large as all."""
+    """Weights and bias of each; unbound at once, or each view would get a gradient of the full size."""
     return list(zip(kernels.weights.unbind(), kernels.biases.unbind(), strict=True))
 
 
@@ -124,7 +127,7 @@ def _convolve(x: Tensor, kernel: tuple[Tensor, Tensor]) -> Tensor:
 
 
 def _block(x: Tensor, first: tuple[Tensor, Tensor], second: tuple[Tensor, Tensor]) -> Tensor:
-    """A residual block; in place, as nobody else holds what comes out of a convolution."""
+    """A residual block; in place, as nothing else holds the output of a convolution."""
     hidden = _convolve(x, first).relu_()
     return _convolve(hidden, second).add_(x).relu_()
 
@@ -154,8 +157,8 @@ def _inputs(
     left: Tensor,
     right: Tensor,
 ) -> Tensor:
-    """What a level above the lowest takes, (n, C, H, W), inputs of two joined."""
-    # The only input of a node is always on the level right below.
+    """The inputs (n, C, H, W) of a level above the lowest; those of binary nodes are joined."""
+    # The input of a unary node is always on the level right below.
     below = begin - len(outputs[-1])
     joining = slice(end - n_joins, end)
     single = outputs[-1][left[begin : joining.start] - below]
@@ -167,8 +170,8 @@ def _inputs(
 
 
 def _indices(plan: Plan, device: torch.device) -> Tensor:
-    """All that maps are looked up by, in one transfer: nodes' tokens, rows, operands; roots in two orders."""
-    order = np.argsort(plan.roots)  # roots as their levels give them
+    """All indices that the device needs, in one transfer: tokens, rows and operands; roots in two orders."""
+    order = np.argsort(plan.roots)  # roots in the order of their levels
     back = np.argsort(order)
     lists = [plan.tokens, plan.rows, plan.operands[:, 0], plan.operands[:, 1], plan.roots[order], back]
     return torch.from_numpy(np.concatenate(lists)).to(device, non_blocking=True)

@@ -1,8 +1,8 @@
-"""Questions in, programs out: an encoder and a decoder of LSTMs, with attention or without.
+"""Tensor-NMN's program generator: an LSTM encoder and decoder, with or without attention.
 
-Source: the public code that the CLEVR-HOPE paper followed, by sizes and numbers of parameters. The encoder
-with attention is bidirectional; how its two directions' last states become the decoder's first one has no
-parameters, and is a choice here: their mean.
+Source: sizes and numbers of parameters are those of the public code that the CLEVR-HOPE paper followed. With
+attention, the encoder is bidirectional; the mean of its two directions' last states is the decoder's initial
+state, a choice of this project that adds no parameters.
 """
 
 from typing import NamedTuple
@@ -10,31 +10,30 @@ from typing import NamedTuple
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
 
 from clevrhope.models.lstm import Lstm
 
 NULL, START, END = 0, 1, 2
-"""Special tokens, as all vocabularies have them."""
+"""Special tokens, the same in all vocabularies."""
 
 State = tuple[Tensor, Tensor]
 """Hidden and cell state of an LSTM, (layers, B, H) each."""
 
 
 class Written(NamedTuple):
-    """Programs that the generator wrote."""
+    """Programs as the generator wrote them."""
 
-    programs: Tensor  # (B, P) int64: <START>, tokens, <END>, then 0; without <END> where it never came
-    log_probabilities: Tensor  # (B,) of all tokens that it chose, <END> included
+    programs: Tensor  # (B, P) int64: <START>, tokens, <END>, then 0; without <END> where it was never written
+    log_probabilities: Tensor  # (B,) of all written tokens, <END> included
 
 
 class Encoded(NamedTuple):
-    """Questions as the decoder reads them."""
+    """Encoded questions, for the decoder."""
 
     words: Tensor  # (B, Q, D) state at each word
-    mask: Tensor  # (B, Q) bool: there is a word
+    mask: Tensor  # (B, Q) bool, true at words, false at padding
     keys: Tensor  # (B, Q, H) the words' part of the attention's hidden layer; (B, 0, 0) without attention
-    last: Tensor  # (B, D) after the last word; what a decoder without attention is given at each step
+    last: Tensor  # (B, D) state after the last word, each step's context in a decoder without attention
     state: State
 
 
@@ -42,12 +41,12 @@ class ProgramGenerator(nn.Module):
     """Writes a program for a question, token by token.
 
     Args:
-        n_words: of the vocabulary of questions.
-        n_tokens: of the vocabulary of programs.
-        n_layers: of encoder and decoder.
-        attention: whether the decoder looks at all words anew at each step, and the encoder reads both ways.
-        word_size: of embeddings.
-        hidden: H, units of the LSTMs, of each direction.
+        n_words: size of the question vocabulary.
+        n_tokens: size of the program vocabulary.
+        n_layers: layers of the encoder and of the decoder.
+        attention: whether the decoder attends to all words at each step, and the encoder is bidirectional.
+        word_size: size of the embeddings.
+        hidden: H, units of the LSTMs in each direction.
     """
 
     def __init__(
@@ -73,16 +72,13 @@ class ProgramGenerator(nn.Module):
         self.output = nn.Linear(hidden + (encoded if attention else 0), n_tokens)
 
     def loss(self, questions: Tensor, lengths: Tensor, programs: Tensor) -> Tensor:
-        """Mean cross-entropy of the true tokens up to <END>, each given the true ones before it.
-
-        What stands behind <END> is not learned.
-        """
+        """Mean cross-entropy of the true tokens up to <END>, each given the true tokens before it."""
         targets = programs[:, 1:]
         scores = self._teach(self._encode(questions, lengths), programs[:, :-1])  # (B, P - 1, T)
         return F.cross_entropy(scores.flatten(0, 1), targets.flatten(), ignore_index=NULL)
 
     def write(self, questions: Tensor, lengths: Tensor, longest: int, *, sample: bool) -> Written:
-        """Programs of up to `longest` tokens and <START>: each the likeliest, or drawn at temperature 1."""
+        """Writes up to `longest` tokens after <START>, each the likeliest, or drawn at temperature 1."""
         encoded = self._encode(questions, lengths)
         state, n = encoded.state, len(questions)
         token = questions.new_full((n,), START)
@@ -98,46 +94,41 @@ class ProgramGenerator(nn.Module):
             token = torch.where(going, token, NULL)
             written.append(token)
             going = going & (token != END)
-            if not questions.is_cuda and not going.any():  # on a GPU, asking would wait for it
+            if not questions.is_cuda and not going.any():  # on a GPU this would wait for the result
                 break
         return Written(torch.stack(written, dim=1), total)
 
     def _encode(self, questions: Tensor, lengths: Tensor) -> Encoded:
-        packed = pack_padded_sequence(
-            self.words(questions), lengths.cpu(), batch_first=True, enforce_sorted=False
-        )
-        output, (hidden, cell) = self.encoder(packed)
-        words, _ = pad_packed_sequence(output, batch_first=True, total_length=questions.shape[1])
-        mask = torch.arange(questions.shape[1], device=questions.device) < lengths.unsqueeze(1)
+        words, mask, state = self.encoder.encode(self.words(questions), lengths)
         if not self.attention:
-            return Encoded(words, mask, words[:, :0, :0], hidden[-1], (hidden, cell))
-        # (layers * 2, B, H), the two directions of a layer side by side
-        hidden, cell = (each.unflatten(0, (-1, 2)).mean(1) for each in (hidden, cell))
+            return Encoded(words, mask, words[:, :0, :0], state[0][-1], state)
+        # (layers * 2, B, H), the two directions of a layer next to each other
+        hidden, cell = (each.view(-1, 2, *each.shape[1:]).mean(1) for each in state)
         keys = F.linear(words, self.attend.weight[:, self.hidden :])
         return Encoded(words, mask, keys, words[:, 0], (hidden, cell))
 
     def _teach(self, encoded: Encoded, tokens: Tensor) -> Tensor:
-        """Scores (B, P, T) of what follows each of the true tokens (B, P)."""
+        """Scores (B, P, T) of the token after each of the true tokens (B, P)."""
         if self.attention:
-            state, made = encoded.state, []
+            state, steps = encoded.state, []
             for token in tokens.unbind(1):
                 scores, state = self._step(encoded, state, token)
-                made.append(scores)
-            return torch.stack(made, dim=1)
+                steps.append(scores)
+            return torch.stack(steps, dim=1)
         last = encoded.last.unsqueeze(1).expand(-1, tokens.shape[1], -1)
         hidden, _ = self.decoder(torch.cat([self.tokens(tokens), last], dim=2), encoded.state)
         return self.output(hidden)  # type: ignore[no-any-return]
 
     def _step(self, encoded: Encoded, state: State, token: Tensor) -> tuple[Tensor, State]:
-        """Scores (B, T) of what follows a token (B,), and the state after it."""
-        context = self._context(encoded, state[0][-1]) if self.attention else encoded.last
+        """Scores (B, T) of the token after a token (B,), and the state after it."""
+        context = self._attended(encoded, state[0][-1]) if self.attention else encoded.last
         hidden, state = self.decoder(torch.cat([self.tokens(token), context], dim=1).unsqueeze(1), state)
         hidden = hidden.squeeze(1)
         return self.output(torch.cat([hidden, context], dim=1) if self.attention else hidden), state
 
-    def _context(self, encoded: Encoded, query: Tensor) -> Tensor:
-        """What the decoder's state (B, H) draws from the words, (B, D)."""
-        asked = F.linear(query, self.attend.weight[:, : self.hidden], self.attend.bias)
-        scores = self.score(torch.tanh(encoded.keys + asked.unsqueeze(1))).squeeze(2)  # (B, Q)
+    def _attended(self, encoded: Encoded, state: Tensor) -> Tensor:
+        """The words' states (B, D), weighted by attention of the decoder's state (B, H)."""
+        query = F.linear(state, self.attend.weight[:, : self.hidden], self.attend.bias)
+        scores = self.score(torch.tanh(encoded.keys + query.unsqueeze(1))).squeeze(2)  # (B, Q)
         weights = scores.masked_fill(~encoded.mask, -torch.inf).softmax(1)
         return torch.einsum("bq,bqd->bd", weights, encoded.words)

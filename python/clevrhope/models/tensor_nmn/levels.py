@@ -1,6 +1,5 @@
-"""Rows of program tokens in, a batch's nodes in an order to run them in out; by the native module."""
+"""The order in which the nodes of a batch's programs are run, computed by the native module."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -16,15 +15,15 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Plan:
-    """The N nodes of B programs, in sets that can be run at once: each takes inputs from earlier sets.
+    """The N nodes of B programs, in sets that can each be run at once, on outputs of earlier sets.
 
     Attributes:
-        tokens: (N,) program token of each.
-        rows: (N,) which program it is of.
-        operands: (N, 2) the nodes that it takes its inputs from, earlier ones; -1 for none.
-        starts: where each set begins, and last N.
-        roots: (R,) the nodes that give the answers of the well-formed programs.
-        well_formed: (R,) which programs these are; the others are no trees, and have no nodes.
+        tokens: (N,) program token of each node.
+        rows: (N,) the program that it belongs to.
+        operands: (N, 2) the earlier nodes whose outputs are its inputs; -1 for none.
+        starts: where each set starts, and at the end N.
+        roots: (R,) the nodes whose outputs are the answers of the well-formed programs.
+        well_formed: (R,) the rows of these programs; the others are no trees and have no nodes.
     """
 
     tokens: Ints
@@ -39,34 +38,24 @@ class Plan:
 
     @property
     def sets(self) -> list[tuple[int, int]]:
-        """Where each set begins and ends."""
+        """The first node of each set, and the one after its last."""
         return list(pairwise(self.starts.tolist()))
 
 
-def plan_levels(programs: Tensor, arities: npt.NDArray[np.int8]) -> Plan:
-    """The nodes of (B, P) rows of prefix tokens by levels; on a GPU this waits for them.
+def plan_levels(programs: Tensor, arities: npt.NDArray[np.int8], *, by_token: bool = False) -> Plan:
+    """Sorts the nodes of (B, P) prefix tokens into sets. On a GPU this waits for the programs.
 
-    A node's level is one more than the highest of its inputs. Within a level nodes are sorted by number of
-    inputs, token and row.
+    Sets are levels: the level of a node is one more than the highest of its inputs, and within a level nodes
+    are sorted by number of inputs, token and row. With `by_token` each set has nodes of one token alone,
+    which wait for others of that token, so that sets are few and large.
 
     Args:
-        programs: as in a batch.
-        arities: how many inputs each token takes, as `clevrhope._core.program_arities` gives them.
+        programs: as in a `Batch`.
+        arities: the number of inputs of each token, from `clevrhope._core.program_arities`.
+        by_token: whether sets are by token rather than by level.
     """
-    return _plan(_core.plan_levels, programs, arities)
-
-
-def plan_runs(programs: Tensor, arities: npt.NDArray[np.int8]) -> Plan:
-    """As `plan_levels`, but each set has nodes of one token, which wait for others of it: few, large sets."""
-    return _plan(_core.plan_runs, programs, arities)
-
-
-def _plan(
-    how: Callable[[Ints, npt.NDArray[np.int8]], tuple[Ints, Ints, Ints, Ints, Ints]],
-    programs: Tensor,
-    arities: npt.NDArray[np.int8],
-) -> Plan:
     rows_of_tokens = programs.detach().to("cpu", torch.int64).contiguous().numpy()
-    tokens, rows, operands, starts, roots = how(rows_of_tokens, arities)
+    plan = _core.plan_runs if by_token else _core.plan_levels
+    tokens, rows, operands, starts, roots = plan(rows_of_tokens, arities)
     well_formed = np.flatnonzero(roots >= 0)
     return Plan(tokens, rows, operands, starts, roots[well_formed], well_formed)

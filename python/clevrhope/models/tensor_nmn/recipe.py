@@ -1,4 +1,4 @@
-"""How a Tensor-NMN is trained: the paper's three stages, or the engine's alone. No torch."""
+"""How a Tensor-NMN is trained: in the paper's three stages, or the engine's alone. No torch."""
 
 from clevrhope.models.recipe import Optimiser, Origin, Recipe, Stage
 
@@ -31,7 +31,7 @@ ENGINE = Stage(
     loss="engine_loss",
     trains=("engine",),
     optimiser=Optimiser(rate=1e-4),
-    # No paper states the rate of the stage behind this one, so what comes before it counts as well.
+    # No paper states the rate of the next stage, so the weights before it are evaluated as well.
     evaluated=True,
     origins={**_SHARED, "optimiser.rate": "paper", "loss": "public code", "evaluated": "choice"},
 )

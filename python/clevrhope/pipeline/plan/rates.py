@@ -13,7 +13,7 @@ import numpy as np
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.passes_h5 import pack
 from clevrhope.errors import RenderError
-from clevrhope.images.annotate import annotator_of
+from clevrhope.images.passes import annotator_of
 from clevrhope.images.png import encode_png
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.settings import renderer_of

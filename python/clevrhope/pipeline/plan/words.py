@@ -6,7 +6,7 @@ from clevrhope.images.settings import rendering_as_json, rendering_in_words
 from clevrhope.pipeline.plan.result import Plan
 from clevrhope.runtime.display import duration, size
 from clevrhope.splits.kinds import TRAIN
-from clevrhope.splits.palettes import Palette, split_name
+from clevrhope.splits.palettes import Palette, parse_pool_name
 
 IMAGES_OF_THE_PAPER = 402_000
 """Distinct images of all 29 pairs at the paper's sizes, to which the time of one image is extrapolated."""
@@ -122,7 +122,7 @@ def _clevr_lines(plan: Plan, about: str) -> list[str]:
 
 def _palettes(plan: Plan) -> dict[str, Palette]:
     """The palettes of the request's pools, by name."""
-    names = {split_name(job.pool)[1] for job in plan.resolved.jobs}
+    names = {parse_pool_name(job.pool)[1] for job in plan.resolved.jobs}
     return {name: plan.resolved.engine.palettes[name] for name in sorted(names - {""})}
 
 

@@ -1,4 +1,4 @@
-//! A point on an icosphere in, the normal of the flat facet there out.
+//! Normals of the flat facets of Blender's icosphere.
 //!
 //! The mesh is Blender's icosphere with Catmull-Clark steps, built here once; to find a facet the
 //! point is taken back along its radius to a face of the icosahedron, which the subdivision cut
@@ -24,7 +24,7 @@ pub struct Facets {
 }
 
 impl Facets {
-    /// Errors, in a sentence's end, for numbers that this renderer does not know.
+    /// Errors, as the end of a sentence, for numbers that this renderer does not know.
     pub fn new(subdivisions: u32, catmull_clark_steps: u32) -> Result<Self, String> {
         if catmull_clark_steps != 1 || !(1..=7).contains(&subdivisions) {
             return Err(format!(

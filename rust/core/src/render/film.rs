@@ -1,4 +1,4 @@
-//! Rays through pixels in, linear colours in, bytes out: Cycles' pixel filter and the Standard view.
+//! Cycles' pixel filter, and the Standard view from linear colours to bytes.
 
 use super::vector::V3;
 
@@ -15,14 +15,12 @@ pub fn blackman_harris(offset_px: f32) -> f32 {
     0.35875 - 0.48829 * angle.cos() + 0.14128 * (2.0 * angle).cos() - 0.01168 * (3.0 * angle).cos()
 }
 
-/// Offsets distributed as the window, by a uniform number.
+/// Turns uniform numbers into offsets that are distributed as the window.
 #[derive(Clone, Debug)]
 pub struct FilterTable(Vec<f32>);
 
-impl FilterTable {
-    const STEPS: usize = 1024;
-
-    pub fn new() -> Self {
+impl Default for FilterTable {
+    fn default() -> Self {
         let at = |i: usize| FILTER_RADIUS * (2.0 * (i as f32 + 0.5) / (8 * Self::STEPS) as f32 - 1.0);
         let total: f32 = (0..8 * Self::STEPS).map(|i| blackman_harris(at(i))).sum();
         let mut table = Vec::with_capacity(Self::STEPS + 1);
@@ -36,17 +34,15 @@ impl FilterTable {
         table.resize(Self::STEPS + 1, FILTER_RADIUS);
         Self(table)
     }
+}
+
+impl FilterTable {
+    const STEPS: usize = 1024;
 
     pub fn offset(&self, u: f32) -> f32 {
         let place = u * Self::STEPS as f32;
         let i = (place as usize).min(Self::STEPS - 1);
         self.0[i] + (self.0[i + 1] - self.0[i]) * (place - i as f32)
-    }
-}
-
-impl Default for FilterTable {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -64,13 +60,15 @@ fn encoded(x: f32) -> f32 {
 #[derive(Clone, Debug)]
 pub struct FilterWeights(Vec<f32>);
 
-impl FilterWeights {
-    const PER_PIXEL: f32 = 128.0;
-
-    pub fn new() -> Self {
+impl Default for FilterWeights {
+    fn default() -> Self {
         let reach = (FILTER_RADIUS * Self::PER_PIXEL) as usize;
         Self((0..=reach + 1).map(|i| blackman_harris(i as f32 / Self::PER_PIXEL)).collect())
     }
+}
+
+impl FilterWeights {
+    const PER_PIXEL: f32 = 128.0;
 
     #[inline(always)]
     fn at(&self, offset_px: f32) -> f32 {
@@ -86,20 +84,12 @@ impl FilterWeights {
     }
 }
 
-impl Default for FilterWeights {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 /// `to_srgb`, looked up: where in a fine table of the byte's steps a number falls.
 #[derive(Clone, Debug)]
 pub struct SrgbTable(Vec<f32>);
 
-impl SrgbTable {
-    const STEPS: usize = 4096;
-
-    pub fn new() -> Self {
+impl Default for SrgbTable {
+    fn default() -> Self {
         // Over the root, whose table is nearly straight.
         let at = |i: usize| {
             let root = i as f32 / Self::STEPS as f32;
@@ -107,6 +97,10 @@ impl SrgbTable {
         };
         Self((0..=Self::STEPS + 1).map(at).collect())
     }
+}
+
+impl SrgbTable {
+    const STEPS: usize = 4096;
 
     #[inline(always)]
     pub fn bytes(&self, linear: V3) -> [u8; 3] {
@@ -115,11 +109,5 @@ impl SrgbTable {
             let i = place as usize;
             (self.0[i] + (self.0[i + 1] - self.0[i]) * (place - i as f32)) as u8
         })
-    }
-}
-
-impl Default for SrgbTable {
-    fn default() -> Self {
-        Self::new()
     }
 }

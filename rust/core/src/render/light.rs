@@ -1,4 +1,4 @@
-//! A light as the look describes it in, where it shines from and how strongly out.
+//! Lights of the look: where they shine from, and how strongly.
 
 use super::vector::{V3, v3};
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! A material and directions in, how much light goes from one to the other out, as Cycles has it.
+//! How much light a surface throws from one direction to another, by Cycles' formulas.
 //!
 //! A surface is a few lobes, each with a weight; what is mixed by Fresnel's formula depends on the
 //! direction to the viewer alone. All directions here have length 1 and lead away from the
@@ -42,9 +42,7 @@ impl Lobes {
             self.count += 1;
         }
     }
-}
 
-impl Lobes {
     /// All lobes together: what they throw back, cosine included.
     #[inline]
     pub fn value(&self, n: V3, v: V3, l: V3) -> V3 {

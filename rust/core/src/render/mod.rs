@@ -1,7 +1,7 @@
-//! Images without Blender: a look and placed objects in, the image that Cycles makes of them out.
+//! The native renderer: the images that Cycles makes of this world, without Blender.
 //!
-//! Shapes, lights and materials say what is there; two renderers share them. `reference` traces
-//! paths plainly; `fast` finds each kind of light in its own way, and is held against it.
+//! Two renderers share shapes, lights and materials: `reference` traces paths plainly; `fast` finds each kind of
+//! light in its own way, and is compared with it.
 
 pub mod facets;
 pub mod fast;

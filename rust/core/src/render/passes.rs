@@ -1,4 +1,4 @@
-//! A stage in, what each pixel shows out: object, depth and normal; and what each object alone would show.
+//! Annotations of each pixel: object, depth and normal; and the pixels that each object would have alone.
 //!
 //! One ray through each pixel's centre, so edges are those of the shapes and no two objects mix.
 

@@ -1,4 +1,4 @@
-//! A stage in, an image out by plain path tracing: slow and obvious, what the fast renderer is held against.
+//! Plain path tracing: slow and obvious, the reference for the fast renderer.
 //!
 //! Everything that Cycles does with this look and nothing for speed: one path a sample, all lights
 //! at each of its vertices weighed against the surface's own sampling (power heuristic), lobes that
@@ -21,7 +21,7 @@ const OFFSET: f32 = 1e-4;
 /// An image as bytes, rows from the top, RGB.
 pub fn path_trace(stage: &Stage<'_>, samples: u32) -> Vec<u8> {
     let lens = stage.camera.lens;
-    let filter = FilterTable::new();
+    let filter = FilterTable::default();
     let key = StreamKey::new(&[b"path tracing"]);
     let side = f64::from(samples).sqrt() as u32;
     (0..lens.height_px)

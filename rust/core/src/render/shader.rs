@@ -1,4 +1,4 @@
-//! A material's shader graph as the look writes it in, the lobes of a surface out.
+//! A material's shader graph as the look writes it, and the lobes that it gives a surface.
 
 use super::material::{Distribution, Kind, Lobe, Lobes, fresnel};
 use super::vector::V3;

@@ -1,4 +1,4 @@
-//! A shape of the look in, where rays meet it and how it is turned there out; unit size, about the origin.
+//! Shapes of the look as rays meet them: unit size, about the origin.
 //!
 //! Spheres and cylinders are flat shaded in CLEVR, and their facets show in metal: a hit's normal
 //! is that of the facet which Blender's mesh has there.
@@ -44,7 +44,7 @@ pub struct Cube {
 }
 
 impl Shape {
-    /// Errors, in a sentence's end, for a shape that this renderer has no formula for.
+    /// Errors, as the end of a sentence, for a shape that this renderer has no formula for.
     pub fn new(spec: &ShapeSpec) -> Result<Self, String> {
         match spec {
             ShapeSpec::Icosphere { subdivisions, catmull_clark_steps } => {

@@ -1,4 +1,4 @@
-//! A ray in, where it meets the ground sheet out.
+//! The ground sheet, as rays meet it.
 //!
 //! The sheet rises ever more steeply, so what lies above it is convex.
 
@@ -42,7 +42,7 @@ const FARTHEST: f64 = 1_000.0;
 const SIDE: std::ops::RangeInclusive<f64> = 5.0..=300.0;
 
 impl Sheet {
-    /// Errors, in a sentence's end, for a profile that does not ascend.
+    /// Errors, as the end of a sentence, for a profile that does not ascend.
     pub fn new(spec: &SheetSpec) -> Result<Self, String> {
         let [first, .., last] = &spec.profile_x_z[..] else {
             return Err("profile_x_z: expected at least two points".into());

@@ -1,4 +1,4 @@
-//! A look and what stands in it in, a stage that rays can be shot into out.
+//! What rays are shot into: the look of a world, with a scene's objects, camera and lights in place.
 
 use super::light::{Light, LightSpec};
 use super::material::Lobes;
@@ -6,16 +6,16 @@ use super::shader::{Shader, Surface};
 use super::shape::{Shape, ShapeSpec};
 use super::sheet::{Sheet, SheetSpec};
 use super::vector::{V3, v3};
-use crate::message::{json_cause, json_message, shown};
+use crate::message::json_message;
 use crate::scene::SceneError;
 use crate::scene::camera::Camera;
 use crate::scene::config::MAX_SIDE;
-use crate::scene::look::CameraSpec;
+use crate::scene::look::{Assets, CameraSpec, LookFile, typed};
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// How many bodies a stage can hold, and how many lights.
+/// How many bodies and how many lights a stage can hold.
 pub const MOST_BODIES: usize = 64;
 pub const MOST_LIGHTS: usize = 8;
 
@@ -24,10 +24,7 @@ const LARGEST: f64 = 1e6;
 /// Smallest radius of an object, by which rays are divided.
 const SMALLEST_RADIUS: f64 = 1e-3;
 
-/// Entries with their names and aliases.
-type Assets<T> = Vec<(Vec<String>, T)>;
-
-/// What of the look decides an image.
+/// The parts of a look that decide an image.
 #[derive(Clone, Debug)]
 pub struct Studio {
     camera: CameraSpec,
@@ -99,44 +96,33 @@ pub struct Hit {
 impl Studio {
     /// Reads a look; `file` names it in messages.
     pub fn from_json(bytes: &[u8], file: &str) -> Result<Self, SceneError> {
-        let root: Value = serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message(file, &e)))?;
-        let fault = |place: String, problem: String| SceneError::Look { file: file.to_owned(), place, problem };
+        let look = LookFile::parse(bytes, file)?;
         for key in ["camera", "lights", "ground", "shapes", "materials", "render"] {
-            if let Some(number) = root.get(key).and_then(too_large) {
-                return Err(fault(key.into(), format!("{number} is too large a number; expected at most {LARGEST}")));
+            if let Some(number) = look.root.get(key).and_then(too_large) {
+                return Err(look.fault(key, format!("{number} is too large a number; expected at most {LARGEST}")));
             }
         }
-        let section = |key: &str| {
-            root.get(key)
-                .and_then(Value::as_object)
-                .ok_or_else(|| fault(key.into(), "missing; expected an object".into()))
-        };
-        let ground: SheetSpec =
-            typed(&Value::Object(section("ground")?.clone())).map_err(|e| fault("ground".into(), e))?;
-        let mut lights = BTreeMap::new();
-        for (name, light) in section("lights")? {
-            lights.insert(name.clone(), typed(light).map_err(|e| fault(format!("lights.{}", shown(name)), e))?);
-        }
+        let lights = look.entries("lights", |name, light| Ok((name.to_owned(), typed(light)?)))?;
         if lights.len() > MOST_LIGHTS {
             let problem = format!("{} of them; the native renderer knows up to {MOST_LIGHTS}", lights.len());
-            return Err(fault("lights".into(), problem));
+            return Err(look.fault("lights", problem));
         }
-        let blur_glossy = section("render")?.get("blur_glossy").and_then(Value::as_f64).unwrap_or(0.0);
+        let ground: SheetSpec = look.value("ground")?;
+        let shader = |material: &Value| {
+            let shader: Shader = typed(material.get("shader").ok_or("shader: missing")?)?;
+            let count = shader.count();
+            if count > Lobes::MOST {
+                return Err(format!("shader: {count} lobes; the native renderer knows up to {}", Lobes::MOST));
+            }
+            Ok(shader)
+        };
+        let blur_glossy = look.section("render")?.get("blur_glossy").and_then(Value::as_f64).unwrap_or(0.0);
         Ok(Self {
-            camera: typed(&Value::Object(section("camera")?.clone())).map_err(|e| fault("camera".into(), e))?,
-            lights,
-            ground: Sheet::new(&ground).map_err(|e| fault("ground".into(), e))?,
-            shapes: assets(section("shapes")?, |shape| Shape::new(&typed::<ShapeSpec>(shape)?))
-                .map_err(|(name, e)| fault(format!("shapes.{}", shown(&name)), e))?,
-            materials: assets(section("materials")?, |material| {
-                let shader: Shader = typed(material.get("shader").ok_or("shader: missing")?)?;
-                let count = shader.count();
-                if count > Lobes::MOST {
-                    return Err(format!("shader: {count} lobes; the native renderer knows up to {}", Lobes::MOST));
-                }
-                Ok(shader)
-            })
-            .map_err(|(name, e)| fault(format!("materials.{}", shown(&name)), e))?,
+            camera: look.value("camera")?,
+            lights: lights.into_iter().collect(),
+            ground: Sheet::new(&ground).map_err(|e| look.fault("ground", e))?,
+            shapes: look.assets("shapes", |shape| Shape::new(&typed::<ShapeSpec>(shape)?))?,
+            materials: look.assets("materials", shader)?,
             file: file.to_owned(),
             blur_glossy: blur_glossy as f32,
         })
@@ -146,7 +132,12 @@ impl Studio {
         &self.ground
     }
 
-    /// Reads a placement; errors in a sentence.
+    /// The names of its shapes and of its materials, without aliases.
+    pub fn names(&self) -> [Vec<&str>; 2] {
+        [self.shapes.names(), self.materials.names()]
+    }
+
+    /// Reads a placement.
     pub fn placement(bytes: &[u8]) -> Result<Placement, SceneError> {
         serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message("placement", &e)))
     }
@@ -160,40 +151,33 @@ impl Studio {
             }
         }
         let lens = self.camera.lens(width, height);
-        let mut lights = Vec::with_capacity(self.lights.len());
-        for (name, light) in &self.lights {
-            lights.push(light.at(placement.lights.get(name).copied()));
-        }
-        let in_the_way =
-            |problem: String| SceneError::Look { file: self.file.clone(), place: "a scene".into(), problem };
+        let light = |(name, light): (&String, &LightSpec)| light.at(placement.lights.get(name).copied());
         if let Some(number) = placement.numbers().find(|x| x.abs() > LARGEST) {
-            return Err(in_the_way(format!("{number:e} is too large a number; expected at most {LARGEST}")));
+            return Err(self.fault(format!("{number:e} is too large a number; expected at most {LARGEST}")));
         }
         if let Some(thing) = placement.things.iter().find(|thing| thing.radius < SMALLEST_RADIUS) {
-            return Err(in_the_way(format!("a radius of {:e}; expected at least {SMALLEST_RADIUS}", thing.radius)));
+            return Err(self.fault(format!("a radius of {:e}; expected at least {SMALLEST_RADIUS}", thing.radius)));
         }
         let bodies: Vec<Body<'_>> = placement.things.iter().map(|thing| self.body(thing)).collect::<Result<_, _>>()?;
         if bodies.len() > MOST_BODIES {
-            let problem = format!("{} objects; the native renderer knows up to {MOST_BODIES}", bodies.len());
-            return Err(SceneError::Look { file: self.file.clone(), place: "a scene".into(), problem });
+            return Err(self.fault(format!("{} objects; the native renderer knows up to {MOST_BODIES}", bodies.len())));
         }
         Ok(Stage {
             camera: self.camera.at(placement.camera, lens),
-            lights,
+            lights: self.lights.iter().map(light).collect(),
             ground: &self.ground,
             bodies,
             blur_glossy: self.blur_glossy,
         })
     }
 
-    fn unknown(&self, kind: &str, name: &str) -> SceneError {
-        let problem = format!("the look has no {kind} \"{}\"", shown(name));
-        SceneError::Look { file: self.file.clone(), place: "a scene".into(), problem }
+    fn fault(&self, problem: String) -> SceneError {
+        SceneError::Invalid { file: self.file.clone(), place: "a scene".into(), problem }
     }
 
     fn body(&self, thing: &Thing) -> Result<Body<'_>, SceneError> {
-        let shape = find(&self.shapes, &thing.shape).ok_or_else(|| self.unknown("shape", &thing.shape))?;
-        let shader = find(&self.materials, &thing.material).ok_or_else(|| self.unknown("material", &thing.material))?;
+        let shape = self.shapes.find(&thing.shape, "shape").map_err(|e| self.fault(e))?;
+        let shader = self.materials.find(&thing.material, "material").map_err(|e| self.fault(e))?;
         let (sin, cos) = libm::sincos(thing.rotation_z_rad);
         let radius = thing.radius as f32;
         Ok(Body {
@@ -306,31 +290,4 @@ impl Body<'_> {
     fn outward(&self, d: V3) -> V3 {
         v3(self.cos * d.x - self.sin * d.y, self.cos * d.y + self.sin * d.x, d.z)
     }
-}
-
-fn typed<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, String> {
-    T::deserialize(value).map_err(|e| json_cause(&e))
-}
-
-/// Reads all entries of a section.
-fn assets<T>(
-    section: &Map<String, Value>,
-    build: impl Fn(&Value) -> Result<T, String>,
-) -> Result<Assets<T>, (String, String)> {
-    #[derive(Deserialize)]
-    struct Names {
-        #[serde(default)]
-        aliases: Vec<String>,
-    }
-    let mut assets = Vec::with_capacity(section.len());
-    for (name, value) in section {
-        let read = typed(value).and_then(|Names { aliases }| Ok((aliases, build(value)?)));
-        let (aliases, content) = read.map_err(|e| (name.clone(), e))?;
-        assets.push((std::iter::once(name.clone()).chain(aliases).collect(), content));
-    }
-    Ok(assets)
-}
-
-fn find<'a, T>(assets: &'a [(Vec<String>, T)], name: &str) -> Option<&'a T> {
-    assets.iter().find(|(names, _)| names.iter().any(|known| known == name)).map(|(_, content)| content)
 }

@@ -1,6 +1,6 @@
 //! Vectors of three single-precision numbers, for points, directions and linear colours.
 
-use std::ops::{Add, AddAssign, Div, Index, Mul, MulAssign, Neg, Sub};
+use std::ops::{Add, AddAssign, Div, Index, Mul, Neg, Sub};
 
 /// A point or direction in Blender units (Z up), or a linear RGB colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -114,13 +114,6 @@ impl Mul<f32> for V3 {
     #[inline(always)]
     fn mul(self, s: f32) -> Self {
         v3(self.x * s, self.y * s, self.z * s)
-    }
-}
-
-impl MulAssign<f32> for V3 {
-    #[inline(always)]
-    fn mul_assign(&mut self, s: f32) {
-        *self = *self * s;
     }
 }
 

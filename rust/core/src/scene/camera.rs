@@ -1,4 +1,4 @@
-//! A place to look from in, where points fall in the image out.
+//! A pinhole camera: where points fall in its image, and the rays through its pixels.
 
 use super::geometry::{Vec3, cross, dot, normalize, sub};
 

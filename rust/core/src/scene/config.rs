@@ -1,4 +1,4 @@
-//! Constraints on scenes in (JSON or literals), checked constraints out.
+//! Constraints on scenes, read from JSON and checked.
 
 use super::SceneError;
 use crate::vocab::MAX_OBJECTS;
@@ -71,58 +71,28 @@ impl SceneConfig {
     /// Errors with the first constraint that no scene could be sampled under, and its remedy.
     pub fn validate(&self) -> Result<(), SceneError> {
         let most = MAX_OBJECTS as u32;
-        let finite_from = |value: f64, least: f64| value.is_finite() && value >= least;
-        let checks: [(&'static str, String, bool, String); 10] = [
-            (
-                "max_objects",
-                self.max_objects.to_string(),
-                self.max_objects <= most,
-                format!("at most {most}, since a set of objects is a {most}-bit mask"),
-            ),
-            (
-                "min_objects",
-                self.min_objects.to_string(),
-                (1..=self.max_objects).contains(&self.min_objects),
-                format!("from 1 to max_objects, which is {}", self.max_objects),
-            ),
-            ("min_distance", self.min_distance.to_string(), finite_from(self.min_distance, 0.0), "0 or more".into()),
-            ("margin", self.margin.to_string(), finite_from(self.margin, 0.0), "0 or more".into()),
-            (
-                "tries_per_object",
-                self.tries_per_object.to_string(),
-                (1..=10_000).contains(&self.tries_per_object),
-                "from 1 to 10000".into(),
-            ),
-            (
-                "position_range",
-                self.position_range.to_string(),
-                finite_from(self.position_range, 0.0) && self.position_range <= 1000.0,
-                "from 0 to 1000 Blender units".into(),
-            ),
-            ("width", self.width.to_string(), (1..=MAX_SIDE).contains(&self.width), format!("from 1 to {MAX_SIDE}")),
-            ("height", self.height.to_string(), (1..=MAX_SIDE).contains(&self.height), format!("from 1 to {MAX_SIDE}")),
-            (
-                "min_pixels",
-                self.min_pixels.to_string(),
-                (1..=self.width.saturating_mul(self.height)).contains(&self.min_pixels),
-                format!(
-                    "from 1 to the {} pixels of a {} x {} image",
-                    self.width.saturating_mul(self.height),
-                    self.width,
-                    self.height
-                ),
-            ),
-            (
-                "max_restarts",
-                self.max_restarts.to_string(),
-                (1..=1_000_000).contains(&self.max_restarts),
-                "from 1 to 1000000".into(),
-            ),
-        ];
-        match checks.into_iter().find(|(_, _, holds, _)| !holds) {
-            Some((key, value, _, expected)) => Err(SceneError::Config { key, value, expected }),
-            None => Ok(()),
-        }
+        let n_pixels = self.width.saturating_mul(self.height);
+        let from_0 = |value: f64| value.is_finite() && value >= 0.0;
+        let is_side = |pixels: u32| (1..=MAX_SIDE).contains(&pixels);
+        let check = |key: &'static str, value: &dyn ToString, holds: bool, expected: String| {
+            if holds { Ok(()) } else { Err(SceneError::Config { key, value: value.to_string(), expected }) }
+        };
+        let expected = format!("at most {most}, since a set of objects is a {most}-bit mask");
+        check("max_objects", &self.max_objects, self.max_objects <= most, expected)?;
+        let expected = format!("from 1 to max_objects, which is {}", self.max_objects);
+        check("min_objects", &self.min_objects, (1..=self.max_objects).contains(&self.min_objects), expected)?;
+        check("min_distance", &self.min_distance, from_0(self.min_distance), "0 or more".into())?;
+        check("margin", &self.margin, from_0(self.margin), "0 or more".into())?;
+        let is_valid = (1..=10_000).contains(&self.tries_per_object);
+        check("tries_per_object", &self.tries_per_object, is_valid, "from 1 to 10000".into())?;
+        let is_valid = (0.0..=1000.0).contains(&self.position_range);
+        check("position_range", &self.position_range, is_valid, "from 0 to 1000 Blender units".into())?;
+        check("width", &self.width, is_side(self.width), format!("from 1 to {MAX_SIDE}"))?;
+        check("height", &self.height, is_side(self.height), format!("from 1 to {MAX_SIDE}"))?;
+        let expected = format!("from 1 to the {n_pixels} pixels of a {} x {} image", self.width, self.height);
+        check("min_pixels", &self.min_pixels, (1..=n_pixels).contains(&self.min_pixels), expected)?;
+        let is_valid = (1..=1_000_000).contains(&self.max_restarts);
+        check("max_restarts", &self.max_restarts, is_valid, "from 1 to 1000000".into())
     }
 }
 

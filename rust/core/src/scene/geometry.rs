@@ -1,4 +1,4 @@
-//! Numbers in, numbers out: vectors, and the rounding that files and tests share.
+//! Vectors, and the rounding that files and tests share.
 
 /// A point or direction, Blender units, Z up.
 pub type Vec3 = [f64; 3];

@@ -1,4 +1,4 @@
-//! A scene's objects and relations in, bit sets out: all that programs and questions see of a scene.
+//! All that programs and questions see of a scene: its objects and relations as bit sets.
 
 use crate::vocab::{MAX_OBJECTS, N_TYPES, Vocabulary};
 

@@ -1,4 +1,4 @@
-//! The ground sheet in, its height under a point out.
+//! The height of the ground sheet under a point.
 //!
 //! The sheet rises behind the objects, so a few rows of pixels at an object's foot are hidden by
 //! it. It is convex (it rises ever more steeply), and so what stands above it of a convex solid
@@ -47,7 +47,7 @@ impl Plane {
 }
 
 impl Ground {
-    /// Errors, in a sentence's end, for a profile that is not ascending or not convex.
+    /// Errors, as the end of a sentence, for a profile that is not ascending or not convex.
     pub fn new(spec: &GroundSpec) -> Result<Self, String> {
         if spec.profile_x_z.len() < 2 {
             return Err("profile_x_z: expected at least two points".into());

@@ -1,7 +1,7 @@
-//! Look JSON in, what the sampler needs of it out: camera, lights' places, ground, solids by name.
+//! The parts of a look file that decide scenes: camera, places of lights, ground, and solids by name.
 //!
-//! Blender reads the same file for everything else (colours, powers, shaders, settings), so keys
-//! that are unknown here are no fault.
+//! Blender and the native renderer read the same file for everything else (colours, powers, shaders, settings), so
+//! keys that are unknown here are not a fault.
 
 use super::SceneError;
 use super::camera::{Camera, Lens};
@@ -10,17 +10,18 @@ use super::ground::Ground;
 use super::visibility::Solid;
 use crate::message::{json_cause, json_message, listed, shown, suggestion};
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// What of the look decides a scene.
+/// The parts of a look that decide a scene.
 #[derive(Clone, Debug)]
 pub struct Look {
     pub camera: CameraSpec,
     /// Lights that have a place, in file order; the sun has none.
     pub lights: Vec<LightSpec>,
     pub ground: Ground,
-    shapes: Vec<Asset<Solid>>,
-    materials: Vec<Asset<()>>,
+    shapes: Assets<Solid>,
+    materials: Assets<()>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -42,49 +43,101 @@ pub struct LightSpec {
     pub jitter: f64,
 }
 
+/// A look file, read section by section; every fault names the file and the place in it.
+pub struct LookFile<'a> {
+    file: &'a str,
+    pub root: Value,
+}
+
+impl<'a> LookFile<'a> {
+    /// Parses the JSON; `file` names it in messages.
+    pub fn parse(bytes: &[u8], file: &'a str) -> Result<Self, SceneError> {
+        let root = serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message(file, &e)))?;
+        Ok(Self { file, root })
+    }
+
+    pub fn fault(&self, place: impl Into<String>, problem: impl Into<String>) -> SceneError {
+        SceneError::Invalid { file: self.file.to_owned(), place: place.into(), problem: problem.into() }
+    }
+
+    pub fn section(&self, key: &str) -> Result<&Map<String, Value>, SceneError> {
+        let section = self.root.get(key).and_then(Value::as_object);
+        section.ok_or_else(|| self.fault(key, "missing; expected an object"))
+    }
+
+    /// A section that is one value.
+    pub fn value<T: DeserializeOwned>(&self, key: &str) -> Result<T, SceneError> {
+        self.section(key).and_then(|_| typed(&self.root[key]).map_err(|e| self.fault(key, e)))
+    }
+
+    /// What `build` makes of each entry of a section.
+    pub fn entries<T>(
+        &self,
+        key: &str,
+        build: impl Fn(&str, &Value) -> Result<T, String>,
+    ) -> Result<Vec<T>, SceneError> {
+        let entry = |(name, value): (&String, &Value)| {
+            build(name, value).map_err(|e| self.fault(format!("{key}.{}", shown(name)), e))
+        };
+        self.section(key)?.iter().map(entry).collect()
+    }
+
+    /// The entries of a section, with the aliases that they list.
+    pub fn assets<T>(&self, key: &str, build: impl Fn(&Value) -> Result<T, String>) -> Result<Assets<T>, SceneError> {
+        #[derive(Deserialize)]
+        struct Names {
+            #[serde(default)]
+            aliases: Vec<String>,
+        }
+        let entry = |name: &str, value: &Value| {
+            let Names { aliases } = typed(value)?;
+            Ok((std::iter::once(name.to_owned()).chain(aliases).collect(), build(value)?))
+        };
+        self.entries(key, entry).map(Assets)
+    }
+}
+
+/// Shapes or materials by name and alias.
 #[derive(Clone, Debug)]
-struct Asset<T> {
-    names: Vec<String>,
-    content: T,
+pub struct Assets<T>(Vec<(Vec<String>, T)>);
+
+impl<T> Assets<T> {
+    /// Their names, without aliases.
+    pub fn names(&self) -> Vec<&str> {
+        self.0.iter().map(|(names, _)| names[0].as_str()).collect()
+    }
+
+    /// The asset of a name or alias; else the end of a sentence that says which there are.
+    pub fn find(&self, name: &str, kind: &str) -> Result<&T, String> {
+        let found = self.0.iter().find(|(names, _)| names.iter().any(|known| known == name));
+        found.map(|(_, asset)| asset).ok_or_else(|| {
+            let hint = suggestion(name, self.0.iter().flat_map(|(names, _)| names.iter().map(String::as_str)));
+            format!("the look has no {kind} \"{}\"{hint}; it has {}", shown(name), listed(&self.names()))
+        })
+    }
 }
 
 impl Look {
     /// Reads a look; `file` names it in messages.
     pub fn from_json(bytes: &[u8], file: &str) -> Result<Self, SceneError> {
-        let root: Value = serde_json::from_slice(bytes).map_err(|e| SceneError::Json(json_message(file, &e)))?;
-        let fault =
-            |place: &str, problem: String| SceneError::Look { file: file.to_owned(), place: place.to_owned(), problem };
-        let section = |key: &str| {
-            root.get(key).and_then(Value::as_object).ok_or_else(|| fault(key, "missing; expected an object".into()))
-        };
-
-        let camera: CameraSpec = typed(&Value::Object(section("camera")?.clone())).map_err(|e| fault("camera", e))?;
-        camera.check().map_err(|(key, e)| fault(&format!("camera.{key}"), e))?;
-
-        let mut lights = Vec::new();
-        for (name, light) in section("lights")? {
-            let place = format!("lights.{}", shown(name));
-            if let Some(light) = light_spec(name, light).map_err(|e| fault(&place, e))? {
-                lights.push(light);
-            }
-        }
-        let ground = typed(&Value::Object(section("ground")?.clone())).map_err(|e| fault("ground", e))?;
-        let ground = Ground::new(&ground).map_err(|e| fault("ground", e))?;
-        let shapes = assets(section("shapes")?, |shape| Solid::new(&typed(shape)?))
-            .map_err(|(name, e)| fault(&format!("shapes.{}", shown(&name)), e))?;
-        let materials = assets(section("materials")?, |_| Ok(()))
-            .map_err(|(name, e)| fault(&format!("materials.{}", shown(&name)), e))?;
+        let look = LookFile::parse(bytes, file)?;
+        let camera: CameraSpec = look.value("camera")?;
+        camera.check().map_err(|(key, e)| look.fault(format!("camera.{key}"), e))?;
+        let lights = look.entries("lights", light_spec)?.into_iter().flatten().collect();
+        let ground = Ground::new(&look.value("ground")?).map_err(|e| look.fault("ground", e))?;
+        let shapes = look.assets("shapes", |shape| Solid::new(&typed(shape)?))?;
+        let materials = look.assets("materials", |_| Ok(()))?;
         Ok(Self { camera, lights, ground, shapes, materials })
     }
 
-    /// The solid of a shape's asset, by name or alias; else a sentence's end that says what is known.
+    /// The solid of a shape's asset, by name or alias; else the end of a sentence that says what is known.
     pub fn solid(&self, name: &str) -> Result<&Solid, String> {
-        find(&self.shapes, name, "shape")
+        self.shapes.find(name, "shape")
     }
 
     /// Checks that a material's asset is known, by name or alias.
     pub fn material(&self, name: &str) -> Result<(), String> {
-        find(&self.materials, name, "material").copied()
+        self.materials.find(name, "material").copied()
     }
 }
 
@@ -99,11 +152,10 @@ impl CameraSpec {
 
     fn check(&self) -> Result<(), (&'static str, String)> {
         let positive = |x: f64| x.is_finite() && x > 0.0;
-        if !positive(self.lens_mm) {
-            return Err(("lens_mm", format!("{} has to be above 0", self.lens_mm)));
-        }
-        if !positive(self.sensor_width_mm) {
-            return Err(("sensor_width_mm", format!("{} has to be above 0", self.sensor_width_mm)));
+        for (key, value) in [("lens_mm", self.lens_mm), ("sensor_width_mm", self.sensor_width_mm)] {
+            if !positive(value) {
+                return Err((key, format!("{value} has to be above 0")));
+            }
         }
         if !positive(self.clip[0]) {
             return Err(("clip", format!("{:?} has to begin above 0", self.clip)));
@@ -136,33 +188,7 @@ fn light_spec(name: &str, light: &Value) -> Result<Option<LightSpec>, String> {
     Ok(Some(LightSpec { name: name.to_owned(), location, jitter }))
 }
 
-fn typed<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, String> {
+/// A value of a look as a type.
+pub fn typed<T: DeserializeOwned>(value: &Value) -> Result<T, String> {
     T::deserialize(value).map_err(|e| json_cause(&e))
-}
-
-fn assets<T>(
-    section: &Map<String, Value>,
-    build: impl Fn(&Value) -> Result<T, String>,
-) -> Result<Vec<Asset<T>>, (String, String)> {
-    #[derive(Deserialize)]
-    struct Names {
-        #[serde(default)]
-        aliases: Vec<String>,
-    }
-    let mut assets = Vec::with_capacity(section.len());
-    for (name, value) in section {
-        let Names { aliases } = typed(value).map_err(|e| (name.clone(), e))?;
-        let content = build(value).map_err(|e| (name.clone(), e))?;
-        assets.push(Asset { names: std::iter::once(name.clone()).chain(aliases).collect(), content });
-    }
-    Ok(assets)
-}
-
-fn find<'a, T>(assets: &'a [Asset<T>], name: &str, kind: &str) -> Result<&'a T, String> {
-    let found = assets.iter().find(|asset| asset.names.iter().any(|known| known == name));
-    found.map(|asset| &asset.content).ok_or_else(|| {
-        let known = assets.iter().flat_map(|asset| asset.names.iter().map(String::as_str));
-        let first: Vec<&str> = assets.iter().filter_map(|asset| asset.names.first().map(String::as_str)).collect();
-        format!("the look has no {kind} \"{}\"{}; it has {}", shown(name), suggestion(name, known), listed(&first))
-    })
 }

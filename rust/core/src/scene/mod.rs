@@ -24,7 +24,6 @@ pub use graph::{SceneGraph, SceneView};
 pub use palette::Palette;
 pub use relation::Directions;
 pub use sample::{Pool, Rejections};
-pub use visibility::Sight;
 pub use world::{Asset, World};
 
 use crate::vocab::{N_TYPES, VocabError, Vocabulary};
@@ -42,9 +41,7 @@ pub enum SceneError {
     #[error("scene constraints: {key} is {value}, but has to be {expected}")]
     Config { key: &'static str, value: String, expected: String },
     #[error("{file}: {place}: {problem}")]
-    Look { file: String, place: String, problem: String },
-    #[error("{file}: {place}: {problem}")]
-    Palette { file: String, place: String, problem: String },
+    Invalid { file: String, place: String, problem: String },
     #[error("{0}")]
     Import(String),
     #[error("{file}: scenes[{index}].{place}: {problem}")]
@@ -54,6 +51,18 @@ pub enum SceneError {
          ask for fewer objects or loosen the constraint that rejected most"
     )]
     Exhausted { pool: String, seed: u64, index: u64, n_objects: usize, rejections: Rejections },
+}
+
+/// What is wrong with a scene of a file, and where in it.
+struct Fault {
+    place: String,
+    problem: String,
+}
+
+impl Fault {
+    fn at(self, file: &str, index: usize) -> SceneError {
+        SceneError::Scene { file: file.to_owned(), index, place: self.place, problem: self.problem }
+    }
 }
 
 /// One scene, in numbers.

@@ -1,4 +1,4 @@
-//! Allowed combinations of values in, the attribute values of an object out: what a pool's objects can be.
+//! Palettes: the combinations of attribute values that a pool's objects can have.
 //!
 //! A palette is a list of rows, each a list of combinations of values of some types. An object's values are
 //! drawn in two steps, a row and then a combination of it, each uniform; the types that the palette says
@@ -20,9 +20,9 @@ type Combination = [u8; N_TYPES];
 /// The combinations of values that objects can have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Palette {
-    /// What pools of it are called after.
+    /// Part of the names of its pools.
     name: String,
-    /// The types that it limits, ascending.
+    /// The types whose values it limits, ascending.
     kinds: Vec<usize>,
     /// Sorted, so that files that say the same give the same scenes.
     rows: Vec<Vec<Combination>>,
@@ -32,7 +32,7 @@ impl Palette {
     /// From combinations of values of `kinds`, all equally likely; `name` is for pools and messages.
     ///
     /// # Errors
-    /// `Palette` for none at all.
+    /// `Invalid` for none at all.
     pub fn of_combinations(name: &str, kinds: &[usize], combinations: Vec<Combination>) -> Result<Self, SceneError> {
         Self::checked(name, name, kinds.to_vec(), vec![combinations])
     }
@@ -43,8 +43,7 @@ impl Palette {
     /// (`{"cube": ["gray", "blue"], ...}`), a row each; or `{"types": [...], "rows": [[[value, ...], ...], ...]}`.
     ///
     /// # Errors
-    /// `Palette` for a name that the vocabulary has not, for combinations of different types, and for nothing
-    /// allowed: each with its place in the file.
+    /// `Invalid` for unknown names, combinations of different types, or nothing allowed, with the place in the file.
     pub fn from_json(vocab: &Vocabulary, name: &str, bytes: &[u8], file: &str) -> Result<Self, SceneError> {
         let root = read_unique(bytes, file).map_err(SceneError::Json)?;
         let fault = |place: &str, problem: String| fault(file, place, problem);
@@ -67,34 +66,33 @@ impl Palette {
         let mut numbered: Vec<Vec<Combination>> = Vec::new();
         let mut before: BTreeSet<Combination> = BTreeSet::new();
         for (place, row) in rows {
+            let fault = |problem: String| Err(fault(&place, problem));
+            if row.is_empty() {
+                return fault("nothing goes with it; leave it out, or list values of another type".into());
+            }
             let mut combinations = Vec::with_capacity(row.len());
             for values in row {
                 if values.is_empty() {
-                    return Err(fault(&place, "a combination of no values; expected a value of each type".into()));
+                    return fault("a combination of no values; expected a value of each type".into());
                 }
+                let names: Vec<&str> = values.iter().map(|(k, v)| vocab.value_name(*k, *v)).collect();
                 let mut these: Vec<usize> = values.iter().map(|(kind, _)| *kind).collect();
                 these.sort_unstable();
                 if let Some(pair) = these.windows(2).find(|pair| pair[0] == pair[1]) {
-                    let names: Vec<&str> = values.iter().map(|(k, v)| vocab.value_name(*k, *v)).collect();
-                    let problem = format!("{} are of one type, {}", shown(&names.join(" and ")), TYPE_NAMES[pair[0]]);
-                    return Err(fault(&place, problem));
+                    return fault(format!("{} are of one type, {}", shown(&names.join(" and ")), TYPE_NAMES[pair[0]]));
                 }
                 if kinds.is_empty() {
                     kinds.clone_from(&these);
                 } else if kinds != these {
                     let (here, others) = (type_names(&these), type_names(&kinds));
-                    return Err(fault(&place, format!("combinations of {here}, but others are of {others}")));
+                    return fault(format!("combinations of {here}, but others are of {others}"));
                 }
                 let mut combination = [0; N_TYPES];
                 values.iter().for_each(|&(kind, value)| combination[kind] = value as u8);
                 if !before.insert(combination) {
-                    let names: Vec<&str> = values.iter().map(|(k, v)| vocab.value_name(*k, *v)).collect();
-                    return Err(fault(&place, format!("{} is there twice", names.join(" "))));
+                    return fault(format!("{} appears twice", names.join(" ")));
                 }
                 combinations.push(combination);
-            }
-            if combinations.is_empty() {
-                return Err(fault(&place, "nothing goes with it; leave it out, or list values of another type".into()));
             }
             numbered.push(combinations);
         }
@@ -135,7 +133,7 @@ impl Palette {
         &self.name
     }
 
-    /// The types that it limits, ascending.
+    /// The types whose values it limits, ascending.
     pub fn kinds(&self) -> &[usize] {
         &self.kinds
     }
@@ -223,7 +221,7 @@ fn rows_of(vocab: &Vocabulary, file: &str, rows: &Value) -> Result<Vec<(String, 
 }
 
 fn fault(file: &str, place: &str, problem: String) -> SceneError {
-    SceneError::Palette { file: file.to_owned(), place: place.to_owned(), problem }
+    SceneError::Invalid { file: file.to_owned(), place: place.to_owned(), problem }
 }
 
 fn type_names(kinds: &[usize]) -> String {
@@ -286,7 +284,7 @@ mod tests {
             (r#"{"cube": ["rde"]}"#, "A.json: \"cube\": unknown attribute value \"rde\" (did you mean \"red\"?)"),
             (r#"{"cube": "red"}"#, "A.json: \"cube\": expected a list of values that go with it, got \"red\""),
             (r#"{"cube": ["sphere"]}"#, "A.json: \"cube\": cube and sphere are of one type, shape"),
-            (r#"{"cube": ["red", "red"]}"#, "A.json: \"cube\": cube red is there twice"),
+            (r#"{"cube": ["red", "red"]}"#, "A.json: \"cube\": cube red appears twice"),
             (r#"{"cube": ["red"], "large": ["red"]}"#, "A.json: \"large\": combinations of size and color"),
             (r#"{"types": ["color"], "rows": [[["red"]], 3]}"#, "A.json: rows[1]: expected a list of lists"),
             (r#"{"cube": ["red"}"#, "A.json:1:"),

@@ -1,4 +1,4 @@
-//! Positions and directions in, which object stands left of which out.
+//! Which objects stand left of, right of, behind and in front of which.
 
 use super::geometry::{Vec3, dot, normalize, round9, sub};
 use crate::vocab::RELATION_NAMES;

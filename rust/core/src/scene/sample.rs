@@ -1,4 +1,4 @@
-//! World, seed, pool and index in, a scene out that meets every constraint.
+//! Samples the scenes of a pool, so that each meets every constraint.
 //!
 //! A scene is a function of its index alone, so any of them can be made anywhere, in any order.
 //! What is tested is what the file will say: every number is rounded before it decides anything.
@@ -52,15 +52,6 @@ impl Rejections {
     }
 }
 
-impl std::ops::AddAssign for Rejections {
-    fn add_assign(&mut self, other: Self) {
-        self.distance += other.distance;
-        self.margin += other.margin;
-        self.placement += other.placement;
-        self.visibility += other.visibility;
-    }
-}
-
 impl fmt::Display for Rejections {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -92,7 +83,7 @@ struct Placed {
     turn: [f64; 2],
 }
 
-/// Room to work in, one a thread.
+/// Buffers, one set per thread.
 #[derive(Default)]
 struct Workspace<'w> {
     placed: Vec<Placed>,
@@ -110,22 +101,10 @@ impl<'w> Pool<'w> {
             lights: world.look().lights.iter().map(|light| light.name.clone()).collect(),
         });
         let lens = world.look().camera.lens(world.config().width, world.config().height);
-        // Whatever the world has, nothing of CLEVR's goes into a pool that is not trained on.
+        // CLEVR's scenes never go into a pool that is not trained on.
         let import = world.import().filter(|_| name == clevr::POOL);
         let imported = import.map(|import| Places::new(import, &stream(b"imported scene"), name));
         Self { world, seed, origin, scenes: stream(b"scene"), places: stream(b"place"), imported, lens }
-    }
-
-    pub fn world(&self) -> &'w World {
-        self.world
-    }
-
-    pub fn name(&self) -> &str {
-        &self.origin.pool
-    }
-
-    pub fn seed(&self) -> u64 {
-        self.seed
     }
 
     /// The published index of the CLEVR scene that is at an index of the pool; None for a scene of its own.
@@ -136,11 +115,6 @@ impl<'w> Pool<'w> {
 
     /// One scene.
     pub fn scene(&self, index: u64) -> Result<Scene, SceneError> {
-        self.sample(index, &mut Workspace::default()).map(|(scene, _)| scene)
-    }
-
-    /// One scene, and how often constraints rejected something on the way.
-    pub fn scene_with_rejections(&self, index: u64) -> Result<(Scene, Rejections), SceneError> {
         self.sample(index, &mut Workspace::default())
     }
 
@@ -151,16 +125,15 @@ impl<'w> Pool<'w> {
         self.map_scenes(indices, |scene| scene)
     }
 
-    /// What `look_at` makes of each of many scenes, on all cores: for those who scan scenes without
-    /// keeping them.
+    /// What `look_at` makes of each of many scenes, on all cores, so that scenes need not be kept.
     pub fn map_scenes<T: Send>(
         &self,
         indices: impl IntoIterator<Item = u64>,
         look_at: impl Fn(Scene) -> T + Sync,
     ) -> Result<Vec<T>, SceneError> {
         let indices: Vec<u64> = indices.into_iter().collect();
-        // Scenes behind one that failed need not be made, those before it do: the first error is
-        // the same at any number of threads.
+        // Scenes after one that failed need not be made, but those before it do, so that the first error is the same
+        // with any number of threads.
         let first_failed = AtomicUsize::new(usize::MAX);
         let results: Vec<Option<Result<T, SceneError>>> = indices
             .par_iter()
@@ -169,7 +142,7 @@ impl<'w> Pool<'w> {
                 if place > first_failed.load(Ordering::Relaxed) {
                     return None;
                 }
-                let result = self.sample(index, workspace).map(|(scene, _)| look_at(scene));
+                let result = self.sample(index, workspace).map(&look_at);
                 if result.is_err() {
                     first_failed.fetch_min(place, Ordering::Relaxed);
                 }
@@ -208,8 +181,8 @@ impl<'w> Pool<'w> {
         Err(self.exhausted(place, 1, rejections))
     }
 
-    /// Images of objects that stand at the same positions on the ground: one draw of rotations, camera and
-    /// lights, and of what `draw` makes of the rest of it, each image's index and its objects' values.
+    /// Images of objects that stand at the same positions on the ground, with one draw of rotations, camera and
+    /// lights; `draw` gives each image's index and its objects' values.
     ///
     /// Drawn again until all images satisfy every constraint.
     pub fn arranged(
@@ -264,11 +237,11 @@ impl<'w> Pool<'w> {
         true
     }
 
-    fn sample(&self, index: u64, workspace: &mut Workspace<'w>) -> Result<(Scene, Rejections), SceneError> {
+    fn sample(&self, index: u64, workspace: &mut Workspace<'w>) -> Result<Scene, SceneError> {
         if let Some(places) = &self.imported
             && let Some(number) = places.number_at(index)
         {
-            return Ok((places.scene(number, index), Rejections::default()));
+            return Ok(places.scene(number, index));
         }
         let config = self.world.config();
         let mut rng = self.scenes.at(index);
@@ -283,7 +256,7 @@ impl<'w> Pool<'w> {
                 continue;
             }
             match self.finish(index, &stage, workspace) {
-                Some(scene) => return Ok((scene, rejections)),
+                Some(scene) => return Ok(scene),
                 None => rejections.visibility += 1,
             }
         }

@@ -1,17 +1,11 @@
-//! A scene in, what is seen of its objects out: the same answer that sampling gave, asked again.
+//! The object-id raster of a finished scene: the one on which visibility was counted when it was sampled.
 
 use super::camera::Camera;
-use super::visibility::{Body, Sight, Viewer};
+use super::visibility::{Body, Viewer};
 use super::world::{SHAPE, SIZE, World};
 use super::{Object, Scene};
 
 impl World {
-    /// What is seen of each object; None for a scene that does not say where its camera stands.
-    pub fn sights(&self, scene: &Scene) -> Option<Vec<Sight>> {
-        let camera = self.camera(scene)?;
-        Viewer::default().view(&self.bodies(scene), &camera, &self.look().ground, 0).map(<[Sight]>::to_vec)
-    }
-
     /// The nearest object in each pixel, row by row: 0 for none, 1 + its number otherwise.
     ///
     /// None for a scene that does not say where its camera stands.

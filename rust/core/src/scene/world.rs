@@ -1,4 +1,4 @@
-//! Properties, look and constraints in, everything that decides a scene out, with a fingerprint.
+//! Everything that decides a scene but its seed, pool and index, with a fingerprint.
 
 use super::SceneError;
 use super::clevr::ClevrImport;
@@ -57,8 +57,11 @@ impl World {
                     (format!("{section}.{value}"), definition.as_str().unwrap_or_default())
                 })
             };
-        let fault =
-            |(place, problem): (String, String)| SceneError::Look { file: properties.file.to_owned(), place, problem };
+        let fault = |(place, problem): (String, String)| SceneError::Invalid {
+            file: properties.file.to_owned(),
+            place,
+            problem,
+        };
         let solids = named(SHAPE, "shapes")
             .map(|(place, asset)| look.solid(asset).cloned().map_err(|e| (place, e)))
             .collect::<Result<_, _>>()
@@ -72,20 +75,17 @@ impl World {
 
     /// The same world with objects of a palette only: another world, with a fingerprint of its own.
     pub fn with_palette(&self, palette: Palette) -> Self {
-        let mut hasher = blake3::Hasher::new_derive_key("clevrhope world with a palette v1");
-        hasher.update(self.fingerprint.as_bytes());
-        hasher.update(palette.to_json(&self.vocab).to_string().as_bytes());
-        let fingerprint = hasher.finalize().to_hex().to_string();
+        let json = palette.to_json(&self.vocab).to_string();
+        let parts = [self.fingerprint.as_bytes(), json.as_bytes()];
+        let fingerprint = digest("clevrhope world with a palette v1", &parts);
         Self { palette: Some(palette), fingerprint, ..self.clone() }
     }
 
     /// The same world with published scenes in its train pool: another world, with a fingerprint of its own.
     pub fn with_import(&self, import: ClevrImport) -> Self {
-        let mut hasher = blake3::Hasher::new_derive_key("clevrhope world with CLEVR's scenes v1");
-        hasher.update(self.fingerprint.as_bytes());
-        hasher.update(import.scenes().digest().as_bytes());
-        hasher.update(&import.share_ppm().to_le_bytes());
-        let fingerprint = hasher.finalize().to_hex().to_string();
+        let parts =
+            [self.fingerprint.as_bytes(), import.scenes().digest().as_bytes(), &import.share_ppm().to_le_bytes()];
+        let fingerprint = digest("clevrhope world with CLEVR's scenes v1", &parts);
         Self { import: Some(import), fingerprint, ..self.clone() }
     }
 
@@ -133,9 +133,16 @@ fn fingerprint(vocab: &Vocabulary, look: Asset<'_>, config: &SceneConfig) -> Res
     let look: Value = serde_json::from_slice(look.bytes).map_err(|e| SceneError::Json(json_message(look.file, &e)))?;
     let types: Vec<Value> = vocab.types().iter().map(|t| json!([t.name, t.values, t.definitions.clone()])).collect();
     let content = canonical(json!({"properties": types, "look": look, "constraints": config}));
-    let mut hasher = blake3::Hasher::new_derive_key("clevrhope world v1");
-    hasher.update(content.to_string().as_bytes());
-    Ok(hasher.finalize().to_hex().to_string())
+    Ok(digest("clevrhope world v1", &[content.to_string().as_bytes()]))
+}
+
+/// BLAKE3 of some bytes, in hex.
+fn digest(context: &str, parts: &[&[u8]]) -> String {
+    let mut hasher = blake3::Hasher::new_derive_key(context);
+    parts.iter().for_each(|part| {
+        hasher.update(part);
+    });
+    hasher.finalize().to_hex().to_string()
 }
 
 /// The same content with every number as a float, so that 1 and 1.0 are one number.

@@ -1,11 +1,11 @@
-//! A held-out pair and a number of combinations in, the palette that its train set sees out.
+//! The palette that a train set of a given diversity sees.
 //!
 //! Diversity K is the number of combinations of the pair's two types that are used, the pair itself among them
 //! (Berlot-Attwell et al., section 4.4), so K - 1 are seen. Whatever K is, each of the pair's values is seen with
 //! one partner, and these partners together: the four corners of a grid of two values by two, of which minimal
-//! sets are made. So the least is 4.
+//! sets are made. So the lowest diversity is 4.
 
-use super::select::SplitError;
+use super::stream::SplitError;
 use crate::holdout::Holdout;
 use crate::rng::StreamKey;
 use crate::scene::Palette;
@@ -14,9 +14,9 @@ use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
 /// Which combinations are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DiversityMode {
-    /// The first of one seeded order of all, so that what a lower diversity sees a higher one sees too.
+    /// The first ones in a seeded order, so that a higher diversity sees all that a lower one sees.
     Nested,
-    /// All those of a sub-grid of values, so many of one type by so many of the other.
+    /// All those of a grid of some values of one type by some of the other.
     Grid,
 }
 
@@ -34,8 +34,8 @@ struct Chooser<'a> {
 /// What a train set of this diversity sees: `diversity - 1` combinations, all equally likely.
 ///
 /// # Errors
-/// `Diversity` for more or fewer than two held-out values, and for a number below the least, over that of all
-/// combinations, or (`Grid`) that no sub-grid has.
+/// `Diversity` for more or fewer than two held-out values, and for a number that is too low, higher than the number
+/// of combinations, or (`Grid`) that no grid has.
 pub fn seen_palette(
     vocab: &Vocabulary,
     holdout: &Holdout,
@@ -65,8 +65,8 @@ pub fn seen_palette(
     Ok(Palette::of_combinations(name, &chooser.kinds, seen)?)
 }
 
-/// Refuses a palette with which a pair could not be held out: one that says nothing of its types or more than
-/// them, or that does not let its values be seen apart.
+/// Refuses a palette with which a pair could not be held out: one of other types than the pair's, one that has the
+/// pair, or one that never shows each of its values without the other.
 ///
 /// # Errors
 /// `Diversity`, with what is missing.
@@ -101,7 +101,7 @@ pub fn check_seen(vocab: &Vocabulary, holdout: &Holdout, palette: &Palette) -> R
     let has_grid = of[1].iter().any(|&a| of[0].iter().any(|&b| palette.allows(chooser.combination(a, b))));
     if !has_grid {
         return fault(
-            "has no partner of the one value with a partner of the other, so no group of minimal_ood could be seen"
+            "has no partner of the one value with a partner of the other, so no group of one-object images could be seen"
                 .into(),
         );
     }
@@ -148,7 +148,7 @@ impl<'a> Chooser<'a> {
         values
     }
 
-    /// The combinations of so many values of each type, without the pair.
+    /// The combinations of the first values of each type, without the pair.
     fn sub_grid(&self, n_first: usize, n_second: usize) -> impl Iterator<Item = [u8; N_TYPES]> {
         let seconds = &self.values[1][..n_second];
         let all =
@@ -166,8 +166,8 @@ impl<'a> Chooser<'a> {
         seen
     }
 
-    /// Of the sub-grids of a size, the one with fewest values of the type that has fewer: 4 x 2 of colour and
-    /// shape rather than 3 x 3 or 2 x 4, as in the series 2 x 2, 4 x 2, 8 x 2, 8 x 3.
+    /// The grid of a size with the fewest values of the type that has fewer: 4 x 2 of colour and shape rather than
+    /// 2 x 4, as in the series 2 x 2, 4 x 2, 8 x 2, 8 x 3.
     fn grid(&self, diversity: usize) -> Result<Vec<[u8; N_TYPES]>, SplitError> {
         let sizes = [self.values[0].len(), self.values[1].len()];
         let (more, fewer) = if sizes[0] >= sizes[1] { (0, 1) } else { (1, 0) };
@@ -300,7 +300,7 @@ mod tests {
             (r#"{"cylinder": ["cyan", "red"]}"#, "has the held-out pair among what is seen"),
             (r#"{"cylinder": ["red"], "cube": ["red"]}"#, "forbids cyan but with what it is held out with"),
             (r#"{"cube": ["cyan", "red"]}"#, "forbids cylinder but with"),
-            (r#"{"cylinder": ["red"], "cube": ["cyan", "blue"]}"#, "no group of minimal_ood could be seen"),
+            (r#"{"cylinder": ["red"], "cube": ["cyan", "blue"]}"#, "no group of one-object images could be seen"),
         ];
         for (text, message) in cases {
             let palette = Palette::from_json(&vocab, "P", text.as_bytes(), "P.json").unwrap();

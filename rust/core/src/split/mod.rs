@@ -1,15 +1,15 @@
 //! Splits: which scenes of a pool, and which questions on them, make a dataset.
 
-mod asking;
-mod counting;
+mod counting_pool;
 pub mod diversity;
-pub mod matching;
-mod minimal;
+mod minimal_pool;
+mod object_counts;
+mod plain_question;
 pub mod scan;
-pub mod select;
+mod stream;
 
-pub use counting::CountingPool;
+pub use counting_pool::CountingPool;
 pub use diversity::{DiversityMode, check_seen, seen_palette};
-pub use minimal::{MinimalKind, MinimalPool};
+pub use minimal_pool::{MinimalKind, MinimalPool};
 pub use scan::PoolScan;
-pub use select::{SceneRule, SplitError, SplitRule, SplitStream, Windows};
+pub use stream::{SceneRule, SplitError, SplitRule, SplitStream, Windows};

@@ -1,4 +1,4 @@
-//! A pool in, its scenes as graphs out: made once, in order, for every split that asks.
+//! The scenes of a pool as graphs, made once and in order for every split that asks.
 
 use crate::scene::{Pool, Scene, SceneError, SceneGraph, World};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -6,14 +6,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// Scenes made at a time: enough to keep all cores busy, few enough to be interrupted.
 pub const CHUNK: u64 = 250;
 
-/// Of so many of a pool's first scenes all is kept that is known of them, some 700 MB; to make them again for
-/// their files would take a tenth of the time of a dataset's text. Of those behind, graphs alone.
+/// How many of a pool's first scenes are kept whole, in some 700 MB: to make them again for their files would take a
+/// tenth of the time of a dataset's text. Of later ones only the graphs are kept.
 const MOST_KEPT: u64 = 600_000;
 
 /// Some scenes, one after the other.
 struct Chunk {
     graphs: Arc<Vec<SceneGraph>>,
-    /// Nothing where they are not kept.
+    /// Empty where they are not kept.
     scenes: Vec<Arc<Scene>>,
 }
 
@@ -42,9 +42,9 @@ impl PoolScan {
         &self.pool
     }
 
-    /// Scenes `number * CHUNK` and following; made now, with those before them, if nobody asked yet.
+    /// The graphs of the scenes from `number * CHUNK` on; made now, with those before them, if they were not yet.
     pub fn chunk(&self, number: u64) -> Result<Arc<Vec<SceneGraph>>, SceneError> {
-        // A thread that died while it held the lock has left whole chunks only.
+        // A thread that panicked while it held the lock left only whole chunks.
         let mut chunks = self.chunks.lock().unwrap_or_else(PoisonError::into_inner);
         let pool = Pool::new(&self.world, self.seed, &self.pool);
         while chunks.len() as u64 <= number {

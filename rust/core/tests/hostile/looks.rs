@@ -2,7 +2,7 @@
 
 use crate::documents::damage;
 use crate::{LOOK, PROPERTIES, checked, world};
-use clevrhope_core::render::fast::far::Patches;
+use clevrhope_core::render::fast::far_ground::Patches;
 use clevrhope_core::render::fast::{Effort, render};
 use clevrhope_core::render::passes::passes;
 use clevrhope_core::render::stage::Studio;
@@ -27,7 +27,7 @@ fn draw(look: &[u8], placement: &[u8]) {
     if let Some(stage) = checked(studio.stage(&placement, 12, 8)) {
         passes(&stage);
         let patches = Patches::new(studio.ground());
-        assert_eq!(render(&stage, &patches, Effort::named("draft").unwrap()).len(), 12 * 8 * 3);
+        assert_eq!(render(&stage, &patches, Effort::DRAFT).len(), 12 * 8 * 3);
     }
 }
 

@@ -99,6 +99,11 @@ fn no_share(questions: &[Question]) -> f64 {
     questions.iter().filter(|q| q.answer == Answer::Bool(false)).count() as f64 / questions.len() as f64
 }
 
+/// The indices of the four images of each place.
+fn images_of(places: &[u64]) -> Vec<u64> {
+    places.iter().flat_map(|place| place * 4..place * 4 + 4).collect()
+}
+
 #[test]
 fn the_numbers_are_the_papers_for_all_pairs() {
     let world = project_world();
@@ -114,8 +119,7 @@ fn the_numbers_are_the_papers_for_all_pairs() {
             assert_eq!(n, diversity, "{pair:?}");
             let shape = (pool.n_grids(), pool.n_combinations(), pool.copies(), pool.corners());
             assert_eq!(shape, (row.grids, row.combinations, row.copies, 4), "{pair:?}");
-            let places = pool.places(pool.copies());
-            assert_eq!(places.len() as u64, pool.n_places());
+            let places: Vec<u64> = (0..pool.n_places()).collect();
             let held = places.iter().filter(|&&place| pool.held_corner(place, &holdout).is_some()).count();
             assert_eq!(held, row.grids_with_the_pair * row.combinations * row.copies, "{pair:?}");
             let ask = |kind| pool.questions(&templates.set, 3, &holdout, kind, &places).unwrap();
@@ -160,7 +164,7 @@ fn a_palette_leaves_the_groups_of_what_it_shows() {
             let palette = seen_palette(vocab, &holdout, diversity, mode, seed, "seen").unwrap();
             let pool = MinimalPool::within(vocab, &holdout, &palette).unwrap();
             assert_eq!(pool.name(), "minimal_color_shape-seen");
-            let places = pool.places(pool.copies());
+            let places: Vec<u64> = (0..pool.n_places()).collect();
             let ask = |kind| pool.questions(&templates.set, seed, &holdout, kind, &places).unwrap();
             let (iid, ood) = (ask(MinimalKind::Iid), ask(MinimalKind::Ood));
             assert!(numbers.is_none_or(|numbers| numbers == (ood.len(), iid.len())), "{} {}", ood.len(), iid.len());
@@ -198,7 +202,7 @@ fn a_palettes_minimal_pool_is_found_by_its_name() {
     let found = MinimalPool::named(&world, "minimal_color_shape-seen").unwrap().unwrap();
     assert_eq!((found.n_places(), found.n_grids()), (own.n_places(), 1));
     assert!(MinimalPool::named(&world, "minimal_size_shape-seen").unwrap().is_err());
-    let scenes = found.scenes(&world, 1, &[0, 5]).unwrap();
+    let scenes = found.scenes_at(&world, 1, &images_of(&[0, 5])).unwrap();
     assert_eq!(scenes.len(), 8);
     assert!(scenes.iter().all(|scene| scene.image_filename().starts_with("HOPE_minimal_color_shape-seen_")));
     assert_eq!(scenes.iter().filter(|scene| palette.allows(scene.objects[0].attributes)).count(), 6);
@@ -234,7 +238,7 @@ fn every_combination_of_the_other_values_is_used_equally_often() {
     let holdout = Holdout::new(vocab, &["rubber", "cylinder"]).unwrap();
     let pool = MinimalPool::new(vocab, &holdout).unwrap();
     let mut counts: BTreeMap<[u8; 4], usize> = BTreeMap::new();
-    for place in pool.places(pool.copies()) {
+    for place in 0..pool.n_places() {
         (0..4).for_each(|corner| *counts.entry(pool.attributes(place, corner)).or_default() += 1);
     }
     assert_eq!(counts.len(), 2 * 8 * 2 * 3);
@@ -250,9 +254,10 @@ fn a_places_images_differ_in_the_values_alone_and_answers_hold() {
     for pair in [["rubber", "cylinder"], ["large", "cyan"]] {
         let holdout = Holdout::new(vocab, &pair).unwrap();
         let pool = MinimalPool::new(vocab, &holdout).unwrap();
-        let places = pool.sample_places(&holdout, 5, 3, 2);
-        assert_eq!(places.len(), 5);
-        let scenes = pool.scenes(&world, 5, &places).unwrap();
+        let (with, without): (Vec<u64>, Vec<u64>) =
+            (0..pool.n_places()).step_by(7).partition(|&place| pool.held_corner(place, &holdout).is_some());
+        let places = [&with[..3], &without[..2]].concat();
+        let scenes = pool.scenes_at(&world, 5, &images_of(&places)).unwrap();
         assert_eq!(scenes.len(), 20);
         let mut staged = BTreeSet::new();
         for images in scenes.chunks(4) {

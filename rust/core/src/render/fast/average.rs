@@ -1,4 +1,4 @@
-//! Pixels with noisy light in, its mean over neighbours on the same body out.
+//! Evens out noisy light over neighbouring pixels of the same body.
 
 use super::bodies::NOBODY;
 use super::pixel::{Mean, Sample};

@@ -1,4 +1,4 @@
-//! Rays in, the bodies that they meet out: bounding spheres of all bodies at once, then shapes one by one.
+//! Finds the bodies that rays meet: bounding spheres of all bodies at once, then shapes one by one.
 
 use crate::render::light::Light;
 use crate::render::stage::{Body, MOST_LIGHTS, Stage};

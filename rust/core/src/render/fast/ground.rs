@@ -1,4 +1,4 @@
-//! Pixels that show nothing but ground in, their light out.
+//! The light of pixels that show nothing but ground.
 //!
 //! Light on the ground changes slowly, but for its shadows' edges and its foldings. It is found
 //! at every fourth pixel and blended between; only where a light is hidden from some of the four
@@ -6,7 +6,7 @@
 
 use super::bodies::NOBODY;
 use super::numbers::Numbers;
-use super::shade::{OFFSET, Room};
+use super::shade::{LitStage, OFFSET};
 use super::view::View;
 use crate::render::stage::MOST_LIGHTS;
 use crate::render::vector::V3;
@@ -29,7 +29,7 @@ pub struct GroundEffort {
 }
 
 /// Ground at a corner.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 struct Corner {
     /// Ground shows here, not a body.
     usable: bool,
@@ -94,13 +94,13 @@ impl<'a> Ground<'a> {
             cell.kind = Kind::Uneven;
             return cell;
         }
-        let room = self.view.room;
+        let lit = self.view.lit;
         let strength = |light: usize| {
             let flux = corners[0].flux[light];
-            room.lights[light].color().mean() * corners[0].normal.dot(flux)
+            lit.lights[light].color().mean() * corners[0].normal.dot(flux)
         };
-        let total: f32 = (0..room.lights.len()).map(strength).sum();
-        for light in 0..room.lights.len() {
+        let total: f32 = (0..lit.lights.len()).map(strength).sum();
+        for light in 0..lit.lights.len() {
             let seen = corners.map(|corner| corner.clear[light]);
             let differ = seen.iter().fold(0.0, |a: f32, &b| a.max(b)) - seen.iter().fold(1.0, |a: f32, &b| a.min(b));
             if differ * strength(light) > self.effort.difference * total {
@@ -110,7 +110,7 @@ impl<'a> Ground<'a> {
         if cell.unsure != 0 {
             cell.kind = Kind::Uneven;
         } else if !corners.iter().all(|corner| corner.normal == corners[0].normal) {
-            cell.kind = Kind::Folded(corners.map(|corner| flow(room, corner)));
+            cell.kind = Kind::Folded(corners.map(|corner| flow(lit, corner)));
         }
         cell
     }
@@ -126,7 +126,7 @@ impl Cell<'_> {
         match &self.kind {
             Kind::Even => blend(weights, self.corners.map(|corner| corner.radiance)),
             Kind::Folded(flows) => {
-                let sheet = self.ground.view.room.sheet;
+                let sheet = self.ground.view.lit.sheet;
                 let x: f32 = (0..4).map(|i| weights[i] * self.corners[i].local_x).sum();
                 let normal = sheet.at(x).1;
                 let along = |axis: usize| blend(weights, std::array::from_fn(|i| flows[i][axis]));
@@ -141,16 +141,16 @@ impl Cell<'_> {
     /// With rays of the pixel's own.
     fn by_itself(&self, column: usize, row: usize, weights: [f32; 4]) -> V3 {
         let view = self.ground.view;
-        let room = view.room;
+        let lit = view.lit;
         let ray = view.ray(column as f32 + 0.5, row as f32 + 0.5);
-        let Some((t, normal)) = room.sheet.hit(ray.origin, ray.direction) else { return V3::ZERO };
+        let Some((t, normal)) = lit.sheet.hit(ray.origin, ray.direction) else { return V3::ZERO };
         let point = ray.at(t);
         let numbers = Numbers::new(column as u32, row as u32, 0, 1);
         let [few, most] = self.ground.effort.shadow_rays;
-        let mut light = room.indirect(point);
-        for (number, lamp) in room.lights.iter().enumerate() {
+        let mut light = lit.indirect(point);
+        for (number, lamp) in lit.lights.iter().enumerate() {
             let clear = if self.unsure >> number & 1 == 1 {
-                room.clear(number, point + normal * OFFSET, &numbers, few, most)
+                lit.clear(number, point + normal * OFFSET, &numbers, few, most)
             } else {
                 (0..4).map(|i| weights[i] * self.corners[i].clear[number]).sum()
             };
@@ -158,50 +158,42 @@ impl Cell<'_> {
                 light += lamp.irradiance(point, normal) * clear;
             }
         }
-        light.times(room.sheet.color) * FRAC_1_PI
+        light.times(lit.sheet.color) * FRAC_1_PI
     }
 }
 
 fn corner(view: &View<'_>, effort: GroundEffort, column: usize, row: usize) -> Corner {
-    let room = view.room;
-    let mut corner = Corner {
-        usable: false,
-        local_x: 0.0,
-        normal: V3::ZERO,
-        flux: [V3::ZERO; MOST_LIGHTS],
-        clear: [0.0; MOST_LIGHTS],
-        indirect: V3::ZERO,
-        radiance: V3::ZERO,
-    };
+    let lit = view.lit;
+    let mut corner = Corner::default();
     if view.shown(column, row) != NOBODY {
         return corner;
     }
     let ray = view.ray(column as f32 + 0.5, row as f32 + 0.5);
-    let Some((t, normal)) = room.sheet.hit(ray.origin, ray.direction) else { return corner };
+    let Some((t, normal)) = lit.sheet.hit(ray.origin, ray.direction) else { return corner };
     let point = ray.at(t);
     corner.usable = true;
-    corner.local_x = room.sheet.to_local(point).x;
+    corner.local_x = lit.sheet.to_local(point).x;
     corner.normal = normal;
-    corner.indirect = room.indirect(point);
+    corner.indirect = lit.indirect(point);
     let numbers = Numbers::new((column / STEP) as u32, (row / STEP) as u32, 0, effort.corner_rays);
     let rays = effort.corner_rays;
-    for (number, lamp) in room.lights.iter().enumerate() {
+    for (number, lamp) in lit.lights.iter().enumerate() {
         let flux = lamp.flux(point);
         if normal.dot(flux) > 0.0 {
             corner.flux[number] = flux;
-            corner.clear[number] = room.clear(number, point + normal * OFFSET, &numbers, rays.min(4), rays);
+            corner.clear[number] = lit.clear(number, point + normal * OFFSET, &numbers, rays.min(4), rays);
         }
     }
-    let [x, y, z] = flow(room, &corner);
+    let [x, y, z] = flow(lit, &corner);
     let light = x * normal.x + y * normal.y + z * normal.z;
-    corner.radiance = (light + corner.indirect).times(room.sheet.color) * FRAC_1_PI;
+    corner.radiance = (light + corner.indirect).times(lit.sheet.color) * FRAC_1_PI;
     corner
 }
 
 /// Light that is seen, as it flows along x, y and z.
-fn flow(room: &Room<'_>, corner: &Corner) -> [V3; 3] {
+fn flow(lit: &LitStage<'_>, corner: &Corner) -> [V3; 3] {
     let mut flow = [V3::ZERO; 3];
-    for (number, lamp) in room.lights.iter().enumerate() {
+    for (number, lamp) in lit.lights.iter().enumerate() {
         let color = lamp.color() * corner.clear[number];
         for (axis, sum) in flow.iter_mut().enumerate() {
             *sum += color * corner.flux[number][axis];

@@ -1,4 +1,4 @@
-//! A room and a camera in, an image out.
+//! Joins what pixels and samples show into an image.
 //!
 //! Pixels of ground alone come from `ground`, one value each; others are sampled by `pixel`, and
 //! each sample counts in all pixels whose filter reaches it.
@@ -7,7 +7,7 @@ use super::average::Kernel;
 use super::bodies::NOBODY;
 use super::ground::{Ground, GroundEffort, STEP};
 use super::pixel::{self, Pixel, PixelEffort, Sample};
-use super::shade::Room;
+use super::shade::LitStage;
 use super::view::{TILE, View};
 use crate::render::film::{FilterWeights, SrgbTable};
 use crate::render::vector::{V3, v3};
@@ -43,10 +43,10 @@ const PLAIN: u32 = u32::MAX;
 struct Sums(Vec<Weighed>);
 
 /// An image as bytes, rows from the top, RGB.
-pub fn image(room: &Room<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8> {
-    let view = View::new(room, camera);
+pub fn image(lit: &LitStage<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8> {
+    let view = View::new(lit, camera);
     let (width, height) = (view.width, view.height);
-    let filter = FilterWeights::new();
+    let filter = FilterWeights::default();
     let ground = Ground::new(&view, effort.ground);
     let shown: Vec<usize> = (0..width * height)
         .into_par_iter()
@@ -90,7 +90,8 @@ pub fn image(room: &Room<'_>, camera: &Camera, effort: ImageEffort) -> Vec<u8> {
         })
         .collect();
 
-    let developer = Developer { srgb: SrgbTable::new(), filter: filter.around(0.0), bands: &bands, sums: &sums, width };
+    let developer =
+        Developer { srgb: SrgbTable::default(), filter: filter.around(0.0), bands: &bands, sums: &sums, width };
     let mut bytes = vec![0; 3 * width * height];
     let rows = bytes.par_chunks_mut(3 * width).with_min_len(TILE).enumerate();
     rows.for_each(|(row, bytes)| developer.row(row, height, bytes));
@@ -129,7 +130,7 @@ fn band(
                 for column in left..(left + STEP).min(width) {
                     let place = (row - rows.start) * width + column;
                     let own = shown[row * width + column];
-                    let rays = match view.room.bodies.list.get(own) {
+                    let rays = match view.lit.bodies.list.get(own) {
                         _ if !empty && !even(column, row) => effort.outline,
                         Some(body) if body.shader.is_metal() => effort.metal,
                         Some(_) => effort.matte,

@@ -1,16 +1,16 @@
-//! The same images quickly: what Cycles makes of this world, with each kind of light found in its own way.
+//! The fast renderer: each kind of light is found in its own way.
 //!
-//! `far` is the empty ground, `near` a map of the ground around the bodies, which rays that leave
+//! `far_ground` is the empty ground, `near_ground` a map of the ground around the bodies, which rays that leave
 //! bodies see (`shade`). Of what the camera sees (`view`), `ground` finds pixels without bodies,
-//! `pixel` samples the others, `average` evens out what is noisy in them, and `picture` joins all.
+//! `pixel` samples the others, `average` evens out what is noisy in them, and `image` joins all.
 
 mod average;
 pub mod bodies;
-pub mod far;
-pub mod gather;
+pub mod far_ground;
 pub mod ground;
 pub mod image;
-pub mod near;
+pub mod near_ground;
+pub mod near_light;
 pub mod numbers;
 pub mod pixel;
 pub mod shade;
@@ -18,13 +18,13 @@ mod view;
 
 use super::stage::Stage;
 use bodies::Bodies;
-use far::Patches;
-use gather::NearEffort;
+use far_ground::Patches;
 use ground::GroundEffort;
 use image::ImageEffort;
-use near::Near;
+use near_ground::Near;
+use near_light::NearEffort;
 use pixel::PixelEffort;
-use shade::Room;
+use shade::LitStage;
 
 /// How much is spent on an image.
 #[derive(Clone, Copy, Debug)]
@@ -58,32 +58,22 @@ impl Effort {
             window: 3,
         },
     };
-
-    /// By name: draft, standard or high.
-    pub fn named(name: &str) -> Option<Self> {
-        match name {
-            "draft" => Some(Self::DRAFT),
-            "standard" => Some(Self::STANDARD),
-            "high" => Some(Self::HIGH),
-            _ => None,
-        }
-    }
 }
 
 /// An image as bytes, rows from the top, RGB.
 pub fn render(stage: &Stage<'_>, patches: &Patches, effort: Effort) -> Vec<u8> {
     let bodies = Bodies::new(stage);
     let between = (0..bodies.list.len()).map(|number| bodies.between(number, &stage.lights)).collect();
-    let mut room = Room {
+    let mut lit = LitStage {
         bodies,
         between,
         sheet: stage.ground,
         lights: &stage.lights,
         far: patches.lit(stage.ground, &stage.lights),
-        near: Near::empty(),
+        near: Near::default(),
         blur_glossy: stage.blur_glossy,
     };
     let lens = stage.camera.lens;
-    room.near = effort.near.for_side(lens.width_px.max(lens.height_px) as usize).map(&room);
-    image::image(&room, &stage.camera, effort.image)
+    lit.near = effort.near.for_side(lens.width_px.max(lens.height_px) as usize).map(&lit);
+    image::image(&lit, &stage.camera, effort.image)
 }

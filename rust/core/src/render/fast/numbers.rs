@@ -1,4 +1,4 @@
-//! A pixel, a sample and a dimension in, uniform numbers that fill the square evenly out.
+//! Uniform random numbers that fill the square evenly, by pixel, sample and dimension.
 //!
 //! Sobol's first two dimensions, scrambled anew for each dimension and each block of pixels. The
 //! pixels of a block share one sequence, so neighbours, which filters bring together, do not draw

@@ -1,11 +1,11 @@
-//! A pixel that shows a body in, samples of its light out.
+//! Samples the light of a pixel that shows a body.
 //!
 //! A pixel that a body fills gets rays by its material, one across an outline gets more. What
-//! broad lobes see of the room is noisy, and kept apart from the rest to be averaged later.
+//! broad lobes see of the stage is noisy, and kept apart from the rest to be averaged later.
 
 use super::bodies::NOBODY;
 use super::numbers::Numbers;
-use super::shade::{OFFSET, Room, SHARP_ALPHA, Trail, facing};
+use super::shade::{LitStage, OFFSET, RayHistory, SHARP_ALPHA, facing};
 use super::view::View;
 use crate::render::film::FilterWeights;
 use crate::render::light::power;
@@ -35,7 +35,7 @@ pub struct Sample {
     /// The body, or NOBODY.
     pub body: usize,
     pub clean: V3,
-    /// What the broad lobes see of the room.
+    /// What the broad lobes see of the stage.
     pub noisy: V3,
     /// Whether a sharp lobe mirrors what is near a lamp.
     pub glint: bool,
@@ -67,7 +67,7 @@ pub fn sample(
     difference: f32,
     samples: &mut Vec<Sample>,
 ) -> Pixel {
-    let room = view.room;
+    let lit = view.lit;
     let first = samples.len();
     let bodies = view.bodies(column, row);
     let mut mean = Mean { body: NOBODY, normal: V3::ZERO, sum: V3::ZERO, count: 0.0 };
@@ -80,9 +80,9 @@ pub fn sample(
         let ray = view.ray(column as f32 + 0.5 + u, row as f32 + 0.5 + v);
         let (columns, rows) = (filter.around(u), filter.around(v));
         let mut sample = Sample { columns, rows, body: NOBODY, clean: V3::ZERO, noisy: V3::ZERO, glint: false };
-        if let Some((t, body)) = room.bodies.nearest_of(bodies, ray, f32::INFINITY) {
+        if let Some((t, body)) = lit.bodies.nearest_of(bodies, ray, f32::INFINITY) {
             sample.body = body;
-            let normal = shade(room, ray, t, body, &numbers, &mut sample);
+            let normal = shade(lit, ray, t, body, &numbers, &mut sample);
             if mean.body == NOBODY {
                 mean.body = body;
             }
@@ -91,10 +91,10 @@ pub fn sample(
                 mean.sum += sample.noisy;
                 mean.count += 1.0;
             }
-        } else if let Some((t, normal)) = room.sheet.hit(ray.origin, ray.direction) {
+        } else if let Some((t, normal)) = lit.sheet.hit(ray.origin, ray.direction) {
             let point = ray.at(t);
-            let direct = room.ground_direct(point, normal, &numbers, 1, 1);
-            sample.clean = (direct + room.indirect(point)).times(room.sheet.color) * FRAC_1_PI;
+            let direct = lit.ground_direct(point, normal, &numbers, 1, 1);
+            sample.clean = (direct + lit.indirect(point)).times(lit.sheet.color) * FRAC_1_PI;
         }
         samples.push(sample);
     }
@@ -124,15 +124,15 @@ fn alike(samples: &[Sample], difference: f32) -> bool {
 
 /// What the camera sees of a body; gives the normal.
 #[inline]
-fn shade(room: &Room<'_>, ray: Ray, t: f32, number: usize, numbers: &Numbers, sample: &mut Sample) -> V3 {
+fn shade(lit: &LitStage<'_>, ray: Ray, t: f32, number: usize, numbers: &Numbers, sample: &mut Sample) -> V3 {
     let (point, direction) = (ray.at(t), ray.direction);
-    let body = &room.bodies.list[number];
+    let body = &lit.bodies.list[number];
     let v = -direction;
     let normal = facing(body.normal(point), v);
     let lobes = body.shader.lobes(&body.surface(point, normal, 0.0), normal.dot(v));
     let start = point + normal * OFFSET;
     let away = |direction| Ray { origin: start, direction };
-    let trail = |density| Trail { leaving: number, density, bounce: 1 };
+    let history = |density| RayHistory { leaving: number, density, bounce: 1 };
     let (mut sharp, mut broad) = (Lobes::default(), Lobes::default());
     for lobe in lobes.iter() {
         match lobe.kind {
@@ -141,7 +141,7 @@ fn shade(room: &Room<'_>, ray: Ray, t: f32, number: usize, numbers: &Numbers, sa
         }
     }
     // Broad lobes: lamps by a place on each, and one ray for what else there is.
-    for (i, lamp) in room.lights.iter().enumerate() {
+    for (i, lamp) in lit.lights.iter().enumerate() {
         let Some(place) = lamp.sample(start, numbers.pair(i as u32)) else { continue };
         if normal.dot(place.direction) <= 0.0 {
             continue;
@@ -151,7 +151,7 @@ fn shade(room: &Room<'_>, ray: Ray, t: f32, number: usize, numbers: &Numbers, sa
             let (narrow, own) = sharp.evaluate(normal, v, place.direction);
             value += narrow * power(place.density, own);
         }
-        if value.largest() > 1e-5 && !room.hidden(number, i, start, &place) {
+        if value.largest() > 1e-5 && !lit.hidden(number, i, start, &place) {
             sample.clean += value.times(place.radiance) / place.density;
         }
     }
@@ -161,17 +161,17 @@ fn shade(room: &Room<'_>, ray: Ray, t: f32, number: usize, numbers: &Numbers, sa
         let next = broad[chosen].sample(normal, v, [again, rest]);
         let (value, own) = broad.evaluate_sampled(normal, v, next);
         if own > 0.0 {
-            let (seen, _) = room.radiance(away(next), trail(own), false, numbers);
+            let (seen, _) = lit.radiance(away(next), history(own), false, numbers);
             sample.noisy = value.times(seen) / own;
         }
     }
     if !sharp.is_empty() {
-        sample.glint = glints(room, start, direction - normal * (2.0 * normal.dot(direction)), sharp[0].kind);
+        sample.glint = glints(lit, start, direction - normal * (2.0 * normal.dot(direction)), sharp[0].kind);
         let next = sharp[0].sample(normal, v, numbers.pair(7));
         let (value, own) = sharp.evaluate(normal, v, next);
         if own > 0.0 {
-            let (seen, distance) = room.radiance(away(next), trail(own), true, numbers);
-            sample.clean += value.times(seen + room.lamps_met(start, next, distance, own)) / own;
+            let (seen, distance) = lit.radiance(away(next), history(own), true, numbers);
+            sample.clean += value.times(seen + lit.lamps_met(start, next, distance, own)) / own;
         }
     }
     normal
@@ -179,11 +179,11 @@ fn shade(room: &Room<'_>, ray: Ray, t: f32, number: usize, numbers: &Numbers, sa
 
 /// Whether a sharp lobe about `mirrored` holds a lamp, but for a twentieth of it.
 #[inline]
-fn glints(room: &Room<'_>, start: V3, mirrored: V3, kind: Kind) -> bool {
+fn glints(lit: &LitStage<'_>, start: V3, mirrored: V3, kind: Kind) -> bool {
     let Kind::Glossy { alpha_x, alpha_y, .. } = kind else { return false };
     // GGX has all but a twentieth within 4.4 alpha of the normal, and mirroring doubles angles.
     let reach = 8.8 * alpha_x.max(alpha_y);
-    room.lights.iter().any(|lamp| {
+    lit.lights.iter().any(|lamp| {
         let (toward, _, spread) = lamp.middle(start);
         let tan = spread + reach;
         let cos = mirrored.dot(toward);

@@ -1,8 +1,8 @@
-//! A ray that leaves a surface in, the light that comes along it out: the room as later bounces see it.
+//! The light that comes along a ray which leaves a surface.
 
 use super::bodies::Bodies;
-use super::far::Far;
-use super::near::Near;
+use super::far_ground::Far;
+use super::near_ground::Near;
 use super::numbers::Numbers;
 use crate::render::light::{Light, Sample, power};
 use crate::render::material::{Lobes, widened};
@@ -21,9 +21,9 @@ const DEEPEST: u32 = 2;
 /// A ray that was sampled more densely than this sees the ground sharply.
 const NARROW_DENSITY: f32 = 20.0;
 
-/// What a ray has behind it.
+/// What a ray has met before.
 #[derive(Clone, Copy, Debug)]
-pub struct Trail {
+pub struct RayHistory {
     /// The body that it leaves, or NOBODY.
     pub leaving: usize,
     /// The least density with which it and those before it were sampled.
@@ -32,8 +32,8 @@ pub struct Trail {
     pub bounce: u32,
 }
 
-/// Everything that throws light.
-pub struct Room<'a> {
+/// A stage with the light on its ground: everything that throws light.
+pub struct LitStage<'a> {
     pub bodies: Bodies<'a>,
     pub sheet: &'a Sheet,
     pub lights: &'a [Light],
@@ -47,7 +47,7 @@ pub struct Room<'a> {
 /// Dimensions of a sample's numbers that a bounce may use.
 const PER_BOUNCE: u32 = 16;
 
-impl Room<'_> {
+impl LitStage<'_> {
     /// The ground over a place of the world's x and y: the point and its normal.
     #[inline]
     pub fn ground_at(&self, x: f32, y: f32) -> (V3, V3) {
@@ -106,12 +106,13 @@ impl Room<'_> {
     ///
     /// `sharp` asks for shadows on the ground as they are, not as the map has them.
     #[inline]
-    pub fn radiance(&self, ray: Ray, trail: Trail, sharp: bool, numbers: &Numbers) -> (V3, f32) {
-        if let Some((distance, number)) = self.bodies.nearest(ray.origin, ray.direction, f32::INFINITY, trail.leaving) {
-            return (self.body_radiance(ray, distance, number, trail, numbers), distance);
+    pub fn radiance(&self, ray: Ray, history: RayHistory, sharp: bool, numbers: &Numbers) -> (V3, f32) {
+        if let Some((distance, number)) = self.bodies.nearest(ray.origin, ray.direction, f32::INFINITY, history.leaving)
+        {
+            return (self.body_radiance(ray, distance, number, history, numbers), distance);
         }
         let Some((t, normal)) = self.sheet.hit(ray.origin, ray.direction) else { return (V3::ZERO, f32::INFINITY) };
-        (self.ground_radiance(ray.at(t), normal, trail.bounce, sharp, numbers), t)
+        (self.ground_radiance(ray.at(t), normal, history.bounce, sharp, numbers), t)
     }
 
     #[inline]
@@ -125,10 +126,10 @@ impl Room<'_> {
     }
 
     /// Light that a body throws back along a ray.
-    pub fn body_radiance(&self, ray: Ray, distance: f32, number: usize, trail: Trail, numbers: &Numbers) -> V3 {
+    pub fn body_radiance(&self, ray: Ray, distance: f32, number: usize, history: RayHistory, numbers: &Numbers) -> V3 {
         let body = &self.bodies.list[number];
         let point = ray.at(distance);
-        let Trail { density, bounce, .. } = trail;
+        let RayHistory { density, bounce, .. } = history;
         let v = -ray.direction;
         let normal = facing(body.normal(point), v);
         let surface = body.surface(point, normal, widened(density, self.blur_glossy));
@@ -145,9 +146,9 @@ impl Room<'_> {
         let next = lobes[chosen].sample(normal, v, [again, rest]);
         let (value, own) = lobes.evaluate(normal, v, next);
         if own > 0.0 {
-            let trail = Trail { leaving: number, density: density.min(own), bounce: bounce + 1 };
+            let history = RayHistory { leaving: number, density: density.min(own), bounce: bounce + 1 };
             let ray = Ray { origin: start, direction: next };
-            let (seen, distance) = self.radiance(ray, trail, own > NARROW_DENSITY, numbers);
+            let (seen, distance) = self.radiance(ray, history, own > NARROW_DENSITY, numbers);
             light += value.times(seen + self.lamps_met(start, next, distance, own)) / own;
         }
         light

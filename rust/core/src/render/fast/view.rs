@@ -1,7 +1,7 @@
-//! A camera and bodies in, rays through the image out, and what they first meet.
+//! The camera's rays, and the bodies that each tile of the image may show.
 
 use super::bodies::NOBODY;
-use super::shade::Room;
+use super::shade::LitStage;
 use crate::render::vector::{Ray, V3};
 use crate::scene::camera::Camera;
 
@@ -10,7 +10,7 @@ pub const TILE: usize = 8;
 
 /// The image's rays.
 pub struct View<'a> {
-    pub room: &'a Room<'a>,
+    pub lit: &'a LitStage<'a>,
     pub width: usize,
     pub height: usize,
     origin: V3,
@@ -24,13 +24,13 @@ pub struct View<'a> {
 }
 
 impl<'a> View<'a> {
-    pub fn new(room: &'a Room<'a>, camera: &Camera) -> Self {
+    pub fn new(lit: &'a LitStage<'a>, camera: &Camera) -> Self {
         let (width, height) = (camera.lens.width_px as usize, camera.lens.height_px as usize);
         let at = |u, v| V3::from_f64(camera.ray(u, v));
         let corner = at(0.0, 0.0);
         let tiles_across = width.div_ceil(TILE);
         let mut view = Self {
-            room,
+            lit,
             width,
             height,
             origin: V3::from_f64(camera.location),
@@ -52,7 +52,7 @@ impl<'a> View<'a> {
                     .into_iter()
                     .fold(1.0, f32::min);
                 let spread = (1.0 - cos * cos).max(0.0).sqrt() / cos;
-                room.bodies.in_shaft(middle.origin, middle.direction, f32::INFINITY, spread, 0.01)
+                lit.bodies.in_shaft(middle.origin, middle.direction, f32::INFINITY, spread, 0.01)
             })
             .collect();
         view
@@ -79,6 +79,6 @@ impl<'a> View<'a> {
             return NOBODY;
         }
         let ray = self.ray(column as f32 + 0.5, row as f32 + 0.5);
-        self.room.bodies.nearest_of(bodies, ray, f32::INFINITY).map_or(NOBODY, |(_, number)| number)
+        self.lit.bodies.nearest_of(bodies, ray, f32::INFINITY).map_or(NOBODY, |(_, number)| number)
     }
 }

@@ -1,8 +1,8 @@
-//! CLEVR's published train scenes in; which places of a train pool they take, and as what scenes, out.
+//! CLEVR's published train scenes, and the places of a train pool that they take.
 //!
-//! The paper's train images come partly from CLEVR. Here a pool's places are divided into runs of `1 / share`;
-//! in each run one place, drawn, has a published scene, the next of a seeded permutation of them. So every
-//! beginning of the pool holds the same share of them, give or take one, whatever the size asked for.
+//! Some of the paper's train images come from CLEVR. Here a pool's places are divided into runs of `1 / share`; in
+//! each run one place, drawn at random, has a published scene, the next of a seeded permutation of them. So every
+//! prefix of the pool holds the same share of them, give or take one, whatever the size asked for.
 
 mod read;
 
@@ -94,7 +94,7 @@ impl ClevrScenes {
         self.indices.is_empty()
     }
 
-    /// BLAKE3 of what the scenes say, in hex: the same in any order of scenes and keys.
+    /// BLAKE3 of the scenes' content, in hex: the same in any order of scenes and keys.
     pub fn digest(&self) -> &str {
         &self.digest
     }
@@ -133,7 +133,7 @@ impl ClevrImport {
         self.share_ppm
     }
 
-    /// The places that a pool begins with until the scenes are used up: behind them there is none.
+    /// How many of a pool's first places the scenes are spread over; after these there are none.
     pub fn reach(&self) -> u64 {
         self.run_begins(self.scenes.len() as u64)
     }

@@ -1,13 +1,13 @@
-//! CLEVR_train_scenes.json in, as a stream, what it says of each scene out; what is not CLEVR's is refused.
+//! Reads CLEVR_train_scenes.json as a stream, and refuses what is not CLEVR's.
 //!
 //! The published file is one line of some 200 MB: it is parsed scene by scene and never whole in memory.
 
 use super::{ClevrScenes, SPLIT, image_name};
-use crate::message::{json_cause, listed, shown, suggestion};
+use crate::message::{json_cause, shown};
 use crate::scene::config::DirectionsFrom;
 use crate::scene::relation::Directions;
 use crate::scene::world::{SIZE, World};
-use crate::scene::{Object, SceneError};
+use crate::scene::{Fault, Object, SceneError};
 use crate::vocab::{N_TYPES, RELATION_NAMES, TYPE_NAMES};
 use serde::Deserialize;
 use serde::de::{self, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -92,6 +92,7 @@ struct RawObject {
     pixel_coords: (i32, i32, f64),
 }
 
+// The fields of the next two stand in the order of `RELATION_NAMES`.
 #[derive(Deserialize)]
 struct RawRelationships {
     left: Vec<Vec<u32>>,
@@ -108,12 +109,6 @@ struct RawDirections {
     front: [f64; 3],
     above: [f64; 3],
     below: [f64; 3],
-}
-
-/// What is wrong with a scene, and where in it.
-struct Fault {
-    place: String,
-    problem: String,
 }
 
 fn fault(place: impl Into<String>, problem: impl Into<String>) -> Fault {
@@ -167,11 +162,8 @@ impl Reading<'_> {
         let vocab = self.world.vocab();
         let mut attributes = [0; N_TYPES];
         for (kind, text) in [&raw.size, &raw.color, &raw.material, &raw.shape].into_iter().enumerate() {
-            attributes[kind] = vocab.value(kind, text).map(|value| value as u8).ok_or_else(|| {
-                let (name, known) = (TYPE_NAMES[kind], &vocab.types()[kind].values);
-                let hint = suggestion(text, known.iter().map(String::as_str));
-                fault(name, format!("unknown {name} \"{}\"{hint}; known: {}", shown(text), listed(known)))
-            })?;
+            attributes[kind] =
+                vocab.known_value(kind, text).map_err(|error| fault(TYPE_NAMES[kind], error.to_string()))?;
         }
         let height = self.world.radius(attributes[SIZE]);
         if (raw.coords[2] - height).abs() > NEAR {
@@ -184,12 +176,7 @@ impl Reading<'_> {
 
     /// The scene's directions: CLEVR's, and the same as those of the scenes before it.
     fn directions(&self, raw: &RawDirections) -> Result<Directions, Fault> {
-        let relations = RELATION_NAMES.map(|name| match name {
-            "left" => raw.left,
-            "right" => raw.right,
-            "behind" => raw.behind,
-            _ => raw.front,
-        });
+        let relations = [raw.left, raw.right, raw.behind, raw.front];
         let found = Directions { relations, above: raw.above, below: raw.below };
         let camera = &self.world.look().camera;
         let ours = Directions::from_camera(camera.location, camera.target);
@@ -225,13 +212,8 @@ const ONLY_TRAIN: &str =
 
 /// The file's lists are what coordinates and directions give.
 fn check_relationships(raw: &RawRelationships, related: &[u32], n_objects: usize) -> Result<(), Fault> {
-    for (relation, name) in RELATION_NAMES.iter().enumerate() {
-        let lists = match *name {
-            "left" => &raw.left,
-            "right" => &raw.right,
-            "behind" => &raw.behind,
-            _ => &raw.front,
-        };
+    let by_relation = [&raw.left, &raw.right, &raw.behind, &raw.front];
+    for (relation, (name, lists)) in RELATION_NAMES.iter().zip(by_relation).enumerate() {
         if lists.len() != n_objects {
             let problem = format!("{} lists, but there are {n_objects} objects", lists.len());
             return Err(fault(format!("relationships.{name}"), problem));
@@ -307,9 +289,8 @@ impl<'de> Visitor<'de> for ListSeed<'_> {
         for number in 0.. {
             reading.number.set(Some(number));
             let Some(raw) = seq.next_element::<RawScene>()? else { break };
-            if let Err(Fault { place, problem }) = reading.add(raw) {
-                let file = reading.file.to_owned();
-                reading.fault.replace(Some(SceneError::Scene { file, index: number, place, problem }));
+            if let Err(fault) = reading.add(raw) {
+                reading.fault.replace(Some(fault.at(reading.file, number)));
                 return Err(de::Error::custom("no scene of CLEVR's"));
             }
         }

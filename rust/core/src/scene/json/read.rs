@@ -1,9 +1,9 @@
-//! Scene JSON in, scenes or scene graphs out; a fault names its file, scene and place.
+//! Reads scenes or scene graphs from JSON; a fault names its file, scene and place.
 
-use crate::message::{json_cause, json_message, listed, shown, suggestion};
+use crate::message::{json_cause, json_message, shown};
 use crate::scene::geometry::Vec3;
 use crate::scene::relation::Directions;
-use crate::scene::{Object, Origin, Scene, SceneError, SceneGraph, Seen, Staging, StreamId, image_filename};
+use crate::scene::{Fault, Object, Origin, Scene, SceneError, SceneGraph, Seen, Staging, StreamId, image_filename};
 use crate::vocab::{MAX_OBJECTS, N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
 use serde_json::{Map, Value};
 use std::sync::Arc;
@@ -58,18 +58,6 @@ fn raw_scenes(bytes: &[u8], file: &str) -> Result<Vec<Value>, SceneError> {
             _ => Err(SceneError::Json(format!("{file}: scenes: missing; expected a list of scenes"))),
         },
         _ => Err(SceneError::Json(format!("{file}: expected a list of scenes, or an object with \"scenes\""))),
-    }
-}
-
-/// What is wrong, and where in the scene.
-struct Fault {
-    place: String,
-    problem: String,
-}
-
-impl Fault {
-    fn at(self, file: &str, index: usize) -> SceneError {
-        SceneError::Scene { file: file.to_owned(), index, place: self.place, problem: self.problem }
     }
 }
 
@@ -172,11 +160,7 @@ fn attributes(object: &Fields<'_>, vocab: &Vocabulary) -> Result<[u8; N_TYPES], 
     for (kind, name) in TYPE_NAMES.into_iter().enumerate() {
         attributes[kind] = object.required(name, |value| {
             let text = value.as_str().ok_or_else(|| format!("expected a {name}, got {}", shortened(value)))?;
-            vocab.value(kind, text).map(|value| value as u8).ok_or_else(|| {
-                let known = &vocab.types()[kind].values;
-                let hint = suggestion(text, known.iter().map(String::as_str));
-                format!("unknown {name} \"{}\"{hint}; known: {}", shown(text), listed(known))
-            })
+            vocab.known_value(kind, text).map_err(|error| error.to_string())
         })?;
     }
     Ok(attributes)

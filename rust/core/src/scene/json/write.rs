@@ -1,4 +1,4 @@
-//! Scenes in, JSON out: the same bytes for the same scene everywhere.
+//! Writes scenes as JSON: the same bytes for the same scene everywhere.
 //!
 //! Numbers were rounded when the scene was sampled, so their shortest decimal form is the rounded
 //! one.
@@ -7,34 +7,10 @@ use crate::scene::{Object, Scene};
 use crate::vocab::{N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
 use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Serialize, Serializer};
-use serde_json::Value;
-use std::io;
 
 /// Appends a scene as one JSON object.
 pub fn write_scene(scene: &Scene, vocab: &Vocabulary, out: &mut Vec<u8>) -> serde_json::Result<()> {
     serde_json::to_writer(out, &SceneJson { scene, vocab })
-}
-
-/// Writes a scene file, `{"info": ..., "scenes": [...]}`, a scene a line.
-///
-/// `info` is any JSON, CLEVR's split, licence, version and date for one.
-pub fn write_scene_file<'a>(
-    scenes: impl IntoIterator<Item = &'a Scene>,
-    vocab: &Vocabulary,
-    info: &Value,
-    mut out: impl io::Write,
-) -> io::Result<()> {
-    out.write_all(b"{\"info\": ")?;
-    serde_json::to_writer(&mut out, info)?;
-    out.write_all(b", \"scenes\": [")?;
-    let mut line = Vec::new();
-    for (number, scene) in scenes.into_iter().enumerate() {
-        line.clear();
-        line.extend_from_slice(if number == 0 { b"\n" } else { b",\n" });
-        write_scene(scene, vocab, &mut line)?;
-        out.write_all(&line)?;
-    }
-    out.write_all(b"\n]}\n")
 }
 
 /// The order of an object's attributes in CLEVR's files, by attribute type.

@@ -1,4 +1,4 @@
-//! A body and a camera in, maps from the body's own coordinates to the image and to the ground out.
+//! Maps from a body's own coordinates to the image and to the ground.
 
 use super::body::Body;
 use crate::scene::camera::Camera;

@@ -12,16 +12,11 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// Errors, in a sentence's end, for faces that are none. A face's corners go round a convex polygon.
+    /// Errors, as the end of a sentence, for invalid faces. A face's corners go round a convex polygon.
     pub fn new(vertices: &[Vec3], faces: &[Vec<usize>]) -> Result<Self, String> {
         let mut triangles = Vec::with_capacity(2 * faces.len());
         for (number, face) in faces.iter().enumerate() {
-            if face.len() < 3 || face.iter().any(|&v| v >= vertices.len()) {
-                return Err(format!(
-                    "faces[{number}]: expected three or more numbers of vertices, got {}",
-                    shown(&format!("{face:?}"))
-                ));
-            }
+            check_face(number, face, vertices.len())?;
             triangles.extend(face[1..].windows(2).map(|pair| [face[0], pair[0], pair[1]].map(|v| vertices[v])));
         }
         if triangles.is_empty() {
@@ -30,4 +25,13 @@ impl Mesh {
         let reach = vertices.iter().map(|v| (v[0] * v[0] + v[1] * v[1]).sqrt()).fold(0.0, f64::max);
         Ok(Self { triangles, reach })
     }
+}
+
+/// Errors, as the end of a sentence, for a face that is not three or more of `n_vertices`.
+pub fn check_face(number: usize, face: &[usize], n_vertices: usize) -> Result<(), String> {
+    if face.len() >= 3 && face.iter().all(|&vertex| vertex < n_vertices) {
+        return Ok(());
+    }
+    let got = format!("{face:?}");
+    Err(format!("faces[{number}]: expected three or more numbers of vertices, got {}", shown(&got)))
 }

@@ -1,17 +1,17 @@
-//! Bodies and a camera in, how much of each is seen out: an object-id raster, exact at pixel centres.
+//! How much of each body is seen: an object-id raster, exact at pixel centres.
 //!
 //! Bodies are convex, so each covers one span of a row, and one hides another by taking its span
-//! away. No image is filled in unless somebody asks for the ids, or a body is a mesh with hollows.
+//! away. No image is filled in unless the ids are asked for, or a body is a mesh with hollows.
 
 mod body;
-mod by_depth;
+mod depth_buffer;
 mod frame;
 mod layer;
 mod mesh;
 mod order;
 mod outline;
 mod polyhedron;
-mod revolved;
+mod revolution;
 mod rows;
 mod solid;
 mod sphere;
@@ -21,7 +21,7 @@ pub use solid::{ShapeSpec, Solid};
 
 use super::camera::Camera;
 use super::ground::Ground;
-use by_depth::{ByDepth, has_hollows};
+use depth_buffer::{DepthBuffer, has_hollows};
 use order::{Depth, Order, order};
 use outline::Tracer;
 use rows::{Outline, Span};
@@ -45,7 +45,7 @@ struct Run {
     span: Span,
 }
 
-/// Finds what is seen; holds room to work in, so one serves many scenes.
+/// Finds what is seen; holds its buffers, so that one serves many scenes.
 #[derive(Clone, Debug, Default)]
 pub struct Viewer {
     tracer: Tracer,
@@ -63,7 +63,7 @@ impl Viewer {
     /// What is seen of each body, in order; stops with None when one has fewer than `min_pixels`.
     pub fn view(&mut self, bodies: &[Body<'_>], camera: &Camera, ground: &Ground, min_pixels: u32) -> Option<&[Sight]> {
         if has_hollows(bodies) {
-            self.sights = ByDepth::new(bodies, camera, ground, &mut self.tracer).sights();
+            self.sights = DepthBuffer::new(bodies, camera, ground, &mut self.tracer).sights();
             return self.sights.iter().all(|sight| sight.visible_px >= min_pixels).then_some(&self.sights);
         }
         self.outline(bodies, camera, ground, min_pixels)?;
@@ -82,7 +82,7 @@ impl Viewer {
     /// The whole image, row by row: 0 where no body is, else 1 + the number of the nearest.
     pub fn ids(&mut self, bodies: &[Body<'_>], camera: &Camera, ground: &Ground) -> Vec<u8> {
         if has_hollows(bodies) {
-            return ByDepth::new(bodies, camera, ground, &mut self.tracer).ids;
+            return DepthBuffer::new(bodies, camera, ground, &mut self.tracer).ids;
         }
         // With no least number of pixels the outlines are always found.
         let _ = self.outline(bodies, camera, ground, 0);

@@ -1,4 +1,4 @@
-//! Two bodies in, which of them can hide the other out.
+//! Which of two bodies can hide the other.
 //!
 //! Bodies whose footprints are apart have an upright plane between them, so the one on the
 //! camera's side is in front in every pixel that both cover. Footprints that touch (the corners

@@ -1,12 +1,12 @@
-//! A solid somewhere in the world and a camera in, one span of pixels for each row out.
+//! A body's outline in the image: one span of pixels for each row.
 //!
-//! A convex solid above a convex ground shows as a convex region, so each row of pixels has one
-//! span. A pixel is inside when its centre is.
+//! A convex solid above a convex ground shows as a convex region, so each row of pixels has one span. A pixel is
+//! inside when its centre is.
 
 use super::body::Body;
 use super::frame::Frame;
 use super::polyhedron::trace_polyhedron;
-use super::revolved::{Circle, trace_revolved};
+use super::revolution::{Circle, trace_revolved};
 use super::rows::{Outline, Rows};
 use super::solid::Solid;
 use super::sphere::trace_sphere;
@@ -14,7 +14,7 @@ use crate::scene::camera::Camera;
 use crate::scene::geometry::{Vec3, dot, sub};
 use crate::scene::ground::{Ground, Plane};
 
-/// Finds outlines; holds room to work in, so one serves many bodies.
+/// Finds outlines; holds its buffers, so that one serves many bodies.
 #[derive(Clone, Debug, Default)]
 pub struct Tracer {
     rows: Rows,
@@ -45,7 +45,7 @@ impl Tracer {
                     trace_polyhedron(solid, &frame, &mut self.facing, &mut self.rows);
                     self.rows.close(camera.lens.width_px, outline);
                 }
-                Solid::Mesh(_) => {} // has no outline of one span a row: see `by_depth`
+                Solid::Mesh(_) => {} // has no outline of one span a row: see `depth_buffer`
             }
         }
         outline.measure();

@@ -1,4 +1,4 @@
-//! A convex polyhedron and a camera in, the edges of its outline out.
+//! The edges of a convex polyhedron's outline.
 
 use super::frame::Frame;
 use super::rows::Rows;
@@ -6,7 +6,7 @@ use super::solid::Polyhedron;
 use crate::scene::geometry::dot;
 
 /// Draws the edges between faces that face the camera and faces that do not, and where the ground
-/// cuts the former. `facing` is room to work in.
+/// cuts the former. `facing` is a buffer.
 pub fn trace_polyhedron(solid: &Polyhedron, frame: &Frame<'_>, facing: &mut Vec<bool>, rows: &mut Rows) {
     facing.clear();
     facing.extend(solid.planes.iter().map(|&(normal, offset)| dot(normal, frame.eye) > offset));

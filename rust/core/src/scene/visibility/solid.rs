@@ -1,7 +1,6 @@
-//! A shape as the look describes it in, a solid of unit size out, convex if its outline is to be found.
+//! Solids of unit size, made from the look's shapes; all but meshes are convex.
 
-use super::mesh::Mesh;
-use crate::message::shown;
+use super::mesh::{Mesh, check_face};
 use crate::scene::geometry::{Vec3, cross, dot, normalize, sub};
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -90,15 +89,15 @@ pub struct Edge {
     pub faces: [u16; 2],
 }
 
-/// How far a profile may be simplified; a thirtieth of a pixel on a large object that is near.
+/// How far a simplified profile may be from the original: a thirtieth of a pixel on a large object nearby.
 const TOLERANCE: f64 = 0.0006;
 /// Pieces that a rounded cube's profile is cut into up to its diagonal.
 const BEVEL_PIECES: usize = 4;
-/// Faces of a mesh up to which it is tried as a convex polyhedron, each face against each vertex.
+/// Meshes of up to so many faces are tested for convexity, each face against each vertex.
 const MOST_OUTLINED_FACES: usize = 4096;
 
 impl Solid {
-    /// Errors, in a sentence's end, for a shape that is not a convex solid.
+    /// Errors, as the end of a sentence, for a shape that is not a convex solid.
     pub fn new(spec: &ShapeSpec) -> Result<Self, String> {
         match spec {
             ShapeSpec::Icosphere { outline_radius } if !(*outline_radius > 0.0 && *outline_radius <= 2.0) => {
@@ -111,7 +110,7 @@ impl Solid {
             }
             ShapeSpec::Polyhedron { vertices, faces } => Polyhedron::new(vertices, faces).map(Self::Polyhedron),
             ShapeSpec::Mesh { vertices, faces } => {
-                // One that turns out to be convex is looked at the quick way; with many faces that is no quicker.
+                // A mesh that turns out to be convex has an outline, which is quicker unless it has many faces.
                 if faces.len() <= MOST_OUTLINED_FACES
                     && let Ok(convex) = Polyhedron::new(vertices, faces)
                 {
@@ -205,12 +204,7 @@ impl Polyhedron {
         let mut sides: BTreeMap<(u16, u16), Vec<u16>> = BTreeMap::new();
         let mut corners = Vec::with_capacity(faces.len());
         for (number, face) in faces.iter().enumerate() {
-            if face.len() < 3 || face.iter().any(|&v| v >= vertices.len()) {
-                return Err(format!(
-                    "faces[{number}]: expected three or more numbers of vertices, got {}",
-                    shown(&format!("{face:?}"))
-                ));
-            }
+            check_face(number, face, vertices.len())?;
             planes.push(plane(face.iter().map(|&v| vertices[v])).ok_or(format!("faces[{number}]: has no area"))?);
             let face: Vec<u16> = face.iter().map(|&v| v as u16).collect();
             for (i, &a) in face.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A sphere and a camera in, its span in each row of pixels out.
+//! A sphere's span in each row of pixels.
 
 use super::rows::{Outline, span};
 use crate::scene::camera::Camera;

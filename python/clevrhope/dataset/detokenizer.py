@@ -1,0 +1,59 @@
+"""Turns rows of token numbers back into English questions, programs and answers."""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from clevrhope._core import Programs, ProgramTokens
+from clevrhope.dataset.native_reader import vocabulary_with
+from clevrhope.dataset.questions_h5 import Ints
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.errors import DatasetError, VocabularyError
+
+
+class Detokenizer:
+    """The text behind the numbers of one folder's vocab.json."""
+
+    def __init__(self, vocab: Vocab) -> None:
+        self._words = vocab.questions()
+        self._functions = vocab.programs()
+        self._answers = vocab.answers()
+
+    def question(self, row: Ints, length: int) -> str:
+        """The sentence of a row (Q,) with `length` tokens, <START> and <END> among them.
+
+        Tokens leave out the mark at the end of a question, which in all of CLEVR's templates is "?".
+        """
+        text = " ".join([self._words[token] for token in row[1 : length - 1].tolist()])
+        return f"{text.replace(' ;', ';').replace(' ,', ',')}?"
+
+    def program(self, row: Ints, length: int) -> list[str]:
+        """The functions of a row (P,) in prefix order, such as `filter_color[red]`; `length` as above."""
+        return [self._functions[token] for token in row[1 : length - 1].tolist()]
+
+    def answer(self, number: int) -> str:
+        """The answer with this number."""
+        return self._answers[number]
+
+
+class ProgramNodes:
+    """Turns rows of program tokens into the nodes that CLEVR's question files have."""
+
+    def __init__(self, vocab: Vocab, attributes: Mapping[str, Sequence[str]]) -> None:
+        """`attributes` are the types and their values, as the manifest's world has them.
+
+        Raises:
+            DatasetError: they do not make a vocabulary, or the program tokens do not fit them.
+        """
+        try:
+            vocabulary = vocabulary_with(attributes, file="manifest.json: world.attributes")
+            self._tokens = ProgramTokens(vocabulary, vocab.programs())
+        except (VocabularyError, ValueError) as error:
+            raise DatasetError(f"vocab.json and manifest.json do not fit each other: {error}") from error
+
+    def nodes(self, rows: Ints) -> list[list[dict[str, Any]]]:
+        """The nodes of each of (n, P) rows: `inputs`, `function`, `value_inputs`."""
+        programs = Programs.from_tokens(self._tokens, np.ascontiguousarray(rows))
+        return [json.loads(programs.to_json(k)) for k in range(len(programs))]

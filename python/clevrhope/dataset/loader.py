@@ -1,0 +1,195 @@
+"""Loads a split's questions and images for a training loop.
+
+With torch installed the result is a map-style `torch.utils.data.Dataset`; without it, it has the same items,
+length and order, as any sequence.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from operator import index as as_index
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from clevrhope.dataset.contents import find_hop, find_split
+from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.image_source import Images, find_images
+from clevrhope.dataset.images_h5 import ImageArray
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.passes_h5 import PassesFile, find_passes
+from clevrhope.dataset.split_reader import SplitReader, open_split
+from clevrhope.dataset.vocab import Vocab, read_vocab
+
+Item = dict[str, Any]
+
+Transform = Callable[[ImageArray], Any]
+"""Turns an image, (height, width, 3) uint8 RGB, into what a model takes; torchvision's transforms fit."""
+
+
+class Split:
+    """The questions of a split, by number; made by `load`.
+
+    Item k is a dictionary; Q and P are the widths of the folder's rows of tokens:
+
+    | key            | value                                                                            |
+    |----------------|----------------------------------------------------------------------------------|
+    | image          | (height, width, 3) uint8 RGB, or what `transform` made of it; None if not rendered |
+    | question       | (Q,) int32 tokens: <START>, words, <END>, then 0                                 |
+    | program        | (P,) int32 tokens: <START>, functions in prefix order, <END>, then 0             |
+    | answer         | int, a number of vocab.json                                                      |
+    | image_index    | int, the scene's index in its pool                                               |
+    | question_index | int, k itself: the question's place in its file                                  |
+    | family         | int, CLEVR's question_family_index                                               |
+
+    With `passes` also the arrays of the image that it names, and a row for each of its objects, in the order
+    of the scene's list:
+
+    | key              | value                                                                          |
+    |------------------|--------------------------------------------------------------------------------|
+    | mask             | (height, width) uint8: the object that the pixel shows, 255 for none            |
+    | depth            | (height, width) float32: Blender units along the camera's axis                  |
+    | normal           | (height, width, 3) float16: of objects, in the world's axes; 0 elsewhere        |
+    | boxes            | (objects, 4) int32: x, y, width, height in pixels; 0 where nothing is seen      |
+    | visible_fraction | (objects,) float32: of the pixels that it would have alone on the ground        |
+
+    With `text=True` also `question_text`, `program_text` (functions in prefix order, a blank between them)
+    and `answer_text`. With `images=False` there is no `image`.
+
+    It pickles without open files and can be forked, so it suits a DataLoader with worker processes.
+    """
+
+    def __init__(
+        self,
+        reader: SplitReader,
+        vocab: Vocab,
+        source: Images | None,
+        *,
+        images: bool,
+        text: bool,
+        transform: Transform | None,
+        annotations: PassesFile | None = None,
+        passes: Sequence[str] = (),
+    ) -> None:
+        self.hop, self.split, self.pool = reader.hop, reader.split, reader.pool
+        """The names of the HOP, of the split, and of the pool in which `image_index` counts."""
+        self.vocab = vocab
+        """What the numbers in the items mean."""
+        self.rendered = source is not None
+        """Whether there are images to give."""
+        self._reader = reader
+        self._source = source
+        self._images = images
+        self._spoken = Detokenizer(vocab) if text else None
+        self._transform = transform
+        self._annotations, self._passes = annotations, tuple(passes)
+
+    def __len__(self) -> int:
+        return len(self._reader)
+
+    def __getitem__(self, number: int) -> Item:
+        reader = self._reader
+        k = as_index(number)
+        k += len(self) if k < 0 else 0
+        if not 0 <= k < len(self):
+            raise IndexError(f"question {number} of {len(self)}")
+        questions, programs = reader.tokens(k)
+        item: Item = {
+            "question": questions[0],
+            "program": programs[0],
+            "answer": int(reader.answers[k]),
+            "image_index": int(reader.image_idxs[k]),
+            "question_index": k,
+            "family": int(reader.question_families[k]),
+        }
+        if self._images:
+            image = None if self._source is None else self._source.pixels(item["image_index"])
+            item["image"] = image if image is None or self._transform is None else self._transform(image)
+        if self._annotations is not None:
+            item |= self._annotated(self._annotations, item["image_index"])
+        if self._spoken:
+            item["question_text"] = self._spoken.question(questions[0], int(reader.question_lengths[k]))
+            program = self._spoken.program(programs[0], int(reader.program_lengths[k]))
+            item["program_text"] = " ".join(program)
+            item["answer_text"] = self._spoken.answer(item["answer"])
+        return item
+
+    def __iter__(self) -> Iterator[Item]:
+        return (self[k] for k in range(len(self)))
+
+    def __repr__(self) -> str:
+        images = "with" if self.rendered else "without"
+        return f"<{len(self):,} questions of {self.hop}/{self.split}, {images} images>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # The class may have been made for torch at run time, so pickle could not find it by name.
+        return _restored, (self.__dict__,)
+
+    def _annotated(self, annotations: PassesFile, index: int) -> Item:
+        row = annotations.row(index, self._passes)
+        visible, alone = row.pop("visible_px"), row.pop("alone_px")
+        return {**row, "visible_fraction": (visible / np.maximum(alone, 1)).astype(np.float32)}
+
+
+def load(
+    folder: str | PathLike[str],
+    hop: str,
+    split: str,
+    *,
+    limit: int | None = None,
+    images: bool = True,
+    text: bool = False,
+    transform: Transform | None = None,
+    passes: Sequence[str] = (),
+) -> Split:
+    """The questions of a split as a sequence of dictionaries (see `Split`), a torch Dataset where torch is.
+
+    Args:
+        folder: a dataset made by `clevrhope build`.
+        hop: such as "rubber_cylinder", values in either order, "prelim_cyan", or "none".
+        split: such as "train" or "complex_ood".
+        limit: the first so many questions; 25_000 and 200_000 of `train` are the paper's smaller train sets.
+        images: False leaves the images out.
+        text: adds question, program and answer in words.
+        transform: applied to each image, (height, width, 3) uint8 RGB.
+        passes: some of "mask", "depth" and "normal", of a folder that was built with them.
+
+    Raises:
+        ConfigError: the folder does not have the HOP, split, pass or so many questions; says what it has.
+        DatasetError: the folder is not a dataset, a file is cut off, or some of the images are missing.
+    """
+    layout = Layout(Path(folder))
+    hop = find_hop(layout, hop)
+    split = find_split(layout, hop, split)
+    vocab = read_vocab(layout.vocab)
+    reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
+    source = find_images(layout, reader.pool, reader.image_idxs, prefer="h5") if images else None
+    annotations = find_passes(layout, reader.pool, reader.image_idxs, passes) if passes else None
+    return _class()(
+        reader,
+        vocab,
+        source,
+        images=images,
+        text=text,
+        transform=transform,
+        annotations=annotations,
+        passes=passes,
+    )
+
+
+@cache
+def _class() -> type[Split]:
+    """`Split`, as a subclass of torch's Dataset where torch is installed; torch is imported only here."""
+    if find_spec("torch") is None:
+        return Split
+    return type("TorchSplit", (Split, import_module("torch.utils.data").Dataset), {"__doc__": Split.__doc__})
+
+
+def _restored(state: dict[str, Any]) -> Split:
+    made = _class()
+    split = made.__new__(made)
+    split.__dict__.update(state)
+    return split

@@ -1,0 +1,144 @@
+"""The dataset that features are made of: one that `clevrhope build` wrote, or CLEVR as it was published."""
+
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.clevr_folder import clevr_splits, image_indices, images_folder
+from clevrhope.dataset.image_source import Images, clevr_images, find_images, png_indices
+from clevrhope.dataset.images_h5 import images_in
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest, read_manifest
+from clevrhope.errors import DatasetError
+from clevrhope.runtime.json_text import as_json_values
+
+OF_SCENES = ("attributes", "scene-boxes")
+"""Kinds of features that are made from scene files, alone or with images."""
+
+Ints = npt.NDArray[np.int32]
+
+
+class BuiltDataset:
+    """A dataset that `clevrhope build` wrote."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.layout = Layout(root)
+
+    @cached_property
+    def manifest(self) -> Manifest:
+        """The dataset's manifest; errors as `dataset_manifest`."""
+        return dataset_manifest(self.layout)
+
+    def described(self, *, images: bool) -> dict[str, Any]:
+        """What the scenes depend on and, with `images`, the images too, as JSON gives it back.
+
+        Raises:
+            DatasetError: the dataset is not finished.
+        """
+        manifest = self.manifest
+        described: dict[str, Any] = {
+            "version": manifest.version,
+            "seed": manifest.seed,
+            "world": manifest.world["fingerprint"],
+        }
+        if images:
+            described["rendering"] = manifest.rendering
+        # Through JSON, like the other side of every comparison.
+        return dict(as_json_values(described))
+
+    def digest(self, pool: str, *, kind: str, images: bool) -> str:
+        """SHA-256 of the manifest's checksums of all files that a pool's features are made from.
+
+        Where a pool's images are stored as HDF5 and as PNG, the HDF5 file counts.
+        """
+        files = self.manifest.files
+        chosen: list[str] = []
+        if images:
+            h5, prefix = f"images/{pool}.h5", f"images/{pool}/"
+            chosen += [h5] if h5 in files else [each for each in files if each.startswith(prefix)]
+        if kind in OF_SCENES:
+            chosen += [each for each in files if each.startswith(f"scenes/{pool}/")]
+        return _digest({name: files[name].sha256 for name in chosen})
+
+    def pools(self) -> list[str]:
+        """The pools with scenes or images."""
+        # A manifest lists only the pools that have images; all pools have scenes.
+        with_scenes = (path.parent.name for path in (self.root / "scenes").glob("*/[!.]*.json"))
+        return sorted({*self.manifest.pools, *with_scenes})
+
+    def image_indices(self, pool: str) -> Ints:
+        """(n,) int32: the scenes of a pool that have an image, sorted."""
+        h5 = images_in(self.layout.images_h5(pool))
+        return h5 if len(h5) else png_indices(self.layout, pool)
+
+    def images(self, pool: str, indices: Ints) -> Images | None:
+        """The images of these scenes; None if there are none."""
+        return find_images(self.layout, pool, indices, prefer="h5")
+
+
+class ClevrFolder:
+    """CLEVR v1.0 as it was published, or a folder laid out like it; its splits are its pools."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def described(self, *, images: bool) -> dict[str, Any]:
+        """As `BuiltDataset.described`, but no more than a name: the folder does not describe itself."""
+        return {"rendering": "CLEVR's own"} if images else {"world": "CLEVR's own"}
+
+    def digest(self, pool: str, *, kind: str, images: bool) -> str:
+        """SHA-256 of the names and sizes of a split's images."""
+        folder = images_folder(self.root, pool)
+        try:
+            return _digest({path.name: str(path.stat().st_size) for path in folder.glob("*.png")})
+        except OSError as error:
+            raise DatasetError(f"{folder}: cannot be read ({error})") from error
+
+    def pools(self) -> list[str]:
+        """The splits that have questions and images."""
+        return [split for split in clevr_splits(self.root) if images_folder(self.root, split).is_dir()]
+
+    def image_indices(self, pool: str) -> Ints:
+        """As `BuiltDataset.image_indices`."""
+        return np.asarray(image_indices(self.root, pool), dtype=np.int32)
+
+    def images(self, pool: str, indices: Ints) -> Images | None:
+        """The images of a split."""
+        return clevr_images(self.root, pool)
+
+
+DatasetFolder: TypeAlias = BuiltDataset | ClevrFolder
+
+
+def open_folder(root: Path) -> DatasetFolder:
+    """The dataset in a folder; any folder that is not CLEVR's is taken for one that `build` wrote."""
+    if not Layout(root).manifest.exists() and clevr_splits(root):
+        return ClevrFolder(root)
+    return BuiltDataset(root)
+
+
+def dataset_manifest(layout: Layout) -> Manifest:
+    """The manifest of a finished dataset.
+
+    Raises:
+        DatasetError: no manifest, an unfinished dataset, or one part of a dataset.
+    """
+    manifest = read_manifest(layout.manifest)
+    if manifest is None:
+        raise DatasetError(f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name})")
+    if manifest.shard is not None:
+        raise DatasetError(f"{layout.root}: part of a dataset; join the parts with clevrhope merge first")
+    if not manifest.complete:
+        raise DatasetError(f"{layout.root}: not finished yet; run its build again first")
+    return manifest
+
+
+def _digest(files: Mapping[str, str]) -> str:
+    rows = [f"{name} {files[name]}" for name in sorted(files)]
+    return hashlib.sha256("\n".join(rows).encode()).hexdigest()

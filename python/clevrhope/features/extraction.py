@@ -1,0 +1,395 @@
+"""Makes feature stores, block by block, so that a killed run can be resumed.
+
+The dataset can be CLEVR's own folder, for kinds that read images alone.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.dataset.clevr_json import read_scene_indices, read_scenes_at
+from clevrhope.dataset.image_source import Images
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
+from clevrhope.dataset.manifest import difference
+from clevrhope.errors import ConfigError, DatasetError
+from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, Ints, open_folder
+from clevrhope.features.extractor import Extractor, ExtractorOptions, Sample
+from clevrhope.features.kinds import make_extractor
+from clevrhope.features.store import FOLDER, Array, StoreInfo, map_array, pool_source, read_info
+from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, disk_errors, sync_folder, write_whole
+from clevrhope.runtime.forms import COUNT, TEXT, Fields, check_form
+from clevrhope.runtime.json_text import as_json_values, read_object
+from clevrhope.runtime.lock import locked
+from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.threads import map_in_threads
+
+STORE = "store.json"
+"""File with a store's kind and dataset, written before its first features."""
+
+BLOCK = 256
+"""Images between two records of progress: the most that a killed run repeats."""
+
+DIGEST_BYTES = 16
+
+
+@dataclass(frozen=True)
+class FeatureSummary:
+    """The result of `make_features`.
+
+    Attributes:
+        folder: the store's folder.
+        kind: kind of features.
+        pools: pool -> its number of images.
+        n_made: rows computed by this call; the others were in the store already.
+        n_bytes: size of all arrays in bytes.
+        note: as in `StoreInfo`.
+    """
+
+    folder: Path
+    kind: str
+    pools: Mapping[str, int]
+    n_made: int
+    n_bytes: int
+    note: str | None
+
+
+def make_features(
+    dataset: Path | str,
+    *,
+    kind: str,
+    size: tuple[int, int] | Literal["picture"] | None = None,
+    weights: Path | str | None = None,
+    out: Path | None = None,
+    pools: Sequence[str] | None = None,
+    device: str = "auto",
+    progress: Progress | None = None,
+) -> FeatureSummary:
+    """Makes a dataset's features of a kind, or adds those of images that were added since.
+
+    Args:
+        dataset: the folder of a finished dataset, or of CLEVR v1.0 as it was published.
+        kind: a name in `KINDS`.
+        size: width and height that images are resized to; "picture" for their own, None for the kind's
+            default.
+        weights: a local file of the backbone's weights, or "random" for the kinds that allow it.
+        out: the store's folder; None for `features/<kind><suffix>` below the dataset.
+        pools: pools to make features of; None for all.
+        device: where a backbone runs.
+        progress: displays progress.
+
+    Raises:
+        ConfigError: no such kind, pool or weights, or an option that the kind does not take.
+        DatasetError: the dataset is not finished or lacks images, or `out` holds another store.
+    """
+    folder = open_folder(Path(dataset))
+    extractor = make_extractor(kind, _options(folder, size, weights, device))
+    if isinstance(folder, ClevrFolder) and "scene" in extractor.reads:
+        raise ConfigError(
+            f"{folder.root}: {kind} reads scenes, but of CLEVR's own folder only images can be read"
+        )
+    info = StoreInfo(
+        kind=kind,
+        options=extractor.options,
+        arrays=extractor.arrays,
+        weights=extractor.weights,
+        code=extractor.code,
+        note=extractor.note,
+        dataset=folder.described(images="image" in extractor.reads),
+    )
+    store = out or folder.root / FOLDER / f"{kind}{extractor.suffix}"
+    known = folder.pools()
+    for name in pools or ():
+        if name not in known:
+            raise ConfigError(
+                f'{folder.root}: no pool "{name}"{suggestion(name, known)}; there: {", ".join(known)}'
+            )
+    n_made = 0
+    with locked(store):
+        is_new = _check_bound(store, info)
+        sources = {pool: _Source(folder, pool, extractor) for pool in known if pools is None or pool in pools}
+        writers = [_PoolWriter(store / pool, source, info, extractor) for pool, source in sources.items()]
+        if is_new:
+            write_whole(store / STORE, (json.dumps(info.as_json(), indent=2) + "\n").encode())
+        total = sum(len(each.indices) for each in sources.values())
+        with (progress or Silent()).stage(f"Features of kind {kind}", total=total, unit="images") as advance:
+            for pool, writer in zip(sources, writers, strict=True):
+                for n_rows, n_new in writer.make(pool_source(folder, pool, info)):
+                    n_made += n_new
+                    advance(n_rows - n_new, there=True)
+                    advance(n_new)
+    return FeatureSummary(
+        folder=store,
+        kind=kind,
+        pools={pool: len(each.indices) for pool, each in sources.items()},
+        n_made=n_made,
+        n_bytes=sum(path.stat().st_size for path in store.glob("*/*.npy")),
+        note=info.note,
+    )
+
+
+def _options(
+    folder: DatasetFolder,
+    size: tuple[int, int] | Literal["picture"] | None,
+    weights: Path | str | None,
+    device: str,
+) -> ExtractorOptions:
+    image_size = _image_size(folder)
+    if size == "picture":
+        if image_size is None:
+            raise ConfigError(
+                f"{folder.root}: no images, so their size is unknown; build it without --no-render"
+            )
+        size = image_size
+    options = ExtractorOptions(size, weights, device, {}, (0, 0), 0, image_size)
+    if not isinstance(folder, BuiltDataset):
+        return options
+    world = folder.manifest.world
+    constraints = world["constraints"]
+    return replace(
+        options,
+        attributes=world["attributes"],
+        raster=(constraints["width"], constraints["height"]),
+        most_objects=constraints["max_objects"],
+    )
+
+
+def _image_size(folder: DatasetFolder) -> tuple[int, int] | None:
+    """Width and height of the dataset's first image; all images of a dataset have one size."""
+    for pool in folder.pools():
+        indices = folder.image_indices(pool)[:1]
+        if len(indices) and (images := folder.images(pool, indices)) is not None:
+            height, width = images.pixels(int(indices[0])).shape[:2]
+            return width, height
+    return None
+
+
+def _check_bound(folder: Path, info: StoreInfo) -> bool:
+    """Checks that a folder is empty or holds a store with the same store.json; True if it is empty."""
+    path = folder / STORE
+    if not os.path.lexists(path):
+        others = [each.name for each in folder.iterdir() if not each.name.startswith(".")]
+        if others:
+            raise DatasetError(f"{folder}: not a feature store: {others[0]} is in it; choose another --out")
+        return True
+    there, here = (as_json_values(each.as_json()) for each in (read_info(folder), info))
+    if there != here:
+        raise DatasetError(
+            f"{folder}: another feature store is there ({difference(there, here)}); remove it, or choose "
+            "another --out"
+        )
+    return False
+
+
+class _Source:
+    """The scenes of a pool that get features, and the images and scene records to make these from."""
+
+    def __init__(self, folder: DatasetFolder, pool: str, extractor: Extractor) -> None:
+        self._layout, self._pool = Layout(folder.root), pool
+        self._images: Images | None = None
+        self._scenes = "scene" in extractor.reads
+        if "image" in extractor.reads:
+            self.indices: Ints = folder.image_indices(pool)
+            if not len(self.indices):
+                raise DatasetError(
+                    f"{folder.root / 'images'}: no images of pool {pool}; build it without --no-render"
+                )
+            self._images = folder.images(pool, self.indices)
+        else:
+            found = [read_scene_indices(shard) for shard in self._layout.scene_files(pool)]
+            self.indices = np.sort(np.concatenate([np.zeros(0, dtype=np.int32), *found])).astype(np.int32)
+
+    def block(self, first: int) -> tuple[list[Sample], npt.NDArray[np.uint8]]:
+        """The samples of the block that starts at row `first`, and a digest of each, (n, 16) uint8."""
+        indices = self.indices[first : first + BLOCK].tolist()
+        scenes = self._read_scenes(indices) if self._scenes else {}
+        samples, sums = [], []
+        for index in indices:
+            image = None if self._images is None else self._images.pixels(index)
+            sample = Sample(index, image, scenes.get(index))
+            if self._scenes and sample.scene is None:
+                path = self._layout.scene_shard(self._pool, index // SCENES_A_SHARD)
+                raise DatasetError(f"{path}: no scene {index}; run the dataset's build again")
+            samples.append(sample)
+            digest = hashlib.blake2b(digest_size=DIGEST_BYTES)
+            if image is not None:
+                digest.update(repr(image.shape).encode())
+                digest.update(np.ascontiguousarray(image).data)
+            if sample.scene is not None:
+                digest.update(json.dumps(sample.scene, sort_keys=True).encode())
+            sums.append(np.frombuffer(digest.digest(), dtype=np.uint8))
+        return samples, np.stack(sums)
+
+    def _read_scenes(self, indices: Sequence[int]) -> dict[int, dict[str, Any]]:
+        found: dict[int, dict[str, Any]] = {}
+        for shard in sorted({index // SCENES_A_SHARD for index in indices}):
+            wanted = [index for index in indices if index // SCENES_A_SHARD == shard]
+            for scene in read_scenes_at(self._layout.scene_shard(self._pool, shard), wanted):
+                found[scene["image_index"]] = scene
+        return found
+
+
+class _PoolWriter:
+    """Makes a pool's arrays in a hidden folder, which is renamed when it is complete."""
+
+    def __init__(self, folder: Path, source: _Source, info: StoreInfo, extractor: Extractor) -> None:
+        """Makes nothing yet; raises a DatasetError for a user's files where files are put or removed."""
+        self._folder, self._source, self._info, self._extractor = folder, source, info, extractor
+        self._work = folder.with_name(f"{OWN_PREFIX}{folder.name}.work")
+        self._old = folder.with_name(f"{OWN_PREFIX}{folder.name}.old")
+        arrays = "|".join(map(re.escape, ("indices", "sums", *info.arrays)))
+        self._names = re.compile(rf"(?:{arrays})\.npy|progress\.json|pool\.json")
+        for each in (self._folder, self._work, self._old):
+            self._own(each).check()
+
+    def _own(self, folder: Path) -> WorkingFolder:
+        return WorkingFolder(folder, self._names)
+
+    def make(self, digest: str) -> Iterator[tuple[int, int]]:
+        """Makes what is missing; yields, after each block, its number of rows and of rows computed."""
+        source, info = self._source, self._info
+        n = len(source.indices)
+        if self._folder.is_dir():
+            self._own(self._old).remove()
+        if self._is_whole(digest):
+            yield n, 0
+            return
+        identity = hashlib.sha256(f"{info.fingerprint} {digest} {n}".encode()).hexdigest()
+        with disk_errors(self._folder):
+            arrays, done = self._open(identity)
+            yield done, 0
+            old = _OldRows.read(self._folder if self._folder.is_dir() else self._old, info)
+            firsts = range(done, n, BLOCK)
+            for first, (samples, sums) in zip(
+                firsts, map_in_threads(source.block, firsts, threads=1), strict=True
+            ):
+                known = old.places(source.indices[first : first + BLOCK], sums)
+                self._fill(arrays, first, samples, sums, old, known)
+                for each in arrays.values():
+                    if isinstance(each, np.memmap):
+                        each.flush()
+                self._mark(identity, first + len(samples))
+                yield len(samples), int((known < 0).sum())
+            self._finish(digest)
+
+    def _is_whole(self, digest: str) -> bool:
+        """Whether the pool is complete, made from the same files, and has lost none of its arrays since."""
+        try:
+            record = read_object(self._folder / "pool.json", "a record of finished features")
+        except DatasetError:
+            return False
+        if record.get("source") != digest:
+            return False
+        return np.array_equal(_OldRows.read(self._folder, self._info).indices, self._source.indices)
+
+    def _open(self, identity: str) -> tuple[dict[str, Array], int]:
+        """The arrays to fill, and the number of rows that a killed run has filled."""
+        n = len(self._source.indices)
+        specs = {name: (each.dtype, (n, *each.shape)) for name, each in self._info.arrays.items()}
+        specs["sums"] = ("uint8", (n, DIGEST_BYTES))
+        try:
+            mark = read_object(self._work / "progress.json", "a record of progress")
+            check_form(mark, Fields({"identity": TEXT, "rows": COUNT}), self._work / "progress.json")
+            if mark["identity"] == identity and mark["rows"] <= n:
+                opened = {name: map_array(self._work / f"{name}.npy", mode="r+") for name in specs}
+                if all((str(opened[name].dtype), opened[name].shape) == spec for name, spec in specs.items()):
+                    return opened, mark["rows"]
+        except DatasetError:
+            pass
+        self._own(self._work).remove()
+        self._work.mkdir(parents=True)
+        created = {}
+        for name, (dtype, shape) in specs.items():
+            path = self._work / f"{name}.npy"
+            if 0 in shape:
+                raise DatasetError(f"{self._folder}: no scenes in the pool")
+            created[name] = np.lib.format.open_memmap(  # type: ignore[no-untyped-call]
+                path, mode="w+", dtype=np.dtype(dtype), shape=shape
+            )
+        self._mark(identity, 0)
+        return created, 0
+
+    def _fill(
+        self,
+        arrays: Mapping[str, Array],
+        first: int,
+        samples: Sequence[Sample],
+        sums: npt.NDArray[np.uint8],
+        old: "_OldRows",
+        known: npt.NDArray[np.int64],
+    ) -> None:
+        new = np.flatnonzero(known < 0)
+        kept = np.flatnonzero(known >= 0)
+        made = self._extractor.rows([samples[k] for k in new]) if len(new) else {}
+        for name in self._info.arrays:
+            if len(new):
+                arrays[name][first + new] = made[name]
+            if len(kept):
+                arrays[name][first + kept] = old.arrays[name][known[kept]]
+        arrays["sums"][first : first + len(samples)] = sums
+
+    def _mark(self, identity: str, rows: int) -> None:
+        content = json.dumps({"identity": identity, "rows": rows})
+        write_whole(self._work / "progress.json", content.encode())
+
+    def _finish(self, digest: str) -> None:
+        np.save(self._work / "indices.npy", self._source.indices)
+        for path in self._work.glob("*.npy"):
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+        content = {"source": digest, "pictures": len(self._source.indices)}
+        write_whole(self._work / "pool.json", (json.dumps(content) + "\n").encode())
+        if self._folder.exists():
+            self._own(self._old).remove()
+            self._folder.rename(self._old)
+        self._work.rename(self._folder)
+        sync_folder(self._folder.parent)
+        (self._folder / "progress.json").unlink()
+        self._own(self._old).remove()
+
+
+@dataclass(frozen=True)
+class _OldRows:
+    """The rows of a pool before images were added, to be kept."""
+
+    indices: Ints
+    sums: npt.NDArray[np.uint8]
+    arrays: Mapping[str, Array]
+
+    @classmethod
+    def read(cls, folder: Path, info: StoreInfo) -> "_OldRows":
+        """The rows in a folder; none if they are not complete or have another form."""
+        none = cls(np.zeros(0, dtype=np.int32), np.zeros((0, DIGEST_BYTES), dtype=np.uint8), {})
+        try:
+            if not (folder / "pool.json").is_file():
+                return none
+            names = ("indices", "sums", *info.arrays)
+            read = {name: map_array(folder / f"{name}.npy", mode="r") for name in names}
+        except (OSError, DatasetError):
+            return none
+        if read["indices"].ndim != 1 or read["sums"].ndim != 2:
+            return none
+        if any(each.ndim < 1 or len(each) != len(read["indices"]) for each in read.values()):
+            return none
+        arrays = {name: read[name] for name in info.arrays}
+        same = all(
+            each.shape[1:] == spec.shape and each.dtype == spec.dtype
+            for each, spec in zip(arrays.values(), info.arrays.values(), strict=True)
+        )
+        return cls(read["indices"], read["sums"], arrays) if same else none
+
+    def places(self, indices: Ints, sums: npt.NDArray[np.uint8]) -> npt.NDArray[np.int64]:
+        """(n,) int64 old row of each scene that was made from the same content; -1 for a new one."""
+        if not len(self.indices):
+            return np.full(len(indices), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.indices, indices), len(self.indices) - 1)
+        same = (self.indices[at] == indices) & (self.sums[at] == sums).all(axis=1)
+        return np.where(same, at, -1).astype(np.int64)

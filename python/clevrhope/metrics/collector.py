@@ -1,0 +1,201 @@
+"""Collects predictions: for each model and test set its answers as an array, and everything that is wrong.
+
+Problems are counted by kind over the whole input before any is reported, so that one run shows them all.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.errors import PredictionsError
+from clevrhope.metrics.answer_key import AnswerKey
+from clevrhope.metrics.rows import Block, Indices, Target
+from clevrhope.runtime.settings import suggestion
+
+AnswerNumbers = npt.NDArray[np.int16]
+"""(N,) the number of the predicted answer to each question of a test set, or one of the two below."""
+
+NOT_GIVEN, NOT_AN_ANSWER = -1, -2
+
+EXAMPLES = 3
+"""Problems of a kind that a message names; all are counted."""
+
+_SINGULAR_AND_PLURAL: Mapping[str, tuple[str, str]] = {
+    "hops missing": ("HOP without predictions", "HOPs without predictions"),
+    "missing": ("question missing", "questions missing"),
+    "doubled": ("prediction doubled", "predictions doubled"),
+    "hop": ("prediction for an unknown HOP", "predictions for unknown HOPs"),
+    "split": ("prediction for an unknown split", "predictions for unknown splits"),
+    "question": ("prediction for an unknown question", "predictions for unknown questions"),
+    "answer": ("unknown answer", "unknown answers"),
+}
+"""Kind -> its name in messages."""
+
+
+@dataclass
+class Problems:
+    """What is wrong, counted by kind, with the first few of each."""
+
+    counts: dict[str, int] = field(default_factory=dict)
+    examples: dict[str, list[str]] = field(default_factory=dict)
+    cut: set[str] = field(default_factory=set)
+    """Kinds with more examples than a message names."""
+
+    def note(self, kind: str, n: int, examples: Iterable[str]) -> None:
+        """Adds n problems of a kind; takes no more of `examples` than a message needs."""
+        if not n:
+            return
+        self.counts[kind] = self.counts.get(kind, 0) + n
+        named = self.examples.setdefault(kind, [])
+        for example in examples:
+            if len(named) >= EXAMPLES:
+                self.cut.add(kind)
+                return
+            named.append(example)
+
+    def summary(self) -> str:
+        """All problems as a part of a sentence."""
+        return ", ".join(
+            f"{n:,} {_SINGULAR_AND_PLURAL[kind][n != 1]} ({'; '.join(self.examples[kind])}"
+            f"{'; ...' * (kind in self.cut)})"
+            for kind, n in self.counts.items()
+        )
+
+
+class Collector:
+    """Collects blocks of predictions, in two bytes for each question and model."""
+
+    def __init__(self, key: AnswerKey, hops: Iterable[str] | None = None) -> None:
+        """`hops` are those to score, all of the folder's if None; predictions about others are ignored.
+
+        The others may also be HOPs that the folder does not have, as a model's file may be about more HOPs.
+        """
+        self._key = key
+        self._only_some = hops is not None
+        self.hops = tuple(key.splits) if hops is None else tuple(dict.fromkeys(hops))
+        self.given: dict[Target, AnswerNumbers] = {}
+        self.n_predictions = 0
+        self.n_left_aside = 0
+        self.problems = Problems()
+        self._unknown: set[tuple[str, ...]] = set()
+
+    def __repr__(self) -> str:
+        return f"<{self.n_predictions:,} predictions of {len(self.given)} models and test sets>"
+
+    def add(self, block: Block) -> None:
+        """Takes the predictions of a block."""
+        numbers = np.asarray(
+            [self._key.answers.get(text, NOT_AN_ANSWER) for text in block.answers], dtype=np.int16
+        )
+        for target, rows in _by_target(block):
+            if self._is_scored(target, block, rows):
+                self._add(target, block, rows, numbers)
+
+    def _is_scored(self, target: Target, block: Block, rows: Indices) -> bool:
+        splits = self._key.splits.get(target.hop)
+        if self._only_some and target.hop not in self.hops:
+            self.n_left_aside += len(rows)
+        elif splits is None:
+            near = _suggestion(target.hop, self._key.splits)
+            example = f'{block.at.short(rows[0])}: "{target.hop}"{near}'
+            self.problems.note("hop", len(rows), self._once(example, target.hop))
+        elif target.split not in splits:
+            known = _suggestion(target.split, splits) or f", known: {', '.join(splits) or 'none'}"
+            example = f'{block.at.short(rows[0])}: "{target.split}" of {target.hop}{known}'
+            self.problems.note("split", len(rows), self._once(example, target.hop, target.split))
+        else:
+            return True
+        return False
+
+    def _once(self, example: str, *name: str) -> list[str]:
+        """The example where an unknown name first occurs; the splits and runs of a HOP repeat it."""
+        known = name in self._unknown
+        self._unknown.add(name)
+        return [] if known else [example]
+
+    def _add(self, target: Target, block: Block, rows: Indices, numbers: AnswerNumbers) -> None:
+        n = len(self._key.test_set(target.hop, target.split))
+        given = self.given.setdefault(target, np.full(n, NOT_GIVEN, dtype=np.int16))
+        name = f"{target.hop} {target.split}"
+        index = block.question_index[rows]
+        inside = (index >= 0) & (index < n)
+        outside = rows[~inside]
+        self.problems.note(
+            "question",
+            len(outside),
+            (f"{block.at.short(k)}: {block.question_index[k]} of {name}, which has {n:,}" for k in outside),
+        )
+        rows, index = rows[inside], index[inside]
+        is_first = np.zeros(len(rows), dtype=bool)
+        is_first[np.unique(index, return_index=True)[1]] = True
+        again = rows[~is_first | (given[index] != NOT_GIVEN)]
+        self.problems.note(
+            "doubled", len(again), (f"{block.at.short(k)}: {target} {block.question_index[k]}" for k in again)
+        )
+        answers = numbers[block.answer[rows]]
+        unknown = rows[answers == NOT_AN_ANSWER]
+        self.problems.note("answer", len(unknown), (self._unknown_answer(block, k) for k in unknown))
+        given[index] = answers
+        self.n_predictions += len(rows)
+
+    def _unknown_answer(self, block: Block, k: int) -> str:
+        text = block.answers[block.answer[k]]
+        shown = text if len(text) <= 40 else f"{text[:37]}..."
+        return f'{block.at.short(k)}: "{shown}"{_suggestion(text[:40], self._key.answers)}'
+
+    def finish(self, *, partial: bool, what: str) -> None:
+        """Checks that there are no problems; `partial` allows missing predictions. `what` begins the message.
+
+        Raises:
+            PredictionsError: there are; counts them by kind and names the first few of each.
+        """
+        problems = self.problems
+        if not (problems.counts or self.n_predictions):
+            about = f" about {', '.join(self.hops)}" if self.n_left_aside else ""
+            raise PredictionsError(f"{what}: no predictions{about}")
+        if not partial:
+            self._note_missing()
+        if not problems.counts:
+            return
+        remedies = ["each question of each test set needs one prediction a run, with an answer of vocab.json"]
+        if "missing" in problems.counts or "hops missing" in problems.counts:
+            remedies.append("--hop scores some HOPs only, --partial scores what is there")
+        raise PredictionsError(f"{what}: {problems.summary()}; {'; '.join(remedies)}", counts=problems.counts)
+
+    def hops_missing(self) -> tuple[str, ...]:
+        """HOPs without any prediction."""
+        there = {target.hop for target in self.given}
+        return tuple(hop for hop in self.hops if self._key.splits[hop] and hop not in there)
+
+    def _note_missing(self) -> None:
+        missing = self.hops_missing()
+        self.problems.note("hops missing", len(missing), missing)
+        models = dict.fromkeys(target._replace(split="") for target in self.given)
+        for model in models:
+            for split in self._key.splits[model.hop]:
+                target = model._replace(split=split)
+                given = self.given.get(target)
+                if given is None:
+                    n = len(self._key.test_set(target.hop, split))
+                    self.problems.note("missing", n, [f"{target}: all {n:,}"])
+                elif n_missing := int(np.count_nonzero(given == NOT_GIVEN)):
+                    first = np.flatnonzero(given == NOT_GIVEN)[:EXAMPLES].tolist()
+                    and_more = ", ..." if n_missing > EXAMPLES else ""
+                    named = f"{target}: {', '.join(map(str, first))}{and_more}"
+                    self.problems.note("missing", n_missing, [named])
+
+
+def _by_target(block: Block) -> Iterator[tuple[Target, Indices]]:
+    """The rows of each target, in order."""
+    order = np.argsort(block.target, kind="stable")
+    bounds = np.searchsorted(block.target[order], np.arange(len(block.targets) + 1))
+    for k, target in enumerate(block.targets):
+        yield target, order[bounds[k] : bounds[k + 1]]
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    """The known name that is meant, in a list that is in brackets itself."""
+    near = suggestion(name, known).strip(" ()")
+    return f", {near}" if near else ""

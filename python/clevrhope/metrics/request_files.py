@@ -1,0 +1,211 @@
+"""Requests for a model that only answers questions, and predictions from its replies.
+
+A request is a JSON object a line: `id`, `image` (path of a PNG file), `question`, `answers` (all that are
+allowed), and `hop`, `split`, `question_index`. A reply is `{"id": ..., "reply": "free words"}`. The
+predictions are marked "not trained on the splits": such a model was not trained on a set without the pair, so
+its gaps say nothing about systematicity.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from clevrhope.dataset.contents import choose
+from clevrhope.dataset.detokenizer import Detokenizer
+from clevrhope.dataset.image_source import find_images
+from clevrhope.dataset.layout import Layout, image_filename
+from clevrhope.dataset.manifest import existing_manifest
+from clevrhope.dataset.split_reader import SplitReader, open_split
+from clevrhope.dataset.vocab import NO_ANSWER, SPECIAL_TOKENS, read_vocab
+from clevrhope.errors import ConfigError, DatasetError, PredictionsError, shown
+from clevrhope.metrics.predictions import NOT_TRAINED, write_predictions
+from clevrhope.metrics.replies import ReplyReader
+from clevrhope.programs import default_vocabulary
+from clevrhope.runtime.atomic import write_whole
+from clevrhope.runtime.forms import ANY, COUNT, TEXT, Fields, Kind, ListOf, check_form
+from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.reading import numbered_lines, open_text, reading
+from clevrhope.splits.kinds import SPLITS
+
+_ID = Kind("a string or a number", lambda value: isinstance(value, str | int))
+_REQUEST = Fields(
+    {
+        "id": _ID,
+        "question": TEXT,
+        "answers": ListOf(TEXT),
+        "hop": TEXT,
+        "split": TEXT,
+        "question_index": COUNT,
+    }
+)
+_REPLY = Fields({"id": _ID, "reply": ANY})
+
+
+@dataclass(frozen=True, slots=True)
+class ReplyCounts:
+    """How many replies there were, and how many could not be read."""
+
+    n_replies: int
+    n_unreadable: int
+    unreadable: tuple[str, ...]
+    """The ids of the first few that could not be read."""
+
+
+def write_requests(
+    folder: Path | str,
+    out: Path,
+    *,
+    splits: Sequence[str] = (),
+    hops: Sequence[str] = (),
+    limit: int | None = None,
+) -> int:
+    """Writes requests for test sets and returns their number.
+
+    Where the folder keeps its images only in HDF5, PNG files are written beside `out`.
+
+    Args:
+        folder: a dataset that `build` wrote.
+        out: the file.
+        splits: names of test sets, all if empty; a test set may be in some of the HOPs only.
+        hops: names of HOPs, all if empty.
+        limit: the first so many questions of each split.
+
+    Raises:
+        ConfigError: there is no such HOP or split, or the split is train.
+        DatasetError: the folder is not a dataset, or its images are not rendered.
+    """
+    layout = Layout(Path(folder))
+    if any(SPLITS[name].role == "train" for name in splits if name in SPLITS):
+        raise ConfigError("--split: train is not a test set; name another, or leave --split out for all")
+    chosen = [
+        each for each in choose(layout, hops or None, splits or None) if SPLITS[each[1]].role != "train"
+    ]
+    n = write_predictions(out, _requests(layout, out, chosen, limit), marked_by="answers")
+    if not n:
+        raise DatasetError(f"{layout.root}: the folder has no test set")
+    return n
+
+
+def _requests(
+    layout: Layout, out: Path, chosen: Sequence[tuple[str, str]], limit: int | None
+) -> Iterator[dict[str, Any]]:
+    vocab = read_vocab(layout.vocab)
+    detokenizer = Detokenizer(vocab)
+    answers = [answer for answer in vocab.answers() if answer not in SPECIAL_TOKENS]
+    for hop, split in chosen:
+        reader = open_split(layout, hop, split, vocab=vocab)
+        n = len(reader) if limit is None else min(limit, len(reader))
+        path_of = _image_paths(layout, reader, n, out)
+        for first, questions, _ in reader.blocks():
+            for k in range(first, min(first + len(questions), n)):
+                yield {
+                    "id": f"{hop}/{split}/{k}",
+                    "image": str(path_of(int(reader.image_idxs[k]))),
+                    "question": detokenizer.question(questions[k - first], int(reader.question_lengths[k])),
+                    "answers": answers,
+                    "hop": hop,
+                    "split": split,
+                    "question_index": k,
+                }
+
+
+def _image_paths(layout: Layout, reader: SplitReader, n: int, out: Path) -> Callable[[int], Path]:
+    """A function that gives the path of an image; one that is only in HDF5 is written at its first use."""
+    pool = reader.pool
+    images = find_images(layout, pool, reader.image_idxs[:n], prefer="png")
+    if images is None:
+        raise DatasetError(
+            f"{layout.root}: no images of {pool}, which requests need; "
+            "run its build again without --no-render"
+        )
+
+    @cache
+    def path_of(index: int) -> Path:
+        path = layout.image(pool, index)
+        if not path.is_file():
+            path = out.with_name(f"{out.stem}_images") / image_filename(pool, index)
+            write_whole(path, images.png(index)())  # an existing one may be another dataset's
+        return path.resolve()
+
+    return path_of
+
+
+def write_answers(
+    replies: Path, requests: Path, out: Path, *, model: str, folder: Path | None = None
+) -> ReplyCounts:
+    """Reads replies in free words and writes predictions; a reply that cannot be read counts as wrong.
+
+    Args:
+        replies: `{"id": ..., "reply": ...}` a line, one for each request.
+        requests: the file that `write_requests` wrote.
+        out: the predictions.
+        model: the model's name in reports.
+        folder: the dataset; needed where its values are not CLEVR's.
+
+    Raises:
+        PredictionsError: a line is malformed, or a reply is missing, doubled or not to a request.
+    """
+    by_id = {str(row["id"]): row for row in _lines(requests, _REQUEST, "a request")}
+    texts: dict[str, str] = {}
+    for row in _lines(replies, _REPLY, "a reply"):
+        name = str(row["id"])
+        if name not in by_id:
+            raise PredictionsError(f"{replies}: {shown(name)} is not a request of {requests}")
+        if name in texts:
+            raise PredictionsError(f"{replies}: two replies to {shown(name)}; leave one")
+        texts[name] = "" if row["reply"] is None else str(row["reply"])
+    missing = [name for name in by_id if name not in texts]
+    if missing:
+        raise PredictionsError(
+            f"{replies}: {len(missing):,} of {len(by_id):,} requests lack a reply: {shown(missing[0])}; "
+            "give an empty reply where there was none"
+        )
+    unreadable: list[str] = []
+
+    def rows() -> Iterator[dict[str, Any]]:
+        readers: dict[tuple[str, ...], ReplyReader] = {}
+        for name, row in by_id.items():
+            allowed = tuple(row["answers"])
+            if allowed not in readers:
+                readers[allowed] = ReplyReader(allowed, _attributes(allowed, folder, requests))
+            answer = readers[allowed].read(str(row["question"]), texts[name])
+            if answer is None:
+                unreadable.append(name)
+            place = {key: row[key] for key in ("hop", "split", "question_index")}
+            yield {**place, "answer": answer or NO_ANSWER, "model": model, "note": NOT_TRAINED}
+
+    n = write_predictions(out, rows(), inputs=(replies, requests))
+    return ReplyCounts(n, len(unreadable), tuple(unreadable[:5]))
+
+
+def _attributes(answers: Sequence[str], folder: Path | None, requests: Path) -> Mapping[str, Sequence[str]]:
+    """The attribute types and values of a dataset's folder; without one, CLEVR's."""
+    if folder is not None:
+        manifest = existing_manifest(Layout(folder).manifest)
+        attributes: Mapping[str, Sequence[str]] = manifest.world["attributes"]
+        return attributes
+    clevr = dict(default_vocabulary().attribute_types)
+    known = {"yes", "no", *(value for values in clevr.values() for value in values)}
+    unknown = [each for each in answers if each not in known and not each.isdecimal()]
+    if unknown:
+        raise PredictionsError(
+            f"{requests}: {shown(unknown[0])} is not one of CLEVR's answers; add --dataset DIR"
+        )
+    return clevr
+
+
+def _lines(path: Path, form: Fields, what: str) -> Iterator[dict[str, Any]]:
+    example = ", ".join(f'"{key}": ...' for key in form.needed)
+    with reading(path, "JSON lines", error=PredictionsError), open_text(path, error=PredictionsError) as file:
+        for number, line in numbered_lines(path, file):
+            if line.isspace():
+                continue
+            row = parse_json(
+                line, path, line=number, error=PredictionsError, remedy=f"expected {{{example}}}"
+            )
+            if not isinstance(row, dict) or any(key not in row for key in form.needed):
+                raise PredictionsError(f"{path}:{number}: not {what}; expected {{{example}}}")
+            check_form(row, form, f"{path}:{number}", error=PredictionsError)
+            yield row

@@ -1,0 +1,229 @@
+"""Scores predictions against a folder: accuracies, gaps, breakdowns and intervals."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from clevrhope.errors import PredictionsError
+from clevrhope.metrics.answer_key import BREAKDOWNS, AnswerKey
+from clevrhope.metrics.bootstrap import Floats, interval
+from clevrhope.metrics.collector import NOT_GIVEN, AnswerNumbers, Collector
+from clevrhope.metrics.predictions import read_origin, read_predictions
+from clevrhope.metrics.results import Accuracy, Condition, Gap, Part, Run, Scored, Scores
+from clevrhope.metrics.rows import Target
+from clevrhope.metrics.tallies import AnsweredSplit, Rates, Tallies, tally
+from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.settings import suggestion
+from clevrhope.splits.kinds import SPLITS
+
+GAPS: Mapping[str, tuple[str, str]] = {
+    row.gap: (row.name, row.baseline) for row in SPLITS.values() if row.gap
+}
+"""Gap -> the split whose accuracy it is about, and the split whose accuracy is subtracted.
+
+Those of `none` with a test palette are the generalisation gap between palettes, as from condition A of
+CLEVR's CoGenT to its condition B.
+"""
+
+DEFAULT_BOOTSTRAP = 1000
+
+
+def score(
+    folder: Path | str,
+    predictions: Path | str | Sequence[Path | str],
+    *,
+    seed: int,
+    bootstrap: int = DEFAULT_BOOTSTRAP,
+    by: Iterable[str] = BREAKDOWNS,
+    hops: Iterable[str] | None = None,
+    partial: bool = False,
+    progress: Progress | None = None,
+) -> Scores:
+    """Compares predictions with the right answers of a folder's test sets.
+
+    Each model in the predictions (a HOP, run and train size) has to answer every question of the HOP's test
+    sets exactly once, and every HOP needs a model. Intervals come from drawing images with replacement, each
+    with all of its questions; splits on one pool share the draws.
+
+    Args:
+        folder: a dataset that `build` wrote.
+        predictions: one or more files, JSON lines or Parquet, as docs/predictions.md describes them.
+        seed: of the draws, 0 or more; the same seed gives the same intervals.
+        bootstrap: draws of all images; 0 for no intervals.
+        by: breakdowns, of "family", "answer" and "objects"; the last reads the folder's scene files.
+        hops: the HOPs to score, all of the folder's if not given; predictions about others are ignored.
+        partial: score what is there, and count what is missing.
+        progress: shows how far the scoring is.
+
+    Raises:
+        PredictionsError: predictions cannot be read, are missing or doubled, or have an unknown question,
+            HOP, split or answer; counts each kind.
+        DatasetError: the folder is not a dataset, or a file in it is not whole.
+    """
+    progress = progress or Silent()
+    by = _checked("--by: no breakdown", by, BREAKDOWNS)
+    if bootstrap < 0 or seed < 0:
+        raise PredictionsError(f"bootstrap is {bootstrap} and seed is {seed}; expected 0 or more")
+    key = AnswerKey(folder)
+    collector = Collector(key, None if hops is None else _checked("--hop: no HOP", hops, tuple(key.splits)))
+    files = (
+        [Path(predictions)] if isinstance(predictions, str | Path) else [Path(each) for each in predictions]
+    )
+    with progress.stage("Reading predictions", total=0, unit="predictions") as advance:
+        for file in files:
+            for block in read_predictions(file):
+                collector.add(block)
+                advance(len(block))
+    collector.finish(partial=partial, what=", ".join(map(str, files)))
+
+    conditions: list[Condition] = []
+    answered = [hop for hop in collector.hops if hop not in collector.hops_missing()]
+    with progress.stage("Scoring", total=len(answered), unit="HOPs") as advance:
+        for hop in answered:
+            sizes = {target.train_size for target in collector.given if target.hop == hop}
+            for size in sorted(sizes, key=lambda size: -1 if size is None else size):
+                conditions.append(
+                    _score_condition(hop, size, key, collector.given, by, bootstrap=bootstrap, seed=seed)
+                )
+            key.forget(hop)
+            advance(1)
+    return Scores(
+        folder=Path(folder),
+        n_predictions=collector.n_predictions,
+        n_left_aside=collector.n_left_aside,
+        bootstrap=bootstrap,
+        seed=seed,
+        conditions=tuple(conditions),
+        hops_missing=collector.hops_missing(),
+        notes=tuple(dict.fromkeys(note for file in files if (note := read_origin(file).note))),
+    )
+
+
+def _checked(wrong: str, names: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(names))
+    for name in names:
+        if name not in known:
+            raise PredictionsError(
+                f'{wrong} "{name}"{suggestion(name, known)}; there are: {", ".join(known)}'
+            )
+    return names
+
+
+def _score_condition(
+    hop: str,
+    size: int | None,
+    key: AnswerKey,
+    given: Mapping[Target, AnswerNumbers],
+    by: Sequence[str],
+    *,
+    bootstrap: int,
+    seed: int,
+) -> Condition:
+    runs = _in_order({each.run for each in given if (each.hop, each.train_size) == (hop, size)})
+    splits = key.splits[hop]
+    missing = {}
+    by_pool: dict[str, list[AnsweredSplit]] = {}
+    for split in splits:
+        questions = key.test_set(hop, split)
+        none = np.full(len(questions), NOT_GIVEN, dtype=np.int16)
+        rows = np.stack([given.get(Target(hop, split, run, size), none) for run in runs])
+        if n_missing := int(np.count_nonzero(rows == NOT_GIVEN)):
+            missing[split] = n_missing
+        if n_missing < rows.size:
+            parts = {name: key.parts(name, questions) for name in by}
+            by_pool.setdefault(questions.pool, []).append(AnsweredSplit(questions, rows, parts))
+    tallies: dict[str, Tallies] = {}
+    for pool, each in by_pool.items():
+        tallies |= tally(each, n_samples=bootstrap, seed=(seed, *f"{hop}/{pool}".encode()))
+    there = [split for split in splits if split in tallies]
+    rates = {split: tallies[split].runs for split in there}
+    return Condition(
+        hop=hop,
+        train_size=size,
+        runs=tuple(
+            Run(run, _scored({split: each.only(k) for split, each in rates.items() if each.defined[k]}))
+            for k, run in enumerate(runs)
+        ),
+        mean=_mean(rates, tallies),
+        breakdowns={name: _parts(name, tallies, key, hop) for name in by},
+        missing=missing,
+    )
+
+
+def _in_order(runs: Iterable[str | None]) -> list[str | None]:
+    """Unnamed first, then numbers by size, then names."""
+
+    def rank(run: str | None) -> tuple[int, int, str]:
+        if run is None:
+            return (0, 0, "")
+        return (1, int(run), run) if run.isdecimal() else (2, 0, run)
+
+    return sorted(runs, key=rank)
+
+
+# From rates to results
+
+
+def _scored(rates: Mapping[str, Rates]) -> Scored:
+    """Accuracies and gaps of splits with one column each."""
+    splits = {
+        split: Accuracy(
+            percent=100 * float(each.found[0]),
+            interval=interval(100 * each.drawn[:, 0]),
+            n_questions=int(each.n_questions[0]),
+            n_pictures=int(each.n_images[0]),
+        )
+        for split, each in rates.items()
+    }
+    return Scored(splits, _gaps(rates))
+
+
+def _mean(rates: Mapping[str, Rates], tallies: Mapping[str, Tallies]) -> Scored:
+    """Means over the runs that have a split; of a gap, over those that have both of its splits."""
+    splits = {}
+    for split, each in rates.items():
+        found, drawn = each.found[each.defined], each.drawn[:, each.defined]
+        splits[split] = Accuracy(
+            percent=100 * float(found.mean()),
+            interval=interval(100 * drawn.mean(axis=1)),
+            n_questions=tallies[split].n_questions,
+            n_pictures=tallies[split].n_images,
+            deviation=_deviation(found),
+        )
+    return Scored(splits, _gaps(rates))
+
+
+def _gaps(rates: Mapping[str, Rates]) -> dict[str, Gap]:
+    """The gaps whose two splits are there, in the mean over the columns that both have."""
+    gaps = {}
+    for name, (ood, iid) in GAPS.items():
+        if ood in rates and iid in rates:
+            # Without predictions a rate is not a number, and so is its difference from another.
+            found = np.subtract(rates[ood].found, rates[iid].found)
+            drawn = np.subtract(rates[ood].drawn, rates[iid].drawn)
+            both = ~np.isnan(found)
+            if both.any():
+                gaps[name] = Gap(
+                    points=100 * float(found[both].mean()),
+                    interval=interval(100 * drawn[:, both].mean(axis=1)),
+                    deviation=_deviation(found[both]),
+                )
+    return gaps
+
+
+def _deviation(found: Floats) -> float | None:
+    """The deviation of a population (ddof 0), as in the paper and in reports, in percentage points."""
+    return 100 * float(found.std()) if len(found) > 1 else None
+
+
+def _parts(name: str, tallies: Mapping[str, Tallies], key: AnswerKey, hop: str) -> tuple[Part, ...]:
+    """The parts of a breakdown in which any split has a question."""
+    by_part: dict[int, dict[str, Rates]] = {}
+    for split, each in tallies.items():
+        rates = each.parts[name]
+        for k in np.flatnonzero(rates.defined).tolist():
+            by_part.setdefault(k, {})[split] = rates.only(k)
+    numbers = sorted(by_part)
+    names = key.part_names(name, numbers, hop)
+    return tuple(Part(title, _scored(by_part[k])) for k, title in zip(numbers, names, strict=True))

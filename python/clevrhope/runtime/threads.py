@@ -1,0 +1,27 @@
+"""Mapping of a function over items in a few threads, where most of its work needs no interpreter lock."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from os import cpu_count
+from typing import TypeVar
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+def map_in_threads(function: Callable[[S], T], items: Iterable[S], *, threads: int | None = 2) -> Iterator[T]:
+    """Yields the results of a function for each item, in order; items are taken as threads become free.
+
+    With two threads, one reads with the interpreter's lock while the other computes without it; None takes as
+    many threads as there are cores. `items` is read in the caller's thread.
+    """
+    threads = threads or cpu_count() or 1
+    with ThreadPoolExecutor(threads) as pool:
+        coming: deque[Future[T]] = deque()
+        for item in items:
+            coming.append(pool.submit(function, item))
+            if len(coming) > threads:
+                yield coming.popleft().result()
+        while coming:
+            yield coming.popleft().result()

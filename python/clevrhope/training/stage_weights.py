@@ -1,0 +1,45 @@
+"""Selects the weights that a stage of training updates; all others are frozen."""
+
+from collections.abc import Set
+
+from torch import nn
+from torch.nn import Parameter
+
+from clevrhope.errors import ConfigError
+from clevrhope.models.recipe import Stage
+
+
+def trainable_weights(model: nn.Module) -> frozenset[str]:
+    """Names of the weights that can be trained at all: a model may freeze some of them for good."""
+    return frozenset(name for name, each in model.named_parameters() if each.requires_grad)
+
+
+def select_weights(model: nn.Module, stage: Stage, trainable: Set[str]) -> list[Parameter]:
+    """The weights that a stage updates; the others get no gradient, and their modules are in evaluation mode.
+
+    The model itself is in training mode in any case, so that its losses can rely on it.
+
+    Args:
+        model: its weights and modules are set.
+        stage: a stage of the model's recipe.
+        trainable: `trainable_weights` of the model as it was built.
+
+    Raises:
+        ConfigError: the stage updates no weights.
+    """
+    prefixes = tuple(f"{name}." for name in stage.trains)
+    selected = []
+    for name, each in model.named_parameters():
+        each.grad = None
+        each.requires_grad_(name in trainable and (not prefixes or name.startswith(prefixes)))
+        if each.requires_grad:
+            selected.append(each)
+    if not selected:
+        raise ConfigError(f"stage {stage.name} trains no weights: all weights that it names are frozen")
+    model.train()
+    if prefixes:
+        for module in model.children():
+            module.eval()
+    for name in stage.trains:
+        model.get_submodule(name).train()
+    return selected

@@ -1,0 +1,156 @@
+//! Makes the map of the ground around the bodies, from the light that reaches it by way of them.
+
+use super::bodies::NOBODY;
+use super::near_ground::Near;
+use super::numbers::Numbers;
+use super::shade::{LitStage, RayHistory};
+use crate::render::material::frame;
+use crate::render::vector::{Ray, V3, v3};
+use rayon::prelude::*;
+use std::f32::consts::{PI, TAU};
+
+/// How far the map reaches beyond the bodies' bounding spheres.
+const MARGIN: f32 = 2.2;
+/// Bodies that could throw no more than this share of all light on a place are passed over there.
+const LEAST_SHARE: f32 = 0.002;
+/// The longer side, in pixels, of an image whose map is as fine as the effort says; smaller ones have coarser maps.
+const LONGER_SIDE: usize = 480;
+/// Points along each side of the coarsest map.
+const LEAST_SIDE: usize = 24;
+
+/// How finely the map is made.
+#[derive(Clone, Copy, Debug)]
+pub struct NearEffort {
+    /// Points along each side, for an image of `LONGER_SIDE` or more; the indirect light has half as many.
+    pub side: usize,
+    /// Rays of a point to a body that fills its sky; a power of two.
+    pub rays: u32,
+    /// Shadow rays of a point to each light; a power of two.
+    pub shadow_rays: u32,
+}
+
+impl NearEffort {
+    /// The effort for an image by its longer side: what its pixels are too coarse to show is not worked out.
+    pub fn for_side(self, longer_px: usize) -> Self {
+        let side = (self.side * longer_px / LONGER_SIDE).max(LEAST_SIDE).min(self.side);
+        Self { side: side & !1, ..self }
+    }
+
+    /// Makes the map of a stage that has everything else.
+    pub fn map(self, lit: &LitStage<'_>) -> Near {
+        let effort = self;
+        let bodies = lit.bodies.list;
+        if bodies.is_empty() {
+            return Near::default();
+        }
+        let low = |axis: usize| bodies.iter().map(|b| b.location[axis] - b.bound - MARGIN).fold(f32::MAX, f32::min);
+        let high = |axis: usize| bodies.iter().map(|b| b.location[axis] + b.bound + MARGIN).fold(f32::MIN, f32::max);
+        let start = [low(0), low(1)];
+        let length = (high(0) - start[0]).max(high(1) - start[1]);
+        let mut near = Near { start, ..Near::default() };
+        // Light by way of bodies first, on every second point.
+        let coarse = effort.side / 2;
+        let unit = (coarse - 1) as f32 / length;
+        let (indirect, coarse_valid) = (0..coarse * coarse)
+            .into_par_iter()
+            .with_min_len(32)
+            .map(|i| {
+                let (column, row) = (i / coarse, i % coarse);
+                let (point, normal) = lit.ground_at(start[0] + column as f32 / unit, start[1] + row as f32 / unit);
+                let free = !bodies.iter().any(|body| body.contains(point));
+                let light = if free { gather(lit, point, normal, column, row, effort.rays) } else { V3::ZERO };
+                (light, f32::from(u8::from(free)))
+            })
+            .unzip();
+        near.coarse = coarse;
+        near.indirect = indirect;
+        near.coarse_valid = coarse_valid;
+        near.per_unit = unit;
+        let side = effort.side;
+        let per_unit = (side - 1) as f32 / length;
+        let (radiance, valid) = (0..side * side)
+            .into_par_iter()
+            .with_min_len(64)
+            .map(|i| {
+                let (column, row) = (i / side, i % side);
+                let (x, y) = (start[0] + column as f32 / per_unit, start[1] + row as f32 / per_unit);
+                let (point, normal) = lit.ground_at(x, y);
+                if bodies.iter().any(|body| body.contains(point)) {
+                    return (V3::ZERO, 0.0);
+                }
+                let numbers = Numbers::new(column as u32, row as u32, 0, effort.shadow_rays);
+                let direct = lit.ground_direct(point, normal, &numbers, effort.shadow_rays, effort.shadow_rays);
+                let own = near.indirect(x, y).unwrap_or_else(|| lit.far.indirect(lit.sheet.to_local(point)));
+                ((direct + own).times(lit.sheet.color) * (1.0 / PI), 1.0)
+            })
+            .unzip();
+        near.side = side;
+        near.radiance = radiance;
+        near.valid = valid;
+        near
+    }
+}
+
+/// Light at a place of the ground by way of bodies, and of the sheet where no body hides it.
+///
+/// Rays go to the bodies alone, more to those that fill more of the sky.
+fn gather(lit: &LitStage<'_>, point: V3, normal: V3, column: usize, row: usize, rays: u32) -> V3 {
+    let mut sum = V3::ZERO;
+    let origin = point + v3(0.0, 0.0, 1e-4);
+    for (number, body) in lit.bodies.list.iter().enumerate() {
+        let offset = body.location - origin;
+        let distance2 = offset.dot(offset);
+        let sin2 = (body.bound * body.bound / distance2).min(1.0);
+        // The share of the light that it could throw here at most.
+        let share = sin2 * (normal.dot(offset) / distance2.sqrt() + sin2.sqrt()).clamp(0.0, 1.0);
+        if share < LEAST_SHARE {
+            continue;
+        }
+        let count = ((share * rays as f32) as u32).clamp(2, rays).next_power_of_two();
+        // Evenly over the cone that holds the body.
+        let axis = offset / distance2.sqrt();
+        let (t, b) = frame(axis);
+        let least_cos = if sin2 < 1.0 { (1.0 - sin2).sqrt() } else { 0.0 };
+        let density = 1.0 / (TAU * (1.0 - least_cos));
+        let weight = 1.0 / (PI * density * count as f32);
+        for ray in 0..count {
+            let numbers = Numbers::new(column as u32, row as u32, ray, count).deeper(number as u32 + 1);
+            let u = numbers.pair(0);
+            let cos = 1.0 - u[0] * (1.0 - least_cos);
+            let r = (1.0 - cos * cos).max(0.0).sqrt();
+            let (sin_turn, cos_turn) = (TAU * u[1]).sin_cos();
+            let direction = t * (r * cos_turn) + b * (r * sin_turn) + axis * cos;
+            let up = normal.dot(direction);
+            if up <= 0.0 {
+                continue;
+            }
+            // Each body looks at its own cone; what stands before it is the other's to count.
+            if let Some((distance, met)) = lit.bodies.nearest(origin, direction, f32::INFINITY, NOBODY)
+                && met == number
+            {
+                // What the body shows, instead of the sheet behind it.
+                let history = RayHistory { leaving: NOBODY, density: up / PI, bounce: 1 };
+                let shown = lit.body_radiance(Ray { origin, direction }, distance, number, history, &numbers);
+                let hidden = lit
+                    .sheet
+                    .hit(origin, direction)
+                    .map_or(V3::ZERO, |(t, _)| lit.far.radiance(lit.sheet.to_local(origin + direction * t)));
+                sum += (shown - hidden) * (up * weight);
+            }
+        }
+    }
+    lit.far.indirect(lit.sheet.to_local(point)) + sum * PI
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_images_have_coarse_maps_and_large_ones_no_finer_ones() {
+        let effort = NearEffort { side: 64, rays: 4, shadow_rays: 1 };
+        let sides = [96, 240, 250, 480, 1920].map(|px| effort.for_side(px).side);
+        assert_eq!(sides, [24, 32, 32, 64, 64]);
+        assert_eq!(NearEffort { side: 12, ..effort }.for_side(96).side, 12);
+    }
+}

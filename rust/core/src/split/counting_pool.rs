@@ -1,0 +1,153 @@
+//! Sets of six images in which 0, 1, ... 5 objects have a value, and the questions that count them.
+//!
+//! CLEVR-HOPE's preliminary sets (Berlot-Attwell et al., appendix B) ask for one value at a time, before pairs of
+//! them are held out: existence, as a minimal set of one type (`MinimalPool`), and counting, here. Five objects
+//! stand at the same five positions in every image of every set. A set is one draw of camera, lights, rotations,
+//! and the objects' other values; each image has one more object with the value than the one before it, and
+//! nothing else changes.
+//!
+//! The paper says neither where the positions are nor what the other objects have; both are chosen here. An object
+//! without the value has another one of its type, each equally likely, and keeps it until it is its turn.
+
+use super::plain_question::PlainQuestion;
+use super::stream::SplitError;
+use crate::question::instantiate::Question;
+use crate::question::template::TemplateSet;
+use crate::rng::StreamRng;
+use crate::scene::geometry::round6;
+use crate::scene::{Directions, Pool, Scene, SceneError, World};
+use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
+use rayon::prelude::*;
+use std::ops::Range;
+
+/// Right and behind, as the camera sees it without its jitter, of each position, in units of `UNIT`.
+///
+/// A square with its middle, turned so that no two are level along either direction: at least one unit apart
+/// along both, and the square root of five between centres.
+const POSITIONS: [[f64; 2]; 5] = [[0.0, 0.0], [1.0, -2.0], [2.0, 1.0], [-1.0, 2.0], [-2.0, -1.0]];
+/// A share of the range of positions on the ground; whatever the camera, the outermost positions stay in range.
+const UNIT: f64 = 0.4;
+/// Scenes of a pool have numbers that fit in 31 bits, as the files' arrays have them.
+const MOST_SCENES: u64 = 1 << 31;
+/// Images of a set: none of the objects has the value, one, ... all.
+const IMAGES: usize = POSITIONS.len() + 1;
+
+/// The pool of counting images of an attribute type: how its scenes are numbered.
+///
+/// Scene `(set * values of the type + value) * 6 + objects with the value`; sets have no end.
+#[derive(Clone, Debug)]
+pub struct CountingPool {
+    kind: usize,
+    n_values: u64,
+}
+
+impl CountingPool {
+    /// The pool of a type.
+    ///
+    /// # Errors
+    /// `Impossible` for a type of one value: all objects would have it.
+    pub fn new(vocab: &Vocabulary, kind: usize) -> Result<Self, SplitError> {
+        let pool = Self { kind, n_values: vocab.n_values(kind) as u64 };
+        if pool.n_values < 2 {
+            let problem = format!("{} has one value, so no object can be without it", TYPE_NAMES[kind]);
+            return Err(SplitError::Impossible { split: pool.name(), problem });
+        }
+        Ok(pool)
+    }
+
+    /// The pool of a name, `counting_<type>`, in a world without a palette; None for other names.
+    pub fn named(world: &World, name: &str) -> Option<Result<Self, SplitError>> {
+        let name = name.strip_prefix("counting_").filter(|_| world.palette().is_none())?;
+        let kind = TYPE_NAMES.iter().position(|kind| *kind == name)?;
+        Some(Self::new(world.vocab(), kind))
+    }
+
+    /// `counting_<type>`.
+    pub fn name(&self) -> String {
+        format!("counting_{}", TYPE_NAMES[self.kind])
+    }
+
+    /// Images of a set.
+    pub fn images(&self) -> usize {
+        IMAGES
+    }
+
+    /// Where objects stand on the ground of a world: x and y of each.
+    pub fn positions(world: &World) -> [[f64; 2]; POSITIONS.len()] {
+        let camera = &world.look().camera;
+        let directions = Directions::from_camera(camera.location, camera.target);
+        let unit = UNIT * world.config().position_range;
+        POSITIONS.map(|[right, behind]| {
+            let along = |axis: usize| right * directions.right()[axis] + behind * directions.behind()[axis];
+            [round6(unit * along(0)), round6(unit * along(1))]
+        })
+    }
+
+    /// The scenes of some indices, in their order.
+    pub fn scenes_at(&self, world: &World, seed: u64, indices: &[u64]) -> Result<Vec<Scene>, SceneError> {
+        let pool = Pool::new(world, seed, &self.name());
+        let ground = Self::positions(world);
+        // A set is drawn once for a run of its images.
+        let runs: Vec<&[u64]> = indices.chunk_by(|a, b| self.place_of(*a) == self.place_of(*b)).collect();
+        let scenes = runs.par_iter().map(|run| {
+            let place = self.place_of(run[0]);
+            let drawn = pool.arranged(place, &ground, |rng| self.draw_set(world.vocab(), place, rng))?;
+            Ok(run.iter().map(|index| drawn[(index % IMAGES as u64) as usize].clone()).collect())
+        });
+        Ok(scenes.collect::<Result<Vec<Vec<Scene>>, SceneError>>()?.concat())
+    }
+
+    /// The questions of some sets of a value: each set's images with none, one, ... all, asked the same.
+    pub fn questions(
+        &self,
+        templates: &TemplateSet,
+        seed: u64,
+        value: u8,
+        sets: Range<u64>,
+    ) -> Result<Vec<Question>, SplitError> {
+        let most = MOST_SCENES / (IMAGES as u64 * self.n_values);
+        if sets.end > most {
+            let problem = format!("{} sets, but a pool has room for {most} of each value", sets.end);
+            return Err(SplitError::Impossible { split: self.name(), problem });
+        }
+        let asked = PlainQuestion::Count.of_pool(templates, self.name(), seed)?;
+        let mut values = [None; N_TYPES];
+        values[self.kind] = Some(value);
+        let mut questions = Vec::with_capacity(IMAGES * sets.end.saturating_sub(sets.start) as usize);
+        for set in sets {
+            let place = set * self.n_values + u64::from(value);
+            let question = asked.question(&values, place);
+            let images = 0..IMAGES as u64;
+            questions.extend(images.map(|n| question(place * IMAGES as u64 + n, Answer::Integer(n as u8))));
+        }
+        Ok(questions)
+    }
+
+    /// A set's number and its value's, in one.
+    fn place_of(&self, index: u64) -> u64 {
+        index / IMAGES as u64
+    }
+
+    /// The objects' values in each image of a set, with the index of its scene.
+    fn draw_set(&self, vocab: &Vocabulary, place: u64, rng: &mut StreamRng) -> Vec<(u64, Vec<[u8; N_TYPES]>)> {
+        let value = (place % self.n_values) as u8;
+        let without: [[u8; N_TYPES]; POSITIONS.len()] = std::array::from_fn(|_| {
+            std::array::from_fn(|kind| {
+                if kind != self.kind {
+                    return rng.below(vocab.n_values(kind) as u32) as u8;
+                }
+                let other = rng.below(self.n_values as u32 - 1) as u8;
+                other + u8::from(other >= value)
+            })
+        });
+        let mut turns: [usize; POSITIONS.len()] = std::array::from_fn(|object| object);
+        rng.shuffle(&mut turns);
+        (0..IMAGES)
+            .map(|matching| {
+                let mut objects = without.to_vec();
+                turns[..matching].iter().for_each(|&object| objects[object][self.kind] = value);
+                (place * IMAGES as u64 + matching as u64, objects)
+            })
+            .collect()
+    }
+}

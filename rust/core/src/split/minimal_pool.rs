@@ -1,0 +1,258 @@
+//! The pool of one-object images of some attribute types, and the questions that tell them apart.
+//!
+//! For each grid of values (two of each type), each combination of the other attributes and each copy
+//! there is a place: one draw of position, rotation, camera and lights, shown with each corner of
+//! the grid. Each corner is the match of one group: its pair of values is asked for on the corner's own
+//! image and on those where one value or both are changed. CLEVR-HOPE's minimal sets follow
+//! (Berlot-Attwell et al., section 3), with their numbers. With one type a grid is two of its values, a group two
+//! images: the existence questions of the preliminary sets (appendix B), where `MinimalKind::Ood` of a single
+//! value is what is asked for.
+//!
+//! Where a train set sees only a palette, the grids are those of which it sees three or four corners; the fourth
+//! may be the held-out pair. Questions are about what was seen, on images that show what was seen, the pair's
+//! group apart, whose three other images show what was seen. So there are fewer grids, and more copies of each.
+
+use super::diversity::check_seen;
+use super::plain_question::PlainQuestion;
+use super::stream::SplitError;
+use crate::holdout::Holdout;
+use crate::question::instantiate::Question;
+use crate::question::template::TemplateSet;
+use crate::scene::{Palette, Pool, Scene, SceneError, World};
+use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
+use rayon::prelude::*;
+
+/// How many groups hold the pair at the paper's size, as near as whole copies come to it from below.
+const GROUPS_OF_A_PAIR: usize = 960;
+
+/// Which of the two minimal sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MinimalKind {
+    Iid,
+    Ood,
+}
+
+/// The pool of one-object images of some attribute types: how its scenes are numbered.
+///
+/// Scene `((grid * combinations + combination) * copies + copy) * corners + corner`, where `copies` is
+/// the paper's number, whatever number of them a dataset uses.
+#[derive(Clone, Debug)]
+pub struct MinimalPool {
+    kinds: Vec<usize>,
+    /// For each grid, the two values of each kind.
+    grids: Vec<Vec<[u8; 2]>>,
+    /// For each combination, the values of the other types (`kinds` ones are 0).
+    others: Vec<[u8; N_TYPES]>,
+    copies: usize,
+    /// What is seen; everything but the pair when None.
+    palette: Option<Palette>,
+}
+
+impl MinimalPool {
+    /// The pool of the types that a conjunction holds out.
+    pub fn new(vocab: &Vocabulary, holdout: &Holdout) -> Result<Self, SplitError> {
+        Self::of_types(vocab, types_of(holdout), None)
+    }
+
+    /// The pool for what a palette lets be seen, of the types of a pair that it has not.
+    ///
+    /// # Errors
+    /// `Diversity` for a palette with which the pair could not be held out.
+    pub fn within(vocab: &Vocabulary, holdout: &Holdout, palette: &Palette) -> Result<Self, SplitError> {
+        check_seen(vocab, holdout, palette)?;
+        Self::of_types(vocab, types_of(holdout), Some(palette))
+    }
+
+    /// The pool of a name, `minimal_<type>_<type>`, in a world with a palette `minimal_<type>_<type>-<palette>`;
+    /// None for other names.
+    pub fn named(world: &World, name: &str) -> Option<Result<Self, SplitError>> {
+        let (vocab, palette) = (world.vocab(), world.palette());
+        let name = match palette {
+            Some(palette) => name.strip_suffix(palette.name())?.strip_suffix('-')?,
+            None => name,
+        };
+        let types: Vec<&str> = name.strip_prefix("minimal_")?.split('_').collect();
+        let kinds: Vec<usize> =
+            types.iter().map(|name| TYPE_NAMES.iter().position(|t| t == name)).collect::<Option<_>>()?;
+        kinds.is_sorted_by(|a, b| a < b).then(|| Self::of_types(vocab, kinds, palette))
+    }
+
+    /// `kinds` ascending; a palette is of just these.
+    fn of_types(vocab: &Vocabulary, kinds: Vec<usize>, palette: Option<&Palette>) -> Result<Self, SplitError> {
+        let mut grids: Vec<Vec<[u8; 2]>> = vec![Vec::new()];
+        for &kind in &kinds {
+            let n = vocab.n_values(kind) as u8;
+            let pairs: Vec<[u8; 2]> = (0..n).flat_map(|a| (a + 1..n).map(move |b| [a, b])).collect();
+            if pairs.is_empty() {
+                return Err(SplitError::Impossible {
+                    split: Self::name_of(&kinds),
+                    problem: format!("{} has one value, so none can be changed", TYPE_NAMES[kind]),
+                });
+            }
+            grids =
+                grids.iter().flat_map(|grid| pairs.iter().map(move |pair| [&grid[..], &[*pair]].concat())).collect();
+        }
+        if let Some(palette) = palette {
+            grids.retain(|grid| corners_of(&kinds, grid).filter(|&corner| !palette.allows(corner)).count() < 2);
+            if palette.kinds() != kinds || grids.is_empty() {
+                let problem = format!("palette {} shows no three corners of a grid of these types", palette.name());
+                return Err(SplitError::Impossible { split: Self::name_of(&kinds), problem });
+            }
+        }
+        let mut others = vec![[0; N_TYPES]];
+        for kind in (0..N_TYPES).filter(|kind| !kinds.contains(kind)) {
+            others = others
+                .iter()
+                .flat_map(|values| (0..vocab.n_values(kind) as u8).map(|v| with_value(*values, kind, v)))
+                .collect();
+        }
+        let copies = (GROUPS_OF_A_PAIR / (grids.len() * others.len())).max(1);
+        Ok(Self { kinds, grids, others, copies, palette: palette.cloned() })
+    }
+
+    /// The pool's name: `minimal_<type>_<type>`, types in the order in which questions name them, and the palette.
+    pub fn name(&self) -> String {
+        let name = Self::name_of(&self.kinds);
+        self.palette.as_ref().map_or(name.clone(), |palette| format!("{name}-{}", palette.name()))
+    }
+
+    fn name_of(kinds: &[usize]) -> String {
+        kinds.iter().fold("minimal".to_owned(), |name, &kind| format!("{name}_{}", TYPE_NAMES[kind]))
+    }
+
+    /// Images of a place.
+    pub fn corners(&self) -> usize {
+        1 << self.kinds.len()
+    }
+
+    /// Copies of each grid and combination at the paper's size.
+    pub fn copies(&self) -> usize {
+        self.copies
+    }
+
+    pub fn n_grids(&self) -> usize {
+        self.grids.len()
+    }
+
+    pub fn n_combinations(&self) -> usize {
+        self.others.len()
+    }
+
+    /// Places of the whole pool.
+    pub fn n_places(&self) -> u64 {
+        (self.grids.len() * self.others.len() * self.copies) as u64
+    }
+
+    /// The attribute values shown at a corner of a place.
+    pub fn attributes(&self, place: u64, corner: usize) -> [u8; N_TYPES] {
+        let combination = place as usize / self.copies % self.others.len();
+        let mut values = self.others[combination];
+        for (bit, (&kind, pair)) in self.kinds.iter().zip(self.grid(place)).enumerate() {
+            values[kind] = pair[corner >> bit & 1];
+        }
+        values
+    }
+
+    fn grid(&self, place: u64) -> &[[u8; 2]] {
+        &self.grids[place as usize / (self.copies * self.others.len())]
+    }
+
+    /// The corner of a place that shows the conjunction, if its grid holds it.
+    pub fn held_corner(&self, place: u64, holdout: &Holdout) -> Option<usize> {
+        let mut corner = 0;
+        for (bit, (&kind, pair)) in self.kinds.iter().zip(self.grid(place)).enumerate() {
+            let side = pair.iter().position(|&value| Some(value) == holdout.values()[kind])?;
+            corner |= side << bit;
+        }
+        Some(corner)
+    }
+
+    /// The corner of a place that shows what is not seen in training, if there is one: the conjunction, or what is
+    /// not in the palette.
+    pub fn unseen_corner(&self, place: u64, holdout: &Holdout) -> Option<usize> {
+        let is_absent = |corner: &usize| {
+            self.palette.as_ref().is_some_and(|palette| !palette.allows(self.attributes(place, *corner)))
+        };
+        self.held_corner(place, holdout).or_else(|| (0..self.corners()).find(is_absent))
+    }
+
+    /// The scenes of some indices, in their order.
+    ///
+    /// # Errors
+    /// `Impossible` for an index beyond the pool.
+    pub fn scenes_at(&self, world: &World, seed: u64, indices: &[u64]) -> Result<Vec<Scene>, SplitError> {
+        let corners = self.corners() as u64;
+        let n_scenes = self.n_places() * corners;
+        if let Some(index) = indices.iter().find(|&&index| index >= n_scenes) {
+            let problem = format!("scene {index} of {n_scenes}");
+            return Err(SplitError::Impossible { split: self.name(), problem });
+        }
+        let pool = Pool::new(world, seed, &self.name());
+        // A place is drawn once for a run of its images.
+        let runs: Vec<&[u64]> = indices.chunk_by(|a, b| a / corners == b / corners).collect();
+        let scenes = runs.par_iter().map(|run| {
+            let place = run[0] / corners;
+            let image = |corner: u64| (place * corners + corner, self.attributes(place, corner as usize));
+            let drawn = pool.single(place, &(0..corners).map(image).collect::<Vec<_>>())?;
+            Ok(run.iter().map(|index| drawn[(index % corners) as usize].clone()).collect())
+        });
+        Ok(scenes.collect::<Result<Vec<Vec<Scene>>, SceneError>>()?.concat())
+    }
+
+    /// The questions of a set on some places: group by group, the match first, then the images with
+    /// the first value changed, the second, both.
+    pub fn questions(
+        &self,
+        templates: &TemplateSet,
+        seed: u64,
+        holdout: &Holdout,
+        kind: MinimalKind,
+        places: &[u64],
+    ) -> Result<Vec<Question>, SplitError> {
+        let asked = PlainQuestion::Exist.of_pool(templates, self.name(), seed)?;
+        let mut questions = Vec::new();
+        for &place in places {
+            let held = self.held_corner(place, holdout);
+            let unseen = self.unseen_corner(place, holdout);
+            for matching in 0..self.corners() {
+                let wanted = match kind {
+                    MinimalKind::Iid => unseen != Some(matching),
+                    MinimalKind::Ood => held == Some(matching),
+                };
+                if !wanted {
+                    continue;
+                }
+                let group = place * self.corners() as u64 + matching as u64;
+                let shown = self.attributes(place, matching);
+                let values = std::array::from_fn(|kind| self.kinds.contains(&kind).then_some(shown[kind]));
+                let question = asked.question(&values, group);
+                for changed in 0..self.corners() {
+                    let corner = matching ^ changed;
+                    if kind == MinimalKind::Iid && unseen == Some(corner) {
+                        continue;
+                    }
+                    questions.push(question(place * self.corners() as u64 + corner as u64, Answer::Bool(changed == 0)));
+                }
+            }
+        }
+        Ok(questions)
+    }
+}
+
+/// The types that a conjunction holds out, ascending.
+fn types_of(holdout: &Holdout) -> Vec<usize> {
+    (0..N_TYPES).filter(|&kind| holdout.values()[kind].is_some()).collect()
+}
+
+/// The values of `kinds` at each corner of a grid, 0 for the other types.
+fn corners_of(kinds: &[usize], grid: &[[u8; 2]]) -> impl Iterator<Item = [u8; N_TYPES]> {
+    (0..1usize << kinds.len()).map(move |corner| {
+        let sides = kinds.iter().zip(grid).enumerate();
+        sides.fold([0; N_TYPES], |values, (bit, (&kind, pair))| with_value(values, kind, pair[corner >> bit & 1]))
+    })
+}
+
+fn with_value(mut values: [u8; N_TYPES], kind: usize, value: u8) -> [u8; N_TYPES] {
+    values[kind] = value;
+    values
+}

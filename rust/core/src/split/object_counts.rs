@@ -1,0 +1,127 @@
+//! Thins eligible scenes until all numbers of objects are equally frequent.
+//!
+//! A predicate on scenes changes how many objects they have: the more there are, the likelier one of them is
+//! the held-out pair. So splits that hold something out are emptier than others, and splits that ask for it
+//! are fuller. Thinned, all have the numbers of objects of the pool itself.
+
+use crate::rng::StreamKey;
+use std::collections::BTreeMap;
+use std::ops::{Range, RangeInclusive};
+
+/// How many scenes of a pool are thinned together, apart from those before and after; a multiple of a scan's chunk.
+pub const BLOCK: u64 = 2_000;
+
+/// Keeps as many scenes of each number of objects as the rarest number has, drawn at random; the order stays.
+pub fn thin<T>(
+    scenes: Vec<T>,
+    n_objects: impl Fn(&T) -> usize,
+    range: RangeInclusive<usize>,
+    key: &StreamKey,
+    block: u64,
+) -> Vec<T> {
+    let mut by_number: Vec<Vec<usize>> = vec![Vec::new(); range.end() + 1];
+    for (place, scene) in scenes.iter().enumerate() {
+        if let Some(places) = by_number.get_mut(n_objects(scene)) {
+            places.push(place);
+        }
+    }
+    let of_each = range.clone().map(|n| by_number[n].len()).min().unwrap_or(0);
+    let mut rng = key.at(block);
+    let mut keeps = vec![false; scenes.len()];
+    for places in &mut by_number[range] {
+        for i in 0..of_each {
+            let other = i + rng.below((places.len() - i) as u32) as usize;
+            places.swap(i, other);
+            keeps[places[i]] = true;
+        }
+    }
+    scenes.into_iter().zip(keeps).filter_map(|(scene, keep)| keep.then_some(scene)).collect()
+}
+
+/// How many blocks in a row may be left empty before a split is given up.
+pub const MOST_EMPTY_BLOCKS: u64 = 50;
+
+/// The empty blocks since the last one that was not.
+#[derive(Clone, Debug, Default)]
+pub struct EmptyBlocks {
+    first: u64,
+    n: u64,
+    /// By number of objects, how many of these blocks have no eligible scene with so many.
+    missing: BTreeMap<usize, u64>,
+}
+
+impl EmptyBlocks {
+    /// Counts a block by its numbers of eligible scenes with each number of objects.
+    pub fn count(&mut self, block: u64, found: &BTreeMap<usize, usize>) {
+        if found.values().all(|&n| n > 0) {
+            *self = Self::default();
+            return;
+        }
+        if self.n == 0 {
+            self.first = block;
+        }
+        self.n += 1;
+        for (&number, _) in found.iter().filter(|(_, n)| **n == 0) {
+            *self.missing.entry(number).or_insert(0) += 1;
+        }
+    }
+
+    /// Once there are too many: the number of objects that most blocks lack, how many blocks lack it, and the blocks.
+    pub fn too_many(&self) -> Option<(usize, u64, Range<u64>)> {
+        let (&number, &times) =
+            self.missing.iter().max_by_key(|(number, times)| (**times, std::cmp::Reverse(**number)))?;
+        (self.n >= MOST_EMPTY_BLOCKS).then_some((number, times, self.first..self.first + self.n))
+    }
+}
+
+/// How many scenes there are with each number of objects of a range.
+pub fn by_number<T>(
+    scenes: &[T],
+    n_objects: impl Fn(&T) -> usize,
+    range: RangeInclusive<usize>,
+) -> BTreeMap<usize, usize> {
+    let mut found: BTreeMap<usize, usize> = range.map(|number| (number, 0)).collect();
+    for scene in scenes {
+        if let Some(n) = found.get_mut(&n_objects(scene)) {
+            *n += 1;
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_number_is_as_frequent_as_the_rarest_and_order_stays() {
+        let key = StreamKey::new(&[b"test"]);
+        // Scene i has 3 objects if i is a multiple of 5, else 4 or 5.
+        let scenes: Vec<usize> = (0..100).collect();
+        let n_objects = |&i: &usize| if i % 5 == 0 { 3 } else { 4 + i % 2 };
+        let kept = thin(scenes.clone(), n_objects, 3..=5, &key, 0);
+        assert!(kept.is_sorted());
+        for n in 3..=5 {
+            assert_eq!(kept.iter().filter(|i| n_objects(i) == n).count(), 20);
+        }
+        assert_eq!(kept, thin(scenes.clone(), n_objects, 3..=5, &key, 0));
+        assert_ne!(kept, thin(scenes.clone(), n_objects, 3..=5, &key, 1), "which are kept is drawn");
+        assert!(thin(scenes.clone(), n_objects, 3..=6, &key, 0).is_empty(), "none has six objects");
+        assert_eq!(by_number(&scenes, n_objects, 3..=6), BTreeMap::from([(3, 20), (4, 40), (5, 40), (6, 0)]));
+    }
+
+    #[test]
+    fn fifty_empty_blocks_in_a_row_are_too_many() {
+        let found = |three: usize, four: usize| BTreeMap::from([(3, three), (4, four)]);
+        let mut empty = EmptyBlocks::default();
+        (0..49).for_each(|block| empty.count(block, &found(0, 7)));
+        assert_eq!(empty.too_many(), None);
+        empty.count(49, &found(1, 7));
+        assert_eq!(empty.too_many(), None, "the row is broken");
+        for block in 50..100 {
+            assert_eq!(empty.too_many(), None);
+            empty.count(block, &if block % 5 == 0 { found(0, 1) } else { found(2, 0) });
+        }
+        assert_eq!(empty.too_many(), Some((4, 40, 50..100)));
+    }
+}

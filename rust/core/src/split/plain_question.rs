@@ -1,0 +1,95 @@
+//! Questions about the whole scene: whether, or how many, objects have some attribute values.
+//!
+//! What CLEVR-HOPE's minimal and preliminary sets ask: zero_hop's existence ("Are there any cyan matte
+//! things?") and its count ("What number of cyan objects are there?"), in all their phrasings.
+
+use super::stream::SplitError;
+use crate::program::{Function, Program, Step};
+use crate::question::instantiate::Question;
+use crate::question::page::Page;
+use crate::question::param::ParamKind;
+use crate::question::template::{Family, NodeKind, Tail, TemplateSet};
+use crate::rng::StreamKey;
+use crate::vocab::{Answer, N_TYPES};
+
+/// What is asked about the objects that have the values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlainQuestion {
+    Exist,
+    Count,
+}
+
+/// Words such questions in the phrasings of a family.
+pub struct PlainQuestions<'t> {
+    kind: PlainQuestion,
+    templates: &'t TemplateSet,
+    family: &'t Family,
+    key: StreamKey,
+}
+
+impl PlainQuestion {
+    fn tail(self) -> (Tail, Function) {
+        match self {
+            Self::Exist => (Tail::Exist, Function::Exist),
+            Self::Count => (Tail::Count, Function::Count),
+        }
+    }
+
+    /// In the first family that asks this about the whole scene, without constraints; for a pool of a seed.
+    ///
+    /// # Errors
+    /// `Impossible` when there is no such family.
+    pub fn of_pool(self, templates: &TemplateSet, pool: String, seed: u64) -> Result<PlainQuestions<'_>, SplitError> {
+        let wanted = [NodeKind::Plain(Function::Scene), NodeKind::Filter(self.tail().0)];
+        let asks_this_alone =
+            |family: &&Family| family.nodes.iter().map(|node| node.kind).eq(wanted) && family.constraints.is_empty();
+        let (stream, what, node): (&[u8], _, _) = match self {
+            Self::Exist => (b"minimal question", "existence", "filter_exist"),
+            Self::Count => (b"counting question", "a count", "filter_count"),
+        };
+        let Some(family) = templates.families().iter().find(asks_this_alone) else {
+            let problem = format!("no template asks for {what} alone (scene, then {node}, without constraints)");
+            return Err(SplitError::Impossible { split: pool, problem });
+        };
+        let parts = [stream, templates.fingerprint().as_bytes(), pool.as_bytes(), &seed.to_le_bytes()];
+        Ok(PlainQuestions { kind: self, templates, family, key: StreamKey::new(&parts) })
+    }
+}
+
+impl PlainQuestions<'_> {
+    /// The question about values given by type, as a function of a scene and its answer; `index` decides the words.
+    pub fn question(&self, values: &[Option<u8>; N_TYPES], index: u64) -> impl Fn(u64, Answer) -> Question {
+        let (family, mut rng) = (self.family, self.key.at(index));
+        let mut steps = vec![Step { function: Function::Scene, argument: 0, inputs: [0, 0] }];
+        let mut add = |function, argument| {
+            let last = (steps.len() - 1) as u8;
+            steps.push(Step { function, argument, inputs: [last, 0] });
+        };
+        for (kind, value) in (0..).zip(values) {
+            if let Some(value) = *value {
+                add(Function::Filter(kind), value);
+            }
+        }
+        add(self.kind.tail().1, 0);
+        let chosen: Vec<Option<u8>> = family
+            .params
+            .iter()
+            .map(|param| match param.kind {
+                ParamKind::Attribute(kind) => values[usize::from(kind)],
+                _ => None,
+            })
+            .collect();
+        let phrasing = &family.phrasings[rng.below(family.phrasings.len() as u32) as usize];
+        let text = phrasing.question(&family.params, &chosen, self.templates.lexicon(), &mut rng, &mut Page::default());
+        let (family, program) = (family.index as u16, Program { steps });
+        move |scene, answer| Question {
+            scene,
+            family,
+            answer,
+            text: text.clone(),
+            program: program.clone(),
+            relation_needed: 0,
+            n_relations: 0,
+        }
+    }
+}

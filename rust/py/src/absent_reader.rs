@@ -1,0 +1,77 @@
+//! The audit's reader of questions that ask for what was not seen.
+
+use crate::audit::{WordEntry, words_of};
+use crate::conversion::Values;
+use crate::errors::{VocabularyError, raise};
+use crate::vocabulary::PyVocabulary;
+use clevrhope_core::audit::AbsentReader;
+use numpy::{PyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+/// Reads finished questions for combinations of values that were not seen, with code of its own.
+///
+/// Args:
+///     vocabulary: of the questions.
+///     question_tokens: tokens of questions by number.
+///     program_tokens: tokens of programs by number.
+///     types: the two attribute types of the combinations.
+///     seen: their values that objects had together.
+///     words: (text, number of the value that it names, whether it names some value, whether it ends a noun
+///         phrase); values of the first type have the first numbers, those of the second follow.
+///
+/// Raises:
+///     VocabularyError: a type or value that is not in the vocabulary, or too many of them.
+#[pyclass(name = "AbsentReader", module = "clevrhope._core", frozen)]
+pub struct PyAbsentReader {
+    reader: AbsentReader,
+    types: (String, String),
+    n_seen: usize,
+}
+
+#[pymethods]
+impl PyAbsentReader {
+    #[new]
+    #[pyo3(signature = (vocabulary, *, question_tokens, program_tokens, types, seen, words))]
+    fn new(
+        vocabulary: &PyVocabulary,
+        question_tokens: Vec<String>,
+        program_tokens: Vec<String>,
+        types: (String, String),
+        seen: Values,
+        words: Vec<WordEntry>,
+    ) -> PyResult<Self> {
+        let both = [types.0.as_str(), types.1.as_str()];
+        let words = words_of(words);
+        let reader = AbsentReader::new(&vocabulary.0, &program_tokens, &question_tokens, &words, both, &seen);
+        Ok(Self { reader: reader.map_err(raise::<VocabularyError>)?, types, n_seen: seen.len() })
+    }
+
+    /// (N,) whether programs, and whether words, ask for values that no object had, alone or together.
+    ///
+    /// Questions and programs are (N, Q) and (N, P) rows of tokens.
+    #[allow(clippy::type_complexity)] // Two columns of truths.
+    fn read<'py>(
+        &self,
+        py: Python<'py>,
+        questions: PyReadonlyArray2<'py, i32>,
+        programs: PyReadonlyArray2<'py, i32>,
+    ) -> PyResult<(Bound<'py, PyArray1<bool>>, Bound<'py, PyArray1<bool>>)> {
+        if questions.shape()[0] != programs.shape()[0] || questions.shape()[1] == 0 || programs.shape()[1] == 0 {
+            return Err(PyValueError::new_err(
+                "expected as many rows of question tokens as of program tokens, none of them empty",
+            ));
+        }
+        let widths = [questions.shape()[1], programs.shape()[1]];
+        let (questions, programs) = (questions.as_slice()?, programs.as_slice()?);
+        let found = py.detach(|| self.reader.read_rows(questions, programs, widths));
+        Ok((
+            PyArray1::from_iter(py, found.iter().map(|(by_program, _)| *by_program)),
+            PyArray1::from_iter(py, found.iter().map(|(_, by_words)| *by_words)),
+        ))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<AbsentReader of {} and {}, {} combinations seen>", self.types.0, self.types.1, self.n_seen)
+    }
+}

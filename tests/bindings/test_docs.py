@@ -1,0 +1,129 @@
+"""The native module documents itself: `help()` says what a name is for, and a repr what a handle holds."""
+
+import inspect
+import json
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from clevrhope import _core
+from clevrhope.runtime.assets import blender_assets, question_templates
+
+PAIR = [("material", "rubber"), ("shape", "cylinder")]
+VALUE = ("color", "red")
+NAMES = ["<NULL>", "<START>", "<END>", "<UNK>", "scene", "exist"]
+
+
+def public_names() -> Iterator[tuple[str, object]]:
+    for name in _core.__all__:
+        member = getattr(_core, name)
+        if callable(member):
+            yield name, member
+        if isinstance(member, type):
+            for inner in (inner for inner in vars(member) if inner[0].islower()):
+                yield f"{name}.{inner}", getattr(member, inner)
+
+
+def test_every_public_name_is_documented() -> None:
+    documented = {"the module": _core, **dict(public_names())}
+    assert len(documented) > 100
+    for name, member in documented.items():
+        doc = inspect.getdoc(member)
+        assert doc, name
+        assert doc[0].isupper() or doc[0] in "(`6", f"{name}: {doc}"
+        assert doc.splitlines()[0].rstrip()[-1] in ".:", f"{name}: {doc}"
+
+
+def test_arguments_show_in_help() -> None:
+    assert str(inspect.signature(_core.sample_scenes)) == "(world, *, seed, pool, indices)"
+    assert str(inspect.signature(_core.CountingPool)) == "(world, *, value)"
+    assert str(inspect.signature(_core.SplitStream.next)) == "(self, /, n_windows)"
+
+
+def test_class_docs_say_what_constructors_raise() -> None:
+    made = [each for _, each in public_names() if isinstance(each, type) and each.__text_signature__]
+    assert len(made) > 10
+    assert [
+        each for each in made if each is not _core.PoolScan and "Raises:" not in (each.__doc__ or "")
+    ] == []
+
+
+def templates_of(world: _core.World) -> _core.Templates:
+    folder = question_templates()
+    files = [("zero_hop", (folder / "zero_hop.json").read_bytes())]
+    return _core.Templates(files, [], (folder / "synonyms.json").read_bytes(), world)
+
+
+def handles(world: _core.World) -> Iterator[tuple[object, str]]:
+    """One of each class, and something that its repr says."""
+    templates = templates_of(world)
+    vocabulary = world.vocabulary
+    yield world, f"3 to 10 objects on 480 x 320 pixels, fingerprint {world.fingerprint[:8]}"
+    yield vocabulary, "size 2, color 8, material 2, shape 3"
+    yield templates, f"{templates.n_families} question families"
+    scenes = _core.sample_scenes(world, seed=1, pool="train", indices=np.asarray([7, 9], np.uint64))
+    yield scenes, "2 scenes, indices 7 to 9"
+    yield scenes.graphs, f"2 scenes, {scenes.n_objects.sum()} objects"
+    asked = _core.instantiate_questions(
+        scenes, templates, seed=1, pair=None, questions="any", questions_per_scene=1
+    )
+    yield asked, f'{len(asked)} questions, the first "{asked.texts[0]}"'
+    program = json.dumps([{"function": "scene", "inputs": []}, {"function": "exist", "inputs": [0]}])
+    yield _core.Programs.from_json(vocabulary, program.encode(), file="p.json"), "1, 2 steps"
+    yield _core.ProgramTokens(vocabulary, NAMES), '6, the last "exist"'
+    scan = _core.PoolScan(world, seed=3, pool="test_ood")
+    yield scan, "pool test_ood, seed 3, 0 scenes"
+    stream = _core.SplitStream(
+        scan, templates, split="some", pair=None, scenes="any", questions="any", questions_per_scene=1
+    )
+    yield stream, "split some, pool test_ood"
+    yield _core.MinimalPool(world, pair=PAIR), "minimal_material_shape of 960 places, 4 images"
+    yield _core.CountingPool(world, value=VALUE), "counting_color of sets of 6 images"
+    yield (
+        _core.NativeStudio((blender_assets() / "look.json").read_bytes(), file="look.json"),
+        "shapes cube, sphere, cylinder; materials rubber, metal",
+    )
+    tokens = {"question_tokens": NAMES, "program_tokens": NAMES}
+    absent = _core.AbsentReader(vocabulary, **tokens, types=("material", "shape"), seen=[], words=[])
+    yield absent, "material and shape, 0 combinations"
+    yield _core.AuditReader(vocabulary, **tokens, answers=[], pair=PAIR, words=[]), "rubber cylinder held out"
+    yield _core.AuditScenes.read(vocabulary, []), "AuditScenes: 0"
+    reader = _core.TextReader(vocabulary, **tokens, answers=[], templates=[], synonyms=b"{}")
+    yield reader, "0 question families"
+
+
+def test_reprs_are_worth_reading(world: _core.World) -> None:
+    shown = {type(handle): (repr(handle), part) for handle, part in handles(world)}
+    assert set(shown) == {each for _, each in public_names() if isinstance(each, type)}
+    for kind, (text, part) in shown.items():
+        assert "object at 0x" not in text
+        assert text.startswith(f"<{kind.__name__}")
+        assert text.endswith(">")
+        assert part in text
+
+
+def test_an_unknown_choice_lists_the_known_ones(world: _core.World) -> None:
+    templates = templates_of(world)
+    pool = _core.MinimalPool(world, pair=PAIR)
+    scenes = _core.sample_scenes(world, seed=1, pool="train", indices=np.asarray([7], np.uint64))
+    studio = _core.NativeStudio((blender_assets() / "look.json").read_bytes(), file="look.json")
+    with pytest.raises(
+        ValueError, match='questions: unknown value "al"; known: any, without, unimplied, with'
+    ):
+        _core.instantiate_questions(
+            scenes,
+            templates,
+            seed=1,
+            pair=None,
+            questions="al",  # type: ignore[arg-type]
+            questions_per_scene=1,
+        )
+    with pytest.raises(ValueError, match='kind: unknown value "id"; known: iid, ood'):
+        pool.questions(templates, seed=1, kind="id", places=np.zeros(1, np.uint64))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match='mode: unknown value "nest"; known: nested, grid'):
+        world.seen_palette(PAIR, diversity=4, mode="nest", seed=1)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match='quality: unknown value "low"; known: draft, standard, high'):
+        studio.render(b"{}", width=2, height=2, quality="low")  # type: ignore[arg-type]
+    with pytest.raises(TypeError):
+        studio.render(b"{}", width=2, height=2, quality=1)  # type: ignore[arg-type]

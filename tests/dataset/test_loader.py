@@ -1,0 +1,240 @@
+"""`load`: the items are the files' questions and the renderer's pixels, in any process."""
+
+import json
+import multiprocessing
+import pickle
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from building import request
+from fake_renderer import FakeRenderer, pixels_of
+
+from clevrhope import ConfigError, DatasetError, load
+from clevrhope.pipeline import build
+
+HOP = "rubber_cylinder"
+SPLITS = ("train", "complex_iid", "complex_ood", "minimal_iid", "minimal_ood")
+
+
+def made(out: Path, **changes: Any) -> Path:
+    build(
+        request(out, **changes),
+        make_renderer=lambda settings, workers: FakeRenderer(settings=settings, workers=workers),
+    )
+    return out
+
+
+@pytest.fixture(scope="module", params=["png", "h5"])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp(request.param) / "data", images=request.param)
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return made(tmp_path_factory.mktemp("bare") / "data", render=False)
+
+
+def questions(folder: Path, split: str) -> list[dict[str, Any]]:
+    return list(json.loads((folder / "hops" / HOP / f"{split}_questions.json").read_text())["questions"])
+
+
+def scenes(folder: Path, pool: str) -> dict[int, dict[str, Any]]:
+    rows = json.loads((folder / "scenes" / pool / "0000.json").read_text())["scenes"]
+    return {row["image_index"]: row for row in rows}
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_items_are_the_questions_of_the_file_with_their_images(folder: Path, split: str) -> None:
+    data = load(folder, HOP, split, text=True)
+    wanted, images = questions(folder, split), scenes(folder, data.pool)
+    assert len(data) == len(wanted)
+    assert (data.hop, data.split) == (HOP, split)
+    functions = data.vocab.programs()
+    for k, (item, question) in enumerate(zip(data, wanted, strict=True)):
+        assert item["question_index"] == k
+        assert item["image_index"] == question["image_index"]
+        assert item["family"] == question["question_family_index"]
+        assert item["question_text"] == question["question"]
+        assert item["answer_text"] == data.vocab.answers()[item["answer"]] == question["answer"]
+        assert item["question"].dtype == item["program"].dtype == np.int32
+        spoken = [functions[token] for token in item["program"] if token > 3]
+        assert item["program_text"].split() == spoken
+        assert item["image"].dtype == np.uint8
+        assert item["image"].flags.writeable
+        np.testing.assert_array_equal(item["image"], pixels_of(images[question["image_index"]]))
+
+
+def test_it_is_a_sequence(folder: Path) -> None:
+    data = load(folder, "cylinder_rubber", "train", images=False)
+    assert len(list(data)) == len(data) == 162
+    assert data[-1]["question_index"] == data[np.int64(161)]["question_index"] == 161
+    for outside in (162, -163):
+        with pytest.raises(IndexError):
+            data[outside]
+    assert set(data[0]) == {"question", "program", "answer", "image_index", "question_index", "family"}
+
+
+def test_the_first_questions_and_a_transform(folder: Path) -> None:
+    short = load(folder, HOP, "train", limit=50, transform=lambda image: image.mean())
+    assert len(short) == 50
+    whole = load(folder, HOP, "train")
+    for one, other in zip(short, whole, strict=False):
+        np.testing.assert_array_equal(one["question"], other["question"])
+        assert one["image"] == other["image"].mean()
+
+
+def test_a_folder_without_images_gives_none(bare: Path) -> None:
+    data = load(bare, HOP, "train", transform=lambda _: pytest.fail("there is no image"))
+    assert not data.rendered
+    assert data[3]["image"] is None
+    assert "without images" in repr(data)
+
+
+_given: Any = None
+
+
+def _sums(numbers: list[int]) -> list[int]:
+    return [int(_given[k]["image"].sum()) + int(_given[k]["question"].sum()) for k in numbers]
+
+
+def _take(data: Any) -> None:
+    global _given
+    _given = data
+
+
+@pytest.mark.parametrize("start", ["fork", "spawn", "forkserver"])
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+@pytest.mark.slow
+def test_processes_read_side_by_side_also_after_the_first_read(folder: Path, start: str) -> None:
+    """The parent's files are open when the others start, and stay good."""
+    data = load(folder, HOP, "train")
+    _take(data)
+    wanted = _sums(list(range(162)))
+    parts = [list(range(k, 162, 7)) for k in range(7)]
+    context = multiprocessing.get_context(start)
+    with ProcessPoolExecutor(4, mp_context=context, initializer=_take, initargs=(data,)) as processes:
+        read = list(processes.map(_sums, parts))
+    assert read == [[wanted[k] for k in part] for part in parts]
+    assert _sums(list(range(162))) == wanted
+
+
+def test_it_pickles_small_and_without_handles(folder: Path) -> None:
+    data = load(folder, HOP, "train", text=True)
+    first = data[5]
+    copy = pickle.loads(pickle.dumps(data))
+    assert type(copy) is type(data)
+    for key, value in copy[5].items():
+        np.testing.assert_array_equal(value, first[key])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "keywords", "sentence"),
+    [
+        (("rubber_cilinder", "train"), {}, r'no HOP "rubber_cilinder" \(did you mean "rubber_cylinder"\?\)'),
+        ((HOP, "val"), {}, r'no split "val" of rubber_cylinder; there: train, complex_iid, complex_ood'),
+        ((HOP, "train"), {"limit": 25_000}, r"162 questions there, but the first 25,000 were asked for"),
+        ((HOP, "train"), {"limit": 0}, r"162 questions there, but the first 0 were asked for"),
+    ],
+)
+def test_what_the_folder_does_not_have(
+    folder: Path, arguments: tuple[str, str], keywords: dict[str, int], sentence: str
+) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        load(folder, *arguments, **keywords)
+
+
+def test_files_that_are_not_whole(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match="no dataset of clevrhope"):
+        load(tmp_path, HOP, "train")
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    path = copy / "hops" / HOP / "train.h5"
+    path.write_bytes(path.read_bytes()[:3000])
+    with pytest.raises(DatasetError, match=r"train\.h5: damaged, or not a question file"):
+        load(copy, HOP, "train")
+
+
+def test_some_images_missing(tmp_path: Path) -> None:
+    copy = made(tmp_path / "copy", images="png")
+    gone = sorted((copy / "images" / "train").iterdir())[4]
+    gone.unlink()
+    with pytest.raises(DatasetError, match=rf"1 of 18 images are missing, first {gone.name}"):
+        load(copy, HOP, "train")
+    assert load(copy, HOP, "train", limit=36)[35]["image"] is not None
+    assert "image" not in load(copy, HOP, "train", images=False)[0]
+
+
+def test_naming_it_imports_no_torch(bare: Path) -> None:
+    """Only a call does, and only where torch is installed."""
+    script = "import sys, clevrhope; clevrhope.load; print('torch' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert done.stdout == "False\n"
+
+
+STAND_IN = """
+class Dataset:
+    def __getitem__(self, index): raise NotImplementedError
+    def __add__(self, other): return "concatenated"
+"""
+
+
+@pytest.fixture
+def torch_stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> type:
+    """A package of torch's name with the one class that `load` asks for."""
+    from clevrhope.dataset import loader
+
+    for name, content in (("torch", ""), ("torch/utils", ""), ("torch/utils/data", STAND_IN)):
+        (tmp_path / "site" / name).mkdir(parents=True)
+        (tmp_path / "site" / name / "__init__.py").write_text(content)
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    loaded = [name for name in sys.modules if name.split(".")[0] == "torch"]
+    for name in loaded:
+        monkeypatch.delitem(sys.modules, name)
+    loader._class.cache_clear()
+    import torch.utils.data
+
+    yield torch.utils.data.Dataset
+    loader._class.cache_clear()
+    for name in [name for name in sys.modules if name.split(".")[0] == "torch"]:
+        del sys.modules[name]
+
+
+def test_where_torch_is_it_is_a_torch_dataset(bare: Path, torch_stand_in: type) -> None:
+    data = load(bare, HOP, "train", text=True)
+    assert isinstance(data, torch_stand_in)
+    assert data[3]["question_index"] == 3
+    assert data + data == "concatenated"  # type: ignore[operator]
+    copy = pickle.loads(pickle.dumps(data))
+    assert isinstance(copy, torch_stand_in)
+    assert copy[7]["question_text"] == data[7]["question_text"]
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+@pytest.mark.parametrize("start", ["fork", "spawn"])
+@pytest.mark.slow
+def test_a_dataloader_with_workers_gives_each_question_once(folder: Path, start: str) -> None:
+    import torch
+    from torch.multiprocessing.reductions import shared_cache
+    from torch.utils.data import DataLoader, Dataset
+
+    data = load(folder, HOP, "train", text=True)
+    assert isinstance(data, Dataset)
+    first: Callable[..., Any] = data[0]["image"]
+    loader = DataLoader(data, batch_size=8, shuffle=True, num_workers=2, multiprocessing_context=start)
+    seen: dict[int, torch.Tensor] = {}
+    for batch in loader:
+        assert batch["image"].dtype == torch.uint8
+        assert batch["answer"].dtype == torch.int64
+        assert len(batch["question_text"]) == len(batch["question"])
+        seen.update(zip(batch["question_index"].tolist(), batch["image"], strict=True))
+    assert sorted(seen) == list(range(162))
+    np.testing.assert_array_equal(seen[0].numpy(), first)
+    shared_cache.clear()  # torch would give them back one by one as the interpreter ends, and fail at each
