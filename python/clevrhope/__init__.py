@@ -1,55 +1,42 @@
 """clevrhope: datasets that test systematic generalisation in visual question answering, and their parts.
 
-The names below load on first use, so `import clevrhope` costs next to nothing.
+Public names are imported on first use, so `import clevrhope` costs next to nothing.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from clevrhope.errors import (
+    ClevrhopeError,
+    ConfigError,
+    DatasetError,
+    PredictionsError,
+    ProgramError,
+    RenderError,
+    SceneError,
+    SplitError,
+    TemplateError,
+    TrainingError,
+    VocabularyError,
+)
+
 if TYPE_CHECKING:
     from clevrhope.dataset.loader import load
-    from clevrhope.errors import (
-        ClevrhopeError,
-        ConfigError,
-        DatasetError,
-        PredictionsError,
-        ProgramError,
-        RenderError,
-        SceneError,
-        SplitError,
-        TemplateError,
-        TrainingError,
-        VocabularyError,
-    )
     from clevrhope.images import render
     from clevrhope.programs import Program, Scene, execute, execute_batch, trace
     from clevrhope.questions import instantiate_questions
     from clevrhope.scenes import sample_scenes
     from clevrhope.splits import select_split
 
-_HOME = {
-    "ClevrhopeError": "clevrhope.errors",
-    "ConfigError": "clevrhope.errors",
-    "DatasetError": "clevrhope.errors",
-    "PredictionsError": "clevrhope.errors",
-    "Program": "clevrhope.programs",
-    "ProgramError": "clevrhope.errors",
-    "RenderError": "clevrhope.errors",
-    "Scene": "clevrhope.programs",
-    "SceneError": "clevrhope.errors",
-    "SplitError": "clevrhope.errors",
-    "TemplateError": "clevrhope.errors",
-    "TrainingError": "clevrhope.errors",
-    "VocabularyError": "clevrhope.errors",
-    "execute": "clevrhope.programs",
-    "execute_batch": "clevrhope.programs",
-    "instantiate_questions": "clevrhope.questions",
-    "load": "clevrhope.dataset.loader",
-    "render": "clevrhope.images",
-    "sample_scenes": "clevrhope.scenes",
-    "select_split": "clevrhope.splits",
-    "trace": "clevrhope.programs",
+_MODULES = {
+    "clevrhope.dataset.loader": ("load",),
+    "clevrhope.images": ("render",),
+    "clevrhope.programs": ("Program", "Scene", "execute", "execute_batch", "trace"),
+    "clevrhope.questions": ("instantiate_questions",),
+    "clevrhope.scenes": ("sample_scenes",),
+    "clevrhope.splits": ("select_split",),
 }
+"""The modules of the names that are imported on first use."""
 
 __all__ = [
     "ClevrhopeError",
@@ -77,13 +64,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Imports the module that defines a public name, the first time that the name is asked for."""
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module 'clevrhope' has no attribute {name!r}")
-    value: object = getattr(import_module(home), name)
-    globals()[name] = value
-    return value
+    """Imports the module that defines a public name when the name is first used."""
+    for module, names in _MODULES.items():
+        if name in names:
+            value: object = getattr(import_module(module), name)
+            globals()[name] = value
+            return value
+    raise AttributeError(f"module 'clevrhope' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -1,7 +1,7 @@
-"""Command lines in, exit codes out: 0 done, 1 failed, 2 wrong input, 130 stopped with Ctrl-C.
+"""The command line. Exit codes: 0 done, 1 failed, 2 wrong input, 130 stopped with Ctrl-C.
 
-Commands only translate; what they do is in the modules that they import when they run, so that `--help` is
-quick. Results go to standard output, all else to standard error; an error is one sentence.
+Commands import what they run only when they run, so that `--help` is quick. Results go to standard output,
+all else to standard error; an error is one sentence.
 """
 
 import signal
@@ -9,13 +9,13 @@ import sys
 
 import click
 
+from clevrhope.cli.benchmarks import bench
+from clevrhope.cli.datasets import build, hops, merge, plan
 from clevrhope.cli.exports import export
-from clevrhope.cli.making import build, merge, plan
-from clevrhope.cli.measuring import audit, score, stats
-from clevrhope.cli.modelling import evaluate, features, train
-from clevrhope.cli.rendering import render
-from clevrhope.cli.reporting import answers, ask, baseline, report
-from clevrhope.cli.telling import bench, devices, hops
+from clevrhope.cli.images import devices, render
+from clevrhope.cli.inspection import audit, stats
+from clevrhope.cli.models import evaluate, features, train
+from clevrhope.cli.predictions import answers, ask, baseline, report, score
 from clevrhope.errors import ClevrhopeError
 from clevrhope.experiments.command import experiment
 
@@ -26,31 +26,12 @@ def commands() -> None:
     """Makes datasets that test systematic generalisation in visual question answering (CLEVR-HOPE)."""
 
 
-for command in (
-    answers,
-    ask,
-    audit,
-    baseline,
-    bench,
-    build,
-    devices,
-    evaluate,
-    experiment,
-    export,
-    features,
-    hops,
-    merge,
-    plan,
-    render,
-    report,
-    score,
-    stats,
-    train,
-):
+for command in (answers, ask, audit, baseline, bench, build, devices, evaluate, experiment, export,
+                features, hops, merge, plan, render, report, score, stats, train):  # fmt: skip
     commands.add_command(command)
 
-RESUMED = (build, experiment, features, merge, render, train)
-"""Begun again after they were stopped, these go on where they were."""
+RESUMABLE = ("build", "experiment", "features", "merge", "render", "train")
+"""Commands that continue an interrupted run when they are given again."""
 
 
 def main() -> None:
@@ -59,7 +40,7 @@ def main() -> None:
 
 
 def run_command(arguments: list[str]) -> int:
-    """Runs one command line; gives its exit code, with any error told in one sentence on standard error."""
+    """Runs one command line and gives its exit code; an error is one sentence on standard error."""
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
         code = commands.main(args=arguments, prog_name="clevrhope", standalone_mode=False)
@@ -67,13 +48,13 @@ def run_command(arguments: list[str]) -> int:
     except click.ClickException as error:
         return _fail(error.format_message(), 2)
     except (KeyboardInterrupt, click.Abort):
-        goes_on = bool(arguments) and arguments[0] in {each.name for each in RESUMED}
-        return _fail("stopped; run the same command to resume" if goes_on else "stopped", 130)
+        resumable = bool(arguments) and arguments[0] in RESUMABLE
+        return _fail("stopped; run the same command to resume" if resumable else "stopped", 130)
     except ClevrhopeError as error:
-        # Errors that are also a ValueError are about what was asked for; the others about doing it.
+        # An error that is also a ValueError means wrong input; the others mean that the work failed.
         return _fail(str(error), 2 if isinstance(error, ValueError) else 1)
     except BrokenPipeError:
-        sys.stdout = None  # the reader of our output left; Python would complain at exit otherwise
+        sys.stdout = None  # the reader of our output is gone; otherwise Python would complain at exit
         return 1
     finally:
         signal.signal(signal.SIGTERM, before)

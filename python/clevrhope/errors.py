@@ -1,7 +1,6 @@
-"""Every error that clevrhope raises on purpose, under one base class.
+"""The errors that clevrhope raises on purpose, the native module included, under one base class.
 
-Each message is one sentence that names the file, the place in it, the value and what would be right. The
-native module raises these classes too.
+Each message is one sentence that names the file, the place in it, the value and what would be right.
 """
 
 import json
@@ -9,33 +8,35 @@ import re
 from collections.abc import Mapping
 
 MAX_SHOWN = 200
-"""Characters of a value that a message shows at most."""
-
+"""Most characters of a value in a message."""
 
 _LONG_VALUE = re.compile(r'[^\s"/]{256,}')
-"""A run of characters without a blank that is longer than any file's name."""
+"""A run of characters without a space that is longer than the name of any file."""
 
 
 class ClevrhopeError(Exception):
     """Base of all errors of this package; the command line prints its message without a traceback."""
 
     def __init__(self, *arguments: object) -> None:
-        # Messages show values by `shown`; what slips through is cut here.
+        # Messages show values with `shown`; long ones that do not are cut here.
+        def cut(match: re.Match[str]) -> str:
+            return f"{match[0][: MAX_SHOWN - 4]} ..."
+
         super().__init__(
-            *(_LONG_VALUE.sub(_cut, each) if isinstance(each, str) else each for each in arguments)
+            *(_LONG_VALUE.sub(cut, each) if isinstance(each, str) else each for each in arguments)
         )
 
 
 class VocabularyError(ClevrhopeError, ValueError):
-    """A properties file that defines no usable vocabulary, or a name that is not in it."""
+    """A properties file without a usable vocabulary, or a name that is not in the vocabulary."""
 
 
 class SceneError(ClevrhopeError, ValueError):
-    """A scene file that is not one, or constraints on scenes that cannot be met."""
+    """An invalid scene file, or constraints that no scene can meet."""
 
 
 class ProgramError(ClevrhopeError, ValueError):
-    """A program that does not parse or type-check, or that has no answer on a scene."""
+    """A program that does not parse or type-check, or that has no answer for a scene."""
 
 
 class TemplateError(ClevrhopeError, ValueError):
@@ -43,53 +44,49 @@ class TemplateError(ClevrhopeError, ValueError):
 
 
 class SplitError(ClevrhopeError, ValueError):
-    """A split that cannot be made: says which predicate starves it."""
+    """A split that cannot be filled; names the predicate that excludes too much."""
 
 
 class ConfigError(ClevrhopeError, ValueError):
-    """A setting, held-out pair or preset that does not exist or does not fit the others."""
+    """A setting, held-out pair or preset that does not exist or does not go with the others."""
 
 
 class DatasetError(ClevrhopeError):
-    """An output folder that belongs to another configuration, or a file in it that is not whole."""
+    """A folder that belongs to another configuration, or a file in it that is damaged or incomplete."""
 
 
 class RenderError(ClevrhopeError, RuntimeError):
-    """Blender is missing, a worker died or hung, or a scene could not be rendered."""
+    """Blender that is missing, a worker that died or hung, or a scene that could not be rendered."""
 
 
 class TrainingError(ClevrhopeError):
-    """Training that cannot go on: a loss or weights that are no numbers."""
+    """Training that cannot continue: a loss or weights that are not finite."""
 
 
 class PredictionsError(ClevrhopeError, ValueError):
-    """A file of predictions that cannot be read, or does not answer each question once."""
+    """A file of predictions that cannot be read, or that does not answer each question once."""
 
     def __init__(self, message: str, *, counts: Mapping[str, int] | None = None) -> None:
         super().__init__(message)
         self.counts: Mapping[str, int] = dict(counts or {})
-        """Kind of problem -> how many; empty for a file that cannot be read. Kinds: "hops missing",
-        "missing", "doubled", and unknown ones: "hop", "split", "question", "answer"."""
+        """Number of problems by kind; empty for a file that cannot be read. Kinds: "hops missing", "missing",
+        "doubled", and for unknown names "hop", "split", "question", "answer"."""
 
 
 class MismatchedRunsError(ClevrhopeError, ValueError):
-    """Two accuracies that have no difference: of different models, HOPs, train sizes, runs or sets."""
+    """Accuracies of different models, HOPs, train sizes, runs or sets, whose difference means nothing."""
 
 
 def shown(value: object) -> str:
-    """A value for a message: as JSON writes it where it can, up to `MAX_SHOWN` long.
+    """A value as a message shows it: as JSON where possible, at most `MAX_SHOWN` characters.
 
-    Characters that cannot be printed, or not in UTF-8, are written as escapes.
+    Characters that cannot be printed, or not in UTF-8, are escaped.
     """
     text = ascii(value) if isinstance(value, str) and not value.isprintable() else _repr(value)
     if len(text) <= MAX_SHOWN:
         return text
     end = text[0] if isinstance(value, str) else ""
     return f"{text[: MAX_SHOWN - 4 - len(end)]} ...{end}"
-
-
-def _cut(match: re.Match[str]) -> str:
-    return f"{match[0][: MAX_SHOWN - 4]} ..."
 
 
 def _repr(value: object) -> str:
@@ -107,6 +104,6 @@ def _repr(value: object) -> str:
 
 
 def first_sentence(error: Exception) -> str:
-    """The first sentence of what another library says, without its full stop; the error's name if nothing."""
+    """The first sentence of another library's error without its full stop; or else its class."""
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return re.split(r"(?<=[.!?])\s", lines[0], maxsplit=1)[0].rstrip(" .:")

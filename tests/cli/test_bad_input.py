@@ -175,10 +175,10 @@ def test_no_pair(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_an_unknown_split_and_one_of_another_kind(fail: Fail) -> None:
     assert 'did you mean "complex_ood"?' in fail("--splits", "train,complex_odd")
-    assert "val is no split of rubber_cylinder" in fail("--splits", "val")
+    assert "val is not a split of rubber_cylinder" in fail("--splits", "val")
     # Nor is one passed over because others are there.
-    assert "val is no split of rubber_cylinder; known: train, comp" in fail("--splits", "train,val")
-    assert "val and test are no splits of rubber_cylinder" in fail("--splits", "val,train,test")
+    assert "val is not a split of rubber_cylinder; known: train, comp" in fail("--splits", "train,val")
+    assert "val and test are not splits of rubber_cylinder" in fail("--splits", "val,train,test")
 
 
 def test_an_unknown_option_and_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -339,7 +339,7 @@ def palette(folder: Path, content: object, name: str = "mine.json") -> Path:
             "3 values are held out together, but diversity counts pairs",
         ),
         (["none", "--diversity", "4"], "--diversity counts combinations with a held-out pair; name one"),
-        (["cyan_cylinder", "--diversity", "few"], '--diversity: "few" is no whole number'),
+        (["cyan_cylinder", "--diversity", "few"], '--diversity: "few" is not a whole number'),
         (["cyan_cylinder-d8", "--diversity", "4"], "its name says what is seen"),
         (["cyan_cylinder", "--diversity-mode", "grid"], "--diversity-mode grid says which combinations"),
         (["cyan_cylinder-mine"], "the folder has no palette mine yet; name its file with --palette"),

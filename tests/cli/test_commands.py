@@ -11,7 +11,7 @@ import pytest
 from clevrhope import __main__ as cli
 from clevrhope.__main__ import run_command
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
-from clevrhope.pipeline.images import PoolImages
+from clevrhope.pipeline.images import PoolWork
 from clevrhope.splits.hops import paper_hops
 
 QUICK = ["--hop", "rubber_cylinder", "--no-render"]
@@ -52,7 +52,7 @@ def test_the_summary_says_where_to_look(tmp_path: Path, capsys: pytest.CaptureFi
     out, err = run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
     assert str(tmp_path / "a" / "index.html") in out
     assert "DATASHEET.md" in out
-    assert "Asking rubber_cylinder train: 162 questions" in err
+    assert "Generating rubber_cylinder train: 162 questions" in err
 
 
 def test_a_seed_is_drawn_printed_recorded_and_kept(
@@ -71,7 +71,7 @@ def test_the_summary_tells_what_is_kept_and_lists_the_pairs_asked_for(
     run(capsys, "build", *QUICK, "--hop", "red_cube,large_metal", "--out", tmp_path / "a", "--seed", 3)
     less = [*QUICK, "--train-questions", 9]
     out, _ = run(capsys, "build", *less, "--out", tmp_path / "a")
-    assert "rubber_cylinder train: 162 questions are there and stay, more than the 9 asked for" in out
+    assert "rubber_cylinder train: the 162 existing questions are kept, more than the 9 asked for" in out
     assert out.count("DATASHEET.md") == 1
     assert "hops/rubber_cylinder/DATASHEET.md" in out
     assert "no images yet" in out
@@ -82,7 +82,7 @@ def test_a_plan_renders_nothing_where_nothing_is_missing(
 ) -> None:
     monkeypatch.setattr(
         "clevrhope.pipeline.plan.images.missing_images",
-        lambda used, layout: [PoolImages(pool, indices, indices[:0]) for pool, indices in used.items()],
+        lambda used, layout: [PoolWork(pool, indices, indices[:0]) for pool, indices in used.items()],
     )
     monkeypatch.setattr("clevrhope.pipeline.plan.rates.open_renderer", None)
     run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
@@ -138,7 +138,7 @@ def test_a_plan_that_drew_its_seed_says_how_a_build_gets_the_same(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out, _ = run(capsys, "plan", *QUICK, "--out", tmp_path / "a")
-    (seed,) = re.findall(r"for a build with these numbers: --seed (\d+)$", out, re.MULTILINE)
+    (seed,) = re.findall(r"to build this dataset: --seed (\d+)$", out, re.MULTILINE)
     planned = json.loads(run(capsys, "plan", *QUICK, "--out", tmp_path / "a", "--seed", seed, "--json")[0])
     made = json.loads(run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", seed, "--json")[0])
     assert planned["seed"] == made["seed"] == int(seed)

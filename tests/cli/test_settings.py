@@ -3,7 +3,7 @@
 import click
 import pytest
 
-from clevrhope.cli.modelling import read_size, read_train_request, train
+from clevrhope.cli.models import read_size, read_train_request, train
 
 
 def settings(*given: str) -> dict[str, object]:

@@ -29,7 +29,7 @@ def test_a_pair_that_is_added_gets_the_sizes_of_the_folder(
     build(out, "--hop", "rubber_cylinder", "--seed", "3", *first)
     capsys.readouterr()
     build(out, "--hop", "cyan_cylinder")
-    assert "preset small, with the sizes that are there already" in capsys.readouterr().err
+    assert "preset small with the sizes of the existing dataset" in capsys.readouterr().err
     made = sizes(out)
     assert made["cyan_cylinder"]["train"] == made["rubber_cylinder"]["train"] == 900
     assert made["cyan_cylinder"]["complex_ood"] == 90

@@ -22,7 +22,7 @@ from clevrhope.images import CyclesRenderer, NativeRenderer, RenderSettings, rea
 from clevrhope.images.png import read_png
 from clevrhope.look import blend_files
 from clevrhope.look.blend_files import problem_of_mesh, read_blends
-from clevrhope.pipeline.render_scenes import passes_file, render_scene_file
+from clevrhope.pipeline.scene_images import passes_file, render_scene_file
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.scenes import read_world, sample_scenes
 

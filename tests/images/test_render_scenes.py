@@ -25,7 +25,7 @@ from clevrhope.images.png import read_png
 from clevrhope.images.quality import reference_scenes
 from clevrhope.images.settings import NativeSettings, rendering_as_json
 from clevrhope.look.definition import read_look
-from clevrhope.pipeline.render_scenes import RenderedFile, render_scene_file
+from clevrhope.pipeline.scene_images import RenderedFile, render_scene_file
 
 TINY = NativeSettings(width=96, height=64, quality="draft")
 
@@ -80,7 +80,7 @@ def test_published_scenes_have_camera_and_lights_at_their_places_before_jitter_a
     path = scene_file(tmp_path / "s.json", [published, spelt_out])
     arguments = ["render", str(path), "--out", str(tmp_path / "out"), "--renderer", "native"]
     assert run_command([*arguments, "--quality", "draft"]) == 0
-    assert "1 scenes do not say where camera and lights stood" in capsys.readouterr().out
+    assert "1 scenes have no positions of camera and lights" in capsys.readouterr().out
     first, second = (tmp_path / "out" / name for name in ("published.png", "spelt_out.png"))
     assert first.read_bytes() == second.read_bytes()
 
@@ -180,7 +180,7 @@ def spoilt(change: Callable[[dict[str, Any]], object]) -> list[dict[str, Any]]:
         ),
         (
             lambda scene: scene.update(image_filename="../up.png"),
-            r'image_filename: "\.\./up\.png" should be a file',
+            r'image_filename: "\.\./up\.png" should be a plain file name',
         ),
         (
             lambda scene: scene.update(image_filename="000001.png"),
@@ -252,7 +252,7 @@ def test_a_folder_keeps_to_one_kind_of_image_and_to_its_scenes(tmp_path: Path) -
         render(stray, tmp_path / "out")
     (tmp_path / "out" / "000000.png").write_bytes(b"nobody's")
     scenes = [{k: v for k, v in reference_scenes()[5].items() if k != "image_filename"}]
-    with pytest.raises(DatasetError, match=r"000000\.png: there already, and not of .*d\.json"):
+    with pytest.raises(DatasetError, match=r"000000\.png: exists already, and not from .*d\.json"):
         render(scene_file(tmp_path / "d.json", scenes), tmp_path / "out")
     scene_file(tmp_path / "a.json", [dict(reference_scenes()[7])])
     with pytest.raises(DatasetError, match=r"a\.json: has changed since .*, or is another file of"):

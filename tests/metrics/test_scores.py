@@ -357,7 +357,7 @@ def test_the_command_prints_tables_or_one_json_object(
     assert run_command([*ask, "--quiet"]) == 0
     told_in_short = capsys.readouterr().out
     assert "  by family" not in told_in_short
-    assert "--families shows them" in told_in_short
+    assert "add --families" in told_in_short
     for more in (["--families"], ["--families", "--by", "none"], ["--by", "family"]):
         assert run_command([*ask, "--quiet", *more]) == 0
         assert "  by family" in capsys.readouterr().out

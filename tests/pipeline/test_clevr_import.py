@@ -145,10 +145,12 @@ def test_the_folder_may_be_moved_and_written_otherwise_but_not_be_another(
             make(out, **{**asked(clevr), **changes})
         assert tree(out) == whole
 
-    refused(r"made with CLEVR's train scenes; name their folder with --clevr", clevr=None)
+    refused(r"made with CLEVR's train scenes; to extend it, name their folder with --clevr", clevr=None)
     refused(r"made with --clevr-share 0.3, not 0.4; choose", clevr_share=0.4)
     moved.change(lambda rows: rows[0]["objects"][0].update(rotation=1.0))
-    refused(r"other train scenes of CLEVR than those in .*moved \(as many, but they say", clevr=moved.root)
+    refused(
+        r"other train scenes of CLEVR than those in .*moved \(as many, with other content", clevr=moved.root
+    )
     moved.change(lambda rows: rows.pop())
     refused(r"other train scenes of CLEVR than those in .*moved \(3,000, not 2,999\)", clevr=moved.root)
     make(tmp_path / "plain", render=False)
@@ -219,7 +221,7 @@ def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
     refused(DatasetError, "nowhere: no such folder; expected a CLEVR_v1.0 folder", clevr=tmp_path / "nowhere")
     empty = tmp_path / "empty"
     (empty / "scenes").mkdir(parents=True)
-    missing = "no CLEVR folder with train scenes: scenes/CLEVR_train_scenes.json is missing"
+    missing = "not a CLEVR folder with train scenes: scenes/CLEVR_train_scenes.json is missing"
     refused(DatasetError, missing, clevr=empty)
     val = make_clevr(tmp_path / "val", 3, split="val")
     refused(DatasetError, missing, clevr=val.root)
@@ -281,7 +283,7 @@ def test_the_plan_says_what_comes_from_clevr(clevr: MadeClevr, tmp_path: Path, m
     assert f"scenes of {clevr.root}, whose train scenes are 0.3 of pool train" in "\n".join(plan_lines(large))
     longer = make_plan(request(tmp_path / "new", **asked(clevr, hops=("none",), sizes={"train": 180_000})))
     assert longer.to_copy == pytest.approx(3_000, rel=0.1)
-    assert "its 3,000 train scenes end at place 10,000 of the pool; then all are our own" in plan_lines(
+    assert "its 3,000 train scenes end at index 10,000 of the pool; all later scenes are new" in plan_lines(
         longer
     )
     assert plan_json(longer)["pictures_to_copy"] == 0
@@ -314,7 +316,7 @@ def test_images_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> None
 
     clevr.paint(names[3:])
     refused(
-        rf"3 images that are asked about are missing: {names[0]} "
+        rf"3 needed images are missing: {names[0]} "
         rf"\(scene {rows[0]['image_index']} of train\), {names[1]} .*, {names[2]} [^,]*; with --no-render"
     )
     assert not list(out.glob("images/*/*"))
@@ -322,7 +324,7 @@ def test_images_are_copied_with_their_pixels(tmp_path: Path, make: Make) -> None
     Image.new("RGB", (240, 160)).save(clevr.image(names[5]))
     refused(rf"{names[5]}: 240 x 160 pixels, for scene {rows[5]['image_index']}; the dataset has 480 x 320")
     Image.new("L", (480, 320)).save(clevr.image(names[5]))
-    refused(rf"{names[5]}: of mode L, for scene .*; expected RGB or RGBA")
+    refused(rf"{names[5]}: mode L, for scene .*; expected RGB or RGBA")
     clevr.image(names[5]).write_bytes(b"PNG")
     refused(rf"{names[5]}: not a whole PNG file")
     clevr.paint([names[5]])

@@ -64,7 +64,7 @@ def test_a_damaged_archive_is_told_and_made_anew_once_removed(
     flip(folder / name)
     before = tree(folder)
     with pytest.raises(
-        DatasetError, match=r"not the file that manifest\.json lists: damaged, or changed since"
+        DatasetError, match=r"not the file that manifest\.json lists, so it is damaged or was changed"
     ):
         make(folder, **KINDS)
     assert tree(folder) == before

@@ -18,7 +18,7 @@ from clevrhope.features.extraction import make_features
 from clevrhope.images.quality import reference_scenes
 from clevrhope.images.settings import NativeSettings
 from clevrhope.pipeline import build
-from clevrhope.pipeline.render_scenes import RenderedFile, render_scene_file
+from clevrhope.pipeline.scene_images import RenderedFile, render_scene_file
 
 HOP = "rubber_cylinder"
 

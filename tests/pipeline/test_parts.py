@@ -80,9 +80,11 @@ def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path
     refused(parts[:2], "^part 3 of 3 missing")
     before = [tree(folder) for folder in parts]
     refused(parts[1:2], "^parts 1, 3 of 3 missing; .*build --shard 1/3")
-    refused([*parts, parts[0]], "part 1/3, which .*1 is too; name each part once")
-    refused([*parts[:2], tmp_path], "no part of a dataset")
-    refused(parts, f"for something else .{', '.join(sorted(HOPS))} there, {HOPS[0]} asked for", hops=HOPS[:1])
+    refused([*parts, parts[0]], "part 1/3, as .*1 is; name each part once")
+    refused([*parts[:2], tmp_path], "not a part of a dataset")
+    refused(
+        parts, f"for another request .{', '.join(sorted(HOPS))} there, {HOPS[0]} asked for", hops=HOPS[:1]
+    )
     refused(
         parts,
         "sizes.train is 2500 there, 2501 asked for",
@@ -93,7 +95,7 @@ def test_what_does_not_belong_together_is_told(parts: list[Path], tmp_path: Path
     smaller = replace(smaller, config=replace(smaller.config, world={"max_objects": 9}))
     build_part(smaller, Shard(1, 3))
     refused([smaller.out, *parts[1:]], "world: made with another world .*max_objects is 9 there, 10 asked")
-    refused([*parts[:2], tmp_path / "nowhere"], "nowhere: no part of a dataset")
+    refused([*parts[:2], tmp_path / "nowhere"], "nowhere: not a part of a dataset")
     other = part(tmp_path / "other", "1/2", render=False).folder
     refused([parts[0], other], "one of 2 parts")
     assert [tree(folder) for folder in parts] == before
@@ -116,12 +118,12 @@ def test_an_unfinished_part_is_told(parts: list[Path], tmp_path: Path) -> None:
 
 
 def test_a_folder_is_a_part_or_a_whole(parts: list[Path], tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="one machine's part"):
+    with pytest.raises(DatasetError, match="one part, made by build --shard"):
         build(request(parts[0], hops=HOPS, sizes=SIZES), make_renderer=renderer)
     with pytest.raises(DatasetError, match="part 1/3, not 2/3"):
         part(parts[0], "2/3")
     before = tree(parts[0])
-    with pytest.raises(DatasetError, match="one machine's part"):
+    with pytest.raises(DatasetError, match="one part, made by build --shard"):
         joined(parts, parts[0])
     assert tree(parts[0]) == before
     build(request(tmp_path / "whole", render=False))
@@ -151,6 +153,6 @@ def test_the_command_line(tmp_path: Path) -> None:
     )
     told, problems = run.communicate()
     assert run.returncode == 0, problems
-    assert "The same again: --seed 5" in told
+    assert "To reproduce: --seed 5" in told
     build(request(tmp_path / "whole", render=False))
     assert tree(tmp_path / "out") == tree(tmp_path / "whole")

@@ -25,8 +25,8 @@ from clevrhope.metrics import score
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.pipeline import Limits, build, build_part, merge, parse_shard
 from clevrhope.pipeline.engine import World, open_world
+from clevrhope.pipeline.minimal import first_groups, n_groups
 from clevrhope.pipeline.plan import make_plan, plan_json
-from clevrhope.pipeline.prelim import first_groups, n_sets
 from clevrhope.splits.hops import parse_hop, prelim_hops
 
 VALUES = ("cyan", "cylinder")
@@ -131,8 +131,8 @@ def test_the_whole_sets_are_as_many_as_the_minimal_ones_of_a_type_would_be(world
     for hop in prelim_hops(["all"], world.attribute_types):
         ((kind, _),) = hop.target
         pool = clevrhope._core.MinimalPool(world, pair=list(hop.target))
-        assert n_sets(pool, 0) == PAPER_GROUPS[kind]
-        everything = first_groups(pool, n_sets(pool, 0), seed=1)
+        assert n_groups(pool, 0) == PAPER_GROUPS[kind]
+        everything = first_groups(pool, n_groups(pool, 0), seed=1)
         assert len(set(everything)) == PAPER_GROUPS[kind]
         assert first_groups(pool, 11, seed=1) == everything[:11]
         assert first_groups(pool, 11, seed=2) != everything[:11]
@@ -157,8 +157,8 @@ def test_more_sets_and_values_keep_what_is_there(tmp_path: Path, make: Make) -> 
     assert tree(out) == tree(tmp_path / "at_once")
     kept = make(out, hops=(), prelim=("cyan",), sizes=SMALL).kept
     assert kept == (
-        "prelim_cyan existence: 9 sets are there and stay, more than the 4 asked for",
-        "prelim_cyan counting: 5 sets are there and stay, more than the 3 asked for",
+        "prelim_cyan existence: the 9 existing sets are kept, more than the 4 asked for",
+        "prelim_cyan counting: the 5 existing sets are kept, more than the 3 asked for",
     )
 
 
@@ -273,7 +273,7 @@ def test_another_vocabulary_has_sets_of_its_own_values(tmp_path: Path) -> None:
         ({"prelim": ("cyan",), "limits": Limits(diversities=(8,))}, 'HOP "prelim_cyan": asks for a value'),
         (
             {"prelim": ("cyan",), "splits": ("train",)},
-            "--splits: train is no split of prelim_cyan; known: exis",
+            "--splits: train is not a split of prelim_cyan; known: exis",
         ),
     ],
 )

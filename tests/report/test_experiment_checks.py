@@ -75,7 +75,7 @@ OF_DATASETS = {
         "dataset[0].features[0]: features of kind resnet101 need weights",
     ),
     "needless weights": (KIND, f'{KIND}\nweights = "random"', "features of kind pixels take no --weights"),
-    "name": ('name = "d"', 'name = "../d"', 'dataset[0].name is "../d"; expected letters'),
+    "name": ('name = "d"', 'name = "../d"', 'dataset[0].name is "../d"; expected the name of a folder'),
     "NUL": ('name = "d"', 'name = "d\\u0000"', "has a NUL character"),
 }
 OF_MODELS = {
@@ -111,8 +111,8 @@ OF_MODELS = {
     "seeds": (SEEDS, "seeds = [1.5]", "model[0].seeds is [1.5]; expected a whole number or a list of such"),
     "options": (SEEDS, f'{SEEDS}\noptions = ["--detreministic"]', "model[0]: No such option"),
     "value of an option": (SEEDS, f'{SEEDS}\noptions = ["--tune-every", "0"]', "model[0]: --tune-every"),
-    "help": (SEEDS, f'{SEEDS}\noptions = ["--help"]', "model[0]: --help is no option of a step"),
-    "own option": (SEEDS, f'{SEEDS}\noptions = ["--out", "x"]', "model[0]: options: --out is what"),
+    "help": (SEEDS, f'{SEEDS}\noptions = ["--help"]', "model[0]: --help is not an option of a step"),
+    "own option": (SEEDS, f'{SEEDS}\noptions = ["--out", "x"]', "model[0]: options: --out is set by"),
     "tune": (
         SEEDS,
         f'{SEEDS}\noptions = ["--tune-on", "val"]',
@@ -129,7 +129,7 @@ OF_MODELS = {
     "label": (
         LAST,
         f'{LAST}\n[[model]]\nname = "mac"\nlabel = "film"\nsizes = [10]\nseeds = [1]\n',
-        'model[1].label: "film" is what model[0] is called, which has other settings',
+        'model[1].label: "film" is also the label of model[0], which has other settings',
     ),
 }
 OF_ALL = {

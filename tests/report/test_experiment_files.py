@@ -10,11 +10,10 @@ from experiment_grid import GRID, grid
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, DatasetError
-from clevrhope.experiments.config import read_experiment
+from clevrhope.experiments.build_files import subset_templates, subset_values
+from clevrhope.experiments.config import find_file, read_experiment, shipped_experiments
 from clevrhope.experiments.plan import make_plan
 from clevrhope.experiments.run import run_experiment
-from clevrhope.experiments.shipped import find_file, shipped_experiments
-from clevrhope.experiments.some import some_templates, some_values
 from clevrhope.pipeline import build
 from clevrhope.runtime import assets
 
@@ -28,7 +27,7 @@ __all__ = ["grid"]
         (("jobs = 2", 'jobs = "all"'), 'jobs is "all"; expected a whole number or "cores"'),
         (("seed = 3", ""), "dataset[0].seed is missing"),
         (('kind = "pixels"', ""), 'dataset[0].features[0]: no "kind"'),
-        (("seeds = [1, 2]", "seeds = [1, 1]"), 'model[0].seeds: "1" is there twice'),
+        (("seeds = [1, 2]", "seeds = [1, 1]"), 'model[0].seeds: "1" is listed twice'),
         (("seeds = [1, 2]", "seeds = [-1]"), "model[0].seeds is -1; expected a whole number from 0"),
         (("seeds = [1, 2]", 'seeds = [1]\nhops = ["rubber_cylindre"]'), 'did you mean "rubber_cylinder"?'),
         (("seeds = [1, 2]", 'seeds = [1]\ndatasets = ["e"]'), 'model[0].datasets: no dataset "e"'),
@@ -38,10 +37,10 @@ __all__ = ["grid"]
         ),
         (("[[model]]", "[[model"), "broken TOML"),
         (('sizes = ["25k", 300]', ""), 'model[0]: no "sizes"'),
-        (('sizes = ["25k", 300]', 'sizes = ["25k", 25000]'), 'model[0].sizes: "25k" is there twice'),
+        (('sizes = ["25k", 300]', 'sizes = ["25k", 25000]'), 'model[0].sizes: "25k" is listed twice'),
         (('sizes = ["25k", 300]', 'sizes = ["lots"]'), 'model[0].sizes: size: "lots" should be a number'),
         (('name = "film"', 'name = "flim"'), 'model[0].name: no model "flim" (did you mean "film"?)'),
-        (("seeds = [1, 2]", 'seeds = [1]\nlabel = "a/b"'), 'label is "a/b"; expected letters, digits'),
+        (("seeds = [1, 2]", 'seeds = [1]\nlabel = "a/b"'), 'label is "a/b"; expected the name of a folder'),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(grid: Path, change: tuple[str, str], told: str) -> None:
@@ -152,19 +151,19 @@ def test_questions_and_values_that_there_are_none_of_are_named(
 
 
 def test_a_simpler_world_has_some_of_the_values_and_questions(tmp_path: Path) -> None:
-    coloured = json.loads(some_templates(["zero_hop"], ["query_shape"], ["color"], "here")["zero_hop.json"])
+    coloured = json.loads(subset_templates(["zero_hop"], ["query_shape"], ["color"], "here")["zero_hop.json"])
     empty = {each["params"][0] for each in coloured[0]["constraints"] if each["type"] == "NULL"}
     assert empty == {"<Z>", "<M>", "<S>"}
-    every = some_templates([], ["equal_integer"], [], "here")
+    every = subset_templates([], ["equal_integer"], [], "here")
     assert set(every) == {"compare_integer.json", "synonyms.json"}
-    assert some_values({"sizes": []}, "here")["sizes"] == {"small": 0.35, "large": 0.7}
-    files = some_templates(["zero_hop", "one_hop"], ["exist", "query_color"], [], "here")
+    assert subset_values({"sizes": []}, "here")["sizes"] == {"small": 0.35, "large": 0.7}
+    files = subset_templates(["zero_hop", "one_hop"], ["exist", "query_color"], [], "here")
     assert set(files) == {"zero_hop.json", "one_hop.json", "synonyms.json"}
     for name in ("zero_hop.json", "one_hop.json"):
         ends = [template["nodes"][-1]["type"] for template in json.loads(files[name])]
         assert [end.rpartition("_exist")[1] or end for end in ends] == ["_exist", "query_color"]
     package = json.loads((assets.blender_assets() / "properties.json").read_bytes())
-    properties = some_values({"sizes": ["large"], "colors": ["red", "blue"]}, "here")
+    properties = subset_values({"sizes": ["large"], "colors": ["red", "blue"]}, "here")
     assert properties == {
         **package,
         "sizes": {"large": 0.7},

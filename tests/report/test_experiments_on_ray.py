@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from clevrhope.experiments.plan import Chain, Step
-from clevrhope.experiments.ray_engine import _of_a_task, run_on_ray
+from clevrhope.experiments.ray_engine import _task_resources, run_on_ray
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,7 @@ def step(name: str, *arguments: str, made: str) -> Step:
 def test_a_task_asks_for_no_more_than_a_machine_has(
     nodes: list[dict[str, float]], asked: tuple[int, float]
 ) -> None:
-    assert _of_a_task(nodes, 20, 2) == asked
+    assert _task_resources(nodes, 20, 2) == asked
 
 
 @pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::ResourceWarning", "ignore::DeprecationWarning")
@@ -40,7 +40,7 @@ def test_chains_run_where_they_are_meant_to_and_one_failure_stops_no_other(
     bad = Chain("bad", (step("none", "score", "nowhere", "nothing.jsonl", made="logs"), good.steps[0]))
     ended = {
         chain.name: failure
-        for chain, failure in run_on_ray([good, bad], address="local", threads=1000, a_gpu=1)
+        for chain, failure in run_on_ray([good, bad], address="local", threads=1000, per_gpu=1)
     }
     assert ended["good"] is None
     assert good.done
@@ -48,5 +48,5 @@ def test_chains_run_where_they_are_meant_to_and_one_failure_stops_no_other(
     failure = ended["bad"]
     assert failure is not None
     assert failure.step == "none"
-    assert "nowhere: no dataset of clevrhope" in failure.said
+    assert "nowhere: no dataset of clevrhope" in failure.message
     assert not bad.steps[0].done

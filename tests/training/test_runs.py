@@ -433,10 +433,10 @@ def test_the_command_line_stops_in_a_sentence_and_goes_on(
     monkeypatch.setattr(loop, "SHOW_SECONDS", 0.0)
     command = ["train", "tiny_models:Tiny", str(dataset), "--hop", HOP, "--size", "100", "--seed", "3"]
     command += ["--set", "width=4", "--set", "recipe.words.rate=1e-3"]
-    monkeypatch.setattr("clevrhope.cli.modelling.shown_progress", lambda _: StopsAt(4))
+    monkeypatch.setattr("clevrhope.cli.models.shown_progress", lambda _: StopsAt(4))
     assert run_command(command) == 130
     assert capsys.readouterr().err.strip() == "clevrhope: stopped; run the same command to resume"
-    monkeypatch.setattr("clevrhope.cli.modelling.shown_progress", lambda _: None)
+    monkeypatch.setattr("clevrhope.cli.models.shown_progress", lambda _: None)
     assert run_command([*command, "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["folder"] == f"runs/Tiny-{HOP}-100-3"

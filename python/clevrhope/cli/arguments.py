@@ -1,6 +1,6 @@
-"""What several commands make of their options: names, numbers, how progress is shown."""
+"""Options and values that several commands share."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,92 +20,96 @@ class _AnyPath(click.Path):
 
 
 PATH = _AnyPath(path_type=Path)
-"""A file or folder; whoever opens it says what is wrong with it."""
+"""A file or folder; the code that opens it reports what is wrong with it."""
 
 
 class Whole(click.IntRange):
-    """A whole number from the least on, up to the most if there is one; what is none is told in our words."""
-
-    def __init__(self, least: int, most: int | None = None) -> None:
-        super().__init__(least, most)
+    """A whole number from `min` to `max` (None: no upper end), with an error message in our own words."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """The number.
 
         Raises:
-            UsageError: it is none; names the option.
+            UsageError: it is not one, or out of range; names the option.
         """
         try:
             number: int = super().convert(value, param, ctx)
         except click.BadParameter:
             option = param.opts[0] if param else "option"
-            reach = f"from {self.min}" + ("" if self.max is None else f" to {self.max}")
-            text = f'{option}: "{str(value)[:40]}" should be a whole number {reach}'
+            upper = "" if self.max is None else f" to {self.max}"
+            text = f'{option}: "{str(value)[:40]}" should be a whole number from {self.min}{upper}'
             raise click.UsageError(text) from None
         return number
 
 
-only_hops = click.option(
-    "--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; can be repeated."
-)
+only_hops = click.option("--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; repeatable.")
 only_splits = click.option(
-    "--splits", multiple=True, metavar="NAMES", help="Only these splits, commas between them."
+    "--splits", multiple=True, metavar="NAMES", help="Only these, separated by commas."
 )
-
+quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
+no_progress_option = click.option("--quiet", is_flag=True, help="Show no progress.")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+properties_option = click.option(
+    "--properties",
+    type=PATH,
+    metavar="FILE",
+    help="Sizes, colors, materials and shapes, in the format of CLEVR's properties.json.",
+)
 passes_option = click.option(
     "--passes",
     multiple=True,
     metavar="KINDS",
-    help="Of each image, in HDF5: mask (object of each pixel), depth, normal; commas between them.",
+    help="Annotate each image, in HDF5, with mask (the object at each pixel), depth or normal; separated by "
+    "commas.",
 )
 
 rendering_options = (
     click.option(
         "--renderer",
         type=click.Choice(["blender", "native"]),
-        help="native: nearly the same images without Blender, much sooner.  [default: blender]",
+        help="native makes nearly the same images without Blender, much faster.  [default: blender]",
     ),
     click.option(
         "--quality",
         metavar="NAME",
-        help="How much effort; blender: draft, standard, original; native: draft, standard, high.  "
+        help="Rendering effort. blender: draft, standard, original; native: draft, standard, high.  "
         "[default: standard]",
     ),
     click.option(
         "--samples",
         type=Whole(1),
-        help="Of Blender, samples a pixel in place of --quality; from 512 on without denoiser, as the "
+        help="Blender's samples per pixel, in place of --quality; from 512 on without denoising, as in the "
         "original.  [default: 16]",
     ),
     click.option(
         "--device",
         metavar="NAME",
-        help="Where Blender renders: auto (GPUs if there are some), cpu, cuda, optix:0,1 or the like; "
-        "clevrhope devices lists them.  [default: auto]",
+        help="Where Blender renders: auto (GPUs if there are any), cpu, cuda, optix:0,1 and so on; clevrhope "
+        "devices lists them.  [default: auto]",
     ),
     click.option(
         "--workers",
         type=Whole(1),
-        help="Blender's processes: one for two cores by default, on GPUs two for each; or images that "
-        "native has under way.",
+        help="With blender, the number of processes, by default one per two cores or two per GPU; with "
+        "native, the number of images rendered at once.",
     ),
     click.option(
         "--engine",
         type=click.Choice(["local", "ray"]),
         default="local",
-        help="Where renderers work: on this machine, or in the actors of a Ray cluster.  [default: local]",
+        help="Where the renderers run: on this machine, or as actors of a Ray cluster.  [default: local]",
     ),
     click.option(
         "--address",
         metavar="HOST:PORT",
-        help="Of the Ray cluster's head, or auto.  [default: RAY_ADDRESS; else Ray on this machine]",
+        help="The head of the Ray cluster, or auto.  [default: RAY_ADDRESS, or else Ray on this machine]",
     ),
 )
-"""What makes images, where, and with how much effort; what goes together is looked at elsewhere."""
+"""What renders the images, where, and with how much effort; `resolve_config` checks the combinations."""
 
 
-def with_options(options: Sequence[Callable[[Any], Any]]) -> Callable[[_Command], _Command]:
-    """A decorator that gives a command several options, shown in their order."""
+def with_options(*options: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
+    """A decorator that gives a command several options, listed in this order in its help."""
 
     def add(command: _Command) -> _Command:
         for option in reversed(options):
@@ -116,18 +120,11 @@ def with_options(options: Sequence[Callable[[Any], Any]]) -> Callable[[_Command]
 
 
 def read_names(options: Sequence[str]) -> list[str]:
-    """The names in options that can be repeated and can hold several, with commas between them."""
+    """The names given to a repeatable option, each of whose values can hold several between commas."""
     return [name.strip() for names in options for name in names.split(",")]
 
 
-def read_whole(option: str, text: str) -> int:
-    """The number that an option was given, which can hold several."""
-    if not text.isdecimal():
-        raise click.UsageError(f'{option}: "{text}" is no whole number')
-    return int(text)
-
-
-def shown_progress(choices: dict[str, Any]) -> "Progress":
+def shown_progress(choices: Mapping[str, Any]) -> "Progress":
     """Progress on standard error, or none with --quiet."""
     from clevrhope.runtime.progress import Silent
 

@@ -1,4 +1,4 @@
-"""The command that writes finished datasets once more: export."""
+"""The command that converts finished datasets to other formats: export."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,16 @@ from typing import Any
 
 import click
 
-from clevrhope.cli.arguments import PATH, Whole, only_hops, only_splits, read_names, shown_progress
+from clevrhope.cli.arguments import (
+    PATH,
+    Whole,
+    json_option,
+    only_hops,
+    only_splits,
+    quiet_option,
+    read_names,
+    shown_progress,
+)
 
 
 @click.command()
@@ -16,32 +25,31 @@ from clevrhope.cli.arguments import PATH, Whole, only_hops, only_splits, read_na
     "format_name",
     required=True,
     metavar="NAME",
-    help="parquet (Hugging Face), webdataset, clevr (CLEVR_v1.0's folders), iep (its models' HDF5) or coco "
-    "(masks and boxes).",
+    help="parquet (Hugging Face), webdataset, clevr (the layout of CLEVR_v1.0), iep (the HDF5 of clevr-iep) "
+    "or coco (masks and boxes).",
 )
-@click.option("--out", type=PATH, required=True, help="New folder; it appears when it is whole.")
+@click.option("--out", type=PATH, required=True, help="A new folder, which appears once it is complete.")
 @only_hops
 @only_splits
 @click.option(
     "--train-questions",
     type=Whole(1),
     metavar="N",
-    help="Only the first so many of train; 25000 and 200000 are the paper's smaller sets.",
+    help="Only the first N questions of train; 25000 and 200000 give the paper's smaller sets.",
 )
-@click.option("--no-images", is_flag=True, help="Text only.")
-@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
+@click.option("--no-images", is_flag=True, help="Export text only.")
+@quiet_option
+@json_option
 def export(folder: Path, **choices: Any) -> None:
-    """Writes a finished dataset once more, for Hugging Face, WebDataset, readers of CLEVR or of COCO."""
+    """Converts a finished dataset for Hugging Face, WebDataset, or readers of CLEVR or COCO."""
     from clevrhope.export import export as run
 
-    splits = read_names(choices["splits"])
     made = run(
         folder,
         choices["out"],
         format=choices["format_name"],
         hops=choices["hops"] or None,
-        splits=splits or None,
+        splits=read_names(choices["splits"]) or None,
         train_questions=choices["train_questions"],
         images=not choices["no_images"],
         progress=shown_progress(choices),

@@ -1,239 +1,175 @@
-"""The options that `build`, `merge` and `plan` share in, a Request out."""
+"""The options that `build`, `merge` and `plan` share, and the request that they describe."""
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from clevrhope.cli.arguments import (
     PATH,
     Whole,
+    json_option,
     only_splits,
     passes_option,
+    properties_option,
+    quiet_option,
     read_names,
-    read_whole,
     rendering_options,
+    with_options,
 )
 
 if TYPE_CHECKING:
     from clevrhope.pipeline import Request
 
-_Command = TypeVar("_Command", bound=Callable[..., Any])
-
-
-def dataset_options(command: _Command) -> _Command:
-    """The choices that `build`, `merge` and `plan` share."""
-    options = [
-        click.option(
-            "--hop",
-            "hops",
-            multiple=True,
-            metavar="NAME",
-            help="Held-out pair, such as rubber_cylinder, or none; several with commas, or repeated.",
-        ),
-        click.option(
-            "--hops",
-            "groups",
-            multiple=True,
-            type=click.Choice(["first6", "all"]),
-            help="The paper's first six pairs, or all 29; they share images.",
-        ),
-        click.option(
-            "--hold-out",
-            "held_out",
-            multiple=True,
-            metavar="TYPE=VALUE,...",
-            help="Any values to hold out together, such as color=red,shape=cube,material=metal; repeatable.",
-        ),
-        click.option(
-            "--prelim",
-            "prelim",
-            multiple=True,
-            metavar="VALUES",
-            help="Existence and counting questions on single values, such as cyan,rubber; or all of them.",
-        ),
-        click.option(
-            "--diversity",
-            "diversities",
-            multiple=True,
-            metavar="K",
-            help="Train on K - 1 combinations of the pair's types, K with the pair; commas, or repeated.",
-        ),
-        click.option(
-            "--diversity-mode",
-            type=click.Choice(["nested", "grid"]),
-            default="nested",
-            help="Lower diversities within higher ones, or a sub-grid of values.  [default: nested]",
-        ),
-        click.option(
-            "--palette",
-            type=PATH,
-            metavar="FILE",
-            help="Combinations that objects have, such as CoGenT's; of a pair, those that are seen.",
-        ),
-        click.option(
-            "--test-palette",
-            type=PATH,
-            metavar="FILE",
-            help="With --hop none --palette: val_b and test_b, of this palette's images.",
-        ),
-        click.option(
-            "--preset",
-            type=click.Choice(["demo", "small", "paper"]),
-            help="demo: some 60 images; small: a hundredth of paper; paper: the paper's.  "
-            "[default: the folder's own; of a new one demo]",
-        ),
-        click.option(
-            "--out",
-            type=PATH,
-            help="Folder of the dataset; one that is there is extended.  [default: out/PRESET]",
-        ),
-        click.option(
-            "--seed",
-            type=Whole(0, 2**64 - 1),
-            help="Decides the dataset; drawn, printed and recorded when left out, by plan too.",
-        ),
-        click.option(
-            "--config",
-            "config_file",
-            type=PATH,
-            metavar="FILE.toml",
-            help="Settings: preset, images, templates, properties, [sizes], [world], [rendering].",
-        ),
-        *rendering_options,
-        passes_option,
-        click.option("--no-render", is_flag=True, help="Leave the images out; a later run can add them."),
-        click.option(
-            "--match",
-            type=click.Choice(["none", "objects"]),
-            help="objects: thin scenes until all splits have the same numbers of objects.  "
-            "[default: the folder's own; of a new one none]",
-        ),
-        click.option(
-            "--strictness",
-            type=click.Choice(["description", "implied"]),
-            help="implied: train and IID questions ask for the pair by no likeness either.  "
-            "[default: the folder's own; of a new one description]",
-        ),
-        click.option(
-            "--no-json",
-            is_flag=True,
-            help="Leave CLEVR's JSON question files out, HDF5 says it all; a later run can add them.",
-        ),
-        only_splits,
-        click.option("--train-questions", type=Whole(1), metavar="N", help="Questions in train."),
-        click.option(
-            "--test-questions",
-            type=Whole(1),
-            metavar="N",
-            help="Questions in each of complex_iid and complex_ood (none: val and test).",
-        ),
-        click.option(
-            "--prelim-sets",
-            type=Whole(1),
-            metavar="N",
-            help="With --prelim: groups of existence (2 images) and sets of counting (6), each value.",
-        ),
-        click.option(
-            "--templates",
-            type=PATH,
-            metavar="DIR",
-            help="Question templates in CLEVR's format, the original's own included.",
-        ),
-        click.option(
-            "--properties",
-            type=PATH,
-            metavar="FILE",
-            help="Sizes, colors, materials and shapes, as CLEVR's properties.json.",
-        ),
-        click.option(
-            "--images",
-            type=click.Choice(["png", "h5", "both"]),
-            help="How images are stored.  [default: both; paper: png]",
-        ),
-        click.option(
-            "--clevr",
-            type=PATH,
-            metavar="CLEVR_DIR",
-            help="A CLEVR_v1.0 folder: its train scenes and images are part of the train pool.  "
-            "Not beside --palette or --diversity.",
-        ),
-        click.option(
-            "--clevr-share",
-            type=click.FloatRange(1e-6, 1),
-            metavar="X",
-            help="The part of the train pool that is CLEVR's, above 0, up to 1.  "
-            "[default: the folder's own; of a new one 0.21]",
-        ),
-        click.option("--quiet", is_flag=True, help="Say nothing but errors."),
-        click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _check_forms(names: Sequence[str], held_out: Sequence[str]) -> None:
-    """Passes where names are names, and values come with their types."""
-    for name in names:
-        if "=" in name:
-            raise click.UsageError(
-                f'--hop: "{name}" is no name of a pair, such as red_cube; '
-                "types with values go with --hold-out: --hold-out color=red,shape=cube"
-            )
-    for values in held_out:
-        if "=" not in values:
-            raise click.UsageError(
-                f'--hold-out: "{values}" is no list of types with values, such as color=red,shape=cube; '
-                "names of pairs, such as red_cube, go with --hop"
-            )
-
-
-def _check_sizes(choices: Mapping[str, Any], names: Sequence[str]) -> None:
-    """Passes where each size that was given is that of a split which some name has."""
-    from clevrhope.splits.hops import PRELIM
-
-    alone = [name.startswith(f"{PRELIM}_") for name in names]
-    if choices["prelim_sets"] is not None and not any(alone):
-        raise click.UsageError(
-            "--prelim-sets: the number of sets of what --prelim names; give that too, such as --prelim cyan"
-        )
-    for option in ("train_questions", "test_questions"):
-        if choices[option] is not None and all(alone):
-            raise click.UsageError(
-                f"--{option.replace('_', '-')}: values that are asked for alone have no such questions; "
-                "--prelim-sets gives their number, --hop names a pair"
-            )
-
-
-def _before(out: Path, parts: Sequence[Path]) -> dict[str, Any]:
-    """What the parts to be joined, and over them the folder that is there, decide where no option does."""
-    from clevrhope.dataset.layout import Layout
-    from clevrhope.dataset.manifest import choices_of, read_manifest
-
-    part = read_manifest(Layout(parts[0]).manifest) if parts else None
-    there = read_manifest(Layout(out).manifest)
-    # A folder without question files may get them later; what parts are joined to is like them.
-    kept = ("question_json", "passes")
-    files = {name: each for name, each in part.config.items() if name in kept} if part else {}
-    return {
-        **(choices_of(part) if part else {}),
-        **files,
-        **(choices_of(there) if there else {}),
-    }
-
-
-def _out(choices: Mapping[str, Any]) -> Path:
-    """The folder to write; without `--out`, one named by the preset."""
-    from clevrhope.config.sources import resolve_config
-
-    if choices["out"]:
-        return Path(choices["out"])
-    return Path("out") / resolve_config(preset=choices["preset"], file=choices["config_file"]).preset
-
+dataset_options = with_options(
+    click.option(
+        "--hop",
+        "hops",
+        multiple=True,
+        metavar="NAME",
+        help="Held-out pair, such as rubber_cylinder, or none to hold nothing out; separated by commas, or "
+        "repeated.",
+    ),
+    click.option(
+        "--hops",
+        "groups",
+        multiple=True,
+        type=click.Choice(["first6", "all"]),
+        help="The paper's first six pairs, or all 29 of them; pairs share images.",
+    ),
+    click.option(
+        "--hold-out",
+        "held_out",
+        multiple=True,
+        metavar="TYPE=VALUE,...",
+        help="Values to hold out together, such as color=red,shape=cube,material=metal; repeatable.",
+    ),
+    click.option(
+        "--prelim",
+        multiple=True,
+        metavar="VALUES",
+        help="Existence and counting questions about single values: cyan,rubber, for example, or all.",
+    ),
+    click.option(
+        "--diversity",
+        "diversities",
+        multiple=True,
+        metavar="K",
+        help="Train on K - 1 combinations of the pair's attribute types (K with the pair itself); separated "
+        "by commas, or repeated.",
+    ),
+    click.option(
+        "--diversity-mode",
+        type=click.Choice(["nested", "grid"]),
+        default="nested",
+        help="nested: a lower diversity is part of a higher one; grid: a sub-grid of values.  "
+        "[default: nested]",
+    ),
+    click.option(
+        "--palette",
+        type=PATH,
+        metavar="FILE",
+        help="The combinations of values that objects may have, such as CoGenT's; for a pair, those seen in "
+        "training.",
+    ),
+    click.option(
+        "--test-palette",
+        type=PATH,
+        metavar="FILE",
+        help="With --hop none --palette: also a second validation and test set, with this palette.",
+    ),
+    click.option(
+        "--preset",
+        type=click.Choice(["demo", "small", "paper"]),
+        help="demo: about 60 images; small: a hundredth of paper; paper: the paper's sizes.  "
+        "[default: the folder's own, or demo for a new folder]",
+    ),
+    click.option(
+        "--out",
+        type=PATH,
+        help="Folder of the dataset; an existing dataset is extended.  [default: out/PRESET]",
+    ),
+    click.option(
+        "--seed",
+        type=Whole(0, 2**64 - 1),
+        help="Seed of the dataset; if left out, one is drawn, printed, and recorded by build.",
+    ),
+    click.option(
+        "--config",
+        "config_file",
+        type=PATH,
+        metavar="FILE.toml",
+        help="Settings: preset, images, templates, properties, [sizes], [world], [rendering].",
+    ),
+    *rendering_options,
+    passes_option,
+    click.option("--no-render", is_flag=True, help="Make no images; a later run can add them."),
+    click.option(
+        "--match",
+        type=click.Choice(["none", "objects"]),
+        help="objects: thin the scenes until each number of objects is equally frequent in every split.  "
+        "[default: the folder's own, or none for a new folder]",
+    ),
+    click.option(
+        "--strictness",
+        type=click.Choice(["description", "implied"]),
+        help='implied: train and IID questions do not ask for the pair through "same color as" and the like '
+        "either.  [default: the folder's own, or description for a new folder]",
+    ),
+    click.option(
+        "--no-json",
+        is_flag=True,
+        help="Write no JSON question files beside the HDF5 files, which hold the same; a later run can add "
+        "them.",
+    ),
+    only_splits,
+    click.option("--train-questions", type=Whole(1), metavar="N", help="Number of questions in train."),
+    click.option(
+        "--test-questions",
+        type=Whole(1),
+        metavar="N",
+        help="Number of questions in each complex test set (with --hop none: in val and in test).",
+    ),
+    click.option(
+        "--prelim-sets",
+        type=Whole(1),
+        metavar="N",
+        help="With --prelim, for each value: number of existence groups (2 images each) and of counting sets "
+        "(6 images each).",
+    ),
+    click.option(
+        "--templates",
+        type=PATH,
+        metavar="DIR",
+        help="Question templates in CLEVR's format, such as CLEVR's own.",
+    ),
+    properties_option,
+    click.option(
+        "--images",
+        type=click.Choice(["png", "h5", "both"]),
+        help="How images are stored.  [default: both; with preset paper: png]",
+    ),
+    click.option(
+        "--clevr",
+        type=PATH,
+        metavar="CLEVR_DIR",
+        help="A CLEVR_v1.0 folder, whose train scenes and images become part of the train pool; does not go "
+        "with --palette or --diversity.",
+    ),
+    click.option(
+        "--clevr-share",
+        type=float,
+        metavar="X",
+        help="CLEVR's share of the train pool, above 0 and at most 1.  "
+        "[default: the folder's own, or 0.21 for a new folder]",
+    ),
+    quiet_option,
+    json_option,
+)
+"""Gives a command the options that describe a dataset; `read_request` reads them."""
 
 _OF_SIZES_AND_RENDERING = (
     "train_questions",
@@ -244,13 +180,18 @@ _OF_SIZES_AND_RENDERING = (
     "samples",
     "device",
 )
-"""Options that say a part of `Config.sizes` or `Config.rendering`; others have the names of its fields."""
+"""Options that set a part of `Config.sizes` or `Config.rendering`; others have the names of its fields."""
 
 
-def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Request":
-    """What the options ask for; without a seed, one is drawn, unless the folder has its own.
+def read_request(choices: Mapping[str, Any], *, parts: Sequence[Path] = ()) -> "Request":
+    """The request that the options describe.
 
-    Without a preset the sizes are those that the folder was made with, or the parts that are to be joined.
+    Without a preset, sizes are those of the folder, or of the parts that are to be joined. Without a seed,
+    one is drawn, unless the folder has its own.
+
+    Raises:
+        UsageError: a name or size that does not go with its option.
+        ClevrhopeError: settings or files that cannot be read.
     """
     from clevrhope.config.presets import Config
     from clevrhope.config.sources import resolve_config
@@ -259,48 +200,96 @@ def read_request(choices: dict[str, Any], *, parts: Sequence[Path] = ()) -> "Req
     from clevrhope.pipeline import Limits, Request
     from clevrhope.splits.hops import HOP_GROUPS, PRELIM
 
-    asked = read_names(choices["hops"])
-    _check_forms(asked, choices["held_out"])
-    names = [
-        *asked,
-        *choices["held_out"],
-        *(name for group in choices["groups"] for name in HOP_GROUPS[group]),
-    ]
-    prelim = read_names(choices["prelim"])
+    hops = read_names(choices["hops"])
+    _check_forms(hops, choices["held_out"])
+    groups = [name for group in choices["groups"] for name in HOP_GROUPS[group]]
+    names = (*hops, *choices["held_out"], *groups)
+    prelim = tuple(read_names(choices["prelim"]))
     if not names and not prelim:
         raise click.UsageError(
             "no HOP given; name one or more with --hop, such as --hop rubber_cylinder, or --hops all"
         )
-    _check_sizes(choices, [*names, *(f"{PRELIM}_{value}" for value in prelim)])
-    out = _out(choices)
-    before = _before(out, parts)
-    passes = tuple(read_names(choices["passes"]))
-    named = {each.name for each in fields(Config)} | set(_OF_SIZES_AND_RENDERING)
-    chosen = {name: choices[name] for name in named & choices.keys()}
-    chosen["passes"] = parse_passes(passes, "--passes") or None
+    _check_sizes(choices, [*(name.startswith(f"{PRELIM}_") for name in names), *(True for _ in prelim)])
+    if choices["out"]:
+        out = Path(choices["out"])
+    else:
+        out = Path("out") / resolve_config(preset=choices["preset"], file=choices["config_file"]).preset
+    before = _settings_before(out, parts)
+    settings = {each.name for each in fields(Config)} | set(_OF_SIZES_AND_RENDERING)
+    chosen = {name: choices[name] for name in settings & choices.keys()}
+    chosen["passes"] = parse_passes(read_names(choices["passes"]), "--passes") or None
     chosen["question_json"] = False if choices["no_json"] else None
     config = resolve_config(file=choices["config_file"], before=before, **chosen)
     if before and not (choices["preset"] or choices["config_file"] or choices["quiet"]):
-        click.echo(f"preset {config.preset}, with the sizes that are there already", err=True)
+        click.echo(f"Using preset {config.preset} with the sizes of the existing dataset.", err=True)
     seed = choices["seed"]
     if seed is None and not Layout(out).manifest.exists():
         seed = secrets.randbelow(2**32)
-    splits = read_names(choices["splits"])
     return Request(
         out=out,
-        hops=tuple(names),
+        hops=names,
         config=config,
         seed=seed,
-        splits=tuple(splits) or None,
+        splits=tuple(read_names(choices["splits"])) or None,
         render=not choices["no_render"],
         workers=choices["workers"],
         engine=choices["engine"],
         address=choices["address"],
         limits=Limits(
-            diversities=tuple(read_whole("--diversity", name) for name in read_names(choices["diversities"])),
+            diversities=tuple(map(_parse_diversity, read_names(choices["diversities"]))),
             mode=choices["diversity_mode"],
             palette=choices["palette"],
             test_palette=choices["test_palette"],
         ),
-        prelim=tuple(prelim),
+        prelim=prelim,
     )
+
+
+def _check_forms(hops: Sequence[str], held_out: Sequence[str]) -> None:
+    """Passes where --hop has names of pairs, and --hold-out has values with their types."""
+    for name in hops:
+        if "=" in name:
+            raise click.UsageError(
+                f'--hop: "{name}" is not the name of a pair, such as red_cube; '
+                "types with values go with --hold-out: --hold-out color=red,shape=cube"
+            )
+    for values in held_out:
+        if "=" not in values:
+            raise click.UsageError(
+                f'--hold-out: "{values}" is not a list of types with values, such as color=red,shape=cube; '
+                "names of pairs, such as red_cube, go with --hop"
+            )
+
+
+def _check_sizes(choices: Mapping[str, Any], preliminary: Sequence[bool]) -> None:
+    """Passes where each size that was given belongs to a split of some sub-dataset, preliminary or not."""
+    if choices["prelim_sets"] is not None and not any(preliminary):
+        raise click.UsageError(
+            "--prelim-sets: the number of sets of what --prelim names; give that too, such as --prelim cyan"
+        )
+    for option in ("train_questions", "test_questions"):
+        if choices[option] is not None and all(preliminary):
+            raise click.UsageError(
+                f"--{option.replace('_', '-')}: values that are asked for alone have no such questions; "
+                "--prelim-sets gives their number, --hop names a pair"
+            )
+
+
+def _parse_diversity(text: str) -> int:
+    if not text.isdecimal():
+        raise click.UsageError(f'--diversity: "{text}" is not a whole number')
+    return int(text)
+
+
+def _settings_before(out: Path, parts: Sequence[Path]) -> dict[str, Any]:
+    """Settings of the parts to be joined and, over them, of the existing folder; options go before both."""
+    from clevrhope.dataset.layout import Layout
+    from clevrhope.dataset.manifest import choices_of, read_manifest
+
+    part = read_manifest(Layout(parts[0]).manifest) if parts else None
+    there = read_manifest(Layout(out).manifest)
+    settings = dict(choices_of(part)) if part else {}
+    if part:
+        # A folder can get question files and annotations later; the joined one has what its parts have.
+        settings |= {name: each for name, each in part.config.items() if name in ("question_json", "passes")}
+    return settings | dict(choices_of(there) if there else {})

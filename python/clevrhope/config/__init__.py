@@ -1,1 +1,1 @@
-"""Settings of a dataset: presets, TOML files, and what the command line says over them."""
+"""Settings of datasets, from presets, TOML files and the command line."""

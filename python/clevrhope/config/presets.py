@@ -1,7 +1,4 @@
-"""What decides a dataset's content, as data: splits, sizes, kinds, presets.
-
-The world's own settings are checked by the core.
-"""
+"""What decides a dataset's content, as data: sizes, formats, constraints, and presets of these."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
@@ -11,7 +8,7 @@ from typing import Any, Literal
 from clevrhope.errors import ConfigError
 from clevrhope.images.passes import parse_passes
 from clevrhope.images.settings import Rendering, RenderSettings
-from clevrhope.runtime.settings import suggestion as suggestion
+from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import PAIR_SPLITS, PLAIN_SPLITS, VALUE_SPLITS, splits_of_dataset
 
@@ -21,25 +18,25 @@ WINDOW = 250
 ImageKinds = Literal["png", "h5", "both"]
 
 Directions = Literal["camera", "clevr"]
-"""What left, right, front and behind are seen from: the image's own camera, or CLEVR's before jitter."""
+"""The camera that defines left, right, front and behind: the image's own, or CLEVR's before jitter."""
 
 Strictness = Literal["description", "implied"]
-"""description: no description in a train or IID question holds all of the pair's values; implied: nor does
-such a question ask for the pair by way of likenesses (docs/configuration.md says what that means)."""
+"""description: no description in a train or IID question holds all of the pair's values. implied: such a
+question does not imply the pair either (docs/configuration.md says what that means)."""
 
 CLEVR_SHARE = 0.21
-"""Of a train pool with CLEVR's scenes: its 70,000 among the 330,000 that all of the paper's pairs look at."""
+"""CLEVR's default share of a train pool: 70,000 of the 330,000 scenes that the paper's pairs scan."""
 
 TRAIN_PREFIXES = (25_000, 200_000)
-"""The paper's smaller train sets are the first so many questions of the largest."""
+"""The paper's smaller train sets: prefixes of the largest, in questions."""
 
 ZERO_IS_ALL = ("minimal_copies", "minimal_places", "prelim_existence")
-"""Sizes of sets that have an end, of which 0 means the whole."""
+"""Sizes for which 0 means all that there are."""
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """Questions a split; minimal splits are counted in places (position, rotation, camera, lights)."""
+    """Questions per split; minimal splits are counted in places (position, rotation, camera, lights)."""
 
     train: int
     complex_iid: int
@@ -47,13 +44,13 @@ class Sizes:
     val: int
     test: int
     minimal_copies: int
-    """Places of each grid and combination; 0 for as many as the paper has (40, 20, 5 or 2)."""
+    """Places per grid and combination; 0 for the paper's numbers (40, 20, 5 or 2)."""
     minimal_places: int = 0
-    """The first so many places only; 0 for all of them."""
+    """Most places; 0 for all."""
     prelim_existence: int = 0
-    """Groups of two one-object images for each value that is asked for alone; 0 for all that there are."""
+    """Groups of two one-object images per value of a preliminary set; 0 for all."""
     prelim_counting: int = 100
-    """Sets of six five-object images for each such value. The paper does not say how many it has."""
+    """Sets of six five-object images per such value. The paper does not give its number."""
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -65,33 +62,32 @@ class Sizes:
 
 @dataclass(frozen=True)
 class Config:
-    """Everything that can be chosen for a dataset but its seed, its folder and its pairs."""
+    """All choices for a dataset except its seed, folder and pairs."""
 
     preset: Literal["demo", "small", "paper"]
     sizes: Sizes
     images: ImageKinds = "both"
-    """How images are stored: a file each, one HDF5 file a pool, or both."""
+    """How images are stored: as a file each, as one HDF5 file per pool, or both."""
     passes: tuple[str, ...] = ()
-    """What is told of each pixel beside its colour: some of `PASSES`, in their order."""
+    """Annotations of each image: some of `PASSES`, in their order."""
     question_json: bool = True
-    """Whether each HDF5 file of questions has a question file of CLEVR's kind beside it."""
+    """Whether each HDF5 file of questions has a CLEVR question file (JSON) beside it."""
     match: Literal["none", "objects"] = "none"
-    """objects: scenes are thinned until 3, 4, ... 10 objects are equally frequent in every split."""
+    """objects: thin scenes until 3, 4, ... 10 objects are equally frequent in every split."""
     strictness: Strictness = "description"
     """How a pair is held out of questions."""
     rendering: Rendering = field(default_factory=RenderSettings)
-    """What makes the images, and with how much effort."""
+    """The renderer and its settings."""
     world: Mapping[str, Any] = field(default_factory=dict)
-    """Constraints on scenes that differ from the defaults, as the core names them."""
+    """Constraints on scenes other than the defaults, by the core's names; the core checks them."""
     properties: Path | None = None
-    """Vocabulary and sizes, colours, materials, meshes; None for the package's own."""
+    """File with the vocabulary, sizes, colors, materials and meshes; None for the package's own."""
     templates: Path | None = None
     """Folder of question templates; None for the package's own."""
     clevr: Path | None = None
-    """A CLEVR_v1.0 folder whose train scenes are part of the train pool; None for none."""
+    """A CLEVR_v1.0 folder whose train scenes are part of the train pool."""
     clevr_share: float | None = None
-    """The part of the train pool's scenes that are CLEVR's, above 0, up to 1; None for the folder's own, or
-    `CLEVR_SHARE` for a new folder."""
+    """CLEVR's share of the train pool, above 0 and at most 1; None for the folder's own, or `CLEVR_SHARE`."""
 
     def __post_init__(self) -> None:
         share = self.clevr_share
@@ -109,12 +105,12 @@ class Config:
 
     @property
     def png(self) -> bool:
-        """Whether a PNG file an image stays."""
+        """Whether images are kept as PNG files."""
         return self.images in ("png", "both")
 
     @property
     def h5(self) -> bool:
-        """Whether there is an HDF5 file a pool."""
+        """Whether each pool has an HDF5 file of images."""
         return self.images in ("h5", "both")
 
 
@@ -163,17 +159,17 @@ PRESETS: Mapping[str, Config] = {
 
 
 def splits_of(hop: Hop) -> tuple[str, ...]:
-    """The splits of a pair, of `none`, or of a value that is asked for alone."""
+    """The splits of a sub-dataset: of a pair, of `none`, or of a single value."""
     if hop.value is not None:
         return VALUE_SPLITS
     return PLAIN_SPLITS if hop.pair is None else PAIR_SPLITS
 
 
 def check_splits(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of splits, each once, in the canonical order.
+    """The names of splits, each once, in canonical order.
 
     Raises:
-        ConfigError: no such split.
+        ConfigError: a split does not exist.
     """
     known = splits_of_dataset("pair", "plain", "value")
     for name in names:

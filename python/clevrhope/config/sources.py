@@ -1,7 +1,4 @@
-"""A dataset's configuration, put together from a preset, what a folder has, a TOML file and the command line.
-
-Later sources win, in this order.
-"""
+"""A dataset's configuration, from a preset, the folder, a TOML file and the command line; later ones win."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -40,25 +37,25 @@ def resolve_config(
     device: str | None = None,
     **chosen: Any,
 ) -> Config:
-    """Puts the sources together; None means not chosen.
+    """The configuration that the sources give together; None means not chosen.
 
     Args:
         preset: its name.
         file: TOML.
-        before: what the folder has already, or the parts that are to be joined: `preset`, `sizes` and
-            `images`, which hold where no preset is named, and other fields of `Config`, which hold where
-            they are not chosen; `rendering` as a manifest has it.
-        train_questions: of train.
-        test_questions: of each complex (or val and test) split.
-        prelim_sets: groups and sets for each value that is asked for alone.
-        renderer: blender or native.
-        quality: one that the renderer has.
-        samples: of Blender, a pixel.
+        before: settings of the existing folder, or of the parts to be merged: fields of `Config` for those
+            that are not chosen (`preset`, `sizes` and `images` only where no preset is named), with
+            `rendering` as a manifest has it.
+        train_questions: size of train.
+        test_questions: size of each complex split, or of val and of test.
+        prelim_sets: groups and sets for each value of a preliminary set.
+        renderer: "blender" or "native".
+        quality: a quality of the renderer.
+        samples: Blender's samples per pixel.
         device: where Blender renders.
         chosen: fields of `Config`, by name.
 
     Raises:
-        ConfigError: an unknown preset, key or value; names the file and the place in it.
+        ConfigError: a preset, key or value is unknown; names the file and the place in it.
     """
     raw = dict(read_toml(file, "settings of a dataset")) if file else {}
     named = preset or raw.get("preset")
@@ -85,7 +82,12 @@ def resolve_config(
     if "clevr_share" in given and (given.get("clevr") or config.clevr) is None:
         raise ConfigError("--clevr-share: the share of what --clevr names; give that too")
     sizes_given = {name: n for name, n in sizes.items() if n is not None}
-    return replace(config, sizes=replace(config.sizes, **sizes_given), **given)
+    try:
+        return replace(config, sizes=replace(config.sizes, **sizes_given), **given)
+    except ConfigError as error:  # begins with the field's name, which was given as an option
+        name = next((each for each in given if str(error).startswith(each)), "")
+        option = f"--{name.replace('_', '-')}" if name else ""
+        raise ConfigError(f"{option}{str(error)[len(name) :]}") from error
 
 
 def _check_preset(name: object, place: str) -> None:
@@ -96,13 +98,13 @@ def _check_preset(name: object, place: str) -> None:
 
 
 def _with_folder(named: str | None, before: Mapping[str, Any]) -> Config:
-    """What file and command line are laid over: a preset, or what the folder has."""
+    """The configuration before file and command line: a preset, or that of the folder."""
     there = dict(before)
     rendering = there.pop("rendering", None)
     if named is not None:
         there = {name: each for name, each in there.items() if name not in ("preset", "sizes", "images")}
     elif "sizes" in there:
-        known = {each.name for each in fields(Sizes)}  # of another version's, those that this one has
+        known = {each.name for each in fields(Sizes)}  # another version may have had others
         there["sizes"] = {name: n for name, n in there["sizes"].items() if name in known}
     _check_preset(there.get("preset", "demo"), "manifest.json: config.preset")
     start = PRESETS[named or there.get("preset", "demo")]
@@ -114,7 +116,7 @@ def _with_folder(named: str | None, before: Mapping[str, Any]) -> Config:
 
 
 def _with_file(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
-    """A configuration with the file's settings over it; its paths are meant from where the file lies."""
+    """A configuration with the file's settings over it; paths in it are relative to the file's folder."""
     config = read_settings(Config, raw, where=file, start=config, base=file.parent)
     if "clevr_share" in raw and "clevr" not in raw:
         raise ConfigError(f"{file}: clevr_share is the share of what clevr names; give that too")
@@ -129,7 +131,7 @@ def _rendering(
     quality: str | None,
     samples: int | None,
 ) -> Rendering:
-    """The renderer and its settings: a file's [rendering], and the command line's choices over it."""
+    """The renderer's settings: those of the file's [rendering], with the command line's choices over them."""
     own = {name: each for name, each in table.items() if name not in ("renderer", "quality")}
     effort = read_settings(
         _Effort, {k: table[k] for k in table.keys() - own.keys()}, where=file, path="rendering."
@@ -142,7 +144,7 @@ def _rendering(
     chosen = renderer_of(settings)
     if samples is not None and chosen != "blender":
         raise ConfigError(
-            f"--samples: {samples} samples a pixel are for Blender; the renderer {chosen} takes "
+            f"--samples: {samples} samples per pixel are for Blender; the renderer {chosen} takes "
             f"--quality {'|'.join(QUALITIES[chosen])}"
         )
     if samples is not None and quality is not None:
@@ -174,7 +176,7 @@ class _Effort:
 
 
 def _check_of_renderer(table: Mapping[str, Any], chosen: str, file: Path) -> None:
-    """Passes where no setting in a [rendering] table is another renderer's."""
+    """Passes where no setting in a [rendering] table belongs to another renderer."""
     if chosen == "native":
         own = asdict(NativeSettings())
         for key in table:
@@ -186,7 +188,7 @@ def _check_of_renderer(table: Mapping[str, Any], chosen: str, file: Path) -> Non
 
 
 def _check_world(table: Mapping[str, Any], file: Path) -> None:
-    """Passes for a [world] that the engine knows, so that errors are in the file's words."""
+    """Passes for a [world] with known settings, so that errors name the file and the key."""
     from clevrhope.scenes import read_world
 
     defaults = json.loads(read_world().config_json)
@@ -200,7 +202,7 @@ def _check_world(table: Mapping[str, Any], file: Path) -> None:
 
 @contextmanager
 def _naming(place: str) -> Iterator[None]:
-    """Puts where a setting stands before what is wrong with it."""
+    """Puts the place of a setting before a message about it."""
     try:
         yield
     except ConfigError as error:

@@ -1,25 +1,25 @@
-"""Checks a whole plan before its first step, with the code that the steps themselves begin with.
+"""Checks of a whole plan before its first step, with the code that the steps themselves begin with.
 
-What only the machine or a folder can tell, such as a full disk, is left to the steps.
+What depends on the machine or on a folder, such as a full disk, is left to the steps.
 """
 
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from clevrhope.config.presets import suggestion
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.vocab import Vocab, read_vocab
 from clevrhope.errors import ClevrhopeError, ConfigError, shown
+from clevrhope.experiments.build_files import Places, places_below, write_settings
 from clevrhope.experiments.config import DatasetConfig, ModelConfig
 from clevrhope.experiments.plan import Plan, RunChain, Step, build_arguments, names_of
-from clevrhope.experiments.settings import Places, places_below, write_settings
 from clevrhope.models.names import MODELS
+from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import TRAIN
 
 if TYPE_CHECKING:
@@ -28,24 +28,24 @@ if TYPE_CHECKING:
     from clevrhope.training.request import TrainRequest
 
 _OWN = ("folder", "model", "hop", "size", "seed", "out", "run")
-"""What the experiment itself says of a step."""
+"""Arguments of steps that the experiment itself sets."""
 
 
 @dataclass(frozen=True)
 class _Built:
-    """What a dataset will have: what its vocabulary is, and splits with questions by sub-dataset."""
+    """A dataset to be built: its vocabulary, and by sub-dataset the questions of each split."""
 
     vocab: Vocab
     splits: Mapping[str, Mapping[str, int]]
 
 
 def check_plan(plan: Plan) -> None:
-    """Passes for a plan of which nothing that its file says is bound to fail; writes nothing.
+    """Passes where nothing in the experiment's file is bound to fail; writes nothing.
 
-    Of datasets and runs that are done, nothing is looked at.
+    Datasets and runs that are done are not checked.
 
     Raises:
-        ConfigError: something is; names the place in the file.
+        ConfigError: something is bound to fail; names its place in the file.
     """
     ways: set[str] = set()
     every_way_is_known = True
@@ -61,24 +61,28 @@ def check_plan(plan: Plan) -> None:
         features = [step for step in steps.values() if step.arguments[0] == "features"]
         for j, step in enumerate(features):
             if not step.done:
-                with _named(f"{at}.features[{j}]"):
+                with _naming(f"{at}.features[{j}]"):
                     _check_features(step)
         for model_number, model in enumerate(plan.experiment.models):
             its_runs = [run for run in left if run.model == model_number]
-            with _named(f"{plan.experiment.file}: model[{model_number}]"):
-                for way in _check_runs(its_runs, model, dataset, built):
-                    ways.add(way)
+            with _naming(f"{plan.experiment.file}: model[{model_number}]"):
+                ways.update(_check_runs(its_runs, model, dataset, built))
         every_way_is_known &= all(model.name in MODELS for model in plan.experiment.models)
     if every_way_is_known:
-        _check_ways(plan, ways)
+        for name in plan.experiment.ways:
+            if name not in ways:
+                raise ConfigError(
+                    f"{plan.experiment.file}: report.ways: no model answers in the way {shown(name)}"
+                    f"{suggestion(name, ways)}; there are: {', '.join(sorted(ways)) or 'none'}"
+                )
 
 
 def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
-    """What a dataset's builds resolve to, into a folder of nothing."""
+    """What the builds of a dataset would make in an empty folder."""
     if dataset.folder is not None:
         layout = Layout(dataset.folder)
         return _Built(read_vocab(layout.vocab), {})
-    from clevrhope.cli.making import build as command
+    from clevrhope.cli.datasets import build as command
     from clevrhope.cli.request import read_request
     from clevrhope.pipeline.engine import vocabulary
     from clevrhope.pipeline.resolved import resolve
@@ -91,35 +95,35 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
         places = places_below(Path(folder), dataset)
         write_settings(dataset, places, at)
         for j, build in enumerate(dataset.builds):
-            with _named(f"{at}.build[{j}]", lambda said: _in_its_words(said, places, own, at)):
+            with _naming(f"{at}.build[{j}]", lambda message: _translated(message, places, own, at)):
                 choices = _parsed(command, build_arguments(dataset, build, places))
                 resolved = resolve(read_request(choices))
                 vocab = vocabulary(resolved.world, resolved.engine.templates)
                 try_each_split(resolved)
                 for job in resolved.jobs:
                     splits.setdefault(job.hop.name, {})[job.split] = job.goal
-                for name in names_of(build):  # which may be spelled in another way
+                for name in names_of(build):  # which may be spelled differently
                     splits.setdefault(name, splits[resolved.hop(name).name])
     assert vocab is not None  # there is a build
     return _Built(vocab, splits)
 
 
-def _in_its_words(said: str, places: Places, own: Places, at: str) -> str:
-    """A sentence about the files that were written for a look, about the experiment's file."""
-    said = re.sub(rf"{re.escape(str(places.config))}: (?!unknown setting)", f"{at}.config.", said)
+def _translated(message: str, places: Places, own: Places, at: str) -> str:
+    """A message about temporary files, as one about the experiment's file."""
+    message = re.sub(rf"{re.escape(str(places.config))}: (?!unknown setting)", f"{at}.config.", message)
     for path, words in (
         (places.config, f"{at}.config"),
         (places.templates, f"{at}.templates"),
         (places.properties, f"{at}.values"),
         (places.data, str(own.data)),
     ):
-        said = said.replace(str(path), words)
-    return said
+        message = message.replace(str(path), words)
+    return message
 
 
 def _check_features(step: Step) -> None:
-    from clevrhope.cli.modelling import features as command
-    from clevrhope.cli.modelling import read_size
+    from clevrhope.cli.models import features as command
+    from clevrhope.cli.models import read_size
     from clevrhope.features.kinds import check_options
 
     choices = _parsed(command, step.arguments)
@@ -129,26 +133,30 @@ def _check_features(step: Step) -> None:
 def _check_runs(
     runs: Sequence[RunChain], model: ModelConfig, dataset: DatasetConfig, built: _Built
 ) -> Iterator[str]:
-    """Passes for runs of a model on a dataset; gives the ways that it answers in."""
-    from clevrhope.cli.modelling import evaluate, read_train_request, train
+    """Checks the runs of a model on a dataset; gives the ways in which it answers."""
+    from clevrhope.cli.arguments import read_names
+    from clevrhope.cli.models import evaluate, read_train_request, train
     from clevrhope.models.names import find_model
+    from clevrhope.training.evaluation import chosen_splits
 
-    looked_at: set[int] = set()
+    checked: set[int] = set()
     for run in runs:
         trained, evaluated = run.chain.steps
         choices = _parsed(train, trained.arguments)
         _check_own(trained, choices, train, model.options, "options")
         request = read_train_request(choices)
         _check_train_set(built, request, dataset)
-        with _named("evaluate"):
+        with _naming("evaluate"):
             answers = _parsed(evaluate, evaluated.arguments)
             _check_own(evaluated, answers, evaluate, model.evaluate, "evaluate")
-            _check_tests(built, request.hop, answers["splits"])
-        if request.size in looked_at:
+            if request.hop in built.splits:
+                tests = read_names(answers["splits"]) or None
+                chosen_splits(tuple(built.splits[request.hop]), request.hop, tests)
+        if request.size in checked:
             continue
-        looked_at.add(request.size)
+        checked.add(request.size)
         if model.name not in MODELS:
-            find_model(model.name)  # what its settings are, and which features it reads, it knows alone
+            find_model(model.name)  # only the model itself knows its settings and features
             continue
         from clevrhope.training.run import check_settings
 
@@ -160,19 +168,19 @@ def _check_runs(
 def _check_own(
     step: Step, choices: Mapping[str, Any], command: "click.Command", options: Sequence[str], what: str
 ) -> None:
-    """Passes where options that were added change nothing of what the experiment says itself."""
+    """Passes where added options change nothing that the experiment itself sets."""
     plain = step.arguments[: -1 - len(options)]  # --quiet comes last
     without = _parsed(command, plain)
     for name in _OWN:
         if choices.get(name) != without.get(name):
-            raise ConfigError(f"{what}: --{name} is what the experiment says itself; leave it out")
+            raise ConfigError(f"{what}: --{name} is set by the experiment itself; leave it out")
 
 
 def _check_train_set(built: _Built, request: "TrainRequest", dataset: DatasetConfig) -> None:
     from clevrhope.training.request import TUNE_SET
 
     if not built.splits:
-        return  # of a folder that is there
+        return  # an existing folder
     if request.tune_on == TUNE_SET and TUNE_SET not in built.splits.get("none", {}):
         raise ConfigError(
             f"options: --tune-on {TUNE_SET} is the val split of none, which dataset {dataset.name} does not "
@@ -192,16 +200,8 @@ def _check_train_set(built: _Built, request: "TrainRequest", dataset: DatasetCon
         )
 
 
-def _check_tests(built: _Built, hop: str, wanted: Sequence[str]) -> None:
-    from clevrhope.cli.arguments import read_names
-    from clevrhope.training.evaluation import chosen_splits
-
-    if hop in built.splits:
-        chosen_splits(tuple(built.splits[hop]), hop, read_names(wanted) or None)
-
-
 def _check_reads(kind: str, model: ModelConfig, dataset: DatasetConfig) -> None:
-    """Passes where a dataset has the features that a model reads, or somebody says where they are."""
+    """Passes where a dataset has the features that a model reads, or a store is named."""
     from clevrhope.features.store import NOTHING
 
     if kind == NOTHING or model.features is not None or dataset.folder is not None:
@@ -219,36 +219,27 @@ def _check_reads(kind: str, model: ModelConfig, dataset: DatasetConfig) -> None:
         )
 
 
-def _check_ways(plan: Plan, known: set[str]) -> None:
-    for name in plan.experiment.ways:
-        if name not in known:
-            raise ConfigError(
-                f"{plan.experiment.file}: report.ways: no model answers in the way {shown(name)}"
-                f"{suggestion(name, known)}; there are: {', '.join(sorted(known)) or 'none'}"
-            )
-
-
 def _parsed(command: "click.Command", arguments: Sequence[str]) -> dict[str, Any]:
-    """The values of a command line's options, as the command itself gets them; nothing is run."""
+    """The values of a command line's options, parsed by the command itself, which is not run."""
     import click
 
     try:
         with redirect_stdout(io.StringIO()):
             return command.make_context(arguments[0], list(arguments[1:])).params
     except click.exceptions.Exit as error:
-        raise ConfigError("--help is no option of a step; leave it out") from error
+        raise ConfigError("--help is not an option of a step; leave it out") from error
 
 
 @contextmanager
-def _named(place: str, words: Any = str) -> Iterator[None]:
-    """Puts a place of the file before what a block refuses, where it is not named yet."""
+def _naming(place: str, translate: Callable[[str], str] = str) -> Iterator[None]:
+    """Puts a place in the file before a message that does not name it yet."""
     import click
 
     try:
         yield
     except click.ClickException as error:
-        raise ConfigError(f"{place}: {words(error.format_message())}") from error
+        raise ConfigError(f"{place}: {translate(error.format_message())}") from error
     except ClevrhopeError as error:
-        said = words(str(error))
+        message = translate(str(error))
         file = place.partition(": ")[0] + ": "
-        raise ConfigError(said if said.startswith(file) else f"{place}: {said}") from error
+        raise ConfigError(message if message.startswith(file) else f"{place}: {message}") from error

@@ -1,4 +1,4 @@
-"""What an experiment's TOML file asks for, as frozen data; docs/experiments.md has every key."""
+"""Experiments as read from TOML files; docs/experiments.md describes every key."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,30 +7,27 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal
 
-from clevrhope.config.presets import suggestion
 from clevrhope.errors import ConfigError, shown
 from clevrhope.metrics.paper import size_name
 from clevrhope.models.names import check_name
 from clevrhope.runtime import assets
-from clevrhope.runtime.settings import check_at_least, read_settings
+from clevrhope.runtime.settings import check_at_least, read_settings, suggestion
 from clevrhope.runtime.toml import read_toml
 from clevrhope.splits.hops import HOP_GROUPS
 from clevrhope.training.request import parse_size
 
 _PATHS_OF_BUILD = ("properties", "templates", "clevr")
-"""What of build's configuration is a path; it is written to another folder, so these become absolute."""
+"""Settings of build that are paths; they become absolute, since they are written to another folder."""
 _PATHS_OF_MODELS = ("weights",)
-_RANDOM = "random"
-"""Stands for weights, in place of a path."""
 _PART_OF_A_NAME = re.compile(r"\w[\w.-]{0,99}", re.ASCII)
 
 
 @dataclass(frozen=True)
 class BuildConfig:
-    """One call of `build`: pairs, and what limits the combinations of values."""
+    """One call of `build`: pairs, and limits on the combinations of values."""
 
     hops: tuple[str, ...]
-    """Held-out pairs; first6 and all become their pairs."""
+    """Held-out pairs; first6 and all stand for their pairs."""
     diversity: tuple[int, ...] = ()
     mode: Literal["nested", "grid"] = "nested"
     palette: Path | None = None
@@ -49,7 +46,7 @@ class FeaturesConfig:
     kind: str
     size: str | None = None
     weights: str | None = None
-    """A path, or random."""
+    """A path, or "random"."""
 
 
 @dataclass(frozen=True)
@@ -57,19 +54,18 @@ class DatasetConfig:
     """A dataset's folder: calls of `build` and of `features`.
 
     Attributes:
-        name: of the folder below the experiment's, and in models' `datasets`.
+        name: of its folder below the experiment's, and in the `datasets` of models.
         builds: one or more.
-        seed: as build's; None where nothing is built.
-        splits: those to build; all where none is named.
-        templates: names of the package's template files, such as zero_hop; all where none is named.
-        asks: of these, only templates that end with such a function, count or query_color; all where none is
-            named.
-        mentions: types that descriptions may name, such as color; all where none is named.
-        values: of the package's properties, only these values of these types (sizes, colors, materials,
-            shapes); all of a type that is not named.
-        config: what build's `--config` takes, as it is.
-        features: kinds of features.
-        folder: a dataset that is there, to be used as it is; nothing is built then.
+        seed: as for build; None where nothing is built.
+        splits: those to build; empty for all.
+        templates: names of the package's template files, such as zero_hop; empty for all.
+        asks: functions that templates may end with, such as count or query_color; empty for all.
+        mentions: attribute types that descriptions may name, such as color; empty for all.
+        values: values to use of the package's properties, by type (sizes, colors, materials, shapes); all
+            values of types that are left out.
+        config: the content of build's `--config`.
+        features: features to extract.
+        folder: an existing dataset to use as it is, in which case nothing is built.
     """
 
     name: str
@@ -94,7 +90,7 @@ class DatasetConfig:
 
     @property
     def has_templates(self) -> bool:
-        """Whether it takes templates of its own, or changed ones."""
+        """Whether it uses a subset of the package's templates, or changed ones."""
         return bool(self.templates or self.asks or self.mentions)
 
 
@@ -103,19 +99,16 @@ class ModelConfig:
     """A model on some datasets, pairs, sizes and seeds.
 
     Attributes:
-        name: as `train` takes it.
-        label: what its runs' folders are called by; its name where it has none.
-        sizes: train sizes, as `--size` takes them.
+        name: as for `train`.
+        sizes: train sizes, as for `--size`.
         seeds: one run each.
-        datasets: names; all where none is named.
-        hops: sub-datasets, by their names in the folder; all where none is named.
-        updates: as `--updates`.
-        settings: as `--set`, by name.
-        keep_last: late checkpoints, as `--keep-last`.
-        keep_every: updates between them.
-        features: as `--features`.
-        options: further options of `train`, as they are.
+        datasets: names; empty for all.
+        hops: sub-datasets, by their names in the folder; empty for all.
+        settings: as for `--set`, by name.
+        updates, keep_last, keep_every, features: as the options of `train`.
+        options: further options of `train`.
         evaluate: further options of `evaluate`.
+        label: begins the names of its runs' folders; None for its name.
     """
 
     name: str
@@ -148,29 +141,29 @@ class ModelConfig:
 
     @property
     def size_names(self) -> tuple[str, ...]:
-        """The train sizes as the paper writes them, so that 2000 and "2k" are the same run."""
+        """The train sizes as the paper writes them, so that 2000 and "2k" give the same run."""
         return tuple(size_name(parse_size(str(each))) for each in self.sizes)
 
     @property
     def folder_label(self) -> str:
-        """What its runs' folders are called by."""
+        """The beginning of the names of its runs' folders."""
         return self.label or self.name.rpartition(":")[2]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """A whole file.
+    """An experiment's file.
 
     Attributes:
-        file: where it was read from.
+        file: its path.
         title: of the report.
-        out: the folder that everything goes into.
-        jobs: runs side by side; None for one a core.
-        threads: of each run; None for the cores divided by the jobs.
-        datasets: folders.
+        out: the folder for everything.
+        jobs: parallel runs; None for one per core.
+        threads: per run; None for the cores divided by the jobs.
+        datasets: to build or use.
         models: grids of runs.
-        least_iid: complex_iid accuracy in per cent from which runs count in controlled diversity.
-        ways: of models that answer in several ways, those to report; all where none is named.
+        least_iid: IID accuracy on complex questions, in per cent, that runs of controlled diversity need.
+        ways: for models that answer in several ways, those to report; empty for all.
     """
 
     file: Path
@@ -197,7 +190,7 @@ class _Report:
 
 @dataclass(frozen=True)
 class _File:
-    """The file's own tables and keys."""
+    """The tables and keys of a file."""
 
     dataset: tuple[DatasetConfig, ...] = ()
     model: tuple[ModelConfig, ...] = ()
@@ -223,16 +216,16 @@ class _File:
 
 
 def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
-    """Reads an experiment; its `out` is meant from the working directory, its other paths from where it lies.
+    """Reads an experiment. Its `out` is relative to the working directory, other paths to the file's folder.
 
-    Those in a file of the package are meant from the working directory, too: nobody puts weights beside it.
+    In the package's own files, all paths are relative to the working directory.
 
     Args:
         file: TOML.
-        out: in place of the file's `out`, which is by default `out/` and the file's name.
+        out: in place of the file's `out`, which defaults to `out/` and the file's name.
 
     Raises:
-        ConfigError: no such file, or an unknown key or value; names the place in it.
+        ConfigError: there is no such file, or it has an unknown key or value; names the place in it.
     """
     raw = read_toml(file, "an experiment")
     base = Path() if file.resolve().parent == assets.experiments().resolve() else file.parent
@@ -245,7 +238,7 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
         threads=found.threads,
         datasets=tuple(_with_paths(each, base) for each in found.dataset),
         models=tuple(
-            # What the settings of a user's own model are, that model alone knows.
+            # Only a user's own model knows what its settings mean.
             each
             if ":" in each.name
             else replace(each, settings=_from_folder(each.settings, _PATHS_OF_MODELS, base))
@@ -256,10 +249,33 @@ def read_experiment(file: Path, *, out: Path | None = None) -> Experiment:
     )
 
 
+def shipped_experiments() -> dict[str, Path]:
+    """The experiments that come with the package, by name."""
+    return {path.stem: path for path in sorted(assets.experiments().glob("*.toml"))}
+
+
+def find_file(file: Path) -> Path:
+    """The file if it exists, or else the package's experiment of that name.
+
+    Raises:
+        ConfigError: there is neither.
+    """
+    if file.is_file():
+        return file
+    known = shipped_experiments()
+    name = str(file).removeprefix("experiments/").removesuffix(".toml")
+    if name not in known:
+        raise ConfigError(
+            f"{file}: no such file, nor an experiment of the package{suggestion(name, known)}; "
+            f"there are: {', '.join(known)}"
+        )
+    return known[name]
+
+
 def _with_paths(dataset: DatasetConfig, base: Path) -> DatasetConfig:
-    """A dataset whose paths in strings and tables are told from the working directory."""
+    """A dataset whose paths in strings and tables are relative to the working directory."""
     features = tuple(
-        each if each.weights in (None, _RANDOM) else replace(each, weights=str(base / str(each.weights)))
+        each if each.weights in (None, "random") else replace(each, weights=str(base / str(each.weights)))
         for each in dataset.features
     )
     config = _from_folder(dataset.config, _PATHS_OF_BUILD, base.resolve())
@@ -272,7 +288,7 @@ def _from_folder(table: Mapping[str, Any], names: Sequence[str], base: Path) -> 
 
 
 def _check_labels(models: Sequence[ModelConfig]) -> None:
-    """Passes where tables whose runs have the same label differ in pairs, sizes and seeds alone."""
+    """Passes where tables with the same label differ only in datasets, HOPs, sizes and seeds."""
     first: dict[str, tuple[int, ModelConfig]] = {}
     varied = ("datasets", "hops", "sizes", "seeds")
     for k, model in enumerate(models):
@@ -284,22 +300,22 @@ def _check_labels(models: Sequence[ModelConfig]) -> None:
         )
         if not alike and (model.label or other.label or model.name != other.name):
             raise ConfigError(
-                f"model[{k}].label: {shown(model.folder_label)} is what model[{j}] is called, which "
-                "has other settings; give each a label of its own"
+                f"model[{k}].label: {shown(model.folder_label)} is also the label of model[{j}], which has "
+                "other settings; give each a label of its own"
             )
 
 
 def _check_unique(name: str, values: Sequence[str]) -> None:
     repeated = {each for each in values if values.count(each) > 1}
     if repeated:
-        raise ConfigError(f"{name}: {shown(min(repeated))} is there twice")
+        raise ConfigError(f"{name}: {shown(min(repeated))} is listed twice")
 
 
 def _check_name(key: str, value: str) -> None:
     if not _PART_OF_A_NAME.fullmatch(value):
         raise ConfigError(
-            f'{key} is {shown(value)}; expected letters, digits, "_", "." and "-", of a folder\'s name, '
-            "100 at most"
+            f'{key} is {shown(value)}; expected the name of a folder: at most 100 letters, digits, "_", "." '
+            'and "-"'
         )
 
 

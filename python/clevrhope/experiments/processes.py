@@ -1,4 +1,4 @@
-"""Command lines of clevrhope in, processes of their own out, that end when this one does."""
+"""Steps as processes of their own, which end when this process does."""
 
 import os
 import signal
@@ -23,43 +23,49 @@ def end_with_parent():
     os.kill(os.getpid(), signal.SIGTERM)
 threading.Thread(target=end_with_parent, daemon=True).start()
 """
-"""What a process begins with, so that none goes on alone, holding its run's folder, when we are killed."""
+"""Begins each process, so that none survives us and keeps its run's folder locked."""
 
 _GRACE_S = 120.0
-"""What a process is given to save its state before it is killed."""
+"""Time for a process to save its state before it is killed."""
 
-_LOOK_S = 0.05
-"""Between two looks whether a process ended, or all are to stop."""
+_POLL_S = 0.05
+"""Time between two checks whether a process ended, or all are to stop."""
 
-_WORDS_OF_A_FAILURE = 400
+_MESSAGE_LENGTH = 400
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """A step that did not end well: its name, and the last line that it said."""
+    """A step that failed: its name, and the last line of its output."""
 
     step: str
-    said: str
+    message: str
 
     def __str__(self) -> str:
-        return f"{self.step}: {self.said}"
+        return f"{self.step}: {self.message}"
 
 
 def run_chain(
     chain: Chain, *, threads: int, side_by_side: int = 1, stop: Event | None = None
 ) -> Failure | None:
-    """Runs the steps of a chain that are not done, in order; the first failure, or None.
+    """Runs the steps of a chain that are not done, in order.
 
-    `side_by_side` is how many chains share a device meanwhile.
-    A step whose process ends with 130, as one that was told to stop, is a failure named "stopped".
+    Args:
+        chain: the steps.
+        threads: of each process.
+        side_by_side: number of chains that share a device meanwhile.
+        stop: ends the running step when it is set; that step is then a failure, "stopped".
+
+    Returns:
+        The first failure, or None.
     """
-    again = False
+    rerun = False
     for step in chain.steps:
-        if step.done and not again:
+        if step.done and not rerun:
             continue
-        again = True  # what comes after a step that was run has to follow from what it made
+        rerun = True  # later steps read what this one makes
         try:
-            if step.holds is not None:  # whoever ran it before may have been killed just now
+            if step.holds is not None:  # an earlier process may have been killed just now
                 wait_until_free(step.holds, seconds=_GRACE_S, stop=stop)
             failure = _run(step, threads=threads, side_by_side=side_by_side, stop=stop)
         except DatasetError as error:
@@ -83,16 +89,16 @@ def _run(step: Step, *, threads: int, side_by_side: int, stop: Event | None) -> 
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                # Unbuffered, so that lines come in the order in which they were said: the last one is told.
+                # Unbuffered, so that lines keep their order: the last one is reported.
                 env={**os.environ, **limits, "PYTHONUNBUFFERED": "1"},
-                start_new_session=True,  # Ctrl-C reaches it through us alone, once
+                start_new_session=True,  # so that Ctrl-C reaches it once, through us
             )
             with process:
                 code = _wait(process, stop)
     if code == 0:
         return None
     return Failure(
-        step.name, "stopped" if stop is not None and stop.is_set() else _last_words(step.log, code)
+        step.name, "stopped" if stop is not None and stop.is_set() else _last_message(step.log, code)
     )
 
 
@@ -100,7 +106,7 @@ def _wait(process: "subprocess.Popen[bytes]", stop: Event | None) -> int:
     try:
         while True:
             try:
-                return process.wait(_LOOK_S)
+                return process.wait(_POLL_S)
             except subprocess.TimeoutExpired:
                 if stop is not None and stop.is_set():
                     return _end(process)
@@ -110,7 +116,7 @@ def _wait(process: "subprocess.Popen[bytes]", stop: Event | None) -> int:
 
 
 def _end(process: "subprocess.Popen[bytes]") -> int:
-    """Asks a process to stop, which saves what it has; kills it, and what it began, where it does not."""
+    """Asks a process to save its state and stop; if it does not, kills it and its children."""
     if process.poll() is None:
         process.send_signal(signal.SIGTERM)
     try:
@@ -120,8 +126,8 @@ def _end(process: "subprocess.Popen[bytes]") -> int:
         return process.wait()
 
 
-def _last_words(log: Path, code: int) -> str:
+def _last_message(log: Path, code: int) -> str:
     lines = [line.strip() for line in log.read_text("utf-8", errors="replace").splitlines() if line.strip()]
-    said = lines[-1].removeprefix("clevrhope: ")[:_WORDS_OF_A_FAILURE] if lines else "said nothing"
+    message = lines[-1].removeprefix("clevrhope: ")[:_MESSAGE_LENGTH] if lines else "no output"
     ended = f"killed by signal {-code}" if code < 0 else f"exit code {code}"
-    return f"{said} ({ended}; {log})"
+    return f"{message} ({ended}; {log})"

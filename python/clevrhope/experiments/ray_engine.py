@@ -1,4 +1,4 @@
-"""Chains of steps in, run as tasks of a Ray cluster whose machines share the experiment's folder."""
+"""Chains of steps as tasks of a Ray cluster whose machines share the experiment's folder."""
 
 import os
 import sys
@@ -10,30 +10,32 @@ from clevrhope.experiments.processes import Failure, run_chain
 from clevrhope.images.ray.cluster import connect, import_ray
 
 _RETRIES = 3
-"""Of a task whose machine or worker went away; what it had made stays, so it goes on."""
+"""Retries of a task whose machine or worker was lost; it resumes from what it had made."""
 
 
 def run_on_ray(
-    chains: Sequence[Chain], *, address: str | None, threads: int, a_gpu: int
+    chains: Sequence[Chain], *, address: str | None, threads: int, per_gpu: int
 ) -> Iterator[tuple[Chain, Failure | None]]:
-    """Each chain with what came of it, in the order in which they end.
+    """Runs chains; gives each with its failure, or None, in the order in which they end.
 
     Args:
-        chains: that do not need each other.
-        address: of the cluster, as `build --address` takes it.
-        threads: cores of each, or as many as the largest machine has.
-        a_gpu: chains side by side on a GPU, where the cluster has some.
+        chains: independent of each other.
+        address: of the cluster, as for `build --address`.
+        threads: cores of each, at most those of the largest machine.
+        per_gpu: chains that share a GPU, if the cluster has GPUs.
 
     Raises:
         RenderError: Ray is missing, or no cluster answers.
-        ConfigError: no address.
+        ConfigError: the address is invalid.
     """
     ray = import_ray()
     fresh = connect(address)
     try:
-        cores, gpus = _of_a_task([node["Resources"] for node in ray.nodes() if node["Alive"]], threads, a_gpu)
+        cores, gpus = _task_resources(
+            [node["Resources"] for node in ray.nodes() if node["Alive"]], threads, per_gpu
+        )
         task = ray.remote(_run_in).options(num_cpus=cores, num_gpus=gpus, max_retries=_RETRIES)
-        waiting = {task.remote(Path.cwd(), chain, threads=cores, a_gpu=a_gpu): chain for chain in chains}
+        waiting = {task.remote(Path.cwd(), chain, threads=cores, per_gpu=per_gpu): chain for chain in chains}
         while waiting:
             (ended, *_), _ = ray.wait(list(waiting), num_returns=1)
             chain = waiting.pop(ended)
@@ -47,14 +49,14 @@ def run_on_ray(
             ray.shutdown()
 
 
-def _of_a_task(nodes: Sequence[Mapping[str, float]], threads: int, a_gpu: int) -> tuple[int, float]:
-    """Cores and share of a GPU of a task: no more than a machine has, for which Ray would wait for ever."""
+def _task_resources(nodes: Sequence[Mapping[str, float]], threads: int, per_gpu: int) -> tuple[int, float]:
+    """Cores and share of a GPU per task, no more than a machine has: Ray would wait for more forever."""
     with_gpu = [node for node in nodes if node.get("GPU")]
     most = max((int(node.get("CPU", 0)) for node in with_gpu or nodes), default=1)
-    return max(1, min(threads, most)), 1 / a_gpu if with_gpu else 0
+    return max(1, min(threads, most)), 1 / per_gpu if with_gpu else 0
 
 
-def _run_in(folder: Path, chain: Chain, *, threads: int, a_gpu: int) -> Failure | None:
-    """Runs a chain where its paths are meant from; a worker begins elsewhere."""
+def _run_in(folder: Path, chain: Chain, *, threads: int, per_gpu: int) -> Failure | None:
+    """Runs a chain in the folder that its paths are relative to; Ray's workers start elsewhere."""
     os.chdir(folder)
-    return run_chain(chain, threads=threads, side_by_side=a_gpu)
+    return run_chain(chain, threads=threads, side_by_side=per_gpu)

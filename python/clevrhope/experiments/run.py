@@ -1,4 +1,4 @@
-"""A plan in, everything that it has not made yet made out: `run_experiment`."""
+"""Running an experiment: all steps of a plan that are not done, and the report."""
 
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -7,11 +7,11 @@ from pathlib import Path
 from threading import Event
 
 from clevrhope.errors import PredictionsError
+from clevrhope.experiments.build_files import places_below, write_settings
 from clevrhope.experiments.checks import check_plan
 from clevrhope.experiments.plan import Chain, Plan
 from clevrhope.experiments.processes import Failure, run_chain
 from clevrhope.experiments.ray_engine import run_on_ray
-from clevrhope.experiments.settings import places_below, write_settings
 from clevrhope.runtime.cores import available_cores
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.own_files import check_own
@@ -20,14 +20,14 @@ from clevrhope.runtime.progress import Progress, Silent
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an experiment.
+    """The result of running an experiment.
 
     Attributes:
-        report: its page; None where there was nothing to report on.
-        n_runs: that it has.
-        n_done: of them, those that are done.
-        n_new: of those, the ones that this call made, or evaluated again.
-        failures: of steps; the runs that need them are not done.
+        report: the report's page; None where no run has predictions.
+        n_runs: all runs.
+        n_done: runs that are done.
+        n_new: runs that this call trained, or evaluated again.
+        failures: failed steps; the runs that need them are not done.
     """
 
     report: Path | None
@@ -46,23 +46,22 @@ def run_experiment(
     progress: Progress | None = None,
     tell: Callable[[str], None] = lambda _: None,
 ) -> Outcome:
-    """Builds datasets, trains and evaluates what is not done, several runs side by side, and reports.
+    """Builds datasets, trains and evaluates runs in parallel, and writes the report; skips what is done.
 
-    A step that fails is told of, and its log kept; all that does not need it goes on. Called again, it does
-    what is left.
+    If a step fails, its log is kept, and steps that do not need it still run. Another call does the rest.
 
     Args:
-        plan: what to do.
-        jobs: runs side by side, in place of the file's; with Ray, on a GPU.
-        engine: "local", or "ray" for the machines of a cluster that share the folder.
+        plan: the steps.
+        jobs: number of parallel runs, in place of the file's; with Ray, per GPU.
+        engine: "local", or "ray" for a cluster whose machines share the folder.
         address: of the cluster.
-        progress: shows how far it is.
-        tell: is given a sentence for each step that failed, when it does.
+        progress: shows the stages; None shows nothing.
+        tell: called with a sentence as soon as a step fails.
 
     Raises:
-        DatasetError: another process is at this experiment, or it cannot be written.
-        ConfigError: something in the file that no step could do; nothing is run then.
-        RenderError: `engine` is "ray", and there is none.
+        DatasetError: another process runs this experiment, or its folder cannot be written.
+        ConfigError: something in the file is bound to fail; nothing is run.
+        RenderError: `engine` is "ray", and Ray is missing or does not answer.
     """
     check_plan(plan)
     progress = progress or Silent()
@@ -96,7 +95,7 @@ def run_experiment(
         waiting = [run.chain for run in left]
         with progress.stage("Runs", total=len(waiting), unit="runs") as advance:
             if engine == "ray" and waiting:
-                ended = run_on_ray(waiting, address=address, threads=threads, a_gpu=jobs)
+                ended = run_on_ray(waiting, address=address, threads=threads, per_gpu=jobs)
             else:
                 ended = _run_here(waiting, jobs=jobs, threads=threads)
             for _, failure in ended:
@@ -108,7 +107,7 @@ def run_experiment(
 
 
 def _run_here(chains: Sequence[Chain], *, jobs: int, threads: int) -> Iterator[tuple[Chain, Failure | None]]:
-    """Each chain with what came of it, so many at once, each in processes of its own."""
+    """Runs chains, `jobs` at a time; gives each with its failure, or None, as they end."""
     stop = Event()
     with ThreadPoolExecutor(jobs) as pool:
         under_way: dict[Future[Failure | None], Chain] = {

@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.config.presets import suggestion
 from clevrhope.dataset.clevr_json import read_scene_indices, read_scenes_at
 from clevrhope.dataset.image_source import Images
 from clevrhope.dataset.layout import SCENES_A_SHARD, Layout
@@ -30,6 +29,7 @@ from clevrhope.runtime.forms import COUNT, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.settings import suggestion
 from clevrhope.runtime.threads import map_in_threads
 
 STORE = "store.json"

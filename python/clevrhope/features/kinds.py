@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
-from clevrhope.config.presets import suggestion
 from clevrhope.errors import ConfigError, shown
 from clevrhope.features.extractor import Extractor, ExtractorOptions
 from clevrhope.runtime.extras import check_torch
+from clevrhope.runtime.settings import suggestion
 
 KINDS: Mapping[str, str] = {
     "pixels": "clevrhope.features.pixels:Pixels",

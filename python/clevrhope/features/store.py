@@ -20,7 +20,6 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.config.presets import suggestion
 from clevrhope.dataset.manifest import difference
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.dataset_folder import DatasetFolder, open_folder
@@ -38,6 +37,7 @@ from clevrhope.runtime.forms import (
 )
 from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.reading import check_regular, reading
+from clevrhope.runtime.settings import suggestion
 
 FOLDER = "features"
 """The folder of all stores below a dataset's folder; the manifest does not list it."""

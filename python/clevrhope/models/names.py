@@ -6,9 +6,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clevrhope.config.presets import suggestion
 from clevrhope.errors import ConfigError, first_sentence, shown
 from clevrhope.runtime.extras import check_torch
+from clevrhope.runtime.settings import suggestion
 
 if TYPE_CHECKING:
     from torch.nn import Module

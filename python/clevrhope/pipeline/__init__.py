@@ -1,9 +1,10 @@
-"""A request in, a dataset folder out: the main job, stage by stage.
+"""Building a dataset's folder, stage by stage.
 
-`request` resolves what is wanted and what the folder is bound to; `text` writes questions and scenes;
-`pictures` renders and packs; `account` measures the files and writes datasheets and contact sheet; `run` puts
-them in order. Each stage looks at the files of the stages before it and makes what is missing, so a run that
-was killed goes on where it was. `shard` and `parts` divide a request among machines and join what they made.
+A request is opened (`inputs`), bound to the folder (`binding`) and expanded (`jobs`) into what `resolved`
+holds. Then `text` writes questions and scenes, `images` and `annotations` render and pack, `documents`
+measures the files and writes datasheets and the contact sheet; `run` puts the stages in order. Each stage
+looks at the files of those before it and makes what is missing, so an interrupted run can be resumed. `shard`
+and `parts` divide a request among machines and merge the results.
 """
 
 from clevrhope.pipeline.limits import Limits

@@ -1,7 +1,7 @@
-"""Scenes in use in; masks, depths and normals of their images, in an HDF5 file a pool, out."""
+"""Masks, depths and normals of the images of the scenes in use, one HDF5 file per pool."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,40 +14,30 @@ from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.passes import Passes, annotator_of
 from clevrhope.images.renderer import Renderer, Scene
 from clevrhope.images.stage import TRY_AGAIN, write_results
-from clevrhope.pipeline.images import archived, scenes_of
+from clevrhope.pipeline.images import PoolWork, archive_record, scenes_of
 from clevrhope.pipeline.resolved import Resolved
 from clevrhope.runtime.atomic import WorkingFolder
 from clevrhope.runtime.progress import Advance, Progress
 
 
-@dataclass(frozen=True)
-class PoolPasses:
-    """What is to be done for the annotations of one pool."""
-
-    pool: str
-    used: Ints
-    missing: Ints
-    """Scenes of which some wanted kind is in no file yet."""
-
-
-def missing_passes(used: Mapping[str, Ints], layout: Layout, kinds: Sequence[str]) -> list[PoolPasses]:
-    """For each pool the scenes whose annotations of these kinds are not all there; none if none is wanted."""
+def missing_passes(used: Mapping[str, Ints], layout: Layout, kinds: Sequence[str]) -> list[PoolWork]:
+    """For each pool, the scenes that lack an annotation of these kinds; nothing where no kinds are wanted."""
     found = []
     for pool, indices in used.items() if kinds else ():
         there = annotated_in(layout.passes_h5(pool), kinds)
         left = np.setdiff1d(indices, there)
         in_records = [set(kinds) <= kinds_in_record(layout.passes_record(pool, i)) for i in left.tolist()]
-        found.append(PoolPasses(pool, indices, left[~np.asarray(in_records, dtype=bool)]))
+        found.append(PoolWork(pool, indices, left[~np.asarray(in_records, dtype=bool)]))
     return found
 
 
 def annotate_missing(
-    work: Sequence[PoolPasses], resolved: Resolved, renderer: Renderer, progress: Progress
+    work: Sequence[PoolWork], resolved: Resolved, renderer: Renderer, progress: Progress
 ) -> None:
-    """Makes what is missing, pool by pool; each image's record appears when it is whole.
+    """Makes the missing annotations, as records that appear when complete.
 
     Raises:
-        ScenesFailedError: after all others are written, of all pools, if some scenes gave nothing.
+        ScenesFailedError: some scenes gave nothing; raised after all others, of all pools, are written.
     """
     n_missing = sum(len(each.missing) for each in work)
     if not n_missing:
@@ -71,17 +61,17 @@ def annotate_missing(
 
 
 def passes_store(layout: Layout, pool: str) -> WorkingFolder:
-    """Where a pool's annotations are on their way into HDF5."""
+    """Where a pool's annotations wait to be packed into HDF5."""
     return WorkingFolder(layout.passes_store(pool), own_files(pool, ".passes"))
 
 
-def _scenes(each: PoolPasses, layout: Layout) -> Iterator[tuple[Path, Scene]]:
+def _scenes(each: PoolWork, layout: Layout) -> Iterator[tuple[Path, Scene]]:
     for scene in scenes_of(layout, each.pool, each.missing):
         yield layout.passes_record(each.pool, scene["image_index"]), scene
 
 
-def store_passes(each: PoolPasses, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
-    """Brings a pool's annotations into its HDF5 file; all records are there already."""
+def store_passes(each: PoolWork, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
+    """Packs a pool's annotations, all of them made already, into its HDF5 file."""
     layout, pool, kinds = resolved.layout, each.pool, resolved.config.passes
     path = layout.passes_h5(pool)
 
@@ -97,7 +87,7 @@ def store_passes(each: PoolPasses, resolved: Resolved, manifest: Manifest, advan
         advance(0 if changed else len(each.used))
         return changed
 
-    files = {layout.relative(path): archived(path, aggregate, layout, manifest)}
+    files = {layout.relative(path): archive_record(path, aggregate, layout, manifest)}
     passes_store(layout, pool).remove()
     entry = {**manifest.pools[pool], "passes": list(kinds)}
     return replace(manifest.with_files(files), pools={**manifest.pools, pool: entry})

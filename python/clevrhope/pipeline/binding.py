@@ -1,4 +1,4 @@
-"""The second step of resolving a request: its inputs are bound to the folder, or are found not to fit it."""
+"""The second step of resolving a request: binds its inputs to the folder, or finds that they do not fit."""
 
 import json
 import re
@@ -25,23 +25,23 @@ from clevrhope.version import DATASET_VERSION
 
 @dataclass(frozen=True)
 class Bound:
-    """A folder and what is to be made in it."""
+    """A folder, and what is to be made in it."""
 
     manifest: Manifest
-    """The folder's as it is before the run; of a new folder with nothing in it."""
+    """The folder's manifest before the run; for a new folder, one that lists nothing."""
     config: Config
-    """What was asked for, with the kinds of images and annotations that the folder has already."""
+    """The requested configuration, plus the image formats and annotations that the folder has already."""
     palettes: Mapping[str, Palette]
-    """The folder's by name, and those that are added."""
+    """By name: those of the folder, and those that the request adds."""
     hops: tuple[Hop, ...]
-    """With the number of combinations that their palettes have."""
+    """With the diversities of their palettes."""
 
 
 def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Bound:
-    """Compares a request with the folder.
+    """Binds a request to the folder, or to an empty one.
 
     Raises:
-        ClevrhopeError: the folder is bound to another seed, world or the like, or is not a dataset's.
+        ClevrhopeError: the folder is bound to another seed, world or the like, or is not a dataset.
     """
     if existing is None:
         _check_empty(request.out)
@@ -57,7 +57,7 @@ def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Bound:
 
 
 def _bound_manifest(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifest:
-    """The folder's manifest, checked against the request; for a new folder one with nothing in it."""
+    """The folder's manifest, checked against the request; for a new folder, one that lists nothing."""
     seed = request.seed if request.seed is not None else existing.seed if existing else None
     if seed is None:
         raise ConfigError(f"{request.out}: a new dataset needs a seed")
@@ -96,20 +96,20 @@ def _bound_manifest(request: Request, inputs: Inputs, existing: Manifest | None)
 
 
 def _check_empty(root: Path) -> None:
-    """A folder without a manifest has to be new, so that nothing of a user's is mixed with a dataset."""
+    """Passes for a new folder, so that a user's files are never mixed with a dataset."""
     try:
         there = [path for path in root.iterdir() if not path.name.startswith(".")]
     except FileNotFoundError:
         return
     except OSError as error:
         raise DatasetError(
-            f"{root}: no folder for a dataset ({os_reason(error)}); choose another --out"
+            f"{root}: cannot hold a dataset ({os_reason(error)}); choose another --out"
         ) from error
-    # A link to another disk may be put there beforehand, for what takes the most space.
+    # Users may link a folder that takes much space to another disk beforehand.
     strays = [path for path in there if not (path.name in FOLDERS and _is_link_to_an_empty_folder(path))]
     if strays:
         raise DatasetError(
-            f"{root}: not empty ({strays[0].name}) and no dataset of clevrhope (no manifest.json); "
+            f"{root}: not empty ({strays[0].name}) and not a dataset of clevrhope (no manifest.json); "
             "choose another --out"
         )
 
@@ -122,11 +122,7 @@ _STREAM = re.compile(rb'"stream":\{"world":"\w+","seed":(\d+)')
 
 
 def _check_seed(manifest: Manifest, layout: Layout) -> None:
-    """The scenes of a folder were drawn with the seed that its manifest says: one edited there would mix two.
-
-    Raises:
-        DatasetError: they were drawn with another.
-    """
+    """Passes where the folder's scenes were drawn with the manifest's seed, which nobody may edit."""
     for pool in sorted({entry["pool"] for splits in manifest.splits.values() for entry in splits.values()}):
         for path in layout.scene_files(pool)[:1]:
             with reading(path, "a scene file"), path.open("rb") as file:
@@ -138,5 +134,5 @@ def _check_seed(manifest: Manifest, layout: Layout) -> None:
                 )
 
 
-def _union(asked: ImageKinds, there: ImageKinds | None) -> ImageKinds:
-    return asked if there is None or there == asked else "both"
+def _union(requested: ImageKinds, there: ImageKinds | None) -> ImageKinds:
+    return requested if there in (None, requested) else "both"

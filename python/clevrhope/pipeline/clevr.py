@@ -1,6 +1,6 @@
-"""A CLEVR_v1.0 folder in; the train pool's world with its scenes, and copies of its images out.
+"""CLEVR's own scenes and images as part of the train pool.
 
-Only the train split is opened: nothing of val or test can come in, and a file of theirs is refused.
+Only CLEVR's train split is opened, so nothing of its val and test can get into a dataset.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,20 +22,20 @@ from clevrhope.runtime.atomic import write_whole
 from clevrhope.splits.hops import Hop
 
 SPLIT = "train"
-"""Of CLEVR, and the pool that its scenes go into."""
+"""CLEVR's split, and the pool that its scenes become part of."""
 
 MODES = ("RGB", "RGBA")
-"""Of a published image; its opacity says nothing and is left out."""
+"""Modes of CLEVR's images; their opacity carries no information and is dropped."""
 
 MOST_NAMED = 3
-"""Missing images that an error names."""
+"""Most missing images that an error names."""
 
 
 def constraints(config: Config) -> Mapping[str, Any]:
-    """Those of the configuration; with a CLEVR folder, its directions for the whole dataset.
+    """The configuration's constraints on scenes; with a CLEVR folder, its directions for the whole dataset.
 
     Raises:
-        ConfigError: the camera's own directions are asked for, which CLEVR's scenes do not have.
+        ConfigError: the camera's own directions are wanted, which CLEVR's scenes do not have.
     """
     if config.clevr is None:
         return config.world
@@ -48,7 +48,7 @@ def constraints(config: Config) -> Mapping[str, Any]:
 
 
 def with_share(config: Config, existing: Manifest | None) -> Config:
-    """The configuration with the share of CLEVR's scenes that it leaves open: the folder's, if it has one."""
+    """The configuration with CLEVR's share filled in from the folder, or the default."""
     if config.clevr is None or config.clevr_share is not None:
         return config
     there = (existing.world.get("clevr") if existing else None) or {}
@@ -56,10 +56,10 @@ def with_share(config: Config, existing: Manifest | None) -> Config:
 
 
 def check_palettes(config: Config, existing: Manifest | None, hops: Sequence[Hop], out: Path) -> None:
-    """Passes unless CLEVR's scenes, the folder's or asked for, would be beside a sub-dataset with a palette.
+    """Passes unless CLEVR's scenes, old or new, would go with a sub-dataset that has a palette.
 
     Raises:
-        ConfigError: they would; its pools cannot hold them.
+        ConfigError: they would, and its pools cannot hold them.
     """
     there = existing is not None and "clevr" in existing.world
     limited = next((hop.name for hop in hops if hop.palette), None)
@@ -80,8 +80,8 @@ def open_clevr(config: Config, world: World, *, images: bool) -> World | None:
     """The world of the pool `train` with CLEVR's scenes; None without a CLEVR folder.
 
     Raises:
-        DatasetError: no CLEVR folder, no train scenes in it, or, where they are asked for, no train images.
-        SceneError: scenes that are not those of CLEVR's train split; names the first.
+        DatasetError: the folder is missing, has no train scenes, or, if `images`, no train images.
+        SceneError: the scenes are not those of CLEVR's train split; names the first wrong one.
     """
     if config.clevr is None:
         return None
@@ -90,7 +90,7 @@ def open_clevr(config: Config, world: World, *, images: bool) -> World | None:
         raise DatasetError(f"{folder}: no such folder; expected a CLEVR_v1.0 folder (--clevr)")
     if not file.is_file():
         raise DatasetError(
-            f"{folder}: no CLEVR folder with train scenes: {file.relative_to(folder)} is missing"
+            f"{folder}: not a CLEVR folder with train scenes: {file.relative_to(folder)} is missing"
         )
     shown = images_folder(folder, SPLIT)
     if images and not shown.is_dir():
@@ -101,7 +101,7 @@ def open_clevr(config: Config, world: World, *, images: bool) -> World | None:
 
 
 def binding(config: Config, clevr: World | None) -> dict[str, Any]:
-    """What the manifest says of CLEVR's scenes: what they are, not where they lie."""
+    """What the manifest records of CLEVR's scenes: their content and share, not their path."""
     if clevr is None or clevr.clevr is None:
         return {}
     digest, n_scenes, _ = clevr.clevr
@@ -109,17 +109,17 @@ def binding(config: Config, clevr: World | None) -> dict[str, Any]:
 
 
 def check_same(existing: Manifest, wanted: Manifest, config: Config, out: Path) -> None:
-    """Passes when a folder has the CLEVR scenes that are asked for, and as many of them.
+    """Passes where a folder has the wanted scenes of CLEVR, in the wanted share.
 
     Raises:
-        BindingError: it has none, others, or another share; a sentence for each.
+        BindingError: it has none, others, or another share.
     """
     there, here = existing.world.get("clevr"), wanted.world.get("clevr")
     if there == here:
         return
     if here is None:
         raise BindingError(
-            f"{out}: made with CLEVR's train scenes; name their folder with --clevr, also to extend it"
+            f"{out}: made with CLEVR's train scenes; to extend it, name their folder with --clevr"
         )
     if there is None:
         raise BindingError(
@@ -129,7 +129,7 @@ def check_same(existing: Manifest, wanted: Manifest, config: Config, out: Path) 
         numbers = (
             f"{there['scenes']:,}, not {here['scenes']:,}"
             if there["scenes"] != here["scenes"]
-            else "as many, but they say something else"
+            else "as many, with other content"
         )
         raise BindingError(
             f"{out}: made with other train scenes of CLEVR than those in {config.clevr} ({numbers}); "
@@ -147,14 +147,16 @@ def copy_images(
     size: tuple[int, int],
     on_image: Callable[[], None],
 ) -> None:
-    """Writes CLEVR's images as PNG files of a dataset: index in the pool, published name, and path of each.
+    """Copies CLEVR's images into a dataset, as PNG files without opacity so that all images are of one kind.
 
-    Red, green and blue of every pixel stay as published. The file is written anew, without opacity, so that
-    all images of a dataset are of one kind. `size` is (height, width).
+    Args:
+        folder: CLEVR_v1.0.
+        wanted: the index in the pool, CLEVR's file name, and the new path of each image.
+        size: (height, width) that the images must have.
+        on_image: called after each image.
 
     Raises:
-        DatasetError: images that are missing, told before any is copied; one that is none, or of
-            another size.
+        DatasetError: images are missing (checked before any is copied), one is broken, or of another size.
     """
     published = images_folder(folder, SPLIT)
     there = {path.name for path in published.iterdir()} if published.is_dir() else set()
@@ -162,7 +164,7 @@ def copy_images(
     if missing:
         more = f" and {len(missing) - MOST_NAMED:,} more" if len(missing) > MOST_NAMED else ""
         raise DatasetError(
-            f"{published}: {len(missing):,} images that are asked about are missing: "
+            f"{published}: {len(missing):,} needed images are missing: "
             f"{', '.join(missing[:MOST_NAMED])}{more}; with --no-render scenes are enough"
         )
 
@@ -181,14 +183,19 @@ def copy_images(
 
 
 def read_published(path: Path, index: int, size: tuple[int, int]) -> ImageArray:
-    """The pixels (height, width, 3) of a published image, for the scene with an index.
+    """The RGB pixels of one of CLEVR's images, (height, width, 3) uint8.
+
+    Args:
+        path: the PNG file.
+        index: the scene's index in the pool, for messages.
+        size: (height, width) that the image must have.
 
     Raises:
-        DatasetError: no whole PNG file, of another kind, or not of `size`, (height, width).
+        DatasetError: the file is incomplete, in another mode, or of another size.
     """
     with open_png(path) as image:
         if image.mode not in MODES:
-            raise DatasetError(f"{path}: of mode {image.mode}, for scene {index}; expected RGB or RGBA")
+            raise DatasetError(f"{path}: mode {image.mode}, for scene {index}; expected RGB or RGBA")
         if image.size[::-1] != size:
             found, wanted = f"{image.size[0]} x {image.size[1]}", f"{size[1]} x {size[0]}"
             raise DatasetError(f"{path}: {found} pixels, for scene {index}; the dataset has {wanted}")

@@ -1,4 +1,4 @@
-"""Finished files in; datasheets, contact sheet and vocabulary out."""
+"""The documents of a dataset, made from its finished files: datasheets, contact sheet and vocabulary."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -9,7 +9,7 @@ from clevrhope.dataset.images_h5 import images_in, read_images
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_questions, read_scenes_in_use
-from clevrhope.dataset.scene_files import Pools, PoolScenes
+from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.describe.datasheet.folder import PoolStats, WholeDataset, folder_datasheet
@@ -25,6 +25,7 @@ from clevrhope.images.settings import made_by
 from clevrhope.pipeline import engine
 from clevrhope.pipeline.images import scenes_of
 from clevrhope.pipeline.resolved import Resolved
+from clevrhope.pipeline.text import indices_by_pool
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.threads import map_in_threads
@@ -35,7 +36,7 @@ from clevrhope.version import software_version
 IMAGES_SHOWN = 6
 QUESTIONS_SHOWN = 5
 IMAGES_SHOWN_OF_MANY = 2
-"""Images a split on the contact sheet, when there are more pairs than `MANY`."""
+"""Images per split on the contact sheet where there are more sub-datasets than `MANY`."""
 MANY = 3
 PLACES_SHOWN = 2
 
@@ -47,26 +48,41 @@ def write_vocabulary(resolved: Resolved) -> dict[str, FileRecord]:
     return {resolved.layout.relative(path): record(path)}
 
 
-def write_account(
+def write_documents(
     resolved: Resolved,
     manifest: Manifest,
     used: Mapping[str, Ints],
     scenes: Pools,
     progress: Progress,
 ) -> dict[str, FileRecord]:
-    """Measures all files of the folder; writes its datasheets and its contact sheet."""
+    """Measures all files of the folder; writes its datasheets and contact sheet and gives their records."""
     layout = resolved.layout
-    counts = {pool: _scene_counts(scenes[pool]) for pool in used}
+    counts = {}
+    for pool in used:
+        native = scenes[pool].native
+        counts[pool] = count_scenes(native.indices, native.n_objects, native.attributes, scenes[pool].types)
     hops = [resolved.hop(name) for name in manifest.splits]
-    with progress.stage("Measuring what was made", total=len(hops), unit="sub-datasets") as advance:
+    with progress.stage("Measuring splits", total=len(hops), unit="sub-datasets") as advance:
         subs = []
-        scenes_by_split = _images_by_split(manifest, layout)
-        n_users = _pairs_that_use(scenes_by_split)
+        images = {
+            (hop, split): read_scenes_in_use(layout.questions_h5(hop, split))
+            for hop, splits in manifest.splits.items()
+            for split in splits
+        }
+        images_of_hops = {
+            hop: indices_by_pool(images[hop, split] for split in splits)
+            for hop, splits in manifest.splits.items()
+        }
+        # Pool -> by scene index, how many sub-datasets use the scene.
+        n_users = {pool: np.zeros(int(each[-1]) + 1, dtype=np.int32) for pool, each in used.items()}
+        for pools in images_of_hops.values():
+            for pool, mine in pools.items():
+                n_users[pool][mine] += 1
 
-        def measured(hop: Hop) -> SubDataset:
-            return _sub_dataset(hop, resolved, manifest, counts, scenes_by_split, n_users)
+        def measure(hop: Hop) -> SubDataset:
+            return _sub_dataset(hop, resolved, manifest, counts, images, n_users)
 
-        for sub in map_in_threads(measured, hops):
+        for sub in map_in_threads(measure, hops):
             subs.append(sub)
             advance(1)
     files = []
@@ -75,41 +91,11 @@ def write_account(
         sheet = sub_datasheet(sub) if sub.hop.value is None else prelim_datasheet(sub)
         write_whole(layout.hop_datasheet(sub.hop.name), sheet.encode())
         files.append(layout.hop_datasheet(sub.hop.name))
-    whole = _whole_dataset(resolved, manifest, used, subs, scenes_by_split)
+    whole = _whole_dataset(resolved, manifest, used, subs, images_of_hops)
     write_whole(layout.datasheet, folder_datasheet(whole).encode())
     write_whole(layout.contact_sheet, contact_sheet(_sheet(resolved, manifest, used)).encode())
     files += [layout.datasheet, layout.contact_sheet]
     return {layout.relative(path): record(path) for path in files}
-
-
-def _scene_counts(pool: PoolScenes) -> SceneCounts:
-    native = pool.native
-    return count_scenes(native.indices, native.n_objects, native.attributes, pool.types)
-
-
-_BySplit = Mapping[tuple[str, str], tuple[str, Ints]]
-"""(HOP, split) -> pool, and the images that it uses."""
-
-
-def _images_by_split(manifest: Manifest, layout: Layout) -> _BySplit:
-    return {
-        (hop, split): read_scenes_in_use(layout.questions_h5(hop, split))
-        for hop, splits in manifest.splits.items()
-        for split in splits
-    }
-
-
-def _pairs_that_use(images: _BySplit) -> dict[str, Ints]:
-    """Pool -> by scene index, how many pairs use it."""
-    by_hop: dict[tuple[str, str], list[Ints]] = {}
-    for (hop, _), (pool, mine) in images.items():
-        by_hop.setdefault((hop, pool), []).append(mine)
-    n_users: dict[str, Ints] = {}
-    for (_, pool), lists in by_hop.items():
-        size = 1 + max((int(mine[-1]) for where, mine in images.values() if where == pool), default=0)
-        users = n_users.setdefault(pool, np.zeros(size, dtype=np.int32))
-        users[np.unique(np.concatenate(lists))] += 1
-    return n_users
 
 
 def _sub_dataset(
@@ -117,9 +103,10 @@ def _sub_dataset(
     resolved: Resolved,
     manifest: Manifest,
     counts: Mapping[str, SceneCounts],
-    images: _BySplit,
+    images: Mapping[tuple[str, str], tuple[str, Ints]],
     n_users: Mapping[str, Ints],
 ) -> SubDataset:
+    """Measures a sub-dataset; `images` has the pool and the scenes of each (HOP, split)."""
     layout = resolved.layout
     vocab = read_vocab(layout.vocab)
     splits = []
@@ -130,7 +117,7 @@ def _sub_dataset(
         splits.append(measure_split(split, entry["pool"], rows, vocab=vocab, scenes=counts[entry["pool"]]))
         pool, mine = images[hop.name, split]
         shared[split] = (len(mine), int((n_users[pool][mine] > 1).sum()))
-        if (n_published := int((resolved.engine.published(pool, mine) >= 0).sum())) > 0:
+        if n_published := resolved.engine.n_published(pool, mine):
             from_clevr[split] = n_published
     return SubDataset(
         hop=hop,
@@ -139,7 +126,9 @@ def _sub_dataset(
             index: Family(file, place)
             for index, (file, place) in engine.families(resolved.engine.templates).items()
         },
-        families_never=_never(hop, resolved),
+        families_never=(
+            engine.families_that_never_mention(resolved.engine.templates, hop.pair) if hop.pair else []
+        ),
         shared_images=shared,
         checked=manifest.checked.get(hop.name, ()),
         made_with=_provenance(resolved, manifest),
@@ -149,33 +138,29 @@ def _sub_dataset(
     )
 
 
-def _never(hop: Hop, resolved: Resolved) -> list[int]:
-    """Families that can never mention the pair."""
-    if hop.pair is None:
-        return []
-    return engine.families_that_never_mention(resolved.engine.templates, hop.pair)
-
-
 def _whole_dataset(
     resolved: Resolved,
     manifest: Manifest,
     used: Mapping[str, Ints],
     subs: Sequence[SubDataset],
-    images: _BySplit,
+    images_of_hops: Mapping[str, Mapping[str, Ints]],
 ) -> WholeDataset:
     pools = {}
     for pool, indices in used.items():
-        by_hop: dict[str, list[Ints]] = {}
-        for (hop, _), (where, mine) in images.items():
-            if where == pool:
-                by_hop.setdefault(hop, []).append(mine)
-        of_hops = [np.unique(np.concatenate(lists)) for lists in by_hop.values()]
+        of_hops = [pools_of_hop[pool] for pools_of_hop in images_of_hops.values() if pool in pools_of_hop]
         n_images, n_shared = images_shared(of_hops)
         pools[pool] = PoolStats(int(indices[-1]) + 1, n_images, n_shared, sum(map(len, of_hops)))
     return WholeDataset(
         hops=[(sub.hop, sub.splits) for sub in subs],
         pools=pools,
-        bytes_by_kind=_bytes_by_kind(manifest),
+        bytes_by_kind={
+            kind: sum(
+                each.bytes
+                for name, each in manifest.files.items()
+                if name.startswith(begin) and name.endswith(end)
+            )
+            for kind, (begin, end) in _KINDS.items()
+        },
         n_answers=len(resolved.world.answers),
         made_with=_provenance(resolved, manifest),
     )
@@ -189,18 +174,7 @@ _KINDS: Mapping[str, tuple[str, str]] = {
     "images as HDF5": ("images/", ".h5"),
     "masks, depths and normals": ("passes/", ".h5"),
 }
-"""Kind of file -> how its path begins and ends."""
-
-
-def _bytes_by_kind(manifest: Manifest) -> dict[str, int]:
-    return {
-        kind: sum(
-            each.bytes
-            for name, each in manifest.files.items()
-            if name.startswith(begin) and name.endswith(end)
-        )
-        for kind, (begin, end) in _KINDS.items()
-    }
+"""Kind of file -> the beginning and the end of its path."""
 
 
 def _provenance(resolved: Resolved, manifest: Manifest) -> Provenance:
@@ -233,13 +207,8 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
         n_rendered=sum(pool["pictures"] for pool in manifest.pools.values()),
         hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
         made_by=made_by(manifest.rendering) if manifest.rendering else "",
-        n_published=n_published(resolved, used),
+        n_published=sum(resolved.engine.n_published(pool, each) for pool, each in used.items()),
     )
-
-
-def n_published(resolved: Resolved, used: Mapping[str, Ints]) -> int:
-    """How many scenes in use are CLEVR's own."""
-    return sum(int((resolved.engine.published(pool, each) >= 0).sum()) for pool, each in used.items())
 
 
 def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -> HopCards:
@@ -272,7 +241,7 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
 
 
 def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) -> list[Card]:
-    """The first images of a split in the order in which it asks; of a minimal one, whole places."""
+    """Cards of the first images that a split asks about; of a minimal split, whole places."""
     layout = resolved.layout
     detokenizer = Detokenizer(read_vocab(layout.vocab))
     families = engine.families(resolved.engine.templates)
@@ -314,7 +283,7 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
 
 
 def _shown_images(layout: Layout, pool: str, indices: Sequence[int]) -> Iterator[tuple[int, str]]:
-    """Index and address of those images that were rendered."""
+    """Index and thumbnail URL of those images that exist."""
     packed = set(images_in(layout.images_h5(pool)).tolist())
     for index in indices:
         png = layout.image(pool, index)

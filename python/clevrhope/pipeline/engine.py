@@ -1,7 +1,4 @@
-"""Settings in; worlds, templates, questions and scenes out, batch by batch, in the shapes that files take.
-
-The one module of the build that calls the native module.
-"""
+"""The build's one door to the native module: worlds, templates, and batches of questions and scenes."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +22,7 @@ from clevrhope.dataset.questions_h5 import Ints, QuestionArrays
 from clevrhope.dataset.vocab import Vocab, make_vocab
 from clevrhope.errors import ConfigError, TemplateError
 from clevrhope.pipeline.clevr import constraints
-from clevrhope.questions import read_templates, synonyms_path
+from clevrhope.questions import synonyms_path
 from clevrhope.runtime import assets
 from clevrhope.runtime.forms import NUMBER, TEXT, Fields, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
@@ -39,14 +36,14 @@ __all__ = ["CountingPool", "MinimalPool", "Templates", "World"]
 Pair = tuple[tuple[str, str], ...]
 
 WINDOWS_A_BATCH = 32
-"""Windows asked for at once, 72,000 train questions: enough for all cores, some 100 MB of JSON rows."""
+"""Windows per call, 72,000 train questions: enough for all cores, and about 100 MB of JSON rows."""
 
 SCENES_A_BATCH = 2_000
 PLACES_A_BATCH = 500
 SETS_A_BATCH = 500
 
 RELATIONS = 3
-"""Most relations of a question in CLEVR's templates; files have room for so many, or for what others need."""
+"""Most relations in a question of CLEVR's templates, for which files have columns at least."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +52,11 @@ class Questions:
 
     arrays: QuestionArrays
     rows: list[bytes]
-    """The same as rows of CLEVR's JSON, where they were asked for."""
+    """The same questions as rows of CLEVR's JSON; empty where no JSON is wanted."""
 
 
 class Engine:
-    """World, templates and seed of a folder, and what is kept while several splits are made from them."""
+    """Makes questions and scenes from a folder's world, templates and seed; scanned scenes are kept."""
 
     def __init__(
         self,
@@ -72,12 +69,12 @@ class Engine:
         implied: bool = False,
         clevr: World | None = None,
     ) -> None:
-        """`match_objects` thins scenes; `implied` holds pairs out of likenesses too."""
+        """`match_objects` thins scenes; `implied` holds pairs out of "same color as" and the like, too."""
         self.world = world
         self.clevr = clevr
-        """The world of the pool `train`, where that holds CLEVR's scenes."""
+        """The world of the pool `train` if that holds CLEVR's scenes."""
         self.palettes = dict(palettes)
-        """Those of the folder, by name."""
+        """The folder's palettes by name."""
         self._worlds: dict[str, World] = {}
         self.templates = templates
         self.seed = seed
@@ -93,54 +90,48 @@ class Engine:
     def stream(
         self, split: str, stream: Stream, pair: Pair | None, n: int, *, rows: bool
     ) -> Iterator[Questions]:
-        """The first n questions of a streamed split; the last image in part.
+        """The first n questions of a streamed split, the last image's perhaps not all.
 
         Raises:
-            SplitError: a predicate starves the split; says which, after a bounded search.
+            SplitError: a bounded search found too little; names the predicate that excludes too much.
         """
-        questions = self._opened(split, stream, pair)
+        questions = self._open(split, stream, pair)
         done = 0
         while done < n:
-            batch = questions.next(_n_windows(n - done, stream))
+            # Windows that give the rest if each scene gives all of its questions.
+            n_windows = -(-(n - done) // (WINDOW * stream.questions_per_scene))
+            batch = questions.next(min(WINDOWS_A_BATCH, n_windows))
             if len(batch) > n - done:
                 batch = batch.take(0, n - done)
             yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
 
     def eligible_scenes(self, split: str, stream: Stream, pair: Pair | None, n: int) -> Ints:
-        """The first n scenes of a pool that a streamed split may ask about, found without asking.
+        """The first n scenes that a streamed split may ask about, (n,) int32; makes no questions.
 
         Raises:
-            SplitError: there are none, after a bounded search.
+            SplitError: a bounded search found none.
         """
-        return self._opened(split, stream, pair).skip(-(-n // WINDOW))[:n].astype(np.int32)
+        return self._open(split, stream, pair).skip(-(-n // WINDOW))[:n].astype(np.int32)
 
     def minimal(
         self, split: str, pool: MinimalPool, places: Sequence[int], *, rows: bool
     ) -> Iterator[Questions]:
-        """The questions of a minimal split, or of a value's existence, on some places, place by place."""
+        """The questions of a minimal or existence split about some places, in the places' order."""
         done = 0
         kind: Literal["iid", "ood"] = "iid" if SPLITS[split].asked == "never" else "ood"
         for begin in range(0, len(places), PLACES_A_BATCH):
-            some = np.asarray(places[begin : begin + PLACES_A_BATCH], dtype=np.uint64)
-            batch = pool.questions(self.templates, seed=self.seed, kind=kind, places=some)
+            chosen = np.asarray(places[begin : begin + PLACES_A_BATCH], dtype=np.uint64)
+            batch = pool.questions(self.templates, seed=self.seed, kind=kind, places=chosen)
             yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
 
     def counting(self, split: str, pool: CountingPool, n_sets: int, *, rows: bool) -> Iterator[Questions]:
-        """The questions of a value's first counting sets, set by set."""
+        """The questions of a value's first counting sets, in order."""
         for first in range(0, n_sets, SETS_A_BATCH):
             n = min(SETS_A_BATCH, n_sets - first)
             batch = pool.questions(self.templates, seed=self.seed, first=first, n=n)
             yield self._questions(batch, split=split, first=first * pool.images, rows=rows)
-
-    def check_sets(self, hop: Hop, n_sets: int) -> None:
-        """Passes where a value's pool has room for so many counting sets.
-
-        Raises:
-            SplitError: it has not; or no template counts.
-        """
-        self.counting_pool(hop).questions(self.templates, seed=self.seed, first=n_sets - 1, n=1)
 
     def existence_pool(self, hop: Hop) -> MinimalPool:
         """The pool of one-object images of a value's type."""
@@ -151,16 +142,12 @@ class Engine:
         (value,) = hop.target
         return CountingPool(self.world, value=value)
 
-    def prelim_pool(self, hop: Hop, split: str) -> MinimalPool | CountingPool:
-        """The pool of a preliminary split."""
-        return self.counting_pool(hop) if SPLITS[split].drawn == "sets" else self.existence_pool(hop)
-
     def minimal_pool(self, hop: Hop) -> MinimalPool:
-        """The pool of one-object images of a pair's types, of what is seen where there is a palette."""
+        """The pool of one-object images of a pair's types, limited to its palette if it has one."""
         return MinimalPool(self.world_of(pool_name("minimal", hop.pools)), pair=list(hop.pair or ()))
 
     def world_of(self, pool: str) -> World:
-        """The world of a pool: with its palette, if it has one."""
+        """The world of a pool, with the pool's palette if it has one."""
         _, name = parse_pool_name(pool)
         if not name:
             return self.clevr if self.clevr is not None and pool == TRAIN.pool else self.world
@@ -170,32 +157,36 @@ class Engine:
         return self._worlds[pool]
 
     def published(self, pool: str, indices: Ints) -> Ints:
-        """The published index of the CLEVR scene at each index of a pool; -1 for the pool's own scenes."""
+        """CLEVR's own index of each scene of a pool, (n,) int32; -1 for scenes that are not CLEVR's."""
         if self.clevr is None:
             return np.full(len(indices), -1, dtype=np.int32)
         found = self.world_of(pool).clevr_indices(indices.astype(np.uint64), seed=self.seed, pool=pool)
         return found.astype(np.int32)
 
+    def n_published(self, pool: str, indices: Ints) -> int:
+        """How many of these scenes of a pool are CLEVR's."""
+        return int((self.published(pool, indices) >= 0).sum())
+
     def scene_rows(self, pool: str, indices: Ints) -> Iterator[list[bytes]]:
-        """Scenes of a pool as JSON rows, in the order of `indices`, batch by batch."""
+        """Scenes of a pool as JSON rows, in the order of `indices`, in batches."""
         for begin in range(0, len(indices), SCENES_A_BATCH):
-            some = indices[begin : begin + SCENES_A_BATCH].astype(np.uint64)
+            chosen = indices[begin : begin + SCENES_A_BATCH].astype(np.uint64)
             scan = self._scans.get(pool)
             if scan is None:
-                scenes = sample_scenes(self.world_of(pool), seed=self.seed, pool=pool, indices=some)
+                scenes = sample_scenes(self.world_of(pool), seed=self.seed, pool=pool, indices=chosen)
             else:
-                scenes = scan.scenes(some)
+                scenes = scan.scenes(chosen)
             yield scenes.json_rows()
 
     def forget_scenes(self) -> None:
-        """Gives back the memory of the scenes that were looked at, for when no more questions are asked."""
+        """Frees the memory of scanned scenes, once all questions are made."""
         self._scans.clear()
 
     def scanned(self) -> dict[str, int]:
-        """Pool -> scenes that streamed splits have looked at so far."""
+        """Pool -> number of scenes that streamed splits have scanned so far."""
         return {pool: scan.scanned for pool, scan in self._scans.items()}
 
-    def _opened(self, split: str, stream: Stream, pair: Pair | None) -> SplitStream:
+    def _open(self, split: str, stream: Stream, pair: Pair | None) -> SplitStream:
         return SplitStream(
             self._scan(stream.pool),
             self.templates,
@@ -208,13 +199,13 @@ class Engine:
         )
 
     def _scan(self, pool: str) -> PoolScan:
-        """The pool's scenes as questions see them, looked at once for all splits."""
+        """The scan of a pool, shared by all splits."""
         if pool not in self._scans:
             self._scans[pool] = PoolScan(self.world_of(pool), seed=self.seed, pool=pool)
         return self._scans[pool]
 
     def _questions(self, batch: QuestionBatch, *, split: str, first: int, rows: bool) -> Questions:
-        """A batch whose first question is number `first` of its split, in the folder's numbers."""
+        """A batch as the files hold it; its first question is number `first` of its split."""
         words, n_words = batch.question_tokens(self._words, self.templates.question_width)
         programs, n_functions = batch.program_tokens(self._tokens, self.templates.program_width)
         arrays = QuestionArrays(
@@ -234,29 +225,20 @@ def open_world(config: Config) -> World:
     """The world of a configuration.
 
     Raises:
-        ConfigError: a file that cannot be read.
-        VocabularyError: a properties file without colours, say.
-        SceneError: constraints that no scene can meet.
+        ConfigError: a file cannot be read.
+        VocabularyError: the properties file is incomplete.
+        SceneError: no scene can meet the constraints.
     """
     return read_world(properties=config.properties, constraints=constraints(config))
 
 
-def open_templates(config: Config, world: World) -> Templates:
-    """The question templates of a configuration.
-
-    Raises:
-        TemplateError: a folder without templates, or a template that is none; says where.
-    """
-    return read_templates(world, config.templates)
-
-
 def template_files(templates: Templates) -> list[str]:
-    """The files that the families come from, in the order in which families are numbered."""
+    """The files of the question families, in the order of the families' numbers."""
     return list(dict.fromkeys(file for file, _, _ in templates.families))
 
 
 def families(templates: Templates) -> dict[int, tuple[str, int]]:
-    """Global index of each family -> its file and its place there."""
+    """Global index of each question family -> its file and its place there."""
     return {index: (file, place) for file, place, index in templates.families}
 
 
@@ -267,12 +249,12 @@ def families_that_never_mention(templates: Templates, pair: Pair) -> list[int]:
 
 
 def vocabulary(world: World, templates: Templates) -> Vocab:
-    """Every word, function and answer that can occur in this world with these templates."""
+    """All words, functions and answers that can occur in this world with these templates."""
     return make_vocab(templates.words, ProgramTokens(world.vocabulary).names, world.answers)
 
 
 def synonyms(config: Config) -> Mapping[str, Sequence[str]]:
-    """Value, relation or "thing" -> the words that questions have for it."""
+    """Value, relation or "thing" -> its synonyms in questions."""
     path = synonyms_path(config.templates or assets.question_templates())
     words: Mapping[str, Sequence[str]] = read_object(path, "synonyms", error=TemplateError)
     check_form(words, MapOf(ListOf(TEXT)), path, error=TemplateError)
@@ -280,14 +262,9 @@ def synonyms(config: Config) -> Mapping[str, Sequence[str]]:
 
 
 def colours(config: Config) -> Mapping[str, Sequence[float]]:
-    """Colour -> red, green, blue from 0 to 255."""
+    """Color -> red, green and blue from 0 to 255."""
     path = config.properties or assets.blender_assets() / "properties.json"
     raw = read_object(path, "a properties file", error=ConfigError)
     check_form(raw, Fields({"colors": MapOf(ListOf(NUMBER, 3))}), path, error=ConfigError)
     named: Mapping[str, Sequence[float]] = raw["colors"]
     return named
-
-
-def _n_windows(n: int, stream: Stream) -> int:
-    """Windows that give n questions if each scene gives all of its own; no more than a batch's."""
-    return max(1, min(WINDOWS_A_BATCH, -(-n // (WINDOW * stream.questions_per_scene))))

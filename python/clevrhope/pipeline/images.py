@@ -1,4 +1,4 @@
-"""Scenes in use in; PNG files and HDF5 files of their images out."""
+"""Images of the scenes in use, as PNG files and HDF5 files."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,34 +26,33 @@ from clevrhope.runtime.progress import Advance, Progress
 
 
 @dataclass(frozen=True)
-class PoolImages:
-    """What is to be done for the images of one pool."""
+class PoolWork:
+    """The images, or the annotations, that one pool needs."""
 
     pool: str
     used: Ints
+    """Scenes in use."""
     missing: Ints
-    """Scenes to be rendered, or copied from CLEVR: their pixels are in no file yet."""
+    """Those of them whose image, or some wanted annotation, is in no file yet."""
 
 
-def missing_images(used: Mapping[str, Ints], layout: Layout) -> list[PoolImages]:
-    """For each pool the scenes whose images are neither in PNG files nor in HDF5."""
+def missing_images(used: Mapping[str, Ints], layout: Layout) -> list[PoolWork]:
+    """For each pool, the scenes whose images are neither in PNG files nor in HDF5."""
     found = []
     for pool, indices in used.items():
         there = np.union1d(images_in(layout.images_h5(pool)), _png_indices(layout.images(pool), pool))
         there = np.union1d(there, _png_indices(layout.image_store(pool), pool))
-        found.append(PoolImages(pool, indices, np.setdiff1d(indices, there)))
+        found.append(PoolWork(pool, indices, np.setdiff1d(indices, there)))
     return found
 
 
 def render_missing(
-    work: Sequence[PoolImages], resolved: Resolved, renderer: Renderer, progress: Progress
+    work: Sequence[PoolWork], resolved: Resolved, renderer: Renderer, progress: Progress
 ) -> None:
-    """Renders what is missing, pool by pool, into PNG files; each appears when it is whole.
-
-    CLEVR's own images are copied, before any is rendered.
+    """Copies CLEVR's missing images, then renders the others, as PNG files that appear when complete.
 
     Raises:
-        ScenesFailedError: after all others are written, of all pools, if some scenes gave no image.
+        ScenesFailedError: some scenes gave no image; raised after all others, of all pools, are written.
     """
     layout = resolved.layout
     rendered = _copy_published(work, resolved, progress)
@@ -74,8 +73,8 @@ def render_missing(
         raise ScenesFailedError(failed, remedy=TRY_AGAIN)
 
 
-def _copy_published(work: Sequence[PoolImages], resolved: Resolved, progress: Progress) -> Mapping[str, Ints]:
-    """Copies the missing images that CLEVR has; gives, by pool, those that are left to be rendered."""
+def _copy_published(work: Sequence[PoolWork], resolved: Resolved, progress: Progress) -> Mapping[str, Ints]:
+    """Copies the missing images that CLEVR has; gives, by pool, the scenes that remain to be rendered."""
     wanted: list[tuple[int, str, Path]] = []
     rendered = {}
     for each in work:
@@ -94,13 +93,13 @@ def _copy_published(work: Sequence[PoolImages], resolved: Resolved, progress: Pr
 
 
 def _png_folder(pool: str, resolved: Resolved) -> Path:
-    """Where a pool's PNG files are put, for good or on their way into HDF5."""
+    """Where a pool's PNG files are written, to stay or to be packed into HDF5."""
     layout = resolved.layout
     return layout.images(pool) if resolved.config.png else layout.image_store(pool)
 
 
-def store_images(each: PoolImages, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
-    """Brings a pool's images into the kinds of file that are asked for; all pixels are there already."""
+def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
+    """Brings a pool's images, all of them made already, into the wanted file formats."""
     layout, pool = resolved.layout, each.pool
     png_folder, store, h5 = layout.images(pool), layout.image_store(pool), layout.images_h5(pool)
     files: dict[str, FileRecord] = {}
@@ -110,7 +109,9 @@ def store_images(each: PoolImages, resolved: Resolved, manifest: Manifest, advan
             path = layout.image(pool, index)
             name = layout.relative(path)
             listed = None if index in new else manifest.files.get(name)
-            files[name] = listed or _new_png(path)
+            if listed is None and not is_whole_png(path):
+                raise DatasetError(f"{path}: not a whole PNG file; remove it and run the command again")
+            files[name] = listed or record(path)
             advance(1)
     if resolved.config.h5:
         sources = {
@@ -128,7 +129,7 @@ def store_images(each: PoolImages, resolved: Resolved, manifest: Manifest, advan
             advance(0 if changed else len(each.used))
             return changed
 
-        files[layout.relative(h5)] = archived(h5, aggregate, layout, manifest)
+        files[layout.relative(h5)] = archive_record(h5, aggregate, layout, manifest)
     image_store(layout, pool).remove()
     entry = {
         "pictures": len(each.used),
@@ -140,10 +141,12 @@ def store_images(each: PoolImages, resolved: Resolved, manifest: Manifest, advan
     return replace(manifest.with_files(files), pools={**manifest.pools, pool: entry})
 
 
-def archived(path: Path, aggregate: Callable[[], bool], layout: Layout, manifest: Manifest) -> FileRecord:
-    """The record of a pool's HDF5 file after `aggregate`, which says whether it wrote the file anew.
+def archive_record(
+    path: Path, aggregate: Callable[[], bool], layout: Layout, manifest: Manifest
+) -> FileRecord:
+    """The record of a pool's HDF5 file after `aggregate`, which returns whether it rewrote the file.
 
-    A run that is killed between the file and the manifest leaves no record of the old file behind.
+    The old record leaves the manifest first, so that a killed run never leaves a wrong one behind.
     """
     name = layout.relative(path)
     listed = manifest.files.get(name)
@@ -154,12 +157,12 @@ def archived(path: Path, aggregate: Callable[[], bool], layout: Layout, manifest
 
 
 def check_images(layout: Layout, manifest: Manifest) -> None:
-    """Passes when files of images and annotations are those that the manifest lists.
+    """Passes where files of images and annotations are those that the manifest lists.
 
-    Of an HDF5 file all of it is compared; of PNG files, of which there can be 400,000, the sizes.
+    HDF5 files are compared by content; PNG files, of which there can be 400,000, by size.
 
     Raises:
-        DatasetError: one is damaged, or was changed. Images cost hours, so the user decides.
+        DatasetError: one is damaged or was changed. Images cost hours, so the user decides what to do.
     """
     for name, listed in manifest.files.items():
         if not name.startswith(("images/", "passes/")):
@@ -168,16 +171,16 @@ def check_images(layout: Layout, manifest: Manifest) -> None:
         try:
             differs = path.stat().st_size != listed.bytes
         except OSError:
-            continue  # it is made again
+            continue  # it will be made again
         if differs or (name.endswith(".h5") and record(path) != listed):
             raise DatasetError(
-                f"{path}: not the file that {layout.manifest.name} lists: damaged, or changed since; "
-                "put a whole copy there, or remove it and run the command again"
+                f"{path}: not the file that {layout.manifest.name} lists, so it is damaged or was changed; "
+                "restore it, or remove it and run the command again"
             )
 
 
 def unlisted_archives(pools: Iterable[str], layout: Layout, manifest: Manifest) -> Mapping[str, FileRecord]:
-    """The records of archives whose run was stopped before the manifest listed them again."""
+    """The records of HDF5 files whose run was stopped before the manifest listed them again."""
     paths = (path for pool in pools for path in (layout.images_h5(pool), layout.passes_h5(pool)))
     return {
         name: record(path)
@@ -186,15 +189,8 @@ def unlisted_archives(pools: Iterable[str], layout: Layout, manifest: Manifest) 
     }
 
 
-def _new_png(path: Path) -> FileRecord:
-    """The record of an image that the manifest does not list yet; errors as `read_png`."""
-    if not is_whole_png(path):
-        raise DatasetError(f"{path}: not a whole PNG file; remove it and run the command again")
-    return record(path)
-
-
 def scenes_of(layout: Layout, pool: str, indices: Ints) -> Iterator[Scene]:
-    """The scenes of a pool with these indices, from its files, in order."""
+    """The scenes of a pool with these indices, in order, from its files."""
     for shard in np.unique(indices // SCENES_A_SHARD).tolist():
         wanted = set(indices[indices // SCENES_A_SHARD == shard].tolist())
         yield from read_scenes_at(layout.scene_shard(pool, shard), wanted)
@@ -205,7 +201,7 @@ def _path_in(folder: Path, scene: Mapping[str, Any]) -> Path:
 
 
 def image_store(layout: Layout, pool: str) -> WorkingFolder:
-    """Where a pool's images are on their way into HDF5."""
+    """Where a pool's images wait to be packed into HDF5."""
     return WorkingFolder(layout.image_store(pool), own_files(pool, ".png"))
 
 
@@ -217,7 +213,7 @@ def _png_indices(folder: Path, pool: str) -> Ints:
 def _png_from_elsewhere(
     used: Ints, folder: Path, store: Path, h5: Path, layout: Layout, pool: str
 ) -> list[int]:
-    """Makes the PNG files whose pixels are in HDF5 or in the store only; gives their scenes' indices."""
+    """Writes the PNG files of images that are only in HDF5 or in the store; gives their scenes' indices."""
     missing = np.setdiff1d(used, _png_indices(folder, pool))
     stored = np.intersect1d(missing, _png_indices(store, pool))
     for index in stored.tolist():

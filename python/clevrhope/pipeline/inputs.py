@@ -1,4 +1,4 @@
-"""The first step of resolving a request: everything that it names is opened, and nothing of it written."""
+"""The first step of resolving a request: opens everything that it names; writes nothing."""
 
 from dataclasses import dataclass
 
@@ -6,39 +6,40 @@ from clevrhope.config.presets import Config
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.clevr import check_palettes, open_clevr, with_share
-from clevrhope.pipeline.engine import Templates, World, open_templates, open_world
+from clevrhope.pipeline.engine import Templates, World, open_world
 from clevrhope.pipeline.limits import limited_hops
 from clevrhope.pipeline.request import Request
+from clevrhope.questions import read_templates
 from clevrhope.splits.hops import Hop, parse_hop, prelim_hops
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What a request names, opened."""
+    """What a request names, opened and checked."""
 
     config: Config
-    """With the share of CLEVR's scenes, which the folder decides where the request does not."""
+    """Includes the share of CLEVR's scenes, which the folder decides where the request does not."""
     world: World
     clevr: World | None
-    """The world of the pool `train`, where that holds CLEVR's scenes."""
+    """The world of the pool `train` if that holds CLEVR's scenes."""
     templates: Templates
     hops: tuple[Hop, ...]
-    """Each once, with the name of its palette."""
+    """Each once, with the name of its palette if it has one."""
 
 
 def open_inputs(request: Request, existing: Manifest | None) -> Inputs:
     """Reads world, templates and CLEVR's scenes, and looks up the pairs.
 
     Args:
-        request: what is asked for.
+        request: the wanted dataset.
         existing: the folder's manifest; None for a new folder.
 
     Raises:
-        ClevrhopeError: a pair, template or setting that is wrong, or that does not go with another.
+        ClevrhopeError: a pair, template or setting is wrong, or does not go with another.
     """
     config = with_share(request.config, existing)
     world = open_world(config)
-    templates = open_templates(config, world)
+    templates = read_templates(world, config.templates)
     hops = limited_hops(_hops(request, world), request.limits)
     check_palettes(config, existing, hops, request.out)
     _check_passes(request, existing)
@@ -54,11 +55,7 @@ def _hops(request: Request, world: World) -> tuple[Hop, ...]:
 
 
 def _check_passes(request: Request, existing: Manifest | None) -> None:
-    """Passes where every image that is asked for can have the annotations that are asked for.
-
-    Raises:
-        ConfigError: images are left out, or some are CLEVR's.
-    """
+    """Passes where every wanted image can have the wanted annotations."""
     if not request.config.passes:
         return
     if not request.render:

@@ -1,4 +1,4 @@
-"""The third step of resolving a request: which splits are to be written, and how large each is to be."""
+"""The third step of resolving a request: expands it into splits to be written, each with its size."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -12,8 +12,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.pipeline.binding import Bound
 from clevrhope.pipeline.engine import Engine, World
 from clevrhope.pipeline.limits import second_palette
-from clevrhope.pipeline.minimal import n_places
-from clevrhope.pipeline.prelim import n_sets
+from clevrhope.pipeline.minimal import n_groups, n_places
 from clevrhope.pipeline.request import Request
 from clevrhope.runtime.atomic import record
 from clevrhope.splits.hops import Hop, parse_hop
@@ -23,34 +22,34 @@ from clevrhope.splits.palettes import pool_name
 
 @dataclass(frozen=True)
 class Job:
-    """One split of one pair: the questions that the folder will hold when the run is done."""
+    """One split of one sub-dataset, as the folder will hold it after the run."""
 
     hop: Hop
     split: str
     pool: str
     goal: int
-    """Questions of a streamed split, places of a minimal one, groups or sets of a preliminary one: what is
-    asked for, or what is there if more."""
+    """Questions of a streamed split, places of a minimal one, groups or sets of a preliminary one: the
+    requested number, or the existing one if that is larger."""
     finished: bool
-    """The files of exactly this goal are there."""
+    """Whether the files are there, with exactly this goal."""
     question_json: bool = True
-    """CLEVR's question file is among them."""
-    asked: int = 0
-    """What the request asks for; less than the goal where the folder has more already."""
+    """Whether a question file in CLEVR's JSON is one of them."""
+    requested: int = 0
+    """The requested size; less than the goal where the folder has more already."""
 
     @property
     def kind(self) -> SplitKind:
-        """What kind of split it is."""
+        """The split's row in `clevrhope.splits.kinds`."""
         return SPLITS[self.split]
 
     @property
     def minimal(self) -> bool:
-        """A split of one-object grids, counted in places."""
+        """Whether it is a split of one-object grids, counted in places."""
         return self.kind.drawn == "places"
 
     @property
     def prelim(self) -> bool:
-        """A split of groups or sets that ask for one value."""
+        """Whether it asks about one value, in groups or sets."""
         return self.hop.value is not None
 
     @property
@@ -62,11 +61,11 @@ class Job:
 def expand_jobs(request: Request, bound: Bound, engine: Engine, *, checksums: bool) -> tuple[Job, ...]:
     """The splits of a request, and those of earlier runs whose files are missing or damaged.
 
-    A split whose files are not as the manifest lists them is to be written anew. Their sizes are compared,
-    and with `checksums` what they hold.
+    A split whose files differ from the manifest is written again. Sizes are compared and, with `checksums`,
+    contents.
 
     Raises:
-        ClevrhopeError: a split that no sub-dataset has, a pool that has no room, or one that has moved.
+        ClevrhopeError: a split that no sub-dataset has, a pool that is too small, or one that has changed.
     """
     second = second_palette(request.limits)
     files = _Files(bound.manifest, Layout(request.out), checksums)
@@ -79,8 +78,9 @@ def expand_jobs(request: Request, bound: Bound, engine: Engine, *, checksums: bo
     strays = [name for name in request.splits or () if name not in expanded]
     if strays:
         known = dict.fromkeys(name for hop in bound.hops for name in _splits(hop, None, second))
+        are_none = "is not a split" if len(strays) == 1 else "are not splits"
         raise ConfigError(
-            f"--splits: {' and '.join(strays)} {'is no split' if len(strays) == 1 else 'are no splits'} of "
+            f"--splits: {' and '.join(strays)} {are_none} of "
             f"{', '.join(hop.name for hop in bound.hops[:12])}; known: {', '.join(known)}"
         )
     return (*jobs, *_repairs(jobs, files, engine.world))
@@ -97,18 +97,18 @@ def _splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[str, .
 
 @dataclass(frozen=True)
 class _Files:
-    """The question files of a folder, held against its manifest."""
+    """The question files of a folder, compared with its manifest."""
 
     manifest: Manifest
     layout: Layout
     checksums: bool
 
     def has_json(self, hop: str, split: str) -> bool:
-        """Whether a split was written with its question file; one written with it keeps it."""
+        """Whether a split was written with its JSON question file, which it then keeps."""
         return self.layout.relative(self.layout.questions_json(hop, split)) in self.manifest.files
 
     def are_whole(self, hop: str, split: str, *, question_json: bool) -> bool:
-        """Whether a split's files are there, as the manifest lists them."""
+        """Whether a split's files are as the manifest lists them."""
         files = [self.layout.questions_h5(hop, split)]
         if question_json:
             files.append(self.layout.questions_json(hop, split))
@@ -127,12 +127,14 @@ def _job(hop: Hop, split: str, config: Config, files: _Files, engine: Engine, se
     sizes, kind = config.sizes, SPLITS[split]
     there: Mapping[str, Any] = files.manifest.splits.get(hop.name, {}).get(split, {})
     if hop.value is not None:
-        pool = engine.prelim_pool(hop, split).name
-        goal = sizes.prelim_counting
         if kind.drawn == "groups":
-            goal = n_sets(engine.existence_pool(hop), sizes.prelim_existence)
+            existence = engine.existence_pool(hop)
+            pool, goal = existence.name, n_groups(existence, sizes.prelim_existence)
         else:
-            engine.check_sets(hop, goal)
+            counting = engine.counting_pool(hop)
+            pool, goal = counting.name, sizes.prelim_counting
+            # Fails where the pool has fewer sets.
+            counting.questions(engine.templates, seed=engine.seed, first=goal - 1, n=1)
         had = int(there.get("sets", 0))
     elif kind.drawn == "places":
         minimal = engine.minimal_pool(hop)
@@ -144,21 +146,21 @@ def _job(hop: Hop, split: str, config: Config, files: _Files, engine: Engine, se
         goal = getattr(sizes, kind.size)
         if there and there["pool"] != pool:
             raise ConfigError(
-                f"{files.layout.hop(hop.name)}: {split} is of pool {there['pool']}, not of {pool}; "
+                f"{files.layout.hop(hop.name)}: {split} uses pool {there['pool']}, not {pool}; "
                 "choose another --out"
             )
         had = int(there.get("questions", 0))
     question_json = config.question_json or files.has_json(hop.name, split)
     whole = had >= goal and files.are_whole(hop.name, split, question_json=question_json)
-    return Job(hop, split, pool, max(goal, had), finished=whole, question_json=question_json, asked=goal)
+    return Job(hop, split, pool, max(goal, had), finished=whole, question_json=question_json, requested=goal)
 
 
 def _repairs(jobs: Sequence[Job], files: _Files, world: World) -> Iterator[Job]:
-    """Splits of earlier runs whose files are missing, or not as the manifest lists them."""
-    asked = {(job.hop.name, job.split) for job in jobs}
+    """Splits of earlier runs whose files are missing or differ from the manifest."""
+    requested = {(job.hop.name, job.split) for job in jobs}
     for name, splits in files.manifest.splits.items():
         for split, entry in splits.items():
-            if (name, split) in asked:
+            if (name, split) in requested:
                 continue
             question_json = files.has_json(name, split)
             if not files.are_whole(name, split, question_json=question_json):

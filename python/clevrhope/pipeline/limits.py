@@ -1,4 +1,4 @@
-"""Diversities and palette files of a request in; its sub-datasets and their palettes out."""
+"""The palettes of a request's sub-datasets, from its diversities and palette files."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -23,22 +23,22 @@ from clevrhope.splits.palettes import (
 
 @dataclass(frozen=True)
 class Limits:
-    """What a request says of the combinations that occur; nothing, for all of them."""
+    """How a request limits the combinations of values; by default it does not."""
 
     diversities: tuple[int, ...] = ()
-    """Combinations of a pair's types, the pair among them: a sub-dataset for each."""
+    """Numbers of combinations of a pair's types, the pair included; each makes a sub-dataset."""
     mode: Literal["nested", "grid"] = "nested"
     palette: Path | None = None
-    """A file that lists the combinations; those that are seen, for a pair."""
+    """A file that lists the combinations; for a pair, those seen in training."""
     test_palette: Path | None = None
-    """The same of a second test set, where nothing is held out."""
+    """The file for a second test set, where nothing is held out."""
 
 
 def limited_hops(hops: Sequence[Hop], limits: Limits) -> tuple[Hop, ...]:
-    """The sub-datasets that are meant: each pair once for each diversity, or with the file's palette.
+    """The sub-datasets of a request: each pair once for each diversity, or with the palette of the file.
 
     Raises:
-        ConfigError: choices that do not go together.
+        ConfigError: the choices do not go together.
     """
     if limits.diversities and limits.palette:
         raise ConfigError("--diversity and --palette both say what is seen; take one of them")
@@ -73,12 +73,12 @@ def limited_hops(hops: Sequence[Hop], limits: Limits) -> tuple[Hop, ...]:
 
 
 def second_palette(limits: Limits) -> str:
-    """The name of the second palette; "" where there is none."""
+    """The name of the second palette, or ""."""
     return file_palette_name(limits.test_palette) if limits.test_palette else ""
 
 
 def with_diversity(hop: Hop, palettes: Mapping[str, Palette]) -> Hop:
-    """A pair with the number of combinations that its palette has."""
+    """A pair with the diversity of its palette, if it has one."""
     palette = palettes.get(hop.pools) if hop.pair else None
     return hop if palette is None else replace(hop, diversity=palette.diversity)
 
@@ -89,9 +89,9 @@ def folder_palettes(
     """The folder's palettes by name: those that it has, and those that a request adds.
 
     Raises:
-        ConfigError: a file that cannot be read, or one that differs from the folder's of the same name.
-        SceneError: a file that is no palette; names the place in it.
-        SplitError: a pair that a palette leaves nothing of, or a diversity that it cannot have.
+        ConfigError: a file cannot be read, or differs from the folder's palette of the same name.
+        SceneError: a file is not a palette; names the place in it.
+        SplitError: a palette leaves nothing of a pair, or a pair cannot have the diversity.
     """
     palettes = {name: palette_from_json(raw) for name, raw in manifest.palettes.items()}
     files = [limits.palette, limits.test_palette]
@@ -109,23 +109,21 @@ def folder_palettes(
         wanted[second_palette(limits)] = second
     for name, palette in wanted.items():
         if palettes.get(name, palette) != palette:
-            raise ConfigError(f"palette {name}: the folder has another one of this name; rename the file")
+            raise ConfigError(f"palette {name}: the folder has another palette of this name; rename the file")
     return palettes | wanted
 
 
 def _palette(
     hop: Hop, read: Mapping[str, Palette], there: Mapping[str, Palette], seed: int, world: World
 ) -> Palette:
-    asked = parse_diversity(hop.palette)
+    diversity = parse_diversity(hop.palette)
     if hop.pair is None:
-        if asked is None and hop.palette in read:
+        if diversity is None and hop.palette in read:
             return read[hop.palette]
-    elif asked is not None:
-        mode = cast(Literal["nested", "grid"], asked[1])
-        seen = palette_from_json(
-            json.loads(world.seen_palette(list(hop.pair), diversity=asked[0], mode=mode, seed=seed))
-        )
-        return seen.without(hop.pair)
+    elif diversity is not None:
+        mode = cast(Literal["nested", "grid"], diversity[1])
+        seen = world.seen_palette(list(hop.pair), diversity=diversity[0], mode=mode, seed=seed)
+        return palette_from_json(json.loads(seen)).without(hop.pair)
     elif hop.palette in read:
         return _seen_of_file(hop, read[hop.palette], world)
     if hop.pools in there:
@@ -136,7 +134,7 @@ def _palette(
 
 
 def _seen_of_file(hop: Hop, palette: Palette, world: World) -> Palette:
-    """What a pair's train set sees of a file: all but the pair, which may be in it or not."""
+    """What a pair's train set sees of a file's palette: all but the pair, which the file need not hold."""
     pair = list(hop.pair or ())
     seen = palette.without(pair)
     if not seen.combinations:

@@ -1,8 +1,13 @@
-"""A pool of one-object images in, the order in which splits take its places out.
+"""The order in which minimal and preliminary splits take the places of a pool of one-object images.
 
 A grid is two values of one type by two of another; a place (position, rotation, camera, lights) is drawn for
 each grid, combination of the other types' values, and copy, and has four images, one for each corner of the
 grid. The paper's numbers of copies are 40, 20, 5 and 2 for CLEVR's diversities 4, 6, 16 and 24.
+
+The preliminary sets (CLEVR-HOPE, appendix B) ask for one value. Existence is a minimal set of a single type:
+a grid is two of its values, a place has two images, and a group is a place whose grid has the value. Its
+first image shows the value, the other one another value of the type, and nothing else changes. Counting
+sets have no end and come in their own order.
 """
 
 import hashlib
@@ -15,17 +20,17 @@ OF_FIRST_PLACES = (2, 3)
 
 
 def n_places(pool: MinimalPool, *, copies: int, limit: int) -> int:
-    """Places of so many copies (0: the paper's), at most `limit` (0: all)."""
+    """Number of places in so many copies (0: the paper's), at most `limit` (0: all)."""
     n = pool.n_grids * pool.n_combinations * min(copies or pool.copies, pool.copies)
     return min(n, limit) if limit else n
 
 
 def first_places(pool: MinimalPool, n: int, *, seed: int) -> list[int]:
-    """The first n places that a split takes.
+    """The first n places that a split takes; a smaller n gives a prefix.
 
-    All places of one copy come before those of the next, in an order that a hash of the seed gives; but of
-    the first copy's, two in three hold the pair while there are both kinds, so that the smallest sets have
-    something to show. A smaller n gives a prefix.
+    All places of one copy come before those of the next, in an order that a hash of the seed gives. Of the
+    first copy's, two in three hold the pair while there are both kinds, so that the smallest sets have
+    something to show.
     """
     a_copy = pool.n_grids * pool.n_combinations
     chosen: list[int] = []
@@ -34,6 +39,19 @@ def first_places(pool: MinimalPool, n: int, *, seed: int) -> list[int]:
         block.sort(key=lambda place: _rank(seed, pool.name, place))
         chosen += _pair_first(pool, block) if copy == 0 else block
     return chosen[:n]
+
+
+def n_groups(pool: MinimalPool, limit: int) -> int:
+    """Number of groups of a value, at most `limit` (0: all)."""
+    n = sum(map(pool.has_pair, range(pool.n_places)))
+    return min(n, limit) if limit else n
+
+
+def first_groups(pool: MinimalPool, n: int, *, seed: int) -> list[int]:
+    """The first n places whose grid has the value, ordered as `first_places`; a smaller n gives a prefix."""
+    places = [place for place in range(pool.n_places) if pool.has_pair(place)]
+    places.sort(key=lambda place: (place % pool.copies, _rank(seed, pool.name, place)))
+    return places[:n]
 
 
 def _pair_first(pool: MinimalPool, block: Sequence[int]) -> list[int]:

@@ -1,12 +1,12 @@
-"""One machine's part of a request made; and the parts of all machines in, one folder out.
+"""Building one machine's part of a request, and merging the parts of all machines.
 
-A part is a folder like any other, with some of the splits and some of the images. Joined, parts are the
-bytes that one machine would have written.
+A part is a dataset's folder with some of the splits and some of the images. Merged, the parts have the same
+bytes as a build on one machine.
 """
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,15 +29,15 @@ from clevrhope.pipeline.resolved import Resolved, resolve
 from clevrhope.pipeline.run import (
     MakeRenderer,
     Summary,
-    begun,
     build,
-    check_whole,
+    check_not_part,
     open_renderer,
+    start_manifest,
     try_each_split,
     write_text,
 )
-from clevrhope.pipeline.shard import Shard, asked, described
-from clevrhope.pipeline.text import in_order, scenes_in_use, write_scenes
+from clevrhope.pipeline.shard import Shard, request_as_json
+from clevrhope.pipeline.text import in_canonical_order, scenes_in_use, write_scenes
 from clevrhope.runtime.atomic import FileRecord, sweep, whole_file
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.paths import below, check_links
@@ -47,7 +47,7 @@ from clevrhope.runtime.reading import check_regular, reading
 
 @dataclass(frozen=True)
 class PartSummary:
-    """What one machine's run left behind."""
+    """The result of building one part."""
 
     folder: Path
     shard: Shard
@@ -63,10 +63,10 @@ def build_part(
     make_renderer: MakeRenderer | None = None,
     progress: Progress | None = None,
 ) -> PartSummary:
-    """Makes one machine's part of a request, text and images; a killed run goes on where it was.
+    """Makes one machine's part of a request, text and images; resumes an interrupted run.
 
     Raises:
-        ClevrhopeError: as `build`; no seed; a folder that holds something else than this part.
+        ClevrhopeError: as `build`; or the seed is missing, or the folder holds something else.
     """
     began = monotonic()
     progress = progress or Silent()
@@ -80,14 +80,16 @@ def build_part(
         try_each_split(mine)
         renderer = open_renderer(stack, resolved, make_renderer) if request.render else None
         sweep(resolved.layout.folders())
-        manifest = begun(replace(mine, manifest=replace(mine.manifest, shard=described(shard, resolved))))
+        manifest = start_manifest(
+            replace(mine, manifest=replace(mine.manifest, shard=shard.as_json(resolved)))
+        )
         manifest = write_text(mine, manifest, progress)
         images = shard.images(resolved) if renderer is not None else {}
         if renderer is not None:
             with progress.stage("Writing scenes", total=_n(images), unit="scenes") as advance:
                 for pool, indices in images.items():
                     manifest = write_scenes(pool, indices, resolved, manifest, advance)
-            # A part has PNG files; what kinds the whole has is seen to when it is joined.
+            # Parts have PNG files; merge makes the formats that the whole dataset has.
             as_png = replace(resolved, config=replace(resolved.config, images="png"))
             render_missing(missing_images(images, resolved.layout), as_png, renderer, progress)
             annotations = missing_passes(images, resolved.layout, resolved.config.passes)
@@ -103,24 +105,24 @@ def merge(
     make_renderer: MakeRenderer | None = None,
     progress: Progress | None = None,
 ) -> Summary:
-    """Joins the parts of a request into its folder, which becomes what `build` alone would have made.
+    """Merges the parts of a request into its folder, which becomes what `build` alone would have made.
 
-    Files are linked where parts and folder are on one disk, else copied; parts stay as they are.
+    Files are linked where parts and folder are on one disk, and copied otherwise; parts stay as they are.
 
     Raises:
-        ClevrhopeError: as `build`; a part that is missing, unfinished, there twice, or of something else.
+        ClevrhopeError: as `build`; or a part is missing, unfinished, named twice, or of another request.
     """
     progress = progress or Silent()
     found = [(folder, _read_part(folder)) for folder in parts]
     if request.seed is None and not Layout(request.out).manifest.exists() and found:
         request = replace(request, seed=found[0][1].seed)
-    with locked(request.out), progress.stage("Joining parts", total=len(found), unit="parts") as advance:
+    with locked(request.out), progress.stage("Merging parts", total=len(found), unit="parts") as advance:
         resolved = resolve(request)
-        check_whole(resolved)
+        check_not_part(resolved)
         _check_parts(found, resolved)
         layout = resolved.layout
         sweep(layout.folders())
-        manifest = begun(resolved)
+        manifest = start_manifest(resolved)
         splits = {name: dict(entries) for name, entries in manifest.splits.items()}
         for folder, part in found:
             files = _texts(part)
@@ -130,14 +132,18 @@ def merge(
                 splits.setdefault(hop, {}).update(entries)
             manifest = manifest.with_files(files)
             advance(1)
-        manifest = replace(manifest, splits=in_order(splits, resolved))
+        manifest = replace(manifest, splits=in_canonical_order(splits, resolved))
         write_manifest(layout.manifest, manifest)
         for pool, used in scenes_in_use(manifest, resolved).items():
             to = layout.images(pool) if resolved.config.png else layout.image_store(pool)
-            for path in _images([folder for folder, _ in found], pool, set(used.tolist())):
-                _place(path, to / path.name)
-            for path in _records([folder for folder, _ in found], pool, set(used.tolist())):
-                _place(path, layout.passes_store(pool) / path.name)
+            in_use = set(used.tolist())
+            for part_layout in (Layout(folder) for folder, _ in found):
+                images = images_of(part_layout.images(pool), pool)
+                passes = numbered_files(part_layout.passes_store(pool), f"HOPE_{pool}_", ".passes")
+                for files_there, target in ((images, to), (passes, layout.passes_store(pool))):
+                    for index, path in sorted(files_there.items()):
+                        if index in in_use:
+                            _place(path, target / path.name)
     return build(request, make_renderer=make_renderer, progress=progress)
 
 
@@ -151,7 +157,7 @@ def _check_is_part(out: Path, shard: Shard) -> None:
         return
     if there.shard is None:
         raise DatasetError(
-            f"{out}: a whole dataset, no part of one; give each part a folder of its own, --out"
+            f"{out}: a whole dataset, not a part of one; give each part a folder of its own with --out"
         )
     if (there.shard["number"], there.shard["of"]) != (shard.number, shard.of):
         raise DatasetError(
@@ -163,7 +169,7 @@ def _check_is_part(out: Path, shard: Shard) -> None:
 def _read_part(folder: Path) -> Manifest:
     manifest = read_manifest(Layout(folder).manifest)
     if manifest is None or manifest.shard is None:
-        raise DatasetError(f"{folder}: no part of a dataset; parts are what build --shard makes")
+        raise DatasetError(f"{folder}: not a part of a dataset; build --shard makes parts")
     check_links(folder, (Layout(folder).manifest.name, *FOLDERS))
     if not manifest.complete:
         number, of = manifest.shard["number"], manifest.shard["of"]
@@ -179,15 +185,15 @@ def _read_part(folder: Path) -> Manifest:
 
 
 def _texts(part: Manifest) -> dict[str, FileRecord]:
-    """The question files of a part, by name; what else it lists is written anew."""
+    """The question files of a part, by name; its other text files are made again."""
     return {name: each for name, each in part.files.items() if name.startswith("hops/")}
 
 
 def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> None:
-    """All parts of this request are there, once each."""
+    """Passes where all parts of this request are there, once each."""
     if not found:
         raise ConfigError("no parts given; name the folders that build --shard made")
-    wanted = asked(resolved)
+    wanted = request_as_json(resolved)
     seen: dict[int, Path] = {}
     of = found[0][1].shard["of"] if found[0][1].shard else 0
     for folder, part in found:
@@ -201,14 +207,12 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
                     {key: shard["asked"].get(key)}, {key: value}
                 )
                 raise DatasetError(
-                    f"{folder}: made for something else ({differs}); give merge the options of its build"
+                    f"{folder}: made for another request ({differs}); give merge the options of its build"
                 )
         _check_splits(folder, part, resolved)
         if shard["number"] in seen:
             again = seen[shard["number"]]
-            raise DatasetError(
-                f"{folder}: part {shard['number']}/{of}, which {again} is too; name each part once"
-            )
+            raise DatasetError(f"{folder}: part {shard['number']}/{of}, as {again} is; name each part once")
         seen[shard["number"]] = folder
     missing = [str(number) for number in range(1, of + 1) if number not in seen]
     if missing:
@@ -220,23 +224,19 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
 
 
 def _check_splits(folder: Path, part: Manifest, resolved: Resolved) -> None:
-    """A part has splits of this request alone, in its pools and with no more questions than it asks for.
-
-    Raises:
-        DatasetError: it has another.
-    """
+    """Passes where a part has splits of this request only, in the same pools."""
     pools = {(job.hop.name, job.split): job.pool for job in resolved.jobs}
     for hop, entries in part.splits.items():
         for split, entry in entries.items():
             if pools.get((hop, split)) != entry["pool"]:
                 raise DatasetError(
-                    f"{folder}: has {hop}/{split} of pool {entry['pool']}, which was not asked for; make "
-                    "the part again with build --shard"
+                    f"{folder}: has {hop}/{split} of pool {entry['pool']}, which is not requested; make the "
+                    "part again with build --shard"
                 )
 
 
 def _other_pairs(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:
-    """Which pairs a part has and which are asked for, where these are not the same; else nothing."""
+    """Which sub-datasets a part has and which are asked for, where these differ; else ""."""
     has, asks = (
         sorted({split.partition("/")[0] for split in each.get("splits", ())}) for each in (there, here)
     )
@@ -249,35 +249,21 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
 
 
-def _images(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:
-    """The PNG files of scenes in use."""
-    for folder in folders:
-        there = images_of(Layout(folder).images(pool), pool)
-        yield from (path for index, path in sorted(there.items()) if index in used)
-
-
-def _records(folders: Sequence[Path], pool: str, used: set[int]) -> Iterator[Path]:
-    """The records of annotations of scenes in use."""
-    for folder in folders:
-        there = numbered_files(Layout(folder).passes_store(pool), f"HOPE_{pool}_", ".passes")
-        yield from (path for index, path in sorted(there.items()) if index in used)
-
-
 def _place(path: Path, to: Path) -> None:
-    """Gives a file another name, or a copy where that cannot be; one that is there already stays."""
+    """Links a file to a new place, or copies it where linking fails; an existing file stays."""
     size = _size(path)
     if to.exists() and to.stat().st_size == size:
         return
     with whole_file(to) as temporary:
         temporary.unlink(missing_ok=True)
         try:
-            os.link(path.resolve(), temporary)  # of a link in the part, the file that it leads to
+            os.link(path.resolve(), temporary)  # where the part has a link, the file that it leads to
         except OSError:
             shutil.copyfile(path, temporary)
 
 
 def _size(path: Path) -> int:
-    """Bytes of a part's file; a DatasetError tells that it is missing, or no file."""
+    """The size of a part's file; raises a DatasetError where it is missing or not a file."""
     with reading(path, "a file of a part", remedy="run the part's build again"):
         check_regular(path)
         return path.stat().st_size

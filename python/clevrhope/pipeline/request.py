@@ -1,4 +1,4 @@
-"""What a user asks a build for."""
+"""What a user wants `build` to make."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,28 +12,28 @@ from clevrhope.pipeline.limits import Limits
 
 @dataclass(frozen=True)
 class Request:
-    """What a user asks for."""
+    """A wanted dataset, or an extension of an existing one."""
 
     out: Path
     hops: tuple[str, ...]
     config: Config
     seed: int | None
-    """None takes the folder's own, which then has to be there."""
+    """None for the seed of the existing folder."""
     splits: tuple[str, ...] | None = None
-    """None asks for all splits of each pair."""
+    """None for all splits of each sub-dataset."""
     render: bool = True
     workers: int | None = None
-    """Blender's processes; None for one for every two cores. The native renderer has none."""
+    """Blender's processes, or images that the native renderer makes at once; None for the default."""
     engine: str = "local"
-    """Where renderers work: here, or in a Ray cluster."""
+    """Where renderers run: "local", or "ray" for a Ray cluster."""
     address: str | None = None
-    """Of the Ray cluster; None for one on this machine."""
+    """Address of the Ray cluster; None for one on this machine."""
     limits: Limits = field(default_factory=Limits)
-    """Which combinations of values occur."""
+    """Which combinations of values may occur."""
     prelim: tuple[str, ...] = ()
-    """Values that are asked for alone, or "all"."""
+    """Values to ask about alone, or "all"."""
 
     @property
     def rendering(self) -> Mapping[str, Any] | None:
-        """What makes the images, as a manifest has it; None where none are asked for."""
+        """The rendering settings as a manifest records them; None where no images are wanted."""
         return rendering_as_json(self.config.rendering) if self.render else None

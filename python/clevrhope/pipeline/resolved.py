@@ -1,4 +1,4 @@
-"""A request with everything in it looked up, and found to fit the folder."""
+"""A request after all three steps: opened, bound to its folder, and expanded into jobs."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -23,10 +23,10 @@ class Resolved:
     request: Request
     layout: Layout
     config: Config
-    """What was asked for, with the kinds of images and annotations that the folder has already."""
+    """The requested configuration, plus the image formats and annotations that the folder has already."""
     engine: Engine
     manifest: Manifest
-    """The folder's manifest as it is before the run, bound and with nothing in it for a new folder."""
+    """The folder's manifest before the run; for a new folder, one that lists nothing."""
     hops: tuple[Hop, ...]
     jobs: tuple[Job, ...]
 
@@ -37,36 +37,36 @@ class Resolved:
 
     @property
     def world(self) -> World:
-        """Vocabulary, look and constraints."""
+        """Vocabulary, look and constraints of the scenes."""
         return self.engine.world
 
     @property
     def exhausted(self) -> tuple[str, ...]:
-        """Values with fewer groups of existence than were asked for, which are all: a sentence a number."""
+        """Values that have fewer existence groups than requested: one sentence for each number of groups."""
         wanted = self.config.sizes.prelim_existence
         values: dict[int, list[str]] = {}
         for job in self.jobs:
-            if job.kind.drawn == "groups" and 0 < job.asked < wanted:
-                values.setdefault(job.asked, []).append(job.hop.words)
+            if job.kind.drawn == "groups" and 0 < job.requested < wanted:
+                values.setdefault(job.requested, []).append(job.hop.words)
         return tuple(
             f"existence of {', '.join(names)}: complete at {n:,} groups, fewer than the {wanted:,} asked for"
             for n, names in sorted(values.items())
         )
 
     def hop(self, name: str) -> Hop:
-        """A pair by its canonical name."""
+        """A sub-dataset by its canonical name."""
         return with_diversity(parse_hop(name, self.world.attribute_types), self.engine.palettes)
 
 
 def resolve(request: Request, *, checksums: bool = False) -> Resolved:
-    """Opens the inputs, binds them to the folder and expands the jobs; nothing is written.
+    """Opens the inputs, binds them to the folder and expands the jobs; writes nothing.
 
     Args:
-        request: what is asked for.
-        checksums: whether files of the folder are compared by what they hold, not by their sizes alone.
+        request: the wanted dataset.
+        checksums: whether to compare the contents of existing files, not only their sizes.
 
     Raises:
-        ClevrhopeError: a pair, split, template or setting that is wrong, or a folder bound to others.
+        ClevrhopeError: a pair, split, template or setting is wrong, or the folder is bound to others.
     """
     layout = Layout(request.out)
     existing = read_manifest(layout.manifest)
@@ -86,11 +86,11 @@ def resolve(request: Request, *, checksums: bool = False) -> Resolved:
 
 
 def resolved_config(resolved: Resolved) -> dict[str, Any]:
-    """The configuration as the manifest records it; paths by their last part, so machines agree."""
+    """The configuration as the manifest records it; only the last part of paths, so that machines agree."""
     config = resolved.config
     before = resolved.manifest.config.get("sizes", {})
     sizes = {name: _larger(name, size, before.get(name)) for name, size in asdict(config.sizes).items()}
-    # A smaller preset that is asked for later takes nothing away.
+    # A smaller preset in a later request takes nothing away.
     presets = (config.preset, resolved.manifest.config.get("preset"))
     return {
         "preset": [name for name in PRESETS if name in presets][-1],
@@ -104,7 +104,7 @@ def resolved_config(resolved: Resolved) -> dict[str, Any]:
 
 
 def _larger(name: str, size: int, before: int | None) -> int:
-    """The larger of two sizes; of some 0 means all there is."""
+    """The larger of two sizes, where 0 can mean all there is."""
     if before is None:
         return size
     if name in ZERO_IS_ALL and 0 in (size, before):

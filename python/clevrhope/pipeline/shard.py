@@ -1,9 +1,9 @@
-"""A request and "3/16" in; what the third of sixteen machines makes of it out.
+"""The division of a request among machines that do not talk to each other.
 
-Text is divided by splits: a machine writes whole files, those of some splits of some pairs. Images are
-divided by scenes, of which every machine can tell without text which will be used: a streamed split uses the
-first so many scenes that its predicate lets pass. (A few more where a scene gave fewer questions than wanted;
-whoever joins the parts renders those.) So machines need not talk to each other.
+Text is divided by splits: a machine writes whole files, for some splits of some sub-datasets. Images are
+divided by scenes. Every machine can tell without text which scenes will be used: a streamed split uses the
+first scenes that pass its predicate. (It uses a few more where scenes give fewer questions than wanted; merge
+renders those.)
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,25 +16,25 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.resolved import Resolved
-from clevrhope.pipeline.text import questions_of, stream_of
+from clevrhope.pipeline.text import indices_by_pool, questions_of, stream_of
 
 SCENES_TOGETHER = 50
-"""Scenes in a row that one machine renders: few, so that all get much the same number."""
+"""Consecutive scenes that one machine renders; few, so that all machines get about the same number."""
 
 
 @dataclass(frozen=True)
 class Shard:
-    """One of several machines' parts."""
+    """One machine's part, such as 3/16: the third of sixteen."""
 
     number: int
-    """From 1 on."""
+    """Counted from 1."""
     of: int
 
     def __str__(self) -> str:
         return f"{self.number}/{self.of}"
 
     def jobs(self, jobs: Sequence[Job]) -> tuple[Job, ...]:
-        """The splits that this one writes: the largest first, each to whoever has least so far."""
+        """The splits that this machine writes; the largest go first, each to the least loaded machine."""
         loads = [0] * self.of
         mine = []
         for job in sorted(jobs, key=lambda job: (-_questions(job), job.hop.name, job.split)):
@@ -45,21 +45,22 @@ class Shard:
         return tuple(job for job in jobs if job in mine)
 
     def images(self, resolved: Resolved) -> dict[str, Ints]:
-        """Pool -> the scenes that this one renders, sorted."""
-        by_pool: dict[str, list[Ints]] = {}
-        for job in resolved.jobs:
-            by_pool.setdefault(job.pool, []).append(_scenes(job, resolved))
-        used = {pool: np.unique(np.concatenate(by_pool[pool])) for pool in sorted(by_pool)}
+        """Pool -> the scenes that this machine renders, sorted."""
+        used = indices_by_pool((job.pool, _scenes(job, resolved)) for job in resolved.jobs)
         return {
             pool: each[each // SCENES_TOGETHER % self.of == self.number - 1] for pool, each in used.items()
         }
 
+    def as_json(self, resolved: Resolved) -> Mapping[str, Any]:
+        """What a part's manifest says of it."""
+        return {"number": self.number, "of": self.of, "asked": request_as_json(resolved)}
+
 
 def parse_shard(text: str) -> Shard:
-    """The third of sixteen from "3/16".
+    """The shard that a text such as "3/16" names.
 
     Raises:
-        ConfigError: it is none.
+        ConfigError: it names none.
     """
     number, slash, of = text.partition("/")
     if not (slash and number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
@@ -67,8 +68,8 @@ def parse_shard(text: str) -> Shard:
     return Shard(int(number), int(of))
 
 
-def asked(resolved: Resolved) -> dict[str, Any]:
-    """The whole request, for the parts to be held against each other: splits and their sizes."""
+def request_as_json(resolved: Resolved) -> dict[str, Any]:
+    """The whole request as each part records it, so that merge can compare the parts."""
     return {
         "sizes": asdict(resolved.config.sizes),
         "images": resolved.config.images,
@@ -80,12 +81,8 @@ def asked(resolved: Resolved) -> dict[str, Any]:
     }
 
 
-def described(shard: Shard, resolved: Resolved) -> Mapping[str, Any]:
-    """What a part's manifest says of it."""
-    return {"number": shard.number, "of": shard.of, "asked": asked(resolved)}
-
-
 def _questions(job: Job) -> int:
+    """About how many questions a job makes, as a measure of its work."""
     if job.prelim:
         return job.kind.group * job.goal
     return job.goal if not job.minimal else 4 * job.goal

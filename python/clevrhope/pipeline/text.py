@@ -1,6 +1,6 @@
-"""Jobs in; question files and the scene files that they ask about out."""
+"""Question files, and files of the scenes that they ask about."""
 
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import replace
 from typing import Any
@@ -15,9 +15,8 @@ from clevrhope.dataset.questions_h5 import Ints, QuestionWriter, read_scenes_in_
 from clevrhope.describe.datasheet.plots import without_plots
 from clevrhope.pipeline.engine import Questions
 from clevrhope.pipeline.jobs import Job
-from clevrhope.pipeline.minimal import first_places
+from clevrhope.pipeline.minimal import first_groups, first_places
 from clevrhope.pipeline.prefetch import prefetch, prefetch_each
-from clevrhope.pipeline.prelim import first_groups
 from clevrhope.pipeline.resolved import Resolved
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
@@ -27,7 +26,7 @@ from clevrhope.splits.kinds import SECOND_SPLITS, Stream
 def write_split(
     job: Job, questions: Iterator[Questions], resolved: Resolved, manifest: Manifest, advance: Advance
 ) -> Manifest:
-    """Writes a split's file, or its two, with its questions; gives the manifest with them in it."""
+    """Writes a split's questions as HDF5, and as JSON if wanted; gives the manifest that lists the files."""
     layout = resolved.layout
     h5, rows = layout.questions_h5(job.hop.name, job.split), layout.questions_json(job.hop.name, job.split)
     prefixes = [n for n in TRAIN_PREFIXES if n < job.goal] if job.kind.role == "train" else []
@@ -55,25 +54,32 @@ def write_split(
     splits = {name: dict(entries) for name, entries in manifest.splits.items()}
     splits.setdefault(job.hop.name, {})[job.split] = entry
     files = {layout.relative(path): record(path) for path in ((h5, rows) if job.question_json else (h5,))}
-    manifest = without_plots(layout, manifest, job.hop.name)  # they show what was there before
+    manifest = without_plots(layout, manifest, job.hop.name)  # they show the old questions
     checked = {name: found for name, found in manifest.checked.items() if name != job.hop.name}
-    return replace(manifest.with_files(files), splits=in_order(splits, resolved), checked=checked)
+    return replace(manifest.with_files(files), splits=in_canonical_order(splits, resolved), checked=checked)
 
 
 def scenes_in_use(manifest: Manifest, resolved: Resolved) -> dict[str, Ints]:
     """Pool -> sorted indices of the scenes that any split of the folder asks about."""
-    used: dict[str, list[Ints]] = {}
-    for hop, splits in manifest.splits.items():
-        for split in splits:
-            pool, indices = read_scenes_in_use(resolved.layout.questions_h5(hop, split))
-            used.setdefault(pool, []).append(indices)
-    return {pool: np.unique(np.concatenate(used[pool])) for pool in sorted(used)}
+    return indices_by_pool(
+        read_scenes_in_use(resolved.layout.questions_h5(hop, split))
+        for hop, splits in manifest.splits.items()
+        for split in splits
+    )
+
+
+def indices_by_pool(found: Iterable[tuple[str, Ints]]) -> dict[str, Ints]:
+    """Pool -> all indices found for it, sorted, each once; pools in alphabetical order."""
+    by_pool: dict[str, list[Ints]] = {}
+    for pool, indices in found:
+        by_pool.setdefault(pool, []).append(indices)
+    return {pool: np.unique(np.concatenate(by_pool[pool])) for pool in sorted(by_pool)}
 
 
 def write_scenes(
     pool: str, indices: Ints, resolved: Resolved, manifest: Manifest, advance: Advance
 ) -> Manifest:
-    """Makes a pool's scene files hold exactly the scenes in use; gives the manifest with them in it."""
+    """Makes a pool's scene files hold exactly the scenes in use; gives the manifest that lists them."""
     layout = resolved.layout
     files = {}
     for shard in np.unique(indices // SCENES_A_SHARD).tolist():
@@ -92,18 +98,18 @@ def write_scenes(
     return manifest.with_files(files)
 
 
-def asked(jobs: Sequence[Job], resolved: Resolved) -> Generator[tuple[Job, Iterator[Questions]]]:
-    """Splits, each with its questions, of which the next batch is asked while one is written."""
+def generate_questions(jobs: Sequence[Job], resolved: Resolved) -> Generator[tuple[Job, Iterator[Questions]]]:
+    """Each job with its questions, whose next batch is made while the caller writes one."""
 
     def questions(job: Job) -> Iterator[Questions]:
-        yield from questions_of(job, resolved)  # nothing of it before its turn, errors included
+        yield from questions_of(job, resolved)  # nothing happens before its turn, errors included
 
     with closing(prefetch_each(map(questions, jobs))) as sources:
         yield from zip(jobs, sources, strict=True)
 
 
 def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions]:
-    """All questions of a split, batch by batch."""
+    """All questions of a split, in batches."""
     engine, pair = resolved.engine, job.hop.pair
     match job.kind.drawn:
         case "sets":
@@ -122,12 +128,14 @@ def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions]:
 
 
 def stream_of(job: Job) -> Stream:
-    """Pool, rule and questions a scene of a streamed split."""
+    """Pool, rule and questions per scene of a streamed split."""
     return job.kind.stream(job.pool, held_out=job.hop.pair is not None)
 
 
-def in_order(splits: Mapping[str, Mapping[str, Any]], resolved: Resolved) -> dict[str, dict[str, Any]]:
-    """Pairs by name, splits in their canonical order: the order of runs must not show."""
+def in_canonical_order(
+    splits: Mapping[str, Mapping[str, Any]], resolved: Resolved
+) -> dict[str, dict[str, Any]]:
+    """Sub-datasets by name and splits in canonical order, so that the order of runs leaves no trace."""
     return {
         name: {
             split: splits[name][split]

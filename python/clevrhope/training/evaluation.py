@@ -10,7 +10,6 @@ import numpy.typing as npt
 import torch
 from torch import nn
 
-from clevrhope.config.presets import suggestion
 from clevrhope.dataset.contents import find_hop, splits_in
 from clevrhope.dataset.identity import identity, vocab_digest
 from clevrhope.dataset.layout import Layout
@@ -25,6 +24,7 @@ from clevrhope.models.names import build_model, find_model
 from clevrhope.models.protocol import answer_methods
 from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.progress import Progress, Silent
+from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import SPLITS
 from clevrhope.training import recipes

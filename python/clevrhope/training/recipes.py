@@ -6,9 +6,9 @@ from functools import partial
 from math import isfinite
 from typing import Any, get_args
 
-from clevrhope.config.presets import suggestion
 from clevrhope.errors import ConfigError, shown
 from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
+from clevrhope.runtime.settings import suggestion
 
 PREFIX = "recipe."
 """Prefix of the settings of the recipe; those of the model have none."""

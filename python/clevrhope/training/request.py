@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from clevrhope.config.presets import suggestion
 from clevrhope.dataset.clevr_folder import clevr_splits, questions_file, scenes_file
 from clevrhope.errors import ConfigError, shown
+from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.kinds import SPLITS
 
 Precision = Literal["float32", "tf32", "bf16"]

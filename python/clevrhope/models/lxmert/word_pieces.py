@@ -12,8 +12,8 @@ from importlib.resources import files
 import torch
 from torch import Tensor, nn
 
-from clevrhope.config.presets import suggestion
 from clevrhope.errors import ConfigError
+from clevrhope.runtime.settings import suggestion
 
 VOCABULARY_SIZE = 30_522
 PAD = 0

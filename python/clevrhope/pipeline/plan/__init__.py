@@ -1,6 +1,6 @@
-"""A request in; how many images, questions and bytes, and how long here, out. Nothing is written."""
+"""What a build would make and how long it would take on this machine, without writing anything."""
 
-from clevrhope.pipeline.plan.make import make_plan
+from clevrhope.pipeline.plan.planner import make_plan
 from clevrhope.pipeline.plan.result import Plan, Rates, SplitPlan
 from clevrhope.pipeline.plan.words import plan_json, plan_lines
 

@@ -1,8 +1,8 @@
-"""Jobs in; the images that their splits use, counted or estimated, out.
+"""The images that splits use, counted or estimated.
 
-Small splits are made in memory and counted. Of large ones the first scenes of each pool are looked at. A
-split needs so many scenes of a pool to be scanned: its images over the share of scenes that it takes. Up to
-there it takes each eligible scene or, where scenes are thinned to equal numbers of objects, some of them.
+Small splits are made in memory and counted. Large ones are estimated from the first scenes of each pool. To
+fill a split, as many scenes are scanned as it has images, divided by the share of scenes that it takes. Among
+these it takes each eligible scene or, where scenes are thinned to equal numbers of objects, a part of them.
 So the images that any split uses are the scenes that not all splits pass over.
 """
 
@@ -21,22 +21,17 @@ from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_places
 from clevrhope.pipeline.plan.result import SplitPlan
 from clevrhope.pipeline.resolved import Resolved
-from clevrhope.pipeline.text import questions_of, scenes_in_use, stream_of
+from clevrhope.pipeline.text import indices_by_pool, questions_of, scenes_in_use, stream_of
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
 SCENES_LOOKED_AT = 2_000
-"""The first of a pool, for shares."""
+"""The first scenes of a pool, from which shares are estimated."""
 
 NONE: Ints = np.zeros(0, dtype=np.int32)
 
 
-def counted(resolved: Resolved) -> dict[Job, Ints]:
-    """Makes every split in memory; keeps which images it uses."""
-    return {job: _asked_about(job, resolved) for job in resolved.jobs}
-
-
-def _asked_about(job: Job, resolved: Resolved) -> Ints:
-    """The images of a split, each once."""
+def images_of(job: Job, resolved: Resolved) -> Ints:
+    """The images of a split, sorted, each once; makes its questions to find them."""
     indices: Ints = np.unique(
         np.concatenate([batch.arrays.image_idxs for batch in questions_of(job, resolved)])
     )
@@ -44,7 +39,7 @@ def _asked_about(job: Job, resolved: Resolved) -> Ints:
 
 
 def split_plan(job: Job, resolved: Resolved, used: Mapping[Job, Ints] | None) -> SplitPlan:
-    """Questions and images of a split; `used` is what was counted, if it was."""
+    """Questions and images of a split; `used` has the counted images, where they were counted."""
     if job.prelim:
         questions = images = job.kind.group * job.goal
     else:
@@ -54,15 +49,15 @@ def split_plan(job: Job, resolved: Resolved, used: Mapping[Job, Ints] | None) ->
     return SplitPlan(job.hop.name, job.split, job.pool, questions, images)
 
 
-def of_each_hop(
+def images_of_hops(
     resolved: Resolved, splits: Sequence[SplitPlan], used: Mapping[Job, Ints] | None
 ) -> dict[str, int]:
-    """Pair -> images that any split of it uses; its two minimal splits share most of theirs."""
+    """Sub-dataset -> number of images that its splits use; its two minimal splits share most of theirs."""
     images: dict[str, int] = {}
     for hop in dict.fromkeys(job.hop for job in resolved.jobs):
         jobs = [job for job in resolved.jobs if job.hop == hop]
         if used is not None:
-            images[hop.name] = sum(map(len, by_pool_of({job: used[job] for job in jobs}).values()))
+            images[hop.name] = sum(map(len, indices_by_pool((job.pool, used[job]) for job in jobs).values()))
             continue
         minimal = [job for job in jobs if job.minimal]
         counted = [split for split in splits if split.hop == hop.name]
@@ -78,17 +73,17 @@ def of_each_hop(
 
 
 def _n_images(job: Job) -> int:
-    """Images of a streamed split, if each gives as many questions as it should."""
+    """Images of a streamed split, if each gives all of its questions."""
     return -(-job.goal // stream_of(job).questions_per_scene)
 
 
 def _minimal_counts(job: Job, resolved: Resolved) -> tuple[int, int]:
     """Questions and images of a minimal split.
 
-    A place has an image for each corner of its grid (four for two types), and each is the match of a group,
-    asked about all of them. One whose grid holds the pair gives that pair's group out of distribution; in
-    distribution the other groups, less their questions about the pair's image. Others give all, less one
-    corner where it shows what the palette has not.
+    A place has an image for each corner of its grid (four for two types), and each corner's description makes
+    a group: one question about every image. Where the grid holds the pair, the pair's group is out of
+    distribution; the other groups are in distribution, without their questions about the pair's image. Other
+    places give all groups, without the corner that the palette lacks, if there is one.
     """
     corners = job.hop.corners
     pool, places = _places(job, resolved)
@@ -107,32 +102,33 @@ def _places(job: Job, resolved: Resolved) -> tuple[MinimalPool, list[int]]:
 
 
 def _n_shown(pool: MinimalPool, place: int) -> int:
-    """Images of a place that both minimal splits show together: not what the palette has not."""
+    """Images of a place that the two minimal splits show together: all but what the palette lacks."""
     return pool.corners - (pool.has_unseen(place) and not pool.has_pair(place))
 
 
 def images_there(resolved: Resolved) -> dict[str, Ints]:
-    """Pool -> images that are in the folder already."""
+    """Pool -> images that the folder has already."""
     used = scenes_in_use(resolved.manifest, resolved)
     work = missing_images(used, resolved.layout)
     return {each.pool: np.setdiff1d(each.used, each.missing) for each in work}
 
 
 def annotations_there(resolved: Resolved) -> dict[str, int]:
-    """Pool -> images that have all masks, depths and normals that are asked for."""
+    """Pool -> number of images that have all wanted annotations."""
     used = scenes_in_use(resolved.manifest, resolved)
     work = missing_passes(used, resolved.layout, resolved.config.passes)
     return {each.pool: len(each.used) - len(each.missing) for each in work}
 
 
-def estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
-    """Pool -> images that any split uses, and scenes that are looked at; see the first lines."""
+def estimate_images(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
+    """Pool -> images that any split uses, and pool -> scenes scanned for them; the module says how."""
     images: dict[str, int] = {}
     scanned: dict[str, int] = {}
     for pool in dict.fromkeys(job.pool for job in resolved.jobs):
         jobs = [job for job in resolved.jobs if job.pool == pool]
         if jobs[0].prelim:
-            images[pool] = len(by_pool_of({job: _asked_about(job, resolved) for job in jobs})[pool])
+            used_here = indices_by_pool((pool, images_of(job, resolved)) for job in jobs)
+            images[pool] = len(used_here[pool])
             continue
         if jobs[0].minimal:
             corners: set[int] = set()
@@ -155,7 +151,7 @@ def estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
             ]
         )
         scanned[pool] = round(float(reach.max()))
-        # From where one split has what it needs on, only those that reach further take scenes.
+        # Once a split has what it needs, only those that reach further take scenes.
         used, begin, without = 0.0, 0.0, np.ones((len(jobs) + 1, len(looked_at)))
         order = np.argsort(reach)
         for place in reversed(range(len(jobs))):
@@ -167,15 +163,10 @@ def estimated(resolved: Resolved) -> tuple[dict[str, int], dict[str, int]]:
     return images, scanned
 
 
-def n_published(pool: str, indices: Ints, resolved: Resolved) -> int:
-    """How many scenes of a pool are CLEVR's."""
-    return int((resolved.engine.published(pool, indices) >= 0).sum())
-
-
-def estimated_copies(
+def estimate_copies(
     resolved: Resolved, images: Mapping[str, int], scanned: Mapping[str, int], there: Mapping[str, Ints]
 ) -> int:
-    """CLEVR's images among those of the train pool that are not there, by their share of first scenes."""
+    """CLEVR's images among the missing ones of the train pool, by their share of the first scenes."""
     clevr = resolved.engine.clevr
     if clevr is None or clevr.clevr is None or TRAIN.pool not in images:
         return 0
@@ -186,7 +177,7 @@ def estimated_copies(
     published = ["source" in scene for scene, each in zip(first, kept, strict=True) if each]
     within = min(1.0, reach / max(1, scanned[TRAIN.pool]))
     share = sum(published) / max(1, len(published)) * within
-    n_there = n_published(TRAIN.pool, there.get(TRAIN.pool, NONE), resolved)
+    n_there = resolved.engine.n_published(TRAIN.pool, there.get(TRAIN.pool, NONE))
     return max(0, round(images[TRAIN.pool] * share) - n_there)
 
 
@@ -196,7 +187,7 @@ def _scenes_looked_at(resolved: Resolved, pool: str) -> list[Mapping[str, Any]]:
 
 
 def _kept(scenes: Sequence[Mapping[str, Any]], job: Job, resolved: Resolved) -> npt.NDArray[np.float64]:
-    """The chance of each scene to be taken by a split: 0 or 1, or between where scenes are thinned."""
+    """The probability of each scene that a split takes it: 0 or 1, or between where scenes are thinned."""
     eligible = np.asarray([_eligible(scene, job) for scene in scenes])
     if resolved.config.match != "objects":
         return eligible.astype(np.float64)
@@ -211,11 +202,3 @@ def _eligible(scene: Mapping[str, Any], job: Job) -> bool:
         return True
     held = any(all(each[kind] == value for kind, value in job.hop.pair) for each in scene["objects"])
     return held == (stream_of(job).rule == "with")
-
-
-def by_pool_of(used: Mapping[Job, Ints]) -> dict[str, Ints]:
-    """Pool -> images that any of its splits uses, each once."""
-    lists: dict[str, list[Ints]] = {}
-    for job, indices in used.items():
-        lists.setdefault(job.pool, []).append(indices)
-    return {pool: np.unique(np.concatenate(each)) for pool, each in lists.items()}

@@ -1,4 +1,4 @@
-"""A resolved request in, what this machine makes a second of it out."""
+"""The speed of this machine, measured on a request's own questions, scenes and images."""
 
 import json
 import zlib
@@ -25,14 +25,14 @@ from clevrhope.runtime.cores import available_cores
 
 QUESTIONS_LOOKED_AT = 2_250
 IMAGES_TIMED = {"blender": 1, "native": 8}
-"""For each worker, after one that is not counted."""
+"""Timed images per worker, by renderer, after one that does not count."""
 
 BYTES_OF_ARRAYS = 30
-"""Of a question in HDF5, compressed; measured on a train split of 5,600."""
+"""Compressed bytes of a question in HDF5, measured on a train split of 5,600."""
 
 
-def measured(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
-    """Rates of this machine, and why images could not be timed."""
+def measure_rates(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
+    """Rates of this machine, and why images could not be timed ("" where they were)."""
     job = max(resolved.jobs, key=lambda job: job.goal if job.unit == "questions" else 0)
     began = perf_counter()
     batch = next(iter(questions_of(replace(job, goal=min(job.goal, QUESTIONS_LOOKED_AT)), resolved)))
@@ -49,7 +49,7 @@ def measured(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
     if images:
         try:
             scenes = [json.loads(row) for row in rows]
-            # CLEVR's are copied; they can only stand in for others where there are none.
+            # CLEVR's images are copied, not rendered; its scenes stand in only where there are no others.
             own = [scene for scene in scenes if "source" not in scene]
             seconds, seconds_of_passes, start, image_bytes = _timed_images(own or scenes, resolved)
         except RenderError as error:
@@ -70,11 +70,11 @@ def measured(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
 def _timed_images(
     scenes: Sequence[Mapping[str, Any]], resolved: Resolved
 ) -> tuple[float, float | None, float, dict[str, float]]:
-    """What an image takes with all workers busy.
+    """The time and size of an image, with all workers busy.
 
     Returns:
-        Seconds an image; those of its masks, depths and normals, where they are wanted; seconds until all
-        workers are busy; bytes an image by kind of file.
+        Seconds per image; seconds for its annotations, None where none are wanted; seconds until all workers
+        are busy; bytes per image by kind of file.
     """
     with ExitStack() as stack:
         renderer = open_renderer(stack, resolved)
@@ -100,7 +100,7 @@ def _timed_images(
         if wanted:
             began = perf_counter()
             sizes[kind] = sum(len(encode(pixels)) for pixels in images) / len(images)
-            # Threads do it beside the rendering, on cores that this could have used.
+            # Threads encode beside the rendering, on cores that rendering could have used.
             seconds += (perf_counter() - began) / len(images) / available_cores()
     if passes is not None:
         sizes["passes"] = passes[1]
@@ -110,7 +110,7 @@ def _timed_images(
 def _timed_passes(
     scenes: Sequence[Mapping[str, Any]], resolved: Resolved, renderer: Renderer
 ) -> tuple[float, float]:
-    """Seconds and bytes of an image's masks, depths and normals, with all workers busy."""
+    """Seconds and bytes of an image's annotations, with all workers busy."""
     began = perf_counter()
     n_bytes = 0
     for _, passes in annotator_of(renderer).passes(enumerate(scenes)):

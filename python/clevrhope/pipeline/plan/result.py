@@ -1,4 +1,4 @@
-"""What a build would make, and how long it would take: what is planned, as data."""
+"""A plan as data: what a build would make, and how long it would take."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from clevrhope.pipeline.resolved import Resolved
 
 SECONDS_OF_CHECK = 3.5e-5
-"""Of the check for leaks, a question; measured on two cores, on a sub-dataset of 708,440."""
+"""Seconds per question of the check for leaks, measured on two cores, on 708,440 questions."""
 
 SECONDS_TO_START, SECONDS_A_SPLIT = 1.0, 0.08
-"""Of any build: until it runs and its folder is closed; and to try, write, sync, check and describe a split,
-whatever its size. Processor time on two cores, of builds from one split to 145; it is most of a small build's
-time and nothing of a large one's."""
+"""Fixed costs: to start a build and close its folder; and to try, write, sync, check and describe a split of
+any size. Processor time on two cores, for builds of 1 to 145 splits; most of the time of a small build."""
 
 
 @dataclass(frozen=True)
@@ -27,20 +26,20 @@ class SplitPlan:
 
 @dataclass(frozen=True)
 class Rates:
-    """Measured here, just now."""
+    """Speed of this machine, measured just now."""
 
     questions_per_second: float
     scenes_per_second: float
     seconds_per_picture: float | None
-    """With all workers; None where nothing is rendered, or could be."""
+    """With all workers busy; None where nothing is to be rendered, or rendering failed."""
     seconds_per_passes: float | None
-    """Of masks, depths and normals of an image; None where none are asked for, or could be timed."""
+    """Seconds per image for annotations; None where none are wanted, or timing failed."""
     seconds_to_renderer: float
-    """Until all workers render: Blender's start, and its first look at the materials."""
+    """Seconds until all workers render: Blender starts and loads the materials."""
     bytes_a_question: float
     bytes_a_scene: float
     bytes_an_image: Mapping[str, float]
-    """Of each kind of file that will be there."""
+    """By kind of file."""
 
 
 @dataclass(frozen=True)
@@ -50,22 +49,22 @@ class Plan:
     resolved: Resolved
     splits: Sequence[SplitPlan]
     hop_images: Mapping[str, int]
-    """Pair -> images that some split of it uses, each once."""
+    """Sub-dataset -> number of images that its splits use."""
     images: Mapping[str, int]
-    """Pool -> images that some split of this request uses, each once."""
+    """Pool -> number of images that the request's splits use."""
     scanned: Mapping[str, int]
-    """Pool -> scenes that are looked at to find them; none of the pools of one-object images."""
+    """Pool -> scenes scanned to find them; pools of one-object images are left out."""
     to_render: int
-    """Those of them that are not there yet, but for CLEVR's own."""
+    """Missing images, without CLEVR's."""
     to_copy: int
-    """Those that are CLEVR's, and not there yet."""
+    """Missing images that are CLEVR's."""
     to_annotate: int
-    """Images of which some mask, depth or normal that is asked for is not there yet."""
+    """Images that lack some wanted annotation."""
     exact: bool
-    """Counted, not estimated."""
+    """Whether images were counted, not estimated."""
     rates: Rates
     no_images_because: str
-    """Why images could not be timed; empty when they were, or were not asked for."""
+    """Why images could not be timed; "" where they were, or need not be."""
 
     @property
     def questions(self) -> int:
@@ -74,19 +73,19 @@ class Plan:
 
     @property
     def reuse(self) -> float:
-        """How many of the request's pairs use an image, on average."""
+        """How many of the request's sub-datasets use an image, on average."""
         return sum(self.hop_images.values()) / max(1, sum(self.images.values()))
 
     @property
     def bytes(self) -> float:
-        """Bytes of all files."""
+        """Estimated bytes of all files."""
         n_images = sum(self.images.values())
         images = n_images * sum(self.rates.bytes_an_image.values()) if self.resolved.request.render else 0.0
         return self.questions * self.rates.bytes_a_question + n_images * self.rates.bytes_a_scene + images
 
     @property
     def seconds(self) -> float | None:
-        """Time from nothing; None when images are wanted and could not be timed."""
+        """Estimated seconds for the build; None where images are needed and could not be timed."""
         text = self.questions * (1 / self.rates.questions_per_second + SECONDS_OF_CHECK)
         text += sum(self.images.values()) / self.rates.scenes_per_second
         text += SECONDS_TO_START + SECONDS_A_SPLIT * len(self.splits)

@@ -1,4 +1,4 @@
-"""A plan in, words or one JSON object out."""
+"""A plan as text and as JSON."""
 
 from typing import Any
 
@@ -9,15 +9,15 @@ from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
 IMAGES_OF_THE_PAPER = 402_000
-"""Of all 29 pairs at the paper's sizes, each once: what a time for one image is held against."""
+"""Distinct images of all 29 pairs at the paper's sizes, to which the time of one image is extrapolated."""
 
 
 def plan_lines(plan: Plan) -> list[str]:
-    """The plan in words."""
+    """The plan as text, a list of lines."""
     request = plan.resolved.request
     about = "" if plan.exact else "about "
     lines = [
-        f"{request.out}, preset {request.config.preset}, seed {plan.resolved.seed}; nothing is written.",
+        f"{request.out}: preset {request.config.preset}, seed {plan.resolved.seed}; nothing is written",
         "",
     ]
     lines.append(f"{'HOP':<18} {'split':<12} {'questions':>11} {'images':>11}")
@@ -25,7 +25,7 @@ def plan_lines(plan: Plan) -> list[str]:
         splits = [split for split in plan.splits if split.hop == hop]
         lines += [f"{hop:<18} {s.split:<12} {s.questions:>11,} {s.images:>11,}" for s in splits]
         n_questions = sum(split.questions for split in splits)
-        lines.append(f"{hop:<18} {'each once':<12} {n_questions:>11,} {n_images:>11,}")
+        lines.append(f"{hop:<18} {'distinct':<12} {n_questions:>11,} {n_images:>11,}")
     lines += plan.resolved.exhausted
     lines += _seen_lines(plan)
     apart = sum(plan.hop_images.values())
@@ -34,14 +34,14 @@ def plan_lines(plan: Plan) -> list[str]:
         "",
         f"{plan.questions:,} questions on {about}{shared:,} scenes"
         + (
-            f" ({apart:,} if pairs shared none: {plan.reuse:.1f} pairs use an image)"
+            f" ({apart:,} if pairs shared none; on average {plan.reuse:.1f} pairs use an image)"
             if apart > shared
             else ""
         ),
-        f"{about}{sum(plan.scanned.values()):,} scenes of several objects looked at to find theirs"
+        f"{about}{sum(plan.scanned.values()):,} scenes of several objects scanned to find them"
         + (", thinned to equal numbers of objects" if plan.resolved.config.match == "objects" else ""),
         *(
-            ["train and IID questions ask for no pair by way of likenesses either (--strictness implied)"]
+            ["train and IID questions do not imply a pair either (--strictness implied)"]
             if plan.resolved.config.strictness == "implied"
             else []
         ),
@@ -57,11 +57,11 @@ def plan_lines(plan: Plan) -> list[str]:
         lines.append(f"{about}{duration(plan.seconds)} here{rate}")
         if each is not None and plan.to_render < IMAGES_OF_THE_PAPER / 2:
             lines.append(
-                f"at that, the {IMAGES_OF_THE_PAPER:,} images of all 29 pairs at the paper's size take "
+                f"at that rate, the {IMAGES_OF_THE_PAPER:,} images of all 29 pairs at the paper's size take "
                 f"{duration(IMAGES_OF_THE_PAPER * each)}"
             )
     else:
-        lines.append(f"how long cannot be told: {plan.no_images_because}")
+        lines.append(f"the time cannot be estimated: {plan.no_images_because}")
     return lines
 
 
@@ -96,7 +96,7 @@ def plan_json(plan: Plan) -> dict[str, Any]:
 
 
 def _passes_lines(plan: Plan, about: str) -> list[str]:
-    """What is told of images beside their colours."""
+    """The line about annotations, if there are any."""
     kinds, each = plan.resolved.config.passes, plan.rates.seconds_per_passes
     if not kinds:
         return []
@@ -105,7 +105,7 @@ def _passes_lines(plan: Plan, about: str) -> list[str]:
 
 
 def _clevr_lines(plan: Plan, about: str) -> list[str]:
-    """What comes from CLEVR, and whether its scenes last."""
+    """What comes from CLEVR, and whether its scenes suffice."""
     config, clevr = plan.resolved.config, plan.resolved.engine.clevr
     if clevr is None or clevr.clevr is None:
         return []
@@ -115,7 +115,7 @@ def _clevr_lines(plan: Plan, about: str) -> list[str]:
     lines = [f"{about}{plan.to_copy:,} {what} {config.clevr}, {share}"]
     if plan.scanned.get(TRAIN.pool, 0) > reach:
         lines.append(
-            f"its {n_scenes:,} train scenes end at place {reach:,} of the pool; then all are our own"
+            f"its {n_scenes:,} train scenes end at index {reach:,} of the pool; all later scenes are new"
         )
     return lines
 
@@ -127,7 +127,7 @@ def _palettes(plan: Plan) -> dict[str, Palette]:
 
 
 def _seen_lines(plan: Plan) -> list[str]:
-    """What palettes let be seen, a line each and one between."""
+    """The combinations that each palette allows, a line each, after an empty line."""
     lines = [
         f"{name} sees {', '.join(' '.join(each) for each in palette.combinations)}"
         + (f"; not {' '.join(palette.held_out)}" if palette.held_out else "")

@@ -1,62 +1,61 @@
-"""A request in, its plan out."""
+"""The planner: counts or estimates what a request makes, and times this machine."""
 
 import numpy as np
 
 from clevrhope.pipeline.plan.images import (
     NONE,
     annotations_there,
-    by_pool_of,
-    counted,
-    estimated,
-    estimated_copies,
+    estimate_copies,
+    estimate_images,
+    images_of,
+    images_of_hops,
     images_there,
-    n_published,
-    of_each_hop,
     split_plan,
 )
-from clevrhope.pipeline.plan.rates import measured
+from clevrhope.pipeline.plan.rates import measure_rates
 from clevrhope.pipeline.plan.result import Plan
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolved import resolve
+from clevrhope.pipeline.text import indices_by_pool
 
 COUNTED = 20_000
-"""Questions up to which a request is made in memory and counted rather than estimated."""
+"""Up to this many questions, a request is made in memory and counted; a larger one is estimated."""
 
 
 def make_plan(request: Request) -> Plan:
-    """Looks at the first scenes and questions of what a request asks for.
+    """The plan of a request, from its first scenes and questions; writes nothing.
 
     Raises:
-        ClevrhopeError: as `build` would.
+        ClevrhopeError: as `build`.
     """
     resolved = resolve(request)
     streamed = [job for job in resolved.jobs if job.unit == "questions"]
     exact = sum(job.goal for job in streamed) <= COUNTED
-    used = counted(resolved) if exact else None
+    used = {job: images_of(job, resolved) for job in resolved.jobs} if exact else None
     splits = [split_plan(job, resolved, used) for job in resolved.jobs]
     there = images_there(resolved)
     if used is not None:
-        by_pool = by_pool_of(used)
+        by_pool = indices_by_pool((job.pool, each) for job, each in used.items())
         missing = {pool: np.setdiff1d(each, there.get(pool, NONE)) for pool, each in by_pool.items()}
         to_render = sum(map(len, missing.values()))
-        to_copy = sum(n_published(pool, each, resolved) for pool, each in missing.items())
+        to_copy = sum(resolved.engine.n_published(pool, each) for pool, each in missing.items())
         images = {pool: len(indices) for pool, indices in by_pool.items()}
         scanned = resolved.engine.scanned()
     else:
-        images, scanned = estimated(resolved)
+        images, scanned = estimate_images(resolved)
         to_render = sum(max(0, n - len(there.get(pool, NONE))) for pool, n in images.items())
-        to_copy = estimated_copies(resolved, images, scanned, there)
+        to_copy = estimate_copies(resolved, images, scanned, there)
     to_render -= to_copy
-    annotated = annotations_there(resolved)
     to_annotate = 0
     if resolved.config.passes:
+        annotated = annotations_there(resolved)
         to_annotate = sum(n - annotated.get(pool, 0) for pool, n in images.items())
     work = to_render > 0 or to_annotate > 0
-    rates, problem = measured(resolved, images=resolved.request.render and work)
+    rates, problem = measure_rates(resolved, images=resolved.request.render and work)
     return Plan(
         resolved=resolved,
         splits=splits,
-        hop_images=of_each_hop(resolved, splits, used),
+        hop_images=images_of_hops(resolved, splits, used),
         images=images,
         scanned=scanned,
         to_render=to_render,

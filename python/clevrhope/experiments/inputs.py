@@ -1,4 +1,4 @@
-"""A dataset's folder in, digests of what steps read of it out: they change when that does, and only then."""
+"""Digests of what steps read of a dataset's folder; they change exactly when that changes."""
 
 import json
 from collections import defaultdict
@@ -17,20 +17,18 @@ from clevrhope.runtime.forms import TEXT, Fields, MapOf, check_form
 from clevrhope.runtime.json_text import read_object
 
 _WHOLE = ("version", "seed", "world", "templates", "questions", "rendering")
-"""Of the manifest: what a folder is bound to, so that it changes where another dataset takes its place."""
-
-_NO_MANIFEST = "no manifest"
+"""Keys of the manifest that a folder is bound to; they differ where another dataset takes its place."""
 
 
 @dataclass(frozen=True, slots=True)
-class MadeFrom:
-    """What a step reads of a dataset.
+class DatasetInputs:
+    """The parts of a dataset that a step reads.
 
     Attributes:
         dataset: its folder.
-        images: whether images and scenes count, all of them.
-        tests_of: the pair whose test sets count. Train sets never do: they grow at their ends, and a run is
-            on the first so many questions.
+        images: whether all images and scenes count.
+        tests_of: the HOP whose test sets count. Train sets never count: they only grow at their ends, and a
+            run uses the first questions.
     """
 
     dataset: Path
@@ -39,13 +37,13 @@ class MadeFrom:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of it, as far as the dataset's manifest tells; a text of its own where there is none."""
+        """SHA-256 of these parts by the dataset's manifest; "no manifest" where it cannot be read."""
         path = Layout(self.dataset).manifest
         try:
             stat = path.stat()
             digests = _read(path, stat.st_mtime_ns, stat.st_size)
         except (OSError, DatasetError):
-            return _NO_MANIFEST
+            return "no manifest"
         tests = [
             digest
             for hop, digest in digests.tests.items()
@@ -56,7 +54,7 @@ class MadeFrom:
 
 @dataclass(frozen=True, slots=True)
 class _Digests:
-    """Of a manifest: of what binds the folder, of its images and scenes, and of each pair's test sets."""
+    """Digests of what binds a folder, of its images and scenes, and of the test sets of each HOP."""
 
     whole: str
     images: str
@@ -65,17 +63,17 @@ class _Digests:
 
 @lru_cache(maxsize=8)
 def _read(path: Path, changed_ns: int, n_bytes: int) -> _Digests:
-    """Read once as long as it does not change: of a dataset of the paper's size it has 400,000 files."""
+    """Reads a manifest once until it changes: at the paper's size it lists 400,000 files."""
     raw = read_object(path, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
     check_form(raw, Fields({}, {"files": MapOf(Fields({"sha256": TEXT}))}), path)
     images: list[tuple[str, str]] = []
     tests: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for name, said in sorted(raw.get("files", {}).items()):
+    for name, entry in sorted(raw.get("files", {}).items()):
         folder, *rest = name.split("/")
         if folder in ("images", "scenes"):
-            images.append((name, said["sha256"]))
+            images.append((name, entry["sha256"]))
         elif folder == "hops" and name.endswith(".h5") and rest[-1] != "train.h5":
-            tests[rest[0]].append((name, said["sha256"]))
+            tests[rest[0]].append((name, entry["sha256"]))
     whole = {name: raw.get(name) for name in _WHOLE}
     return _Digests(_sha256(whole), _sha256(images), {hop: _sha256(each) for hop, each in tests.items()})
 

@@ -1,7 +1,7 @@
-"""A scene file and settings in, a PNG file a scene out; what is there from an earlier run is kept.
+"""Rendering of any scene file in CLEVR's format, one PNG file per scene; existing images are kept.
 
-Any scene file in CLEVR's form will do. The folder says in render.json how its images were rendered and from
-which files, so that no two kinds of images get mixed.
+The folder's render.json records how its images were rendered and from which files, so that images of two
+kinds are never mixed.
 """
 
 import hashlib
@@ -43,22 +43,22 @@ from clevrhope.runtime.lock import locked
 from clevrhope.runtime.paths import MAX_NAME
 from clevrhope.runtime.progress import Progress, Silent
 
-ACCOUNT = "render.json"
-"""What the folder's images are, and of which files: written before the first of them."""
+RENDER_JSON = "render.json"
+"""Records what the folder's images are, and of which files; written before the first image."""
 
 
 @dataclass(frozen=True)
 class RenderedFile:
-    """What became of a scene file."""
+    """The result of rendering a scene file."""
 
     folder: Path
     n_scenes: int
     n_rendered: int
-    """Images that this run made; the others were there."""
+    """Images that this run made; the others existed before."""
     n_annotated: int
-    """Images of which this run made masks, depths or normals."""
+    """Images that this run annotated."""
     n_without_camera: int
-    """Scenes that do not say where the camera stood, as all published ones."""
+    """Scenes without a camera position, like all of CLEVR's own."""
     n_without_lights: int
 
 
@@ -74,23 +74,23 @@ def render_scene_file(
     address: str | None = None,
     progress: Progress | None = None,
 ) -> RenderedFile:
-    """Renders what is missing in `out`: for each scene the file that its `image_filename` names.
+    """Renders the images that `out` lacks, each under its scene's `image_filename`.
 
-    A scene that names none gets its number in the file, 000000.png. All scenes are checked before any is
-    rendered. Several scene files can be rendered into one folder, in the same way. With `passes`, some of
-    mask, depth and normal, there is an HDF5 file beside the images too, named as the scene file with
-    _passes.h5, whose rows are the scenes in the file's order; kinds that were made before stay.
+    A scene without a name gets its number in the file, such as 000000.png. All scenes are checked before any
+    is rendered. Several scene files can be rendered into one folder, with the same settings. With `passes`,
+    some of mask, depth and normal, an HDF5 file beside the images (the scene file's name with _passes.h5) has
+    a row for each scene, in the file's order; annotations made before stay.
 
     Raises:
-        SceneError: a scene that names something unknown, lacks something, or has an object outside the world.
-        DatasetError: no scene file, or a broken one; images in the folder that are not of this kind.
-        ConfigError: a device, engine or address that is none.
-        RenderError: Blender is asked for, and missing; Ray is, and is missing or does not answer.
+        SceneError: a scene has an unknown name, lacks something, or has an object outside the world.
+        DatasetError: the scene file is missing or broken, or the folder has images of another kind.
+        ConfigError: there is no such device, engine or address.
+        RenderError: Blender or Ray is needed and missing, or does not answer.
     """
     progress = progress or Silent()
     look = read_look(properties=properties)
     kinds = parse_passes(passes, "--passes")
-    names, without = _checked(scenes, look, rendering, progress)
+    names, without = _check_scenes(scenes, look, rendering, progress)
     with ExitStack() as stack:
         renderer = stack.enter_context(
             open_renderer(rendering, look=look, workers=workers, engine=engine, address=address)
@@ -124,7 +124,7 @@ def _annotate(
     annotator: Annotator,
     progress: Progress,
 ) -> int:
-    """Makes what is missing of a file's masks, depths and normals; gives of how many scenes that was."""
+    """Makes the missing annotations of a file's scenes; gives the number of these scenes."""
     path, store = passes_file(out, scenes), _passes_store(out, scenes)
     records = [store.path / f"{Path(name).stem}.passes" for name in names]
     there = set(annotated_in(path, kinds).tolist())
@@ -148,19 +148,19 @@ def _annotate(
 
 
 def _passes_store(out: Path, scenes: Path) -> WorkingFolder:
-    """Where annotations are on their way into HDF5."""
+    """Where annotations wait to be packed into HDF5."""
     return WorkingFolder(out / f"{OWN_PREFIX}{scenes.stem}_passes", re.compile(r"[^.].*\.passes"))
 
 
 def passes_file(out: Path, scenes: Path) -> Path:
-    """Where the masks, depths and normals of a scene file's images are."""
+    """The HDF5 file with the annotations of a scene file's images."""
     return out / f"{scenes.stem}_passes.h5"
 
 
-def _checked(
+def _check_scenes(
     scenes: Path, look: Look, rendering: Rendering, progress: Progress
 ) -> tuple[list[str], Counter[str]]:
-    """The name of each scene's image; and how many scenes lack camera and lights."""
+    """The name of each scene's image, and how many scenes lack camera and lights."""
     if len(os.fsencode(scenes.stem)) > MAX_NAME:
         raise SceneError(
             f"{shown(str(scenes))}: its name is longer than {MAX_NAME} bytes; give it a shorter one"
@@ -169,14 +169,15 @@ def _checked(
     without: Counter[str] = Counter()
     with progress.stage("Checking scenes", total=0, unit="scenes") as advance:
         for i, scene in enumerate(read_list(scenes, "scenes")):
-            name = _name(scene, i, f"{scenes}: scenes[{i}]")
+            where = f"{scenes}: scenes[{i}]"
+            name = _name(scene, i, where)
             if name in names:
                 raise SceneError(
-                    f"{scenes}: scenes[{i}].image_filename: {name}, as that of scenes[{names[name]}]; each "
-                    "scene needs a name of its own"
+                    f"{where}.image_filename: {name}, as that of scenes[{names[name]}]; each scene needs a "
+                    "name of its own"
                 )
             names[name] = i
-            _check_scene(scene, look, rendering, f"{scenes}: scenes[{i}]")
+            _check_scene(scene, look, rendering, where)
             without.update(key for key in ("camera", "lights") if key not in scene)
             advance(1)
     if not names:
@@ -189,7 +190,7 @@ def _name(scene: Mapping[str, Any], number: int, place_in_file: str) -> str:
     is_plain = isinstance(name, str) and name.isprintable() and Path(name).name == name
     if not is_plain or not name.endswith(".png") or name[0] == ".":
         raise SceneError(
-            f"{place_in_file}.image_filename: {shown(name)} should be a file's name alone that ends with .png"
+            f"{place_in_file}.image_filename: {shown(name)} should be a plain file name that ends with .png"
         )
     if len(name.encode()) > MAX_NAME:
         raise SceneError(
@@ -209,7 +210,7 @@ def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: 
     n_objects = len(objects or ())
     if isinstance(rendering, NativeSettings) and n_objects > MOST_OBJECTS:
         raise SceneError(
-            f"{place_in_file}.objects: {n_objects}; the native renderer knows up to {MOST_OBJECTS}, "
+            f"{place_in_file}.objects: {n_objects}; the native renderer takes up to {MOST_OBJECTS}, "
             "--renderer blender any number"
         )
     for i, thing in enumerate(objects or ()):
@@ -232,20 +233,17 @@ def _check_scene(scene: Scene, look: Look, rendering: Rendering, place_in_file: 
 def _bind(
     out: Path, scenes: Path, names: list[str], look: Look, rendering: Rendering, passes: tuple[str, ...]
 ) -> tuple[str, ...]:
-    """Passes where the folder's images are of this kind, or there are none; writes down what they are.
+    """Records the folder's images in its render.json, where they go with those that it has.
 
-    A file's names are its own from here on, whether or not their images have been rendered yet. Gives the
-    kinds of passes that its images have then, those of earlier runs included.
-
-    Raises:
-        DatasetError: they are of another kind, or of other scenes under the same names.
+    From here on a file's names belong to it, rendered or not. Gives the kinds of passes that its images will
+    have, those of earlier runs included.
     """
     _passes_store(out, scenes).check()
     annotated_in(passes_file(out, scenes), passes)
-    path = out / ACCOUNT
+    path = out / RENDER_JSON
     seen = json.dumps([look.look, look.properties], sort_keys=True).encode()
     how = {**rendering_as_json(rendering), "look": hashlib.sha256(seen).hexdigest()}
-    there = _read_account(path)
+    there = _read_record(path)
     if there is None:
         there = {"rendering": how, "scenes": {}}
     before, files = there["rendering"], there["scenes"]
@@ -264,14 +262,14 @@ def _bind(
         own["passes"] = list(kinds)
     if files.get(scenes.name, own)["sha256"] != own["sha256"]:
         raise DatasetError(
-            f"{scenes}: has changed since images were made of it in {out}, or is another file of "
-            "that name; choose another --out"
+            f"{scenes}: has changed since its images in {out} were made, or is another file of that name; "
+            "choose another --out"
         )
     owners = {name: file for file, each in files.items() for name in each["pictures"]}
     for name in names:
         owner = owners.get(name)
         if owner is None and (out / name).exists():
-            raise DatasetError(f"{out / name}: there already, and not of {scenes}; choose another --out")
+            raise DatasetError(f"{out / name}: exists already, and not from {scenes}; choose another --out")
         if owner not in (None, scenes.name):
             raise DatasetError(f"{out / name}: an image of {owner}, not of {scenes}; choose another --out")
     there["scenes"] = dict(sorted({**files, scenes.name: own}.items()))
@@ -279,29 +277,25 @@ def _bind(
     return kinds
 
 
-def _read_account(path: Path) -> dict[str, Any] | None:
-    """What `_bind` wrote, checked; none where nothing is there.
-
-    Raises:
-        DatasetError: it is something else; says where.
-    """
+def _read_record(path: Path) -> dict[str, Any] | None:
+    """The folder's render.json, checked; None where there is none."""
     if not os.path.lexists(path):
         return None
     found = read_object(path, "what clevrhope render wrote", remedy="choose another --out")
-    check_form(found, _ACCOUNT, path, remedy="choose another --out")
+    check_form(found, _FORM, path, remedy="choose another --out")
     settings = {key: value for key, value in found["rendering"].items() if key != "look"}
     try:
         known = rendering_as_json(rendering_from_json(settings))
     except ConfigError as error:
         raise DatasetError(f"{path}: rendering: {error}; choose another --out") from error
-    # What is not said would be taken for the default, although nobody knows what it was.
+    # A missing setting would be read as its default, which it may not have been.
     for key in ("renderer", *known, "look"):
-        if key not in found["rendering"] and key != "revision":  # versions before the first had none
+        if key not in found["rendering"] and key != "revision":  # images from before the first revision
             raise DatasetError(f"{path}: rendering.{key} is missing; choose another --out")
     return found
 
 
-_ACCOUNT = Fields(
+_FORM = Fields(
     {
         "rendering": OBJECT,
         "scenes": MapOf(Fields({"sha256": TEXT, "pictures": ListOf(TEXT)}, {"passes": ListOf(TEXT)})),
@@ -311,21 +305,17 @@ _ACCOUNT = Fields(
 
 
 def text_lines(made: RenderedFile) -> Iterator[str]:
-    """What became of a scene file, in words."""
-    kept = made.n_scenes - made.n_rendered
+    """The result of rendering a scene file, as text."""
     annotated = f", {made.n_annotated:,} annotated" if made.n_annotated else ""
     noun = "image" if made.n_scenes == 1 else "images"
-    there = f"{made.n_rendered:,} rendered, {kept:,} there before{annotated}"
-    yield f"{made.folder}: {made.n_scenes:,} {noun}, {there}"
+    counts = f"{made.n_rendered:,} rendered, {made.n_scenes - made.n_rendered:,} there before{annotated}"
+    yield f"{made.folder}: {made.n_scenes:,} {noun}, {counts}"
     camera, lights = made.n_without_camera, made.n_without_lights
     if camera or lights:
+        lacking = f"{camera:,} scenes have no camera position and {lights:,} no positions of lights"
         if camera == lights:
-            lacking = f"{camera:,} scenes do not say where camera and lights stood"
-        else:
-            lacking = (
-                f"{camera:,} scenes do not say where the camera stood, and {lights:,} where the lights did"
-            )
+            lacking = f"{camera:,} scenes have no positions of camera and lights"
         yield (
-            f"{lacking}, as none of CLEVR's published ones does: they are where they stand before jitter, so "
-            "such an image is not quite the published one"
+            f"{lacking}, like all of CLEVR's own: they are rendered with the positions before jitter, so an "
+            "image differs a little from the published one"
         )

@@ -1,4 +1,4 @@
-"""The command that renders scene files: render."""
+"""The commands that render scene files and list what can render them: render, devices."""
 
 import json
 from dataclasses import asdict
@@ -9,7 +9,10 @@ import click
 
 from clevrhope.cli.arguments import (
     PATH,
+    json_option,
     passes_option,
+    properties_option,
+    quiet_option,
     read_names,
     rendering_options,
     shown_progress,
@@ -19,16 +22,15 @@ from clevrhope.cli.arguments import (
 
 @click.command()
 @click.argument("scenes", type=PATH, metavar="SCENES.json")
-@click.option("--out", type=PATH, required=True, metavar="DIR", help="Folder of the images, a PNG a scene.")
-@with_options(rendering_options)
-@passes_option
-@click.option("--properties", type=PATH, metavar="FILE", help="Sizes, colors, materials and shapes.")
-@click.option("--quiet", is_flag=True, help="Say nothing but errors.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of words.")
+@click.option("--out", type=PATH, required=True, metavar="DIR", help="Folder of the images, as PNG files.")
+@with_options(*rendering_options, passes_option, properties_option, quiet_option, json_option)
 def render(scenes: Path, out: Path, **choices: Any) -> None:
-    """Renders the scenes of a CLEVR scene file, published ones too; run it again after any stop to go on."""
+    """Renders the scenes of a CLEVR scene file, including CLEVR's own.
+
+    After an interruption, run the same command again to resume.
+    """
     from clevrhope.config.sources import resolve_config
-    from clevrhope.pipeline.render_scenes import render_scene_file, text_lines
+    from clevrhope.pipeline.scene_images import render_scene_file, text_lines
 
     names = ("renderer", "quality", "samples", "device")
     made = render_scene_file(
@@ -46,3 +48,13 @@ def render(scenes: Path, out: Path, **choices: Any) -> None:
         click.echo(json.dumps({**asdict(made), "folder": str(made.folder)}))
     elif not choices["quiet"]:
         click.echo("\n".join(text_lines(made)))
+
+
+@click.command()
+@json_option
+def devices(as_json: bool) -> None:
+    """Lists the devices that Blender can render on here, as --device takes them, and the native renderer."""
+    from clevrhope.images.machine import find_renderers, text_lines
+
+    renderers = find_renderers()
+    click.echo(json.dumps(renderers.as_json()) if as_json else "\n".join(text_lines(renderers)))

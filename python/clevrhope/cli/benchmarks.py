@@ -1,0 +1,136 @@
+"""The command that measures speed on this machine: bench."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clevrhope.cli.arguments import PATH, Whole, json_option
+
+_rendering_device = click.option(
+    "--device", metavar="NAME", help="Where Blender renders, as for build.  [default: auto]"
+)
+
+
+@click.group(invoke_without_command=True)
+@click.option("--full", is_flag=True, help="Repeat more often, and use all sixteen reference images.")
+@click.option("--no-images", is_flag=True, help="Skip rendering.")
+@_rendering_device
+@json_option
+@click.pass_context
+def bench(context: click.Context, full: bool, no_images: bool, device: str | None, as_json: bool) -> None:
+    """Measures questions, programs, scenes and images per second here, in less than a minute."""
+    if context.invoked_subcommand is not None:
+        if full or no_images or device or as_json:
+            raise click.UsageError(
+                f"options before {context.invoked_subcommand} belong to bench alone; put its own after it"
+            )
+        return
+    from clevrhope.bench.engine import run, text_rows
+
+    result = run(
+        full=full,
+        images=not no_images,
+        device=device or "auto",
+        advance=lambda what: None if as_json else click.echo(f"measuring {what} ...", err=True),
+    )
+    if as_json:
+        click.echo(json.dumps(result.as_json()))
+        return
+    click.echo(f"{result.machine}, {result.cores} cores")
+    for name, value in text_rows(result):
+        click.echo(f"{name:<38} {value:>14}")
+    for note in result.notes:
+        click.echo(note)
+
+
+@bench.command()
+@click.option(
+    "--model",
+    "names",
+    multiple=True,
+    metavar="NAME",
+    help="A model, as for train; repeatable.  [default: lxmert_s and tensor_nmn]",
+)
+@click.option("--device", metavar="NAME", default="auto", help="A torch device.  [default: auto]")
+@click.option("--precision", type=click.Choice(["float32", "tf32", "bf16"]), help="As for train.")
+@click.option("--updates", type=Whole(1), default=20, show_default=True, help="Timed updates per stage.")
+@json_option
+def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
+    """Times training updates of full-size models, compared with this machine's matrix products."""
+    from clevrhope.runtime.extras import check_torch
+
+    check_torch()
+    from clevrhope.bench.models import MODELS, measure_models, text_lines
+
+    advance = None if as_json else lambda what: click.echo(f"timing {what} ...", err=True)
+    speeds = measure_models(names or MODELS, **choices, advance=advance)
+    click.echo(json.dumps(speeds.as_json()) if as_json else "\n".join(text_lines(speeds)))
+
+
+@bench.command()
+@click.option(
+    "--images",
+    type=Whole(1),
+    default=4,
+    show_default=True,
+    help="Number of reference scenes, spread over the 16 that there are.",
+)
+@click.option(
+    "--scenes",
+    "folder",
+    type=PATH,
+    metavar="DIR",
+    help="Folder of other reference scenes: scenes.json, and 00.png, 01.png, ... at 512 samples.",
+)
+@click.option("--no-cycles", is_flag=True, help="Time the native renderer alone.")
+@_rendering_device
+@click.option("--workers", type=Whole(1), help="Blender's processes, as for build.")
+@click.option(
+    "--curve",
+    type=PATH,
+    metavar="FILE.png",
+    help="Draw quality over time, with more settings of Cycles; takes minutes.",
+)
+@click.option(
+    "--sheet",
+    type=PATH,
+    metavar="FILE.png",
+    help="Draw the scenes by Cycles, by the native renderer, and their difference times 8.",
+)
+@json_option
+def render(
+    images: int,
+    folder: Path | None,
+    no_cycles: bool,
+    device: str | None,
+    workers: int | None,
+    curve: Path | None,
+    sheet: Path | None,
+    as_json: bool,
+) -> None:
+    """Compares Blender's Cycles and the native renderer on the same scenes: their time and their images."""
+    from clevrhope.bench.render import compare, text_lines
+
+    if curve is not None:
+        from clevrhope.describe.stats.plots import check_plots
+
+        check_plots()
+    compared = compare(
+        images,
+        folder=folder,
+        cycles=not no_cycles,
+        device=device or "auto",
+        workers=workers,
+        curve=curve is not None,
+        advance=lambda what: None if as_json else click.echo(f"rendering {what} ...", err=True),
+    )
+    if curve is not None or sheet is not None:
+        from clevrhope.bench.render_images import write_curve, write_sheet
+
+        if curve is not None:
+            write_curve(compared, curve)
+        if sheet is not None:
+            write_sheet(compared, sheet)
+    click.echo(json.dumps(compared.as_json()) if as_json else "\n".join(text_lines(compared)))

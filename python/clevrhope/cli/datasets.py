@@ -1,0 +1,149 @@
+"""The commands that make datasets: build, merge, plan, hops."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from clevrhope.cli.arguments import PATH, shown_progress
+from clevrhope.cli.request import dataset_options, read_request
+
+if TYPE_CHECKING:
+    from clevrhope.pipeline import Summary
+
+
+@click.command()
+@dataset_options
+@click.option(
+    "--shard",
+    metavar="I/N",
+    help="Make only part I of N, on a machine and in a folder of its own; merge joins the parts.",
+)
+def build(**choices: Any) -> None:
+    """Makes a dataset, or extends an existing one.
+
+    After an interruption, run the same command again to resume.
+    """
+    from clevrhope.pipeline import build as run
+    from clevrhope.pipeline import build_part, parse_shard
+
+    request = read_request(choices)
+    if choices["shard"] is None:
+        _show_summary(choices, run(request, progress=shown_progress(choices)))
+        return
+    # A drawn seed would differ from machine to machine.
+    request = replace(request, seed=choices["seed"])
+    part = build_part(request, parse_shard(choices["shard"]), progress=shown_progress(choices))
+    if choices["as_json"]:
+        result = {
+            "folder": str(part.folder),
+            "shard": str(part.shard),
+            "splits": part.n_splits,
+            "pictures": part.n_images,
+            "seconds": round(part.seconds, 3),
+        }
+        click.echo(json.dumps(result))
+    elif not choices["quiet"]:
+        click.echo(
+            f"\n{part.folder}: part {part.shard}, {part.n_splits} splits, {part.n_images:,} images\n"
+            f"When all {part.shard.of} parts are done, join them with clevrhope merge PART... --out DIR and "
+            "the options of build."
+        )
+
+
+@click.command()
+@click.argument("parts", nargs=-1, required=True, type=PATH, metavar="PART...")
+@dataset_options
+def merge(parts: tuple[Path, ...], **choices: Any) -> None:
+    """Joins parts made by `build --shard` into --out, with the same bytes as a build on one machine.
+
+    Takes the options of build. Where left out, preset, sizes, --match, --strictness, --clevr-share, --images
+    and --no-json are those of the parts.
+    """
+    from clevrhope.pipeline import merge as run
+
+    request = replace(read_request(choices, parts=parts), seed=choices["seed"])
+    _show_summary(choices, run(parts, request, progress=shown_progress(choices)))
+
+
+@click.command()
+@dataset_options
+def plan(**choices: Any) -> None:
+    """Shows what the same `build` would make, how large, and how long it would take here; writes nothing."""
+    from clevrhope.pipeline.plan import make_plan, plan_json, plan_lines
+
+    request = read_request(choices)
+    made = make_plan(request)
+    if choices["as_json"]:
+        click.echo(json.dumps(plan_json(made)))
+    else:
+        click.echo("\n".join(plan_lines(made)))
+        if choices["seed"] is None and request.seed is not None:
+            click.echo(f"The seed was drawn; to build this dataset: --seed {request.seed}")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a table.")
+def hops(as_json: bool) -> None:
+    """Lists the paper's 29 held-out pairs; any other pair of values can be built, too."""
+    from clevrhope.splits.hops import paper_hops
+
+    pairs = [(hop.name, dict(hop.pair or ()), hop.diversity) for hop in paper_hops()]
+    if as_json:
+        rows = [{"hop": name, "values": pair, "diversity": diversity} for name, pair, diversity in pairs]
+        click.echo(json.dumps(rows))
+        return
+    click.echo(f"{'HOP':<18} {'types':<20} diversity")
+    for name, pair, diversity in pairs:
+        click.echo(f"{name:<18} {', '.join(pair):<20} {diversity:>9}")
+
+
+def _show_summary(choices: dict[str, Any], summary: "Summary") -> None:
+    """Prints what a run made, as JSON or as text."""
+    if choices["as_json"]:
+        result = {
+            "folder": str(summary.folder),
+            "seed": summary.seed,
+            "questions": summary.n_questions,
+            "scenes": summary.n_images,
+            "pictures_rendered": summary.n_rendered,
+            "pictures_annotated": summary.n_annotated,
+            "pictures_copied": summary.n_copied,
+            "scenes_from_clevr": summary.n_published,
+            "bytes": summary.n_bytes,
+            "seconds": round(summary.seconds, 3),
+            "splits": summary.splits,
+            "contact_sheet": str(summary.contact_sheet),
+        }
+        click.echo(json.dumps(result))
+    elif not choices["quiet"]:
+        click.echo("\n".join(_summary_lines(summary)))
+
+
+def _summary_lines(summary: "Summary") -> list[str]:
+    from clevrhope.runtime.display import duration, size
+
+    lines = [
+        "",
+        f"{summary.folder}: {summary.n_questions:,} questions about {summary.n_images:,} scenes"
+        + (f" ({summary.n_published:,} of them CLEVR's own)" if summary.n_published else "")
+        + f", {size(summary.n_bytes)}, seed {summary.seed}; {summary.n_rendered:,} images rendered, "
+        + (f"{summary.n_copied:,} copied from CLEVR, " if summary.n_copied else "")
+        + f"{duration(summary.seconds)}",
+    ]
+    for hop, splits in summary.splits.items():
+        counts = ", ".join(f"{split} {entry['questions']:,}" for split, entry in splits.items())
+        lines.append(f"  {hop}: {counts}")
+    lines += [f"  {sentence}" for sentence in (*summary.kept, *summary.exhausted)]
+    lines.append(f"To reproduce: --seed {summary.seed}")
+    lines.append(f"Overview:     {summary.contact_sheet}")
+    for hop in summary.hops[:3]:
+        lines.append(f"Datasheet:    {summary.folder / 'hops' / hop / 'DATASHEET.md'}")
+    if len(summary.hops) > 3:
+        lines.append(f"              and {len(summary.hops) - 3} more")
+    images = summary.folder / "images"
+    where = f"{images} (images)" if images.is_dir() else "no images yet (--no-render)"
+    lines.append(f"Files:        {summary.folder / 'hops'} (questions), {where}")
+    return lines

@@ -1,0 +1,130 @@
+"""The commands that look into finished datasets: audit, stats."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clevrhope.cli.arguments import (
+    PATH,
+    json_option,
+    no_progress_option,
+    only_hops,
+    only_splits,
+    read_names,
+    shown_progress,
+)
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=PATH)
+@click.option(
+    "--against",
+    type=PATH,
+    metavar="CLEVR_DIR",
+    help="A CLEVR_v1.0 folder, to check that nothing of its val and test is in the dataset.",
+)
+@click.option("--templates", type=PATH, metavar="DIR", help="The question templates, if not the package's.")
+@click.option("--properties", type=PATH, metavar="FILE", help="The properties, if not the package's.")
+@no_progress_option
+@json_option
+def audit(folder: Path, as_json: bool, **choices: Any) -> int:
+    """Checks a finished dataset from its files alone; exits with 1 if any check fails."""
+    from clevrhope.audit import audit as run
+
+    report = run(
+        folder,
+        against=choices["against"],
+        templates=choices["templates"],
+        properties=choices["properties"],
+        progress=shown_progress(choices),
+    )
+    if as_json:
+        click.echo(json.dumps(report.as_json()))
+    else:
+        from rich.console import Console
+
+        from clevrhope.audit.show import show_report
+
+        show_report(Console(), report)
+    return 0 if report.ok else 1
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=PATH)
+@only_hops
+@only_splits
+@click.option(
+    "--against",
+    type=PATH,
+    metavar="DIR",
+    help="Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.",
+)
+@click.option("--plots", type=PATH, metavar="FOLDER", help="Write PNG plots here, in a subfolder per HOP.")
+@click.option("--datasheet", is_flag=True, help="Draw the plots into DIR's datasheets; print no tables.")
+@click.option("--full", is_flag=True, help="Also list every question family and every pair of values.")
+@json_option
+def stats(
+    folder: Path,
+    hops: tuple[str, ...],
+    splits: tuple[str, ...],
+    against: Path | None,
+    plots: Path | None,
+    datasheet: bool,
+    full: bool,
+    as_json: bool,
+) -> None:
+    """Shows a dataset's answers, families, lengths, objects and relations, and how far its splits differ.
+
+    DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
+    """
+    from clevrhope.describe.stats.as_json import as_json as sheets_as_json
+    from clevrhope.describe.stats.compare import measure_folder
+    from clevrhope.describe.stats.plots import check_outside, check_plots, kinds_of, write_plots
+
+    progress = shown_progress({"quiet": as_json})
+    if datasheet:
+        if splits or against or plots or full:
+            raise click.UsageError(
+                "--datasheet draws all splits of DIR, and nothing beside them; leave --splits, --against, "
+                "--plots and --full out"
+            )
+        from clevrhope.describe.stats.datasheets import draw_into_datasheets
+
+        written = draw_into_datasheets(folder, hops=read_names(hops), progress=progress)
+        if as_json:
+            click.echo(json.dumps({"folder": str(folder), "plots": [str(path) for path in written]}))
+        else:
+            n_sheets = len({path.parent for path in written})
+            drawn = f"{len(written)} plot{'s' * (len(written) != 1)}"
+            of = f"{n_sheets} datasheet{'s' * (n_sheets != 1)}"
+            click.echo(f"{drawn} in {of}: {folder}/hops/<pair>/DATASHEET.md")
+        return
+    if plots is not None:
+        check_plots()
+        check_outside(plots, folder)
+    sheets = measure_folder(
+        folder, hops=read_names(hops), splits=read_names(splits), against=against, progress=progress
+    )
+    written = []
+    if plots is not None:
+        n_plots = sum(len(kinds_of(each)) for each in sheets)
+        with progress.stage("Drawing", total=n_plots, unit="plots") as advance:
+            for each in sheets:
+                written += write_plots(plots / each.group, each, advance=advance)
+    if as_json:
+        click.echo(json.dumps(sheets_as_json(folder, against, sheets, written)))
+        return
+    from rich.console import Console
+
+    from clevrhope.describe.stats.tables import tables
+    from clevrhope.runtime.display import show_table
+
+    console = Console()
+    for sheet in sheets:
+        console.rule(sheet.group, align="left")
+        for table in tables(sheet, full=full):
+            show_table(console, table.title, table.head, table.rows, table.note)
+    if plots is not None:
+        click.echo(f"{len(written)} plots in {plots}")

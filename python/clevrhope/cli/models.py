@@ -1,0 +1,295 @@
+"""The commands that train and evaluate models: features, train, evaluate."""
+
+import json
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import date, time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import click
+
+from clevrhope.cli.arguments import (
+    PATH,
+    Whole,
+    json_option,
+    only_splits,
+    quiet_option,
+    read_names,
+    shown_progress,
+)
+from clevrhope.errors import shown
+from clevrhope.runtime.toml import parse_toml
+
+if TYPE_CHECKING:
+    from clevrhope.training.request import TrainRequest
+
+_SIZE = re.compile(r"([1-9]\d{0,3})x([1-9]\d{0,3})", re.ASCII)
+
+_device = click.option(
+    "--device", metavar="NAME", default="auto", help="A torch device: cpu, cuda, cuda:1.  [default: auto]"
+)
+
+
+@click.command()
+@click.argument("folder", type=PATH, metavar="DIR")
+@click.option(
+    "--kind",
+    required=True,
+    metavar="NAME",
+    help="pixels, attributes (the true ones), scene-boxes (the true boxes), resnet101 or frcnn.",
+)
+@click.option(
+    "--size",
+    metavar="WxH",
+    help="Resize images to this first; image keeps their own size.  [default: 224x224 for pixels and "
+    "resnet101, image for scene-boxes]",
+)
+@click.option(
+    "--weights",
+    metavar="PATH",
+    help="Weights of the backbone: a local file (for frcnn a folder), or random, which frcnn cannot take and "
+    "which is recorded in everything made from the features.",
+)
+@click.option("--out", type=PATH, help="Folder of the store.  [default: DIR/features/KIND...]")
+@click.option("--pools", multiple=True, metavar="NAMES", help="Only these pools, separated by commas.")
+@_device
+@quiet_option
+@json_option
+def features(folder: Path, kind: str, **choices: Any) -> None:
+    """Extracts the features of a dataset's images that models read.
+
+    After an interruption, run the same command again to resume. DIR may also be the folder of CLEVR v1.0,
+    whose val set train --tune-on takes.
+    """
+    from clevrhope.features.extraction import make_features
+
+    made = make_features(
+        folder,
+        kind=kind,
+        size=read_size(choices["size"]),
+        weights=choices["weights"],
+        out=choices["out"],
+        pools=read_names(choices["pools"]) or None,
+        device=choices["device"],
+        progress=shown_progress(choices),
+    )
+    if choices["as_json"]:
+        result = {
+            "folder": str(made.folder),
+            "kind": made.kind,
+            "pools": dict(made.pools),
+            "note": made.note,
+            "made": made.n_made,
+            "bytes": made.n_bytes,
+        }
+        click.echo(json.dumps(result))
+    elif not choices["quiet"]:
+        from clevrhope.runtime.display import size
+
+        n_images = sum(made.pools.values())
+        note = f"; {made.note}" if made.note else ""
+        click.echo(
+            f"{made.folder}: {n_images:,} images, {made.n_made:,} made now, {size(made.n_bytes)}{note}"
+        )
+
+
+@click.command()
+@click.argument("model", metavar="MODEL")
+@click.argument("folder", type=PATH, metavar="DIR")
+@click.option("--hop", required=True, metavar="NAME", help="Whose train set to use; none holds nothing out.")
+@click.option(
+    "--size", required=True, metavar="N", help="Train on the first N questions, such as 25k or 5000."
+)
+@click.option(
+    "--seed",
+    type=Whole(0, 2**64 - 1),
+    help="Seed of weights and order; if left out, one is drawn, printed and recorded.",
+)
+@click.option(
+    "--out", type=PATH, metavar="RUN", help="The run's folder.  [default: runs/MODEL-HOP-SIZE-SEED]"
+)
+@click.option("--updates", type=Whole(1), metavar="N", help="Updates of all stages, which keep their shares.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="A setting of the model (channels=32) or of its recipe (recipe.batch_size=32, "
+    "recipe.STAGE.rate=1e-4, recipe.schedule=linear, recipe.stages=STAGE); repeatable.",
+)
+@click.option(
+    "--features",
+    metavar="NAME",
+    help="The store of features, by its name in DIR or by its folder; needed where several fit.",
+)
+@_device
+@click.option("--deterministic", is_flag=True, help="Give the same bits every time on a GPU, too; slower.")
+@click.option(
+    "--precision",
+    type=click.Choice(["float32", "tf32", "bf16"]),
+    help="[default: the recipe's; float32 in place of bf16 on devices without instructions for it]",
+)
+@click.option(
+    "--tune-on",
+    metavar="SET",
+    help="Also keep the weights that are best on this set, as best: val (of none), or the folder of CLEVR "
+    "v1.0 for its val.",
+)
+@click.option(
+    "--tune-every",
+    type=Whole(1),
+    metavar="N",
+    help="Updates between evaluations on that set.  [default: 20 evaluations]",
+)
+@click.option("--keep-last", type=Whole(1), default=1, metavar="K", help="Checkpoints to keep.  [default: 1]")
+@click.option("--keep-every", type=Whole(1), metavar="N", help="Updates between those checkpoints.")
+@click.option(
+    "--save-every",
+    type=Whole(1),
+    metavar="N",
+    help="Updates between saved states for resuming.  [default: every 5 minutes]",
+)
+@click.option("--tensorboard", is_flag=True, help="Also write TensorBoard's files.")
+@quiet_option
+@json_option
+def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) -> None:
+    """Trains MODEL (a name, or package.module:Class) on a dataset.
+
+    After an interruption, run the same command again to resume.
+    """
+    from clevrhope.runtime.extras import check_torch
+
+    check_torch()
+    from clevrhope.training.memory import keep_freed_memory
+    from clevrhope.training.run import train as run
+
+    keep_freed_memory()
+    drawn = choices["seed"] is None
+    if drawn:
+        choices["seed"] = secrets.randbelow(2**32)
+    request = read_train_request({"model": model, "folder": folder, **choices})
+    if drawn:
+        click.echo(
+            f"Seed {request.seed} was drawn; to resume later: --seed {request.seed} --out {request.out}",
+            err=True,
+        )
+    made = run(request, shown_progress({"quiet": quiet}))
+    if as_json:
+        result = {
+            "folder": str(made.folder),
+            "updates": made.updates,
+            "resumed_at": made.resumed_at,
+            "updates_a_second": made.updates_a_second,
+            "seconds": made.seconds,
+            "loss": made.loss,
+            "checkpoints": made.checkpoints,
+            "seed": request.seed,
+        }
+        click.echo(json.dumps(result))
+    elif not quiet:
+        new = made.updates > made.resumed_at
+        rate = f"{made.updates_a_second:,.1f} per second" if new else "all of them made before"
+        loss = f", loss {made.loss:.4f}" if made.loss is not None else ""
+        click.echo(f"{made.folder}: {made.updates:,} updates, {rate}{loss}")
+        click.echo(f"To evaluate it: clevrhope evaluate {made.folder}")
+
+
+@click.command()
+@click.argument("run", type=PATH, metavar="RUN")
+@click.option(
+    "--checkpoint",
+    "checkpoints",
+    multiple=True,
+    metavar="NAME",
+    help="Only this checkpoint; repeatable.  [default: all that were kept]",
+)
+@only_splits
+@click.option("--dataset", type=PATH, metavar="DIR", help="Another dataset of the same world; needs --out.")
+@click.option("--features", metavar="NAME", help="The store of features, by its name in DIR or its folder.")
+@click.option("--out", type=PATH, metavar="FOLDER", help="Parent folder of predictions/.  [default: RUN]")
+@_device
+@click.option("--batch-size", type=Whole(1), default=256, show_default=True, metavar="N", help="Batch size.")
+@quiet_option
+@json_option
+def evaluate(run: Path, **choices: Any) -> None:
+    """Evaluates a trained run on the test sets of its HOP; writes predictions for clevrhope score."""
+    from clevrhope.runtime.extras import check_torch
+
+    check_torch()
+    from clevrhope.training.evaluation import evaluate as answer
+
+    made = answer(
+        run,
+        dataset=choices["dataset"],
+        features=choices["features"],
+        checkpoints=choices["checkpoints"] or None,
+        splits=read_names(choices["splits"]) or None,
+        out=choices["out"],
+        device=choices["device"],
+        batch_size=choices["batch_size"],
+        progress=shown_progress(choices),
+    )
+    if choices["as_json"]:
+        results = [
+            {
+                "predictions": str(each.path),
+                "checkpoint": each.checkpoint,
+                "way": each.way,
+                "percent": dict(each.percent),
+                "unanswered": dict(each.unanswered),
+            }
+            for each in made
+        ]
+        click.echo(json.dumps(results))
+        return
+    for each in made:
+        accuracies = ", ".join(f"{split} {percent:.2f}%" for split, percent in each.percent.items())
+        n_without = sum(each.unanswered.values())
+        click.echo(f"{each.path}: {accuracies}" + (f"; {n_without:,} without an answer" if n_without else ""))
+
+
+def read_size(text: str | None) -> tuple[int, int] | Literal["picture"] | None:
+    """Width and height in pixels, "picture" for the images' own, or None where nothing is given."""
+    if text is None:
+        return None
+    if text in ("image", "picture"):  # files of experiments say picture
+        return "picture"
+    match = _SIZE.fullmatch(text)
+    if match is None:
+        raise click.UsageError(
+            f"--size: {shown(text)} should be width and height in pixels, such as 96x64, or image"
+        )
+    return int(match[1]), int(match[2])
+
+
+def read_train_request(choices: Mapping[str, Any]) -> "TrainRequest":
+    """The request that the options of `train` describe, with its seed; `quiet` and `as_json` are ignored.
+
+    Raises:
+        ConfigError: a value that does not fit its option, or one that does not go with the others.
+    """
+    from clevrhope.training.request import TrainRequest, default_out, parse_size
+
+    rest = {name: value for name, value in choices.items() if name not in ("quiet", "as_json")}
+    rest["dataset"] = rest.pop("folder")
+    rest["size"] = parse_size(rest["size"])
+    rest["out"] = rest["out"] or default_out(*(rest[name] for name in ("model", "hop", "size", "seed")))
+    rest["settings"] = _read_settings(rest["settings"])
+    return TrainRequest(**rest)
+
+
+def _read_settings(given: Sequence[str]) -> dict[str, Any]:
+    """Settings from NAME=VALUE; values are TOML (32, 1e-4, true, "text", [1, 2]), or else strings."""
+    settings: dict[str, Any] = {}
+    for each in given:
+        name, equals, text = each.partition("=")
+        if not (name and equals):
+            raise click.UsageError(f"--set: {shown(each)} should be NAME=VALUE")
+        try:
+            value = parse_toml(f"value = {text}")["value"]
+        except ValueError:
+            value = text
+        settings[name] = text if isinstance(value, date | time) else value
+    return settings

@@ -1,0 +1,197 @@
+"""The commands that make predictions without training, score predictions, and report on them."""
+
+import json
+import secrets
+from pathlib import Path
+from typing import Any
+
+import click
+
+from clevrhope.cli.arguments import (
+    PATH,
+    Whole,
+    json_option,
+    no_progress_option,
+    only_hops,
+    quiet_option,
+    read_names,
+    shown_progress,
+)
+
+_OUT = click.option("--out", type=PATH, required=True, metavar="FILE", help="The JSON Lines file to write.")
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=PATH)
+@click.option(
+    "--kind",
+    required=True,
+    metavar="NAME",
+    help="majority or majority_by_family (of the train set), always_no, or symbolic, which executes the "
+    "true programs.",
+)
+@only_hops
+@click.option("--size", metavar="25k|N", help="Use only the first N questions of train.  [default: all]")
+@_OUT
+def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, out: Path) -> None:
+    """Writes the predictions of a simple guesser, or of the symbolic oracle, on the test sets of DIR."""
+    from clevrhope.dataset.contents import find_hop
+    from clevrhope.dataset.layout import Layout
+    from clevrhope.metrics.baselines import baseline as run
+    from clevrhope.metrics.predictions import write_predictions
+    from clevrhope.training.request import parse_size
+
+    n_train = None if size is None else parse_size(size)
+    n = write_predictions(out, run(folder, kind, hops=hops, size=n_train))
+    only = "".join(f" --hop {find_hop(Layout(folder), hop)}" for hop in hops)
+    click.echo(f"{out}: {n:,} predictions of {kind}")
+    click.echo(f"To score them: clevrhope score {folder} {out}{only}")
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=PATH)
+@click.option("--split", "splits", multiple=True, metavar="NAME", help="Only this test set; repeatable.")
+@only_hops
+@click.option("--limit", type=Whole(1), metavar="N", help="Only the first N questions of each split.")
+@_OUT
+def ask(folder: Path, splits: tuple[str, ...], hops: tuple[str, ...], limit: int | None, out: Path) -> None:
+    """Writes requests for a model that is not trained here: an image, a question, the possible answers."""
+    from clevrhope.metrics.request_files import write_requests
+
+    n = write_requests(folder, out, splits=read_names(splits), hops=hops, limit=limit)
+    click.echo(f'{out}: {n:,} requests; answer each with a line {{"id": ..., "reply": ...}}, then run')
+    click.echo(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
+
+
+@click.command()
+@click.argument("replies", metavar="REPLIES.jsonl", type=PATH)
+@click.option("--requests", type=PATH, required=True, metavar="FILE", help="The file that `ask` wrote.")
+@click.option("--model", metavar="NAME", help="The model's name in reports.  [default: the name of REPLIES]")
+@click.option("--dataset", "folder", type=PATH, metavar="DIR", help="The dataset, if it has other values.")
+@json_option
+@_OUT
+def answers(
+    replies: Path, requests: Path, model: str | None, folder: Path | None, as_json: bool, out: Path
+) -> None:
+    """Turns replies in free text into predictions; a reply that holds no answer counts as wrong."""
+    from clevrhope.metrics.predictions import NOT_TRAINED
+    from clevrhope.metrics.request_files import write_answers
+
+    found = write_answers(replies, requests, out, model=model or replies.stem, folder=folder)
+    if as_json:
+        counts = {"replies": found.n_replies, "unreadable": found.n_unreadable}
+        click.echo(json.dumps({"predictions": str(out), **counts, "note": NOT_TRAINED}))
+        return
+    first = f" (first {found.unreadable[0]})" if found.unreadable else ""
+    click.echo(
+        f"{out}: {found.n_replies:,} predictions, {found.n_unreadable:,} replies that cannot be read{first}; "
+        f'marked "{NOT_TRAINED}"'
+    )
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=PATH)
+@click.argument("predictions", metavar="PREDICTIONS...", nargs=-1, required=True, type=PATH)
+@only_hops
+@click.option(
+    "--by",
+    metavar="NAMES",
+    help="Breakdowns, separated by commas, or none.  "
+    "[default: answer,objects; with --families or --json also family]",
+)
+@click.option("--families", is_flag=True, help="Also break down by question family: about 90 lines per pair.")
+@click.option(
+    "--bootstrap",
+    type=Whole(0),
+    metavar="N",
+    default=1000,
+    show_default=True,
+    help="Number of bootstrap samples of the images behind the 95% intervals; 0 gives no intervals.",
+)
+@click.option("--seed", type=Whole(0), help="Seed of the bootstrap; if left out, one is drawn and printed.")
+@click.option("--partial", is_flag=True, help="Score incomplete predictions, and say how many are missing.")
+@no_progress_option
+@json_option
+def score(
+    folder: Path,
+    predictions: tuple[Path, ...],
+    hops: tuple[str, ...],
+    by: str | None,
+    families: bool,
+    as_json: bool,
+    **choices: Any,
+) -> None:
+    """Scores predictions (JSON Lines or Parquet) on the test sets of DIR, with gaps and intervals."""
+    from clevrhope.metrics import score as run
+    from clevrhope.metrics.answer_key import BREAKDOWNS
+    from clevrhope.metrics.score_tables import scores_json, scores_lines
+
+    if by is None:
+        breakdowns = [name for name in BREAKDOWNS if name != "family" or families or as_json]
+    else:
+        breakdowns = ["family"] * families + [name.strip() for name in by.split(",") if by != "none"]
+    seed = choices["seed"]
+    scores = run(
+        folder,
+        predictions,
+        seed=secrets.randbelow(2**32) if seed is None else seed,
+        bootstrap=choices["bootstrap"],
+        by=breakdowns,
+        hops=hops or None,
+        partial=choices["partial"],
+        progress=shown_progress(choices),
+    )
+    if as_json:
+        click.echo(json.dumps(scores_json(scores)))
+    else:
+        click.echo("\n".join(scores_lines(scores)))
+        if by is None and not families:
+            click.echo("For the breakdown by question family, add --families.")
+
+
+@click.command()
+@click.argument("runs", metavar="RUNS...", nargs=-1, required=True)
+@click.option("--out", type=PATH, metavar="DIR", default="out/report", help="[default: out/report]")
+@click.option("--model", metavar="NAME", help="Model of files that do not name one; or write NAME=FILE.")
+@click.option("--dataset", type=PATH, metavar="DIR", help="The dataset that files of predictions are about.")
+@click.option("--title", metavar="TEXT", default="Systematicity gaps", help="Title of the page.")
+@click.option(
+    "--least-iid",
+    type=float,
+    metavar="PERCENT",
+    default=0.0,
+    help="In controlled diversity, count only runs with at least this IID accuracy on complex questions.  "
+    "[default: 0]",
+)
+@click.option(
+    "--way",
+    "ways",
+    multiple=True,
+    metavar="NAME",
+    help="For models that answer in several ways, report only this one; repeatable.",
+)
+@quiet_option
+def report(runs: tuple[str, ...], out: Path, quiet: bool, **choices: Any) -> None:
+    """Makes the paper's tables and figures for RUNS, beside the paper's numbers, as HTML and Markdown.
+
+    RUNS are folders of clevrhope train, folders of them, or files of predictions (NAME=FILE, with --dataset).
+    """
+    from clevrhope.report import report as run
+    from clevrhope.report.write import counted
+
+    made = run(
+        runs,
+        out,
+        model=choices["model"],
+        dataset=choices["dataset"],
+        title=choices["title"],
+        least_iid=choices["least_iid"],
+        ways=read_names(choices["ways"]),
+        progress=shown_progress({"quiet": quiet}),
+    )
+    for sentence in made.skipped:
+        click.echo(f"left out: {sentence}", err=True)
+    if not quiet:
+        n, n_figures = counted(made.n_results, "set"), counted(len(made.figures), "figure")
+        click.echo(f"{made.html}: {n} of predictions, {n_figures}")
+        click.echo(f"As Markdown: {made.markdown}; as numbers: {made.csv}")

@@ -1,0 +1,150 @@
+"""The files that an experiment's dataset is built with: settings, templates and properties.
+
+Templates and values can be subsets of the package's, for worlds that are simpler than CLEVR's.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from clevrhope.dataset.clevr_folder import TYPES
+from clevrhope.errors import ConfigError
+from clevrhope.experiments.config import DatasetConfig
+from clevrhope.questions import FAMILIES, SYNONYMS
+from clevrhope.runtime import assets
+from clevrhope.runtime.own_files import write_own
+from clevrhope.runtime.settings import suggestion
+from clevrhope.runtime.toml import toml_text
+
+
+@dataclass(frozen=True)
+class Places:
+    """The paths of a dataset and of the files that it is built with.
+
+    Attributes:
+        data: the dataset's folder.
+        config: what build's `--config` takes.
+        templates: the folder of its templates, where it uses a subset of the package's.
+        properties: the file of its properties, where it uses a subset of the package's values.
+    """
+
+    data: Path
+    config: Path
+    templates: Path
+    properties: Path
+
+
+def places_below(out: Path, dataset: DatasetConfig) -> Places:
+    """The paths in an experiment's folder; an existing dataset keeps its own."""
+    config, name = out / "config", dataset.name
+    return Places(
+        data=dataset.folder or out / "data" / name,
+        config=config / f"{name}.toml",
+        templates=config / f"{name}_templates",
+        properties=config / f"{name}_properties.json",
+    )
+
+
+def write_settings(dataset: DatasetConfig, places: Places, where: str) -> None:
+    """Writes the settings that a build reads, and templates and properties where it uses subsets.
+
+    Args:
+        dataset: one that is to be built.
+        places: the paths to write.
+        where: the dataset's place in the experiment's file, for messages.
+
+    Raises:
+        ConfigError: there are no such templates, questions or values.
+        DatasetError: a user's file is in the way, or a file was edited.
+    """
+    files = {places.config.name: toml_text(dataset.config).encode()}
+    if dataset.values:
+        files[places.properties.name] = json.dumps(subset_values(dataset.values, where), indent=2).encode()
+    write_own(places.config.parent, files)
+    if dataset.has_templates:
+        templates = subset_templates(dataset.templates, dataset.asks, dataset.mentions, where)
+        write_own(places.templates, templates, alone="*.json")
+
+
+def subset_templates(
+    names: Sequence[str], asks: Sequence[str], mentions: Sequence[str], where: str
+) -> dict[str, bytes]:
+    """The chosen template files and the synonyms, as file name -> content.
+
+    Args:
+        names: of the package's template files, without .json; empty for all.
+        asks: functions that templates may end with, such as count and query_color; empty for all.
+        mentions: attribute types that descriptions may name, such as color; empty for all.
+        where: the place of these names, for messages.
+
+    Raises:
+        ConfigError: there is no such file or type, or no template that ends with such a function.
+    """
+    package = assets.question_templates()
+    known = sorted(path.stem for path in package.glob("*.json") if path.name not in (SYNONYMS, FAMILIES))
+    files = {SYNONYMS: (package / SYNONYMS).read_bytes()}
+    ends: set[str] = set()
+    for name in names or known:
+        if name not in known:
+            raise ConfigError(_unknown(where, "templates", name, known))
+        content = (package / f"{name}.json").read_bytes()
+        if asks or mentions:
+            templates = json.loads(content)
+            ends |= {_final_function(each) for each in templates}
+            kept = [
+                _mentioning(each, mentions) for each in templates if not asks or _final_function(each) in asks
+            ]
+            if not kept:
+                continue
+            content = json.dumps(kept, indent=2).encode()
+        files[f"{name}.json"] = content
+    for name in asks:
+        if name not in ends:
+            raise ConfigError(_unknown(where, "question that asks", name, sorted(ends)))
+    for name in mentions:
+        if name not in TYPES:
+            raise ConfigError(_unknown(where, "type that is mentioned", name, TYPES))
+    return files
+
+
+def subset_values(wanted: Mapping[str, Sequence[str]], where: str) -> dict[str, dict[str, Any]]:
+    """The package's properties with these values only; types without names keep all values.
+
+    Raises:
+        ConfigError: there is no such type or value.
+    """
+    source = assets.blender_assets() / "properties.json"
+    properties: dict[str, dict[str, Any]] = json.loads(source.read_bytes())
+    for kind, names in wanted.items():
+        if kind not in properties:
+            raise ConfigError(_unknown(where, "values", kind, list(properties)))
+        for name in names:
+            if name not in properties[kind]:
+                raise ConfigError(_unknown(where, kind, name, list(properties[kind])))
+        if names:
+            properties[kind] = {name: properties[kind][name] for name in names}
+    return properties
+
+
+def _mentioning(template: Mapping[str, Any], mentions: Sequence[str]) -> dict[str, Any]:
+    """The template with the parameters of all other types set to be empty."""
+    others = [kind.capitalize() for kind in TYPES if mentions and kind not in mentions]
+    held = {each["params"][0] for each in template["constraints"] if each["type"] == "NULL"}
+    empty = [
+        {"type": "NULL", "params": [each["name"]]}
+        for each in template["params"]
+        if each["type"] in others and each["name"] not in held
+    ]
+    return {**template, "constraints": [*template["constraints"], *empty]}
+
+
+def _final_function(template: Mapping[str, Any]) -> str:
+    """The function that a template ends with, taken out of a macro if it is in one."""
+    end = str(template["nodes"][-1]["type"])
+    return next((name for name in ("count", "exist") if end.endswith(f"_{name}")), end)
+
+
+def _unknown(where: str, what: str, name: str, known: Sequence[str]) -> str:
+    return f'{where}: no {what} "{name}"{suggestion(name, known)}; there are: {", ".join(known)}'
