@@ -208,10 +208,10 @@ impl ProgramVocabulary {
                 return Err((position, fault));
             }
             let mut sources = [0; 2];
-            for input in 0..arity {
+            for (input, slot) in sources.iter_mut().enumerate().take(arity) {
                 n_open -= 1;
                 let (source, _, found) = open[n_open];
-                sources[input] = source;
+                *slot = source;
                 if let Some(expected) = signature.inputs[input].filter(|&expected| expected != found) {
                     return Err((position, TokenFault::InputType { function, input, expected, found }));
                 }
