@@ -85,9 +85,9 @@ class QuestionReader:
             known += [(word, place, True, value[0] == "shape") for word in named.get(value[1], (value[1],))]
         self._reader = AuditReader(
             vocabulary,
-            question_tokens=_by_number(vocab.words),
-            program_tokens=_by_number(vocab.functions),
-            answers=_by_number(vocab.answers),
+            question_tokens=names_by_number(vocab.words),
+            program_tokens=names_by_number(vocab.functions),
+            answers=names_by_number(vocab.answers),
             pair=list(pair),
             words=known,
         )
@@ -141,7 +141,8 @@ def vocabulary_with(attributes: Mapping[str, Sequence[str]]) -> Vocabulary:
     return Vocabulary(data, file="vocab.json", largest_count=_MOST_OBJECTS)
 
 
-def _by_number(numbers: Mapping[str, int]) -> list[str]:
+def names_by_number(numbers: Mapping[str, int]) -> list[str]:
+    """Names at the places of their numbers; "" where there is none."""
     names = [""] * (1 + max(numbers.values(), default=-1))
     for name, number in numbers.items():
         names[number] = name
