@@ -20,7 +20,7 @@ from clevrhope.pipeline import Request, build
 def test_a_table_says_what_was_looked_at(clean: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["audit", str(clean)]) == 0
     out, err = capsys.readouterr()
-    assert "nothing wrong was found" in out
+    assert "no faults were found" in out
     for check in ("files", "counts", "text", "balance", "duplicates", "minimal groups", "held-out pair"):
         assert check in out
     assert "Reading texts backwards" in err
@@ -278,8 +278,8 @@ def test_nothing_is_audited_without_a_vocabulary(spoilt: Spoilt, capsys: pytest.
 
 
 def test_what_is_no_dataset_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no dataset" in refused(tmp_path, capsys)
-    assert "no dataset" in refused(tmp_path / "nowhere", capsys)
+    assert "not a clevrhope dataset" in refused(tmp_path, capsys)
+    assert "not a clevrhope dataset" in refused(tmp_path / "nowhere", capsys)
 
 
 def test_a_broken_scene_file_is_named(spoilt: Spoilt, capsys: pytest.CaptureFixture[str]) -> None:
@@ -388,5 +388,5 @@ def test_a_file_that_another_program_wrote_is_not_said_to_be_cut_off_for_sure(
     path = spoilt.path("hops/rubber_cylinder/train_questions.json")
     path.write_text(json.dumps(json.loads(path.read_text())))
     assert run_command(["audit", str(spoilt.root), "--quiet"]) == 1
-    said = "/train_questions.json: cut off, or written anew by another program: ends with "
+    said = "/train_questions.json: cut off, or rewritten by another program: ends with "
     assert said in capsys.readouterr().out

@@ -510,7 +510,7 @@ def test_one_pixel_more_or_less_is_named(spoilt_textless: Spoilt) -> None:
     (fault,) = found["visible objects"].faults
     assert fault.index == spoilt_textless.column("train", "image_idxs")[0]
     assert fault.problem.startswith("object 1, a ")
-    said = int(fault.problem.partition("shows other than ")[2].partition(" ")[0])
+    said = int(fault.problem.partition("does not show ")[2].partition(" ")[0])
     assert int(fault.value) == said - 1 >= 100
 
 

@@ -17,10 +17,10 @@ from spoiling import Spoilt
 
 from clevrhope._core import SceneBatch, object_ids
 from clevrhope.audit import Check, audit
-from clevrhope.audit.checks import second_look
+from clevrhope.audit.checks import reference_render
 from clevrhope.audit.checks.cameras import Cameras
 from clevrhope.audit.checks.images import LEAST_PIXELS, Colours, check_images, without_outlines
-from clevrhope.audit.checks.second_look import SecondLook
+from clevrhope.audit.checks.reference_render import ReferenceRender
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.config.presets import PRESETS
 from clevrhope.images.native import NativeRenderer
@@ -55,7 +55,7 @@ def checks(root: Path) -> dict[str, Check]:
 def of_objects(root: Path) -> Check:
     """What is found in objects' pixels alone."""
     _, objects = check_images(AuditFolder(root), Cameras(), lambda _: None)
-    return objects.check()
+    return objects
 
 
 def first_png(data: Spoilt, pool: str = "train", place: int = 0) -> Path:
@@ -159,10 +159,10 @@ def test_without_a_render_to_hold_them_against_they_are_counted_in_a_note(
     look = read_look()
     own = deepcopy(dict(look.look))
     own["shapes"]["cube"]["edge_exponent"] = 2.0
-    monkeypatch.setattr(second_look, "read_look", lambda **_: Look(own, look.properties))
+    monkeypatch.setattr(reference_render, "read_look", lambda **_: Look(own, look.properties))
     found = of_objects(images.root)
     assert (found.result, found.n_faults) == ("passed", 0)
-    assert re.match("[1-9][0-9]* may have another colour, but the native renderer has no formula", found.note)
+    assert re.match("[1-9][0-9]* may have another colour, but the native renderer cannot render", found.note)
 
 
 def test_after_many_faults_no_more_scenes_are_rendered(
@@ -245,11 +245,11 @@ def test_a_native_draft_and_cycles_show_objects_alike() -> None:
             for number in range(1, len(scene["objects"]) + 1)
             if np.count_nonzero(inner == number) >= LEAST_PIXELS
         ]
-        second = SecondLook((320, 480))
-        assert second.unlike(scene, image, inner, numbers) == []
+        second = ReferenceRender((320, 480))
+        assert second.different_objects(scene, image, inner, numbers) == []
         for each in scene["objects"]:
             each["color"] = {"brown": "red", "red": "brown", "yellow": "brown"}.get(each["color"], "yellow")
-        assert second.unlike(scene, image, inner, numbers) == numbers
+        assert second.different_objects(scene, image, inner, numbers) == numbers
 
 
 def is_packed(name: str) -> bool:

@@ -11,9 +11,9 @@ import pytest
 
 from clevrhope.dataset.questions_h5 import QuestionArrays
 from clevrhope.dataset.vocab import make_vocab, read_vocab, write_vocab
-from clevrhope.describe.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
+from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.describe.datasheet.folder import PoolStats, WholeDataset, folder_datasheet
-from clevrhope.describe.datasheet.origin import Provenance, made_with
+from clevrhope.describe.datasheet.origin import Provenance, provenance_sections
 from clevrhope.describe.datasheet.pair import sub_datasheet
 from clevrhope.describe.measure import (
     SplitStats,
@@ -152,7 +152,7 @@ def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
             families_never=[1],
             shared_images={"train": (2, 1)},
             checked=["4 questions; no <leak>"],
-            made_with=provenance(),
+            provenance=provenance(),
         )
     )
     assert sheet.startswith("# Datasheet: rubber cylinder held out\n")
@@ -173,23 +173,23 @@ def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
 def test_a_datasheet_says_what_is_not_balanced_and_that_nothing_is_clevrs() -> None:
     """A folder may have preliminary sets alone, and be bound to CLEVR's scenes without a train split."""
     clevr = {"scenes": 70_000, "share": 0.21}
-    with_train = made_with(replace(provenance(), clevr=clevr))
+    with_train = provenance_sections(replace(provenance(), clevr=clevr))
     assert "balanced over windows of 250 scenes" in with_train
     assert "at a share of 0.21" in with_train
-    alone = made_with(replace(provenance(), clevr=clevr, splits=("existence", "counting")))
+    alone = provenance_sections(replace(provenance(), clevr=clevr, splits=("existence", "counting")))
     assert "windows of" not in alone
     assert "In `counting` and `existence` the images of a group decide" in alone
     assert "nothing in it is CLEVR's" in alone
     assert "nothing was taken from elsewhere" in alone
     assert "share of" not in alone
-    both = made_with(replace(provenance(), splits=("train", "minimal_ood")))
+    both = provenance_sections(replace(provenance(), splits=("train", "minimal_ood")))
     assert "windows of 250 scenes, so that no answer of a template prevails. Those of `minimal_ood`" in both
 
 
 @pytest.mark.parametrize("match", ["none", "objects"])
 @pytest.mark.parametrize("strictness", ["description", "implied"])
 def test_a_datasheet_says_what_its_folder_is_bound_to(match: str, strictness: str) -> None:
-    sheet = made_with(replace(provenance(), match=match, strictness=strictness))
+    sheet = provenance_sections(replace(provenance(), match=match, strictness=strictness))
     for option, choice in (("match", match), ("strictness", strictness)):
         assert f"| `--{option}` | `{choice}` |" in sheet
         assert f"ith `--{option} {choice}` " in sheet
@@ -245,7 +245,7 @@ def page(question: str, *, sketch: bool = True) -> _Page:
         sketch_url(SCENES[0], {"red": (173, 35, 35)}),
         sketch,
         pair_boxes(SCENES[0], HOP.pair or ()),
-        [Asked(question, "<yes>", "zero_hop.json")],
+        [CardQuestion(question, "<yes>", "zero_hop.json")],
     )
     words = [frozenset({"rubber", "matte"}), frozenset({"cylinder", "cylinders"})]
     hop = HopCards(
@@ -294,9 +294,11 @@ def test_a_thumbnail_has_the_same_bytes_each_time() -> None:
 
 
 def cards(name: str, title: str, *, pair: bool = False, alone: bool = False, source: str = "") -> HopCards:
-    card = Card("HOPE_train_000003.png", "data:,", True, [], [Asked("Is it?", "yes", "f")], source)
+    card = Card("HOPE_train_000003.png", "data:,", True, [], [CardQuestion("Is it?", "yes", "f")], source)
     words = [frozenset({"rubber"}), frozenset({"cylinder"})] if pair else []
-    return HopCards(name, title, title, words, frozenset(), [SplitCards("train", 1, 1, [card])], alone=alone)
+    return HopCards(
+        name, title, title, words, frozenset(), [SplitCards("train", 1, 1, [card])], is_single_value=alone
+    )
 
 
 PAIR = cards("rubber_cylinder", "rubber cylinder held out", pair=True)

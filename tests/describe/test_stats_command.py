@@ -12,7 +12,7 @@ import pytest
 from PIL import Image
 
 from clevrhope.__main__ import run_command
-from clevrhope.describe.stats.plots import PLOTS
+from clevrhope.describe.stats.drawings import PLOTS
 
 Show = Callable[..., tuple[int, str, str]]
 
@@ -211,7 +211,7 @@ def test_a_folder_without_a_dataset(tmp_path: Path, show: Show) -> None:
 def test_hops_and_splits_that_are_not_there(demo: Path, show: Show) -> None:
     code, error = fails(show, demo, "--hop", "cyan_cylinder")
     assert code == 2
-    assert 'no sub-dataset "cyan_cylinder" in it; there: none, rubber_cylinder' in error
+    assert 'no sub-dataset "cyan_cylinder"; the folder has: none, rubber_cylinder' in error
     code, error = fails(show, demo, "--hop", "rubber_cylindr")
     assert code == 2
     assert 'did you mean "rubber_cylinder"?' in error
@@ -225,7 +225,7 @@ def test_nothing_in_common_with_the_other_folder(demo: Path, clevr: Path, show: 
         show, demo, "--hop", "rubber_cylinder", "--splits", "minimal_iid,minimal_ood", "--against", clevr
     )
     assert code == 2
-    assert "no split in it to set beside rubber_cylinder" in error
+    assert "it has no split to compare with rubber_cylinder" in error
 
 
 def test_a_hop_of_clevr(clevr: Path, show: Show) -> None:

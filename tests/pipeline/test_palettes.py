@@ -18,7 +18,7 @@ from clevrhope.audit import audit
 from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.leaks.report import Violation
 from clevrhope.config.presets import PRESETS
-from clevrhope.describe.stats.compare import measure_folder
+from clevrhope.describe.stats.comparison import measure_folder
 from clevrhope.errors import DatasetError
 from clevrhope.pipeline import Limits, Request
 from clevrhope.pipeline.plan import make_plan, plan_json, plan_lines
@@ -154,7 +154,7 @@ def test_everything_is_in_order_and_told(folder: Path) -> None:
         assert report.violations == ()
         sheet = (folder / "hops" / hop / "DATASHEET.md").read_text()
         assert ("## What was seen?" in sheet) == (palette is not None)
-        assert ("No object has a combination of values that the palette has not" in sheet) == (
+        assert ("No object has a combination of values that is not in the palette" in sheet) == (
             palette is not None
         )
     sheet = (folder / "hops" / "cyan_cylinder-d4" / "DATASHEET.md").read_text()
@@ -260,7 +260,7 @@ def test_planted_absent_combinations_are_caught(folder: Path, tmp_path: Path, sp
         copy(folder, copied)
         k = spoil(copied, hop, split, {old: new}, table, name)
         problems = {each.problem for each in check(copied, hop) if each.index == k}
-        assert f"asks for what was not seen in its {where}" in problems, problems
+        assert f"asks for an unseen combination in its {where}" in problems, problems
 
 
 @pytest.mark.parametrize("split", ["train", "complex_ood", "minimal_iid", "minimal_ood"])
@@ -274,7 +274,7 @@ def test_a_planted_object_is_caught(folder: Path, tmp_path: Path, split: str) ->
     scene = next(scene for scene in content["scenes"] if scene["image_index"] in used)
     scene["objects"][0] |= {"color": "red", "shape": "cube"}
     path.write_text(json.dumps(content))
-    found = [each for each in check(tmp_path / "out", hop) if "shows what was not to be seen" in each.problem]
+    found = [each for each in check(tmp_path / "out", hop) if "shows an unseen combination" in each.problem]
     assert {(each.index, each.value) for each in found} >= {(scene["image_index"], "red cube")}
 
 
@@ -285,7 +285,7 @@ def test_a_palette_that_is_not_the_pairs_is_caught(folder: Path, tmp_path: Path)
     palettes["cyan_cylinder-d4"]["rows"][0].append(["cyan", "cylinder"])
     del palettes["large_cyan-d8"]
     (tmp_path / "out" / "manifest.json").write_text(json.dumps(content))
-    for hop, message in (("cyan_cylinder-d4", "has the pair"), ("large_cyan-d8", "no palette")):
+    for hop, message in (("cyan_cylinder-d4", "contains the pair"), ("large_cyan-d8", "no palette")):
         with pytest.raises(DatasetError, match=message):
             check(tmp_path / "out", hop)
 
@@ -342,7 +342,7 @@ def test_cogents_conditions_are_a_build_of_their_own(tmp_path: Path) -> None:
     content["scenes"][0]["objects"][0] |= {"color": "gray", "shape": "cube"}
     path.write_text(json.dumps(content))
     problems = {(each.problem, each.value) for each in check(out, "none-CoGenT_A")}
-    assert ("an image of test_b shows what was not to be seen", "gray cube") in problems
+    assert ("an image of test_b shows an unseen combination", "gray cube") in problems
 
 
 def test_a_pair_can_be_held_out_of_a_palette_file(tmp_path: Path, make: Make) -> None:

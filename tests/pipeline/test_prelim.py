@@ -305,7 +305,7 @@ def test_the_command_line_takes_values(tmp_path: Path, capsys: pytest.CaptureFix
         f"prelim_{value}": [4, 12] for value in ("cube", "cyan", "small")
     }
     sheet = (tmp_path / "out" / "DATASHEET.md").read_text()
-    assert "Test sets on 3 values alone; 28 possible answers" in sheet
+    assert "Test sets on 3 single values; 28 possible answers" in sheet
     assert "windows of" not in sheet, "nothing of it is balanced so"
     assert run_command(["build", "--prelim", "blu", "--out", str(tmp_path / "other")]) == 2
     assert '--prelim: no value "blu" (did you mean "blue"?)' in capsys.readouterr().err

@@ -10,7 +10,7 @@ import pytest
 from building import Make, request, tree
 
 from clevrhope.audit import audit
-from clevrhope.audit.leaks.check import check_leaks
+from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.leaks.report import LeakReport
 from clevrhope.config.sources import resolve_config
 from clevrhope.dataset.layout import Layout
@@ -58,7 +58,7 @@ def built(out: Path, asked: dict[str, Any], **changes: object) -> Path:
 
 def leaks(folder: Path, name: str = HOP) -> LeakReport:
     types = json.loads((folder / "manifest.json").read_text())["world"]["attributes"]
-    return check_leaks(folder, parse_hop(name, types.items()))
+    return LeakCheck(folder).check(parse_hop(name, types.items()))
 
 
 def column(folder: Path, split: str, name: str) -> Any:
@@ -116,7 +116,7 @@ def test_a_question_that_implies_the_pair_does_not_pass(described: Path, asked: 
         report = leaks(described)
         assert report.n_violations == n_implying["train"] + n_implying["complex_iid"] > 20
         assert {each.problem for each in report.violations} == {
-            "asks for a rubber cylinder by way of likenesses"
+            "asks for a rubber cylinder through likenesses"
         }
         checks = audit(described, templates=asked["templates"]).checks
         failed = {each.name for each in checks if each.result == "failed"}

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from building import Make
 
-from clevrhope.audit.leaks.check import check_leaks
+from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.splits.hops import Hop
 
 WIDE = Hop("metal_red_cube", (("material", "metal"), ("color", "red"), ("shape", "cube")), 48)
@@ -21,7 +21,7 @@ def folder(tmp_path: Path, make: Make) -> Path:
 
 
 def test_three_values_are_held_out_together(folder: Path) -> None:
-    report = check_leaks(folder, WIDE, images=True)
+    report = LeakCheck(folder).check(WIDE, images=True)
     assert report.violations == ()
     counts = {each.split: each for each in report.splits}
     ood = counts["minimal_ood"]
@@ -66,5 +66,5 @@ def test_a_planted_object_is_found(folder: Path) -> None:
     content = json.loads(text)
     content["scenes"][0]["objects"][0] = {**first, "material": "metal", "color": "red", "shape": "cube"}
     path.write_text(json.dumps(content))
-    problems = {each.problem for each in check_leaks(folder, WIDE).violations}
+    problems = {each.problem for each in LeakCheck(folder).check(WIDE).violations}
     assert "an image of train shows" in problems

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from clevrhope.metrics.paper import ResultRow, paper_results, size_number
-from clevrhope.report.page import Table
+from clevrhope.report.document import Table
 from clevrhope.report.results import Result
 from clevrhope.report.runs import Source
 from clevrhope.report.tables import accuracy_tables, gap_tables

@@ -15,7 +15,7 @@ from clevrhope.models.tensor_nmn.recipe import ENGINE_ALONE, THREE_STAGES
 from clevrhope.pipeline import Limits, build
 from clevrhope.report import find_sources, measure, report
 from clevrhope.report.runs import Source
-from clevrhope.report.setups import differences, names_apart, unlike_paper
+from clevrhope.report.setups import differences, differences_from_paper, distinct_names
 
 HOP, LIMITED = "rubber_cylinder", "cyan_cylinder-d4-grid"
 
@@ -62,7 +62,7 @@ def run_json(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_names_are_short_and_say_what_differs(setups: list[dict[str, Any]], expected: list[str]) -> None:
-    assert names_apart(setups) == expected
+    assert distinct_names(setups) == expected
 
 
 def test_all_that_differs_is_told_but_parts_of_stages_that_not_all_have() -> None:
@@ -95,7 +95,7 @@ def test_runs_that_were_trained_in_different_ways_are_no_seeds_of_each_other(
     assert "| 6 | +0.0 (1) |" in text.split("Complex gap of film (channels=32)")[1]
     assert "| 6 | -20.0 (1) |" in text.split("Complex gap of film (channels=128)")[1]
     assert "| cyan_cylinder, grid, 4 | film (channels=128) | 60 | 1 | 1 | 100.0 | 80.0 | -20.0 (" in text
-    assert "| film (channels=32) | channels=32 |" in text.split("are no seeds of each other")[1]
+    assert "| film (channels=32) | channels=32 |" in text.split("are not seeds of each other")[1]
     assert {line.split(",")[0] for line in made.csv.read_text().splitlines()[1:]} == {
         "film (channels=32)", "film (channels=128)"
     }  # fmt: skip
@@ -193,7 +193,7 @@ def test_a_run_on_what_is_no_longer_in_its_datasets_folder_is_left_out(
         assert [each.run for each in results] == ["1", "2"]
         return
     assert [each.run for each in results] == ["1"]
-    (sentence,) = skipped.sentences
+    (sentence,) = skipped
     assert sentence.startswith(f"{left}: trained on another dataset than the one that is in {dataset} now")
     assert told in sentence
 
@@ -213,24 +213,24 @@ def test_question_only_counts_for_its_own_dataset_alone(dataset: Path, tmp_path:
 
 
 def test_what_is_not_the_papers_training_is_told() -> None:
-    assert unlike_paper("lxmert_p", run_json(weights="here/model.safetensors")) == ""
-    assert unlike_paper("lxmert_s", run_json(recipe=SCRATCH)) == ""
+    assert differences_from_paper("lxmert_p", run_json(weights="here/model.safetensors")) == ""
+    assert differences_from_paper("lxmert_s", run_json(recipe=SCRATCH)) == ""
     nmn = run_json(recipe=THREE_STAGES, features="resnet101", form="gathered", generator="attention")
-    assert unlike_paper("tensor_nmn", nmn) == ""
-    assert unlike_paper("tensor_nmn", run_json(recipe=THREE_STAGES, features="pixels")) == (
+    assert differences_from_paper("tensor_nmn", nmn) == ""
+    assert differences_from_paper("tensor_nmn", run_json(recipe=THREE_STAGES, features="pixels")) == (
         "features pixels, not resnet101"
     )
-    assert unlike_paper(
+    assert differences_from_paper(
         "tensor_nmn", run_json(recipe=ENGINE_ALONE, features="resnet101", stages="engine")
     ) == (
         "stages engine, not all; updates 500000, not 800000; "
         "recipe.stages engine, not generator+engine+reinforce"
     )
-    assert unlike_paper("lxmert_p", run_json(recipe=SCRATCH)) == (
+    assert differences_from_paper("lxmert_p", run_json(recipe=SCRATCH)) == (
         "updates 481000, not 218750; recipe.train.rate 1e-05, not 5e-05"
     )
-    assert unlike_paper("film", run_json()) == ""
-    assert unlike_paper("lxmert_p", None) == "how it was trained is not known"
+    assert differences_from_paper("film", run_json()) == ""
+    assert differences_from_paper("lxmert_p", None) == "how it was trained is not known"
 
 
 def test_the_note_is_beside_the_papers_numbers_and_there_alone(dataset: Path, tmp_path: Path) -> None:
@@ -244,7 +244,7 @@ def test_the_note_is_beside_the_papers_numbers_and_there_alone(dataset: Path, tm
     sections = made.markdown.read_text().replace("\\", "").split("\n## ")
     by_model = {each.splitlines()[0]: each for each in sections}
     # Four tables of accuracies, two of gaps.
-    note = "Not trained as the paper's: "
+    note = "Not trained as in the paper: "
     assert by_model["tensor_nmn"].count(f"{note}features pixels, not resnet101.") == 6
     assert by_model["lxmert_s"].count(f"{note}how it was trained is not known.") == 6
     assert note not in by_model["tensor_nmn, true programs"]

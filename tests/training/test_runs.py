@@ -325,8 +325,8 @@ def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
     with pytest.raises(ConfigError, match=f"{place}: another dataset than .* was trained on"):
         evaluate(tmp_path / "run", device="cpu")
     _, skipped = measure(find_sources([tmp_path / "run"])[0])
-    assert len(skipped.sentences) == 1
-    assert "trained on another dataset than the one that is in" in skipped.sentences[0]
+    assert len(skipped) == 1
+    assert "trained on another dataset than the one that is in" in skipped[0]
     assert {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()} == before
     # What grows is the same dataset.
     build_there()
@@ -334,7 +334,7 @@ def test_another_dataset_in_the_place_of_a_runs_own_is_none_of_its(
     make_features(place, kind="pixels", size=(24, 16))
     assert run(dataset=place).resumed_at == 30
     assert len(evaluate(tmp_path / "run", device="cpu")) == 2
-    assert measure(find_sources([tmp_path / "run"])[0])[1].sentences == ()
+    assert measure(find_sources([tmp_path / "run"])[0])[1] == ()
 
 
 def test_a_folder_half_written(run: Train, whole: Path, tmp_path: Path) -> None:

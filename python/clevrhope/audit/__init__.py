@@ -1,6 +1,6 @@
-"""A finished dataset in, what can be proved of its files out.
+"""The audit: proves what can be proved of a finished dataset from its files alone.
 
-Apart from what makes datasets: a module a kind of proof, each with the files as its only source.
+It shares no code with what makes datasets; each module of `checks` is one kind of proof.
 """
 
 from clevrhope.audit.report import Check, Report

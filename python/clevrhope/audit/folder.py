@@ -1,7 +1,7 @@
-"""A dataset's folder in, what all checks need of it out: manifest, vocabulary, pairs, splits, templates.
+"""A dataset as the checks of an audit see it: manifest, vocabulary, pairs, splits, scenes and templates.
 
-Everything is in the folder but the templates and the vocabulary's looks, which the manifest names by
-fingerprint: the package's own, or files that the caller gives.
+All of it is in the folder, except templates and properties. The manifest names these by fingerprint; they
+are the package's own, or files that the caller gives.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from clevrhope._core import SceneBatch, object_ids
+from clevrhope.dataset.clevr_json import read_numbered_rows
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, part_of, read_manifest
 from clevrhope.dataset.split_files import SplitArrays, Vocab, read_vocab
@@ -31,28 +33,28 @@ AttributeTypes = Sequence[tuple[str, Sequence[str]]]
 
 @dataclass(frozen=True)
 class SplitPlace:
-    """A split of the folder."""
+    """A split of the folder, and where its files are."""
 
     hop: Hop
     name: str
     pool: str
     h5: Path
     file: str
-    """Its HDF5 file's path below the folder."""
+    """Path of its HDF5 file below the folder."""
 
     @property
     def is_minimal(self) -> bool:
-        """Whether its images come in groups at one place."""
+        """Whether its images come in groups that show one place."""
         return SPLITS[self.name].drawn == "places"
 
     @property
     def is_prelim(self) -> bool:
-        """Whether it asks for a value alone, of groups or sets of images."""
+        """Whether it asks about a single value, in groups or sets of images."""
         return self.hop.value is not None
 
     @property
     def is_grouped(self) -> bool:
-        """Whether its questions come in groups of images, not in windows that are balanced."""
+        """Whether its questions come in groups of images rather than in balanced windows."""
         return self.is_minimal or self.is_prelim
 
 
@@ -60,35 +62,35 @@ class AuditFolder:
     """A finished dataset."""
 
     def __init__(self, root: Path, *, templates: Path | None = None, properties: Path | None = None) -> None:
-        """Opens it.
+        """Opens a dataset with its own templates and properties, or the package's.
 
         Raises:
-            DatasetError: no dataset, one that is not finished, or whose manifest lacks what checks ask for.
+            DatasetError: there is no dataset, it is not finished, or its manifest is incomplete.
         """
         self.layout = Layout(root)
         manifest = read_manifest(self.layout.manifest)
         if manifest is None:
-            raise DatasetError(f"{root}: no dataset of clevrhope (no manifest.json)")
+            raise DatasetError(f"{root}: not a clevrhope dataset (it has no manifest.json)")
         if manifest.shard is not None:
             part = part_of(manifest.shard, self.layout.manifest)
             raise DatasetError(f"{root}: part {part} of a dataset; join the parts with clevrhope merge first")
         if not manifest.splits:
-            raise DatasetError(f"{self.layout.manifest}: no split is in it yet; build the dataset first")
+            raise DatasetError(f"{self.layout.manifest}: it lists no splits yet; build the dataset first")
         if not manifest.complete:
-            raise DatasetError(f"{root}: not finished yet; run the same build again, then audit it")
+            raise DatasetError(f"{root}: not finished yet; run the same build again before the audit")
         self.manifest: Manifest = manifest
         self._templates = templates
         self.properties = properties
-        """Values and looks, where they are not the package's."""
+        """The properties file, if it is not the package's."""
         self.vocab: Vocab = read_vocab(self.layout.vocab)
         kinds = manifest.world["attributes"].items()
         self.attribute_types: AttributeTypes = [(kind, tuple(values)) for kind, values in kinds]
         self.hops = tuple(self._hop(name) for name in manifest.splits)
         self._check_groups()
         self.all_splits = tuple(self._splits())
-        """Those of the manifest."""
+        """The splits that the manifest lists."""
         self.left_out: list[str] = []
-        """Files that cannot be read, and that checks do without."""
+        """Files that cannot be read, without which the checks continue."""
 
     def _hop(self, name: str) -> Hop:
         try:
@@ -100,19 +102,14 @@ class AuditFolder:
         return hop
 
     def _check_groups(self) -> None:
-        """Passes when splits whose questions come in places or sets say how many.
+        """Checks that each split with places or sets says how many it has.
 
         Raises:
-            DatasetError: one does not; says which.
+            DatasetError: a split does not.
         """
         for hop in self.hops:
             for split, entry in self.manifest.splits[hop.name].items():
-                # As the checks tell them apart.
-                wanted = [
-                    name
-                    for name, is_so in (("places", SPLITS[split].drawn == "places"), ("sets", hop.value))
-                    if is_so
-                ]
+                wanted = ["places"] * (SPLITS[split].drawn == "places") + ["sets"] * bool(hop.value)
                 form = Fields(dict.fromkeys(wanted, COUNT))
                 check_form(entry, form, self.layout.manifest, place=f"splits.{hop.name}.{split}")
 
@@ -124,7 +121,7 @@ class AuditFolder:
 
     @property
     def splits(self) -> tuple[SplitPlace, ...]:
-        """Those whose arrays and scenes can be read, as far as is known."""
+        """The splits whose arrays and scenes can be read, as far as is known."""
         return tuple(
             split
             for split in self.all_splits
@@ -133,9 +130,9 @@ class AuditFolder:
         )
 
     def leave_out(self, file: str) -> bool:
-        """Takes a file that cannot be read out of what checks look at, and what has no meaning without it.
+        """Excludes an unreadable file from the checks, and whatever depends on it.
 
-        False where checks cannot do without it, or do so already.
+        Returns False if the checks cannot continue without it, or if it is excluded already.
         """
         folders = ("hops/", "scenes/", "images/", "passes/")
         known = file.startswith(folders) and file.endswith((".h5", ".json"))
@@ -145,14 +142,14 @@ class AuditFolder:
         return True
 
     def is_readable(self, path: Path) -> bool:
-        """Whether a file is among those to be looked at."""
+        """Whether a file has not been excluded."""
         return self.layout.relative(path) not in self.left_out
 
     def seen(self, hop: Hop) -> frozenset[tuple[str, ...]] | None:
-        """The combinations of a pair's types that were seen, in its order; None for all but the pair.
+        """The combinations of the pair's attribute types that were seen; None if all but the pair were.
 
         Raises:
-            DatasetError: the manifest has no palette for the pair, or one of other types.
+            DatasetError: the manifest has no palette for the pair, or its attribute types differ.
         """
         if not hop.palette or hop.pair is None:
             return None
@@ -165,62 +162,78 @@ class AuditFolder:
 
     @property
     def pools(self) -> tuple[str, ...]:
-        """The pools that splits use."""
+        """The pools that the splits use."""
         return tuple(dict.fromkeys(split.pool for split in self.splits))
 
     def scene_files(self, pool: str) -> list[Path]:
         """A pool's scene files.
 
         Raises:
-            DatasetError: there is none.
+            DatasetError: there are none.
         """
         files = self.layout.scene_files(pool)
         if not files:
             raise DatasetError(f"{self.layout.scenes(pool)}: no scene files, but splits use the pool")
         return files
 
+    def scene_rows(self, pool: str) -> Iterator[tuple[Path, int, bytes]]:
+        """Each row of a pool's scene files as JSON, with its file and line."""
+        for path in self.scene_files(pool):
+            for line, row in read_numbered_rows(path):
+                yield path, line, row
+
+    def object_ids(self, pool: str, rows: Sequence[bytes]) -> npt.NDArray[np.uint8]:
+        """Which object each pixel of some scenes shows, (scenes, height, width): 0 for none, then 1, 2, ...
+
+        `rows` are the scenes as JSON, each with its camera.
+        """
+        data = b'{"scenes": [' + b",".join(rows) + b"]}"
+        return object_ids(
+            self.world, SceneBatch.from_json(self.world.vocabulary, data, file=f"scenes/{pool}")
+        )
+
     @contextmanager
     def open(self, split: SplitPlace) -> Iterator[SplitArrays]:
         """A split's arrays.
 
         Raises:
-            DatasetError: no whole HDF5 file, on opening or later.
+            DatasetError: the HDF5 file is damaged, which may show on opening or later.
         """
         n = int(self.manifest.splits[split.hop.name][split.name]["questions"])
         with closing(SplitArrays(split.h5, max_rows=n)) as arrays:
             yield arrays
 
     def used(self, split: SplitPlace) -> npt.NDArray[np.int32]:
-        """Indices of the scenes that a split asks about, each once, sorted.
+        """Indices of the scenes that a split asks about, unique and sorted.
 
         Raises:
-            DatasetError: as `open`.
+            DatasetError: as for `open`.
         """
         with self.open(split) as arrays:
             return arrays.used
 
     @cached_property
     def world(self) -> World:
-        """The world that scenes are of.
+        """The world of the scenes.
 
         Raises:
-            DatasetError: the folder was made with other properties or another look than those at hand.
+            DatasetError: the folder was made with other properties, or another look, than those given.
         """
         world = read_world(properties=self.properties, constraints=self.manifest.world.get("constraints", {}))
         if world.fingerprint != self.manifest.world.get("fingerprint"):
             name = self.manifest.config.get("properties", "properties.json")
             raise DatasetError(
-                f"{self.layout.manifest}: made in another world than that of "
+                f"{self.layout.manifest}: made with other properties than those of "
                 f"{self.properties or 'the package'}; name the folder's {name} with --properties"
             )
         return world
 
     @cached_property
     def templates(self) -> "TemplateFiles":
-        """The templates that questions are of.
+        """The templates of the questions.
 
         Raises:
-            DatasetError: the folder was made with other templates than those at hand.
+            DatasetError: the folder was made with other templates than those given.
         """
         folder = self._templates or assets.question_templates()
         read: Templates = read_templates(self.world, folder)
@@ -233,9 +246,16 @@ class AuditFolder:
         return TemplateFiles(folder, [str(name) for name in self.manifest.templates["files"]])
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """A row of words as text, without its marks."""
-        names = self._words
-        return " ".join(names.get(token, "?") for token in tokens if token > 2)
+        """A row of tokens as text, without <START> and <END>."""
+        return " ".join(self._words.get(token, "?") for token in tokens if token > 2)
+
+    def question(self, arrays: SplitArrays, row: int) -> str:
+        """The text of a question."""
+        return self.decode(arrays.tokens("questions", row, 1)[0].tolist())
+
+    def datasheet(self, path: Path) -> str:
+        """The text of a datasheet."""
+        return read_bytes(path, "a datasheet").decode(errors="replace")
 
     @cached_property
     def _words(self) -> Mapping[int, str]:
@@ -244,23 +264,23 @@ class AuditFolder:
 
 @dataclass(frozen=True)
 class TemplateFiles:
-    """A folder of templates, and its files in the order in which families are numbered."""
+    """A folder of templates, and its files in the order in which their families are numbered."""
 
     folder: Path
     names: Sequence[str]
 
     def files(self) -> list[tuple[str, bytes]]:
-        """Name without suffix, and content, of each."""
+        """The name without suffix and the content of each file."""
         return [(Path(name).stem, read_bytes(self.folder / name, "templates")) for name in self.names]
 
     @property
     def synonyms(self) -> bytes:
-        """The words for values, as JSON."""
+        """The words for attribute values, as JSON."""
         return read_bytes(synonyms_path(self.folder), "synonyms")
 
     @property
     def words(self) -> Mapping[str, Sequence[str]]:
-        """The words for values."""
+        """The words for attribute values."""
         words: Mapping[str, Sequence[str]] = parse_json(self.synonyms, synonyms_path(self.folder))
         check_form(words, MapOf(ListOf(TEXT)), synonyms_path(self.folder))
         return words

@@ -1,10 +1,8 @@
-"""Things looked at and faults found in, a line for each check out: how many, result, first offenders."""
+"""The report of an audit: a line for each check, with its result and its first faults."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
-
-from clevrhope.audit.fault import Fault
 
 MAX_LISTED = 20
 """Faults that a check lists; it counts them all."""
@@ -16,82 +14,76 @@ Result = Literal["passed", "failed", "in part", "not done"]
 
 
 @dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong in one place."""
+
+    file: str
+    """Path below the dataset's folder."""
+    index: int | None
+    """The question's row in its file, or the scene's index in its pool; None for a whole file."""
+    problem: str
+    value: str
+
+    def __str__(self) -> str:
+        place = self.file if self.index is None else f"{self.file}[{self.index}]"
+        return f"{place}: {self.problem}: {self.value}"
+
+
+@dataclass
 class Check:
-    """A line of the report."""
+    """A line of the report, filled while the check runs."""
 
     name: str
     proves: str
-    """What holds where it passed."""
-    n_checked: int
+    """What holds if the check passed."""
     unit: str
-    n_faults: int
-    faults: tuple[Fault, ...]
+    n_checked: int = 0
+    n_faults: int = 0
+    faults: list[Fault] = field(default_factory=list)
     """The first `MAX_LISTED`."""
-    note: str
-    """What else was found, or why it was not done."""
-    done: bool
+    notes: list[str] = field(default_factory=list)
+    """What else was found, or why the check was not done."""
+    done: bool = True
     is_whole: bool = True
-    """Nothing was left out because it cannot be read."""
+    """Whether every file that the check needs could be read."""
+
+    @property
+    def note(self) -> str:
+        """All notes as one sentence."""
+        return "; ".join(self.notes)
 
     @property
     def result(self) -> Result:
-        """How it went; "in part" where what could be read is right."""
+        """The outcome; "in part" means that some files could not be read, and the others passed."""
         if not self.done:
             return "not done"
         if self.n_faults:
             return "failed"
         return "passed" if self.is_whole else "in part"
 
-
-@dataclass
-class Tally:
-    """A check while it runs."""
-
-    name: str
-    proves: str
-    unit: str
-    n_checked: int = 0
-    n_faults: int = 0
-    faults: list[Fault] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-    done: bool = True
-    is_whole: bool = True
-
     def fault(self, file: str, index: int | None, problem: str, value: object) -> None:
-        """Notes something that is wrong."""
+        """Counts a fault, and lists it if it is among the first."""
         self.n_faults += 1
         if len(self.faults) < MAX_LISTED:
             self.faults.append(Fault(file, index, problem, str(value)))
 
     def skip(self, why: str) -> None:
-        """Notes that the check was not done."""
+        """Marks the check as not done."""
         self.done = False
         self.notes.append(why)
 
     def leave_out(self, files: Sequence[str]) -> None:
-        """Notes files that cannot be read, whose content was not looked at."""
+        """Notes files that could not be read, so that their content was not checked."""
         if self.done and files:
             self.is_whole = False
-            named = ", ".join(files[:MAX_NAMED]) + (
-                f" and {len(files) - MAX_NAMED} more" * (len(files) > MAX_NAMED)
-            )
-            self.notes.append(f"without what needs {named}")
+            n_more = len(files) - MAX_NAMED
+            named = ", ".join(files[:MAX_NAMED]) + (f" and {n_more} more" if n_more > 0 else "")
+            self.notes.append(f"whatever needs {named} was left out")
 
-    def check(self) -> Check:
-        """The line; not done where there was nothing to look at."""
+    def finish(self) -> None:
+        """Marks the check as not done if it found nothing to check."""
         if self.done and not self.n_checked and not self.n_faults:
-            self.skip("there is nothing of the kind to look at")
-        return Check(
-            self.name,
-            self.proves,
-            self.n_checked,
-            self.unit,
-            self.n_faults,
-            tuple(self.faults),
-            "; ".join(self.notes),
-            self.done,
-            self.is_whole,
-        )
+            self.skip("this folder has nothing to check here")
 
 
 @dataclass(frozen=True)
@@ -102,7 +94,7 @@ class Report:
     hops: tuple[str, ...]
     checks: tuple[Check, ...]
     beside: Sequence[Mapping[str, Any]] = ()
-    """Distances of each split's distributions from CLEVR's, where a CLEVR folder was given."""
+    """Distances of each split's distributions from CLEVR's, if a CLEVR folder was given."""
 
     @property
     def ok(self) -> bool:
@@ -110,7 +102,7 @@ class Report:
         return all(each.result != "failed" for each in self.checks)
 
     def as_json(self) -> dict[str, Any]:
-        """As docs/files.md describes it."""
+        """The report as docs/files.md describes it."""
         return {
             "folder": self.folder,
             "ok": self.ok,
@@ -123,15 +115,7 @@ class Report:
                     "checked": each.n_checked,
                     "unit": each.unit,
                     "faults": each.n_faults,
-                    "first": [
-                        {
-                            "file": fault.file,
-                            "index": fault.index,
-                            "problem": fault.problem,
-                            "value": fault.value,
-                        }
-                        for fault in each.faults
-                    ],
+                    "first": [asdict(fault) for fault in each.faults],
                     "note": each.note,
                 }
                 for each in self.checks

@@ -45,7 +45,7 @@ def audit(folder: Path, as_json: bool, **choices: Any) -> int:
     else:
         from rich.console import Console
 
-        from clevrhope.audit.show import show_report
+        from clevrhope.audit.display import show_report
 
         show_report(Console(), report)
     return 0 if report.ok else 1
@@ -79,8 +79,8 @@ def stats(
 
     DIR is a dataset of clevrhope or a CLEVR_v1.0 folder.
     """
-    from clevrhope.describe.stats.as_json import as_json as sheets_as_json
-    from clevrhope.describe.stats.compare import measure_folder
+    from clevrhope.describe.stats.comparison import measure_folder
+    from clevrhope.describe.stats.json_object import as_json as sheets_as_json
     from clevrhope.describe.stats.plots import check_outside, check_plots, kinds_of, write_plots
 
     progress = shown_progress({"quiet": as_json})

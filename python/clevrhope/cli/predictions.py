@@ -177,7 +177,7 @@ def report(runs: tuple[str, ...], out: Path, quiet: bool, **choices: Any) -> Non
     RUNS are folders of clevrhope train, folders of them, or files of predictions (NAME=FILE, with --dataset).
     """
     from clevrhope.report import report as run
-    from clevrhope.report.write import counted
+    from clevrhope.report.writer import counted
 
     made = run(
         runs,

@@ -14,7 +14,6 @@ import numpy.typing as npt
 from clevrhope._core import AuditReader, AuditScenes, Vocabulary
 from clevrhope.dataset.scene_files import Rows
 from clevrhope.dataset.split_files import Value, Vocab
-from clevrhope.dataset.vocab import by_number
 
 Ints = npt.NDArray[np.int32]
 
@@ -91,9 +90,9 @@ class QuestionReader:
             known += [(word, place, True, value[0] == "shape") for word in named.get(value[1], (value[1],))]
         self._reader = AuditReader(
             vocabulary,
-            question_tokens=by_number(vocab.words),
-            program_tokens=by_number(vocab.functions),
-            answers=by_number(vocab.answers),
+            question_tokens=names_by_number(vocab.words),
+            program_tokens=names_by_number(vocab.functions),
+            answers=names_by_number(vocab.answers),
             pair=list(pair),
             words=known,
         )
@@ -153,4 +152,13 @@ def vocabulary_with(attributes: Mapping[str, Sequence[str]], *, file: str = "voc
     properties = {
         plural: dict.fromkeys(attributes.get(kind, ()), look) for kind, (plural, look) in _PROPERTIES.items()
     }
-    return Vocabulary(json.dumps(properties).encode(), file=file, largest_count=_MOST_OBJECTS)
+    data = json.dumps(properties).encode()
+    return Vocabulary(data, file="vocab.json", largest_count=_MOST_OBJECTS)
+
+
+def names_by_number(numbers: Mapping[str, int]) -> list[str]:
+    """Names at the places of their numbers; "" where there is none."""
+    names = [""] * (1 + max(numbers.values(), default=-1))
+    for name, number in numbers.items():
+        names[number] = name
+    return names

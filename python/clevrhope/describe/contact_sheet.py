@@ -1,6 +1,6 @@
-"""Some images and questions of each split in, one HTML page out that needs neither network nor server.
+"""The contact sheet: an HTML page with some images and questions of each split.
 
-Every value is escaped, images are inside the page, and there is no script in it.
+It needs neither network nor server: images are inside the page, and it has no script. Every value is escaped.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from clevrhope.splits.kinds import SPLITS
 
 @dataclass(frozen=True)
 class Box:
-    """A part of an image, in per cent of its width and height."""
+    """A rectangle in an image, in per cent of its width and height."""
 
     left: float
     top: float
@@ -23,8 +23,8 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A question as it is shown."""
+class CardQuestion:
+    """A question as the page shows it."""
 
     text: str
     answer: str
@@ -33,23 +33,23 @@ class Asked:
 
 @dataclass(frozen=True)
 class Card:
-    """An image with what is asked about it."""
+    """An image with questions about it."""
 
     name: str
     image: str
-    """An address that an `img` takes: the pixels themselves, as a data URL."""
+    """The pixels as a data URL."""
     sketch: bool
-    """Drawn from the scene's positions, because it was not rendered."""
+    """Whether it was drawn from the scene's positions, because it was not rendered."""
     pair_boxes: Sequence[Box]
     """Where objects with the held-out pair are."""
-    questions: Sequence[Asked]
+    questions: Sequence[CardQuestion]
     source: str = ""
-    """The published name of an image of CLEVR's; "" of our own."""
+    """The published name of an image of CLEVR; "" for other images."""
 
 
 @dataclass(frozen=True)
 class SplitCards:
-    """What is shown of a split."""
+    """What the page shows of a split."""
 
     split: str
     n_questions: int
@@ -59,39 +59,39 @@ class SplitCards:
 
 @dataclass(frozen=True)
 class HopCards:
-    """What is shown of a sub-dataset."""
+    """What the page shows of a sub-dataset."""
 
     name: str
     title: str
-    """What it is: "rubber cylinder held out"."""
+    """A title, such as "rubber cylinder held out"."""
     words: str
-    """The pair, or the value, as one reads it."""
+    """The pair or the value in words."""
     pair_words: Sequence[frozenset[str]]
-    """For each of the two values, the words that questions have for it."""
+    """For each value of the pair, the words that questions use for it."""
     value_words: frozenset[str]
-    """The words for any value: what may stand between the pair's words in one description."""
+    """The words for all values, which may stand between the pair's words in a description."""
     splits: Sequence[SplitCards]
-    alone: bool = False
-    """Asks for one value, and holds nothing out."""
+    is_single_value: bool = False
+    """Whether it asks about a single value, and holds nothing out."""
 
 
 @dataclass(frozen=True)
 class Sheet:
-    """All that the page shows."""
+    """Everything that the page shows."""
 
     seed: int
     n_questions: int
     n_images: int
     n_rendered: int
     hops: Sequence[HopCards]
-    made_by: str = ""
-    """What rendered the images; nothing while there are none."""
+    renderer: str = ""
+    """What rendered the images; "" if there are none."""
     n_published: int = 0
-    """Images that are CLEVR's own, or scenes where nothing is rendered."""
+    """Number of images of CLEVR, or of its scenes if nothing is rendered."""
 
 
 def contact_sheet(sheet: Sheet) -> str:
-    """The page."""
+    """The page as HTML."""
     names = ", ".join(hop.name for hop in sheet.hops)
     navigation = "".join(
         f'<a href="#{escape(hop.name)}">{escape(hop.name)}</a>' for hop in sheet.hops if len(sheet.hops) > 1
@@ -104,54 +104,51 @@ def contact_sheet(sheet: Sheet) -> str:
     ]
     tiles = "".join(f"<div><b>{escape(value)}</b><span>{escape(name)}</span></div>" for value, name in counts)
     rendered = (
-        f"<p>Images are rendered by {escape(sheet.made_by)}.</p>"
+        f"<p>Images are rendered by {escape(sheet.renderer)}.</p>"
         if sheet.n_rendered
-        else '<p class="note">Nothing has been rendered yet: images below are sketches of the scenes.</p>'
+        else '<p class="note">Nothing has been rendered yet; the images below are sketches of the scenes.</p>'
     )
+    style = files("clevrhope.describe").joinpath("contact_sheet.css").read_text("utf-8")
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(names)} &middot; clevrhope</title>\n<style>\n{_style()}</style>\n</head>\n<body>\n"
+        f"<title>{escape(names)} &middot; clevrhope</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
         f"<header><h1>{escape(_title(sheet))}</h1>"
         "<p>A few images and questions of each split. "
-        '<a href="DATASHEET.md">DATASHEET.md</a> has the numbers, '
-        '<a href="manifest.json">manifest.json</a> every file.</p>'
+        '<a href="DATASHEET.md">DATASHEET.md</a> has the numbers, and '
+        '<a href="manifest.json">manifest.json</a> lists every file.</p>'
         f'<div class="tiles">{tiles}</div>{rendered}{_published(sheet)}<nav>{navigation}</nav></header>\n'
         "<main>\n" + "\n".join(_hop(hop) for hop in sheet.hops) + "\n</main>\n</body>\n</html>\n"
     )
-
-
-def _style() -> str:
-    return files("clevrhope.describe").joinpath("contact_sheet.css").read_text("utf-8")
 
 
 def _title(sheet: Sheet) -> str:
     if len(sheet.hops) == 1:
         return sheet.hops[0].title
     n_pairs = sum(bool(hop.pair_words) for hop in sheet.hops)
-    n_alone = sum(hop.alone for hop in sheet.hops)
+    n_values = sum(hop.is_single_value for hop in sheet.hops)
     parts = [
         *["a held-out pair" if n_pairs == 1 else "held-out pairs"] * (n_pairs > 0),
-        *["a single value" if n_alone == 1 else "single values"] * (n_alone > 0),
-        *["nothing held out"] * (n_pairs + n_alone < len(sheet.hops)),
+        *["a single value" if n_values == 1 else "single values"] * (n_values > 0),
+        *["nothing held out"] * (n_pairs + n_values < len(sheet.hops)),
     ]
     return listed(parts).capitalize()
 
 
 def _published(sheet: Sheet) -> str:
-    """How many images are not our own, and whose they are."""
+    """How many images are CLEVR's, with the credit that their licence asks for."""
     if not sheet.n_published:
         return ""
     what = "images" if sheet.n_rendered else "scenes"
     return (
         f"<p>{number(sheet.n_published)} of the {what} are CLEVR&#x27;s own, by Johnson et al. (CC BY 4.0); "
-        "those below say so.</p>"
+        "they are labelled below.</p>"
     )
 
 
 def _hop(hop: HopCards) -> str:
     marks = (
-        f"<i></i> an object with the pair, <mark>{escape(hop.words)}</mark> in other words too"
+        f"<i></i> an object with the pair; <mark>{escape(hop.words)}</mark> its words, including synonyms"
         if hop.pair_words
         else escape(hop.title)
     )
@@ -165,9 +162,9 @@ def _split(hop: HopCards, split: SplitCards) -> str:
     kind = SPLITS[split.split]
     words = kind.caption_of(len(hop.pair_words))
     layout = "minimal" if kind.drawn == "places" else "complex"
-    # Elsewhere the pair's words may be near each other by chance.
-    asks = kind.asked == "always" and bool(hop.pair_words)
-    cards = "\n".join(_card(card, hop if asks else None) for card in split.cards)
+    # In other splits the pair's words may be next to each other by chance.
+    has_pair = kind.asked == "always" and bool(hop.pair_words)
+    cards = "\n".join(_card(card, hop if has_pair else None) for card in split.cards)
     return (
         f"<h3>{escape(split.split)} <span>{number(split.n_questions)} questions, {number(split.n_images)} "
         f"images</span></h3><p>{escape(words)}</p>"
@@ -176,19 +173,19 @@ def _split(hop: HopCards, split: SplitCards) -> str:
 
 
 def _card(card: Card, marking: HopCards | None) -> str:
-    """A card; the words of `marking`'s pair are marked, if there is one."""
+    """A card; the words of the pair of `marking` are marked, unless it is None."""
     boxes = "".join(
         f'<i style="left:{box.left:.2f}%;top:{box.top:.2f}%;'
         f'width:{box.width:.2f}%;height:{box.height:.2f}%"></i>'
         for box in card.pair_boxes
     )
     rows = "".join(
-        f'<li><span class="q">{_marked(asked.text, marking) if marking else escape(asked.text)}</span> '
-        f'<b class="a" title="{escape(asked.family)}">{escape(asked.answer)}</b></li>'
-        for asked in card.questions
+        f'<li><span class="q">{_marked(each.text, marking) if marking else escape(each.text)}</span> '
+        f'<b class="a" title="{escape(each.family)}">{escape(each.answer)}</b></li>'
+        for each in card.questions
     )
     source = f' <b title="{escape(card.source)}">CLEVR&#x27;s own</b>' if card.source else ""
-    alternative = f"{'Sketch' if card.sketch else 'Picture'} {card.name}"
+    alternative = f"{'Sketch' if card.sketch else 'Image'} {card.name}"
     return (
         f'<article><figure><img src="{escape(card.image)}" alt="{escape(alternative)}" loading="lazy">'
         f"{boxes}</figure><ul>{rows}</ul><footer>{escape(card.name)}{source}</footer></article>"
@@ -196,9 +193,10 @@ def _card(card: Card, marking: HopCards | None) -> str:
 
 
 def _marked(text: str, hop: HopCards) -> str:
-    """The question with the words marked that name the pair in one description ("rubber blue cylinder").
+    """The question with the pair's words marked, where one description has both ("rubber blue cylinder").
 
-    Where none does, as in "matte things that are either cylinders or cubes", all words of both values are.
+    If none has, as in "matte things that are either cylinders or cubes", all words for both values are
+    marked.
     """
     words = text.split(" ")
     bare = [word.strip("?,;.").lower() for word in words]
@@ -212,7 +210,7 @@ def _marked(text: str, hop: HopCards) -> str:
 
 
 def _described(bare: Sequence[str], hop: HopCards) -> set[int]:
-    """Places of the pair's words that have nothing but words for values between them."""
+    """Places of the pair's words that have only words for values between them."""
     found: set[int] = set()
     stretch: list[int] = []
     for place, word in enumerate([*bare, ""]):

@@ -1,7 +1,7 @@
-"""Finished question and scene files in, the numbers that datasheet and statistics show out.
+"""Measurements of finished question and scene files, which datasheets and statistics show.
 
-Everything here is counted in files, nothing is taken from the settings that made them. Questions are counted
-block by block and scenes row by row, so that a paper-sized split takes no more memory than a small one.
+Everything is counted in files, and nothing is taken from the settings that made them. Questions are counted
+in blocks and scenes one by one, so that a split of the paper's size takes no more memory than a small one.
 """
 
 import re
@@ -34,7 +34,7 @@ _SCENES_A_BLOCK = 16_384
 
 @dataclass(frozen=True)
 class ImageCounts:
-    """What is in some images."""
+    """Counts of what is in some images."""
 
     objects: Mapping[int, int]
     """Objects in an image -> images."""
@@ -48,31 +48,31 @@ class ImageCounts:
 
 @dataclass(frozen=True)
 class SceneCounts:
-    """What the scenes of a pool show: S scenes with O objects in all."""
+    """What the S scenes of a pool show, with O objects in all."""
 
     indices: Ints
     """(S,) scene indices, sorted."""
     starts: npt.NDArray[np.int64]
     """(S + 1,): the objects of scene s are `looks[starts[s]:starts[s + 1]]`."""
     looks: Ints
-    """(O,) of each object, the number of its combination of values."""
+    """(O,) number of each object's combination of values."""
     combinations: Sequence[tuple[Value, ...]]
-    """Combination of values, sorted by type, by number."""
+    """Combinations of values, each sorted by type, by number."""
 
     @property
     def n_objects(self) -> Ints:
-        """(S,) objects a scene."""
+        """(S,) number of objects in each scene."""
         return np.diff(self.starts).astype(np.int32)
 
     def rows(self, indices: Ints) -> npt.NDArray[np.intp]:
-        """The rows of scenes, by index."""
+        """The rows (N,) of scenes by index (N,)."""
         return np.searchsorted(self.indices, indices)
 
     def in_images(self, images: Ints) -> ImageCounts:
-        """Counts what is in images, given by index, each once.
+        """Counts what is in images (N,), given by unique index.
 
         Raises:
-            DatasetError: an image without a scene.
+            DatasetError: an image has no scene.
         """
         at = self.rows(images)
         known = at < len(self.indices)
@@ -107,11 +107,8 @@ class SceneCounts:
         for begin in range(0, len(rows), _SCENES_A_BLOCK):
             block = rows[begin : begin + _SCENES_A_BLOCK]
             shown = np.zeros((len(block), len(self.combinations)), dtype=np.float32)
-            lengths = self.starts[block + 1] - self.starts[block]
-            which = np.repeat(np.arange(len(block)), lengths)
-            ends = np.cumsum(lengths)
-            places = np.arange(len(which)) + np.repeat(self.starts[block] - ends + lengths, lengths)
-            shown[which, self.looks[places]] = 1
+            lengths, places = _object_places(self.starts, block)
+            shown[np.repeat(np.arange(len(block)), lengths), self.looks[places]] = 1
             n_images += (shown @ has > 0).sum(axis=0)
         return {pair: int(n) for pair, n in zip(pairs, n_images, strict=True)}
 
@@ -127,9 +124,9 @@ class SplitStats:
     answers_of_families: Mapping[int, Mapping[str, int]]
     """Global index of the family -> answer -> questions."""
     answer_types: Mapping[str, int]
-    """What a question asks for ("yes/no", "count", or an attribute type) -> questions."""
+    """Answer type ("yes/no", "count", or an attribute type) -> questions."""
     words: Mapping[int, int]
-    """Words of a question (punctuation apart) -> questions."""
+    """Words of a question, without punctuation -> questions."""
     functions: Mapping[int, int]
     """Functions of a program -> questions."""
     relations: Mapping[str, int]
@@ -147,7 +144,7 @@ class SplitStats:
     questions_a_picture: Mapping[int, int]
     """Questions about an image -> images."""
     n_all_needed: int | None
-    """Questions with a relation whose every relation is needed for the answer; None where no file tells."""
+    """Questions with relations, all of which are needed for the answer; None if no file says."""
 
     @property
     def answers(self) -> dict[str, int]:
@@ -174,7 +171,7 @@ class SplitStats:
 
     @property
     def all_needed(self) -> float:
-        """Share of the questions with a relation whose every relation is needed; not a number if unknown."""
+        """Share of the questions with relations in which all of them are needed; nan if unknown."""
         if self.n_all_needed is None or not self.n_relational:
             return float("nan")
         return self.n_all_needed / self.n_relational
@@ -187,13 +184,13 @@ class SplitStats:
 
     @property
     def majority_of_families(self) -> float:
-        """Share right when each family's questions get that family's most frequent answer."""
+        """Accuracy of guessing each family's most frequent answer."""
         return self.guessed_from(self)
 
     def guessed_from(self, other: "SplitStats", *, by_family: bool = True) -> float:
-        """Share right when answers are the most frequent ones of another split, say train; nan if empty.
+        """Accuracy of guessing the most frequent answers of another split, such as train; nan if empty.
 
-        By family, one that the other split lacks gets that split's most frequent answer of all.
+        With `by_family`, families that the other split lacks get its most frequent answer of all.
         """
         if not self.n_questions:
             return float("nan")
@@ -207,7 +204,7 @@ class SplitStats:
 
 
 class QuestionTally:
-    """Takes questions in blocks of arrays or one by one, gives what was counted in them."""
+    """Counts what is in questions, which are added one by one or in blocks of arrays."""
 
     def __init__(self) -> None:
         self._answers: Counter[tuple[int, str]] = Counter()
@@ -220,7 +217,7 @@ class QuestionTally:
         self._n_all_needed: int | None = None
 
     def add_arrays(self, rows: QuestionArrays, vocab: Vocab) -> None:
-        """Counts questions as a dataset's HDF5 files have them."""
+        """Counts questions from a dataset's HDF5 files."""
         if not len(rows):
             return
         answers, tokens, words = vocab.answers(), vocab.programs(), vocab.questions()
@@ -231,7 +228,7 @@ class QuestionTally:
             self._answer_types[answer_type(tokens[token])] += n
         is_mark = np.array([not _WORD.fullmatch(word) for word in words])
         n_marks = is_mark[rows.questions].sum(axis=1)
-        # <START> and <END> apart. A damaged row can have more marks than its length says.
+        # Without <START> and <END>. A damaged row can have more marks than its length says.
         self._words.update(_counted(np.maximum(rows.question_lengths - 2 - n_marks, 0)))
         self._functions.update(_counted(rows.program_lengths - 2))
         relations = sorted({relation for name in tokens if (relation := relation_of(name))})
@@ -242,9 +239,9 @@ class QuestionTally:
             ],
             dtype=np.int64,
         )
-        asked = np.bitwise_or.reduce(flags[rows.programs], axis=1)
+        named = np.bitwise_or.reduce(flags[rows.programs], axis=1)
         for k, relation in enumerate(relations):
-            self._relations[relation] += int((asked >> k & 1).sum())
+            self._relations[relation] += int((named >> k & 1).sum())
         is_spatial = np.array([name.startswith("relate[") for name in tokens])
         self._relations_a_question.update(_counted(is_spatial[rows.programs].sum(axis=1)))
         self._images.update(_counted(rows.image_idxs))
@@ -254,7 +251,7 @@ class QuestionTally:
         self._n_all_needed = (self._n_all_needed or 0) + n_all_needed
 
     def add(self, row: Mapping[str, Any]) -> None:
-        """Counts a question as CLEVR's question files have it, of the right form."""
+        """Counts a question in the format of CLEVR's question files, which was checked."""
         program = [(step.get("function") or step["type"], *step["value_inputs"]) for step in row["program"]]
         names = [f"{step[0]}[{step[1]}]" if len(step) > 1 else step[0] for step in program]
         self._answers[int(row["question_family_index"]), str(row["answer"])] += 1
@@ -266,10 +263,10 @@ class QuestionTally:
         self._images[int(row["image_index"])] += 1
 
     def stats(self, split: str, pool: str, scenes: SceneCounts) -> SplitStats:
-        """What was counted so far; `scenes` are those of the pool.
+        """The statistics of the questions so far; `scenes` are those of the pool.
 
         Raises:
-            DatasetError: a question about an image without a scene.
+            DatasetError: a question is about an image without a scene.
         """
         images = scenes.in_images(np.array(sorted(self._images), dtype=np.int32))
         families: dict[int, dict[str, int]] = {}
@@ -296,7 +293,7 @@ class QuestionTally:
 
 
 class SceneTally:
-    """Takes scenes one by one, gives what the scenes of a pool show."""
+    """Counts what is in scenes, which are added one by one."""
 
     def __init__(self) -> None:
         self._indices = array("i")
@@ -306,7 +303,7 @@ class SceneTally:
         self._combinations: list[tuple[Value, ...]] = []
 
     def add(self, index: int, objects: Iterable[tuple[tuple[str, str], ...]]) -> None:
-        """Counts a scene; an object is its types and values, always in the same order."""
+        """Counts a scene; an object is its attribute types and values, always in the same order."""
         self._indices.append(index)
         for look in objects:
             number = self._numbers.get(look)
@@ -317,7 +314,7 @@ class SceneTally:
         self._starts.append(len(self._looks))
 
     def counts(self) -> SceneCounts:
-        """What was counted so far, sorted by index."""
+        """The counts of the scenes so far, sorted by index."""
         indices = np.array(self._indices, dtype=np.int32)
         starts = np.array(self._starts, dtype=np.int64)
         looks = np.array(self._looks, dtype=np.int32)
@@ -333,10 +330,10 @@ def count_scenes(
     """Counts scenes that were read already.
 
     Args:
-        indices: (S,) of the scenes, each once.
-        n_objects: (S,) objects of each.
-        attributes: (O, T) the number of each object's value of each type, scene by scene.
-        types: T types and their values by number.
+        indices: (S,) unique indices of the scenes.
+        n_objects: (S,) number of objects in each scene.
+        attributes: (O, T) number of each object's value of each type, scene by scene.
+        types: T attribute types with their values by number.
     """
     sizes = [len(values) for _, values in types]
     codes = np.ravel_multi_index(tuple(attributes.T.astype(np.int64)), sizes)
@@ -355,25 +352,31 @@ def _sorted_scenes(
     indices: Ints, starts: npt.NDArray[np.int64], looks: npt.NDArray[Any], named: Sequence[tuple[Value, ...]]
 ) -> SceneCounts:
     order = np.argsort(indices, kind="stable")
-    lengths = np.diff(starts)[order]
+    lengths, places = _object_places(starts, order)
+    ends = np.concatenate([[0], np.cumsum(lengths)])
+    return SceneCounts(indices[order], ends, looks[places].astype(np.int32), tuple(named))
+
+
+def _object_places(
+    starts: npt.NDArray[np.int64], rows: npt.NDArray[np.intp]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Number of objects in each of some scenes, and the places of all their objects, scene by scene."""
+    lengths = starts[rows + 1] - starts[rows]
     ends = np.cumsum(lengths)
-    places = np.arange(len(looks)) + np.repeat(starts[order] - ends + lengths, lengths)
-    return SceneCounts(
-        indices[order], np.concatenate([[0], ends]), looks[places].astype(np.int32), tuple(named)
-    )
+    return lengths, np.arange(int(lengths.sum())) + np.repeat(starts[rows] - ends + lengths, lengths)
 
 
 def measure_split(
     split: str, pool: str, rows: QuestionArrays, *, vocab: Vocab, scenes: SceneCounts
 ) -> SplitStats:
-    """Counts what is in one split; `scenes` are those of its pool."""
+    """The statistics of a split; `scenes` are those of its pool."""
     tally = QuestionTally()
     tally.add_arrays(rows, vocab)
     return tally.stats(split, pool, scenes)
 
 
 def answer_type(last_function: str) -> str:
-    """What a program's last function gives: "yes/no", "count", or the attribute type that it queries."""
+    """The answer type of a program's last function: "yes/no", "count", or the queried attribute type."""
     name = last_function.partition("[")[0]
     if name.startswith("query_"):
         return name.removeprefix("query_")
@@ -383,20 +386,20 @@ def answer_type(last_function: str) -> str:
 
 
 def relation_of(function: str) -> str:
-    """The relation of `relate[left]` ("left") or `same_color` ("same color"); none of other functions: ""."""
+    """The relation of `relate[left]` ("left") or `same_color` ("same color"); "" for other functions."""
     if function.startswith("relate["):
         return function[len("relate[") : -1]
     return function.replace("_", " ") if function.startswith("same_") else ""
 
 
 def mean(histogram: Mapping[int, int]) -> float:
-    """The mean of a histogram; not a number when it is empty."""
+    """The mean of a histogram; nan if it is empty."""
     n = sum(histogram.values())
     return sum(value * count for value, count in histogram.items()) / n if n else float("nan")
 
 
 def percentile(histogram: Mapping[int, int], share: float) -> int:
-    """The least value that at least `share` of a histogram does not exceed."""
+    """The smallest value that at least `share` of a histogram does not exceed."""
     goal = share * sum(histogram.values())
     seen = 0
     for value in sorted(histogram):
@@ -407,22 +410,23 @@ def percentile(histogram: Mapping[int, int], share: float) -> int:
 
 
 def total_variation(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> float:
-    """Half the summed difference of two distributions' shares: 0 when alike, 1 when they share nothing.
+    """Half the sum of the differences between two distributions' shares: 0 if alike, 1 if disjoint.
 
-    Not a number when one of them is empty.
+    Returns nan if one of them is empty.
     """
     n_a, n_b = sum(a.values()), sum(b.values())
     if not n_a or not n_b:
         return float("nan")
-    # In whole numbers, since a sum of floats in a set's order would end otherwise from run to run.
+    # In whole numbers, since a sum of floats would depend on the order of a set.
     return sum(abs(a.get(key, 0) * n_b - b.get(key, 0) * n_a) for key in {*a, *b}) / (2 * n_a * n_b)
 
 
 def total_variation_by_chance(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> float:
-    """About the total variation of two samples of these sizes that were drawn from one distribution.
+    """Roughly the total variation of two samples of these sizes from one distribution.
 
-    The distribution is the two together; a share's difference is taken as normal, its mean size no more than
-    twice the share. Draws count as independent, so it is a yardstick for small splits and not a test.
+    That distribution is both together. The difference of a share is taken as normal, with a mean absolute
+    value of at most twice the share. Draws count as independent, so it is a yardstick for small splits and
+    not a test.
     """
     n_a, n_b = sum(a.values()), sum(b.values())
     if not n_a or not n_b:
@@ -433,7 +437,7 @@ def total_variation_by_chance(a: Mapping[_Key, int], b: Mapping[_Key, int]) -> f
 
 
 def images_shared(used: Sequence[Ints]) -> tuple[int, int]:
-    """Of several lists of images: how many there are, each once, and how many are in two lists or more."""
+    """The number of different images in some lists, and of those that are in two lists or more."""
     if not used:
         return 0, 0
     _, counts = np.unique(np.concatenate(used), return_counts=True)
@@ -441,7 +445,7 @@ def images_shared(used: Sequence[Ints]) -> tuple[int, int]:
 
 
 def _counted(values: npt.NDArray[Any]) -> dict[int, int]:
-    """Of whole numbers from 0 on, how often each is there."""
+    """How often each of some whole numbers from 0 on occurs."""
     counts = np.bincount(values)
     return {value: n for value, n in enumerate(counts.tolist()) if n}
 

@@ -1,4 +1,4 @@
-"""A pool's scene files in, what its scenes show out, as counted in the native reader's arrays."""
+"""Counts of what the scenes of a pool show, made from the native reader's arrays."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,12 +10,12 @@ from clevrhope.errors import DatasetError, SceneError
 
 
 def read_scene_counts(shards: Sequence[Path], attributes: Mapping[str, Sequence[str]]) -> SceneCounts:
-    """Counts the objects of every scene in a pool's files; uses all cores.
+    """Counts the objects of every scene in a pool's files, on all cores.
 
-    `attributes` are the world's types and their values, as the manifest has them.
+    `attributes` are the world's attribute types with their values, as in the manifest.
 
     Raises:
-        DatasetError: a missing file, one that is cut off, or a scene with values that the world has not.
+        DatasetError: a file is missing or cut off, or a scene has values that are not in the world.
     """
     vocabulary = vocabulary_with(attributes)
     try:

@@ -1,4 +1,4 @@
-"""Pixels or a scene in, an address for a page's `img` out; and where a scene's objects are in its image."""
+"""Small images and sketches for a page, as data URLs, and the boxes of objects in them."""
 
 import base64
 import io
@@ -12,10 +12,10 @@ from clevrhope.dataset.images_h5 import ImageArray
 from clevrhope.describe.contact_sheet import Box
 
 WIDTH_PX, HEIGHT_PX = 480, 320
-"""A CLEVR image."""
+"""Size of a CLEVR image."""
 
 FOCAL_PX = 525.0
-"""Its focal length: a lens of 35 mm, a sensor of 32."""
+"""Focal length of CLEVR's camera: a lens of 35 mm with a sensor of 32 mm."""
 
 
 def thumbnail_url(pixels: ImageArray) -> str:
@@ -26,7 +26,7 @@ def thumbnail_url(pixels: ImageArray) -> str:
 
 
 def sketch_url(scene: Mapping[str, Any], colours: Mapping[str, Sequence[float]]) -> str:
-    """A drawing of where a scene's objects are, as a data URL; far objects first, so near ones hide them."""
+    """A drawing of a scene's objects as a data URL, far objects first, so that near ones hide them."""
     objects = sorted(scene["objects"], key=lambda each: -each["pixel_coords"][2])
     shapes = "".join(_sketched(each, colours) for each in objects)
     svg = (
@@ -37,7 +37,7 @@ def sketch_url(scene: Mapping[str, Any], colours: Mapping[str, Sequence[float]])
 
 
 def pair_boxes(scene: Mapping[str, Any], pair: Sequence[tuple[str, str]]) -> list[Box]:
-    """The boxes of the objects that have every value of a pair."""
+    """The boxes of the objects that have all values of a pair."""
     return [
         Box(
             100 * left / WIDTH_PX,
@@ -52,9 +52,9 @@ def pair_boxes(scene: Mapping[str, Any], pair: Sequence[tuple[str, str]]) -> lis
 
 
 def box_px(item: Mapping[str, Any]) -> tuple[float, float, float, float]:
-    """Left, top, right, bottom of an object in its image, in pixels.
+    """Left, top, right and bottom of an object in its image, in pixels.
 
-    Published CLEVR scenes do not say; it is then as far around the centre as a sphere of its size reaches.
+    Published CLEVR scenes have no boxes; there it is the box of a sphere of the object's size.
     """
     if "bbox" in item:
         left, top, right, bottom = item["bbox"]

@@ -76,7 +76,7 @@ def run_experiment(
             tell(str(failure))
         return failure is None
 
-    from clevrhope.report.write import PAGES
+    from clevrhope.report.writer import PAGES
 
     check_own(plan.report, PAGES)
     with locked(plan.experiment.out):

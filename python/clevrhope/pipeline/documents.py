@@ -11,7 +11,7 @@ from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_questions, read_scenes_in_use
 from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.vocab import read_vocab, write_vocab
-from clevrhope.describe.contact_sheet import Asked, Card, HopCards, Sheet, SplitCards, contact_sheet
+from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.describe.datasheet.folder import PoolStats, WholeDataset, folder_datasheet
 from clevrhope.describe.datasheet.origin import Provenance
 from clevrhope.describe.datasheet.pair import sub_datasheet
@@ -131,7 +131,7 @@ def _sub_dataset(
         ),
         shared_images=shared,
         checked=manifest.checked.get(hop.name, ()),
-        made_with=_provenance(resolved, manifest),
+        provenance=_provenance(resolved, manifest),
         from_clevr=from_clevr,
         palette=resolved.engine.palettes.get(hop.pools),
         plots=listed_plots(layout, manifest, hop.name),
@@ -162,7 +162,7 @@ def _whole_dataset(
             for kind, (begin, end) in _KINDS.items()
         },
         n_answers=len(resolved.world.answers),
-        made_with=_provenance(resolved, manifest),
+        provenance=_provenance(resolved, manifest),
     )
 
 
@@ -206,7 +206,7 @@ def _sheet(resolved: Resolved, manifest: Manifest, used: Mapping[str, Ints]) -> 
         n_images=sum(map(len, used.values())),
         n_rendered=sum(pool["pictures"] for pool in manifest.pools.values()),
         hops=[_hop_cards(resolved.hop(name), resolved, manifest, n_shown) for name in manifest.splits],
-        made_by=made_by(manifest.rendering) if manifest.rendering else "",
+        renderer=made_by(manifest.rendering) if manifest.rendering else "",
         n_published=sum(resolved.engine.n_published(pool, each) for pool, each in used.items()),
     )
 
@@ -236,7 +236,7 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
         [words(value) for _, value in hop.pair or ()],
         value_words,
         splits,
-        alone=hop.value is not None,
+        is_single_value=hop.value is not None,
     )
 
 
@@ -245,12 +245,12 @@ def _cards(hop: Hop, split: str, pool: str, resolved: Resolved, n_shown: int) ->
     layout = resolved.layout
     detokenizer = Detokenizer(read_vocab(layout.vocab))
     families = engine.families(resolved.engine.templates)
-    by_image: dict[int, list[Asked]] = {}
+    by_image: dict[int, list[CardQuestion]] = {}
     rows = next(read_question_blocks(layout.questions_h5(hop.name, split), n_rows=50 * n_shown))
     for k, (image, family) in enumerate(
         zip(rows.image_idxs.tolist(), rows.question_families.tolist(), strict=True)
     ):
-        asked = Asked(
+        asked = CardQuestion(
             detokenizer.question(rows.questions[k], int(rows.question_lengths[k])),
             detokenizer.answer(int(rows.answers[k])),
             f"{families[family][0]}, family {family}",

@@ -1,10 +1,10 @@
-"""Runs and files of predictions in; the paper's tables and figures, its numbers beside ours, as pages out.
+"""Reports on runs and files of predictions: tables and figures as in the paper, with its numbers beside ours.
 
-Needs no model and no torch; figures need matplotlib (`pip install 'clevrhope[plots]'`).
+Reports need neither a model nor torch; figures need matplotlib (`pip install 'clevrhope[plots]'`).
 """
 
-from clevrhope.report.results import Result, Skipped, measure
+from clevrhope.report.results import Result, measure
 from clevrhope.report.runs import Source, find_sources
-from clevrhope.report.write import Report, report
+from clevrhope.report.writer import Report, report
 
-__all__ = ["Report", "Result", "Skipped", "Source", "find_sources", "measure", "report"]
+__all__ = ["Report", "Result", "Source", "find_sources", "measure", "report"]

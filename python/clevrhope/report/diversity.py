@@ -1,29 +1,36 @@
-"""Results of controlled diversity in, of late checkpoints too; what section 4.4 of the paper asks out."""
+"""Tables of controlled diversity (section 4.4 of the paper), over runs and their late checkpoints."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from clevrhope.metrics.collapse import beats_question_only, mean_of
-from clevrhope.report.page import Cell, Table
+from clevrhope.metrics.collapse import mean_of
+from clevrhope.report.document import Cell, Table
 from clevrhope.report.results import Result
 from clevrhope.report.runs import LAST
-from clevrhope.report.tables import UNMATCHED, spread, unmatched_cells, with_sign, with_sound
+from clevrhope.report.tables import (
+    UNMATCHED,
+    below_question_only,
+    spread,
+    unmatched_cells,
+    with_sign,
+    with_uncollapsed,
+)
 from clevrhope.splits.kinds import IID, OOD
 
 
 @dataclass(frozen=True, slots=True)
 class LateRun:
-    """One run's late checkpoints on one sub-dataset: means over them, and the range of its gap.
+    """Means over a run's late checkpoints on one sub-dataset, and the range of its gap.
 
     Attributes:
-        result: that of the weights at the run's end; of the last late ones where these are not there.
-        n_checkpoints: how many there are, the last included.
-        iid: mean complex_iid accuracy, per cent.
-        ood: mean complex_ood accuracy.
-        gap: mean complex gap, points.
-        lowest: the least of them.
-        highest: the largest.
-        matched: mean matched gap; None where it cannot be told.
+        result: Result of the run's last weights, or of its latest checkpoint if these are not there.
+        n_checkpoints: Number of checkpoints, including the last weights.
+        iid: Mean complex_iid accuracy in per cent.
+        ood: Mean complex_ood accuracy in per cent.
+        gap: Mean complex gap in points.
+        lowest: Smallest complex gap.
+        highest: Largest complex gap.
+        matched: Mean matched gap; None if it is unknown.
     """
 
     result: Result
@@ -37,16 +44,16 @@ class LateRun:
 
     @property
     def collapsed(self) -> bool:
-        """Whether the run did, by its weights at the end."""
+        """Whether the run collapsed, by its last weights."""
         return self.result.collapsed
 
 
 def late_runs(results: Iterable[Result]) -> list[LateRun]:
-    """The runs of some results, each with all of its checkpoints."""
+    """The runs of some results, each over all of its checkpoints."""
     runs: dict[tuple[object, ...], list[Result]] = {}
     for each in results:
         if each.gap("complex") is not None:
-            key = (each.model, each.source.of, each.hop, each.train_size, each.run)
+            key = (each.model, each.source.origin, each.hop, each.train_size, each.run)
             runs.setdefault(key, []).append(each)
     found = []
     for of_run in runs.values():
@@ -68,7 +75,7 @@ def late_runs(results: Iterable[Result]) -> list[LateRun]:
 
 
 def diversity_tables(runs: Sequence[LateRun], *, least_iid: float) -> Iterator[Table]:
-    """Controlled diversity: a table of means over runs, and one of the runs themselves."""
+    """A table of means over runs, and one of the runs; those below `least_iid` per cent do not count."""
     groups: dict[tuple[str, str, str, int, str], list[LateRun]] = {}
     for run in runs:
         e = run.result
@@ -76,18 +83,20 @@ def diversity_tables(runs: Sequence[LateRun], *, least_iid: float) -> Iterator[T
     rows = []
     for (model, pair, mode, diversity, size), cell in sorted(groups.items()):
         kept = [run for run in cell if run.iid >= least_iid]
-        told = kept or cell
+        shown = kept or cell
         matched = [run for run in kept if run.matched is not None]
-        fell, matched_fell = [run.collapsed for run in told], [run.collapsed for run in matched]
+        collapsed = [run.collapsed for run in shown]
         points = [run.matched or 0.0 for run in matched]
-        grey = not kept or says_little(told)
+        grey = not kept or _below_question_only(shown)
         rows.append([
             Cell(f"{pair}, {mode}, {diversity}"), Cell(model), Cell(size),
             Cell(f"{len(kept)} of {len(cell)}", not kept),
-            Cell(with_sound([run.iid for run in told], fell, _spread), grey),
-            Cell(with_sound([run.gap for run in told], fell, _range), grey),
-            Cell(with_sound(points, matched_fell, _range) if matched else "", grey),
-            *unmatched_cells(run.result for run in told),
+            Cell(with_uncollapsed([run.iid for run in shown], collapsed, _spread), grey),
+            Cell(with_uncollapsed([run.gap for run in shown], collapsed, _range), grey),
+            Cell(
+                with_uncollapsed(points, [run.collapsed for run in matched], _range) if matched else "", grey
+            ),
+            *unmatched_cells(run.result for run in shown),
         ])  # fmt: skip
     if not rows:
         return
@@ -98,24 +107,22 @@ def diversity_tables(runs: Sequence[LateRun], *, least_iid: float) -> Iterator[T
               "plain gap: mean, range over runs", "matched gap: mean, range over runs", *UNMATCHED],
         rows=rows,
         note=f"{counted}A run's values are means over its late checkpoints. Rows in italics have no run that "
-        "counts, or do not beat who reads the question alone. Behind a slash: without runs that collapsed. "
-        "The plain gaps also hold that OOD questions are of other kinds.",
+        "counts, or do not beat the question-only baseline. After a slash: without collapsed runs. Plain "
+        "gaps also contain the effect that OOD questions are of other kinds.",
     )  # fmt: skip
     yield Table(
         title="Each run, with the range over its late checkpoints",
         head=["pair, combinations, diversity", "model", "train size", "run", "checkpoints", f"{IID}, %",
               f"{OOD}, %", "plain gap, points (range)", "matched gap"],
         rows=[
-            _row_of(run, grey=run.iid < least_iid or says_little([run])) for run in sorted(runs, key=_place)
+            _row_of(run, grey=run.iid < least_iid or _below_question_only([run]))
+            for run in sorted(runs, key=_place)
         ],
     )  # fmt: skip
 
 
-def says_little(runs: Sequence[LateRun]) -> bool:
-    """Whether the mean complex_iid accuracy of some runs does not beat who reads the question alone."""
-    floors = [run.result.floor for run in runs if run.result.floor is not None]
-    iid = mean_of([run.iid for run in runs]).value
-    return bool(floors) and not beats_question_only(iid, mean_of(floors).value)
+def _below_question_only(runs: Sequence[LateRun]) -> bool:
+    return below_question_only([run.iid for run in runs], [run.result.floor for run in runs])
 
 
 def _row_of(run: LateRun, *, grey: bool) -> list[Cell]:

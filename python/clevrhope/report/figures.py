@@ -1,11 +1,10 @@
-"""Results in, the paper's figures of them out, each a PNG on white that the colour-blind can read.
+"""The paper's figures of results, as PNG on white, in colours that colour-blind readers can distinguish.
 
-Diversities have a colour and a marker each, the same in every figure; the paper's own values are hollow and
-dashed, and in brackets where figures are written. Needs matplotlib.
+Each diversity has the same colour and marker in every figure. The paper's values are hollow and dashed, or in
+brackets. Needs matplotlib.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
 from typing import Literal
 
@@ -18,7 +17,7 @@ from matplotlib.lines import Line2D
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
 from clevrhope.metrics.collapse import Mean, mean_of
 from clevrhope.report.diversity import LateRun
-from clevrhope.report.page import Figure
+from clevrhope.report.document import Figure
 from clevrhope.report.paper_values import paper_accuracies, paper_gap, paper_gaps, paper_sizes
 from clevrhope.report.results import KINDS, Result
 from clevrhope.report.tables import with_sign
@@ -36,14 +35,14 @@ _LOOKS: Mapping[int, tuple[str, str]] = {
 _OTHER = ("#444444", "v")
 
 _FEWEST_IN_A_BOX = 3
-"""Pairs; fewer have no quartiles to speak of."""
+"""Fewest pairs for a box, since fewer have no useful quartiles."""
 
 _GAP = "gap, percentage points\n(OOD minus IID accuracy)"
 _SIZE = "questions trained on"
 
 
 def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
-    """Gap by diversity over train size, with deviations over pairs and runs; the paper's dashed."""
+    """Gap by diversity over train size, with deviations over pairs and runs."""
     own = _with_gap(results, model)
     if not own:
         return None
@@ -56,7 +55,7 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
             for k, diversity in enumerate(diversities):
                 colour, marker = _LOOKS.get(diversity, _OTHER)
                 of_level = [each for each in own if each.diversity == diversity]
-                points = _by_size(of_level, partial(Result.gap, kind=kind))
+                points = _by_size((e.train_size or 0, e.gap(kind)) for e in of_level)
                 nudge = 1 + 0.03 * (k - (len(diversities) - 1) / 2)
                 if points:
                     axes.errorbar(
@@ -65,7 +64,7 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
                         yerr=[each.deviation for _, each in points],
                         color=colour, marker=marker, markersize=7, linewidth=2, capsize=3, elinewidth=1.2,
                     )  # fmt: skip
-                name, hops = _paper_model(own), {each.hop for each in of_level}
+                name, hops = own[0].source.paper_model, {each.hop for each in of_level}
                 printed = [
                     (size, theirs.points)
                     for size in paper_sizes(name)
@@ -81,18 +80,18 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
             title=f"Gap of {model} by diversity and train size",
             png=png(drawn),
             note="Means over all pairs of a diversity and all runs; bars are deviations over both (ddof 0). "
-            "Of the paper the same pairs.",
+            "The paper's values are over the same pairs.",
         )
 
 
 def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
-    """Accuracy on the four test sets over train size, a line a held-out pair."""
+    """Accuracy on the four test sets over train size, with a line for each held-out pair."""
     own = _with_gap(results, model)
     splits = [split for split in PAIR_TEST_SPLITS if any(split in each.accuracies for each in own)]
     if not own or not splits:
         return None
     sizes = sorted({each.train_size or 0 for each in own})
-    paper = paper_accuracies(_paper_model(own)) if any(sizes) else {}
+    paper = paper_accuracies(own[0].source.paper_model) if any(sizes) else {}
     has_paper = False
     with figure(f"{model}: all held-out pairs", width_in=3.2 * len(splits) + 0.8, height_in=4.6) as drawn:
         panels = drawn.subplots(1, len(splits), sharey=True, squeeze=False)[0]
@@ -100,7 +99,7 @@ def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
             for hop in dict.fromkeys(each.hop for each in own):
                 of_hop = [each for each in own if each.hop == hop]
                 colour, marker = _LOOKS.get(of_hop[0].diversity, _OTHER)
-                means = _by_size(of_hop, partial(_accuracy, split=split))
+                means = _by_size((e.train_size or 0, e.accuracies.get(split)) for e in of_hop)
                 points = [(size, mean.value) for size, mean in means]
                 if points:
                     axes.plot(*zip(*points, strict=True), color=colour, marker=marker, markersize=5,
@@ -118,8 +117,8 @@ def hop_curves(results: Sequence[Result], model: str) -> Figure | None:
             name=f"pairs_{_file(model)}",
             title=f"Accuracy of {model} on every held-out pair",
             png=png(drawn),
-            note="A line a pair, the mean over its runs, coloured by the diversity of its two types; of the "
-            "paper the same pairs.",
+            note="Each line is a pair's mean over its runs, coloured by the diversity of its two types. The "
+            "paper's values are of the same pairs.",
         )
 
 
@@ -152,11 +151,8 @@ def box_plots(results: Sequence[Result], model: str) -> Figure | None:
                 axes.plot(place + spread, sorted(of_hop), linestyle="none", color=colour, marker=marker,
                           markersize=5.5, alpha=0.9)  # fmt: skip
                 hops = {each.hop for each in own if each.diversity == diversity}
-                printed = sorted(
-                    gap for hop, gap in paper_gaps(_paper_model(own), kind, largest).items() if hop in hops
-                )
-                beside = place + 0.36
-                has_paper |= _plot_paper(axes, [(beside, gap) for gap in printed], diversity, line="none")
+                printed = [(place + 0.36, gap) for gap in _paper_gaps(own, kind, largest, hops)]
+                has_paper |= _plot_paper(axes, printed, diversity, line="none")
             _gap_axes(axes, kind)
             _level_axis(axes, diversities, "diversity: combinations of the pair's two types")
         panels[0].set_ylabel(_GAP)
@@ -166,8 +162,8 @@ def box_plots(results: Sequence[Result], model: str) -> Figure | None:
             name=f"boxes_{_file(model)}",
             title=f"Gaps of {model} over held-out pairs, trained on {_questions(largest)}",
             png=png(drawn),
-            note="A dot is a pair, the mean over its runs; boxes, of three pairs or more, hold the middle "
-            "half and the median.",
+            note="Each dot is a pair's mean over its runs; boxes, for three pairs or more, show the median "
+            "and the middle half.",
         )
 
 
@@ -198,15 +194,13 @@ def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
             image = axes.imshow(cells, cmap="PuOr", norm=TwoSlopeNorm(0, -most, most))
             for row, column in np.argwhere(~np.isnan(cells)).tolist():
                 value = cells[row, column]
-                told = with_sign(value)
+                text = with_sign(value)
                 hops = {each.hop for each in own if {*each.types} == {down[row], across[column]}}
-                printed = [
-                    gap for hop, gap in paper_gaps(_paper_model(own), kind, largest).items() if hop in hops
-                ]
+                printed = _paper_gaps(own, kind, largest, hops)
                 if printed:
                     has_paper = True
-                    told += f"\n({with_sign(mean_of(printed).value)})"
-                axes.text(column, row, told, ha="center", va="center",
+                    text += f"\n({with_sign(mean_of(printed).value)})"
+                axes.text(column, row, text, ha="center", va="center",
                           color="white" if abs(value) > 0.6 * most else INK)  # fmt: skip
             axes.set_xticks(range(len(across)), across)
             axes.set_yticks(range(len(down)), down)
@@ -223,13 +217,13 @@ def type_triangle(results: Sequence[Result], model: str) -> Figure | None:
             name=f"types_{_file(model)}",
             title=f"Gap of {model} by attribute types, trained on {_questions(largest)}",
             png=png(drawn),
-            note="The mean over all pairs of the two types and all runs; orange is a drop on held-out pairs. "
-            "Of the paper the same pairs at the same size.",
+            note="Means over all pairs of the two types and all runs; orange is a drop on held-out pairs. "
+            "The paper's values are of the same pairs at the same size.",
         )
 
 
 def diversity_plot(runs: Sequence[LateRun], model: str, *, least_iid: float) -> Figure | None:
-    """Complex gap over controlled diversity, plain and matched, grid and random combinations apart."""
+    """Plain and matched complex gap over controlled diversity, for grid and for random combinations."""
     own = [run for run in runs if run.result.model == model and run.iid >= least_iid]
     if not own:
         return None
@@ -275,8 +269,8 @@ def diversity_plot(runs: Sequence[LateRun], model: str, *, least_iid: float) -> 
             name=f"diversity_{_file(model)}",
             title=f"Controlled diversity: gap of {model}",
             png=png(drawn),
-            note="Hollow: a run, the mean over its late checkpoints, with their range; filled: the mean over "
-            f"runs.{counted}",
+            note="Hollow markers are runs, as means over their late checkpoints, with their range; filled "
+            f"ones are means over runs.{counted}",
         )
 
 
@@ -297,32 +291,25 @@ def _with_gap(results: Sequence[Result], model: str) -> list[Result]:
 
 
 def _at_largest(results: Iterable[Result]) -> tuple[list[Result], int]:
-    """The results at the largest train size, and that size; 0 for one that is not known."""
+    """The results at the largest train size, and that size; 0 if it is unknown."""
     results = list(results)
     largest = max((each.train_size or 0 for each in results), default=0)
     return [each for each in results if (each.train_size or 0) == largest], largest
 
 
-def _by_size(results: Iterable[Result], value: Callable[[Result], float | None]) -> list[tuple[int, Mean]]:
-    """For each train size, in order, the mean of a value over the results that have it."""
+def _by_size(values: Iterable[tuple[int, float | None]]) -> list[tuple[int, Mean]]:
+    """The mean of the values for each train size, in order."""
     found: dict[int, list[float]] = {}
-    for each in results:
-        of_one = value(each)
-        if of_one is not None:
-            found.setdefault(each.train_size or 0, []).append(of_one)
+    for size, value in values:
+        if value is not None:
+            found.setdefault(size, []).append(value)
     return [(size, mean_of(values)) for size, values in sorted(found.items())]
 
 
-def _accuracy(result: Result, split: str) -> float | None:
-    return result.accuracies.get(split)
-
-
-# The paper's values
-
-
-def _paper_model(own: Sequence[Result]) -> str:
-    """The name in the paper of a model that we have results of."""
-    return own[0].source.paper_model
+def _paper_gaps(own: Sequence[Result], kind: str, size: int, hops: Collection[str]) -> list[float]:
+    """The paper's gaps of some pairs."""
+    gaps = paper_gaps(own[0].source.paper_model, kind, size)
+    return sorted(gap for hop, gap in gaps.items() if hop in hops)
 
 
 def _plot_paper(
@@ -333,7 +320,7 @@ def _plot_paper(
     line: Literal["--", "none"] = "--",
     width: float = 1.1,
 ) -> bool:
-    """Draws the paper's values, hollow; gives whether there are some."""
+    """Draws the paper's values, hollow; returns whether there are some."""
     if not points:
         return False
     colour, marker = _LOOKS.get(diversity, _OTHER)
@@ -345,15 +332,16 @@ def _plot_paper(
 def _legend(
     drawn: Drawn, diversities: Iterable[int], paper: str, *, line: Literal["--", "none"] = "--"
 ) -> None:
-    """Diversities, and what hollow marks are; `paper` is "" where there are none."""
-    handles = [_handle(each) for each in diversities]
+    """Adds a legend of diversities and, unless `paper` is "", of hollow markers."""
+    handles = []
+    for diversity in diversities:
+        colour, marker = _LOOKS.get(diversity, _OTHER)
+        label = f"diversity {diversity}"
+        handles.append(Line2D([], [], color=colour, marker=marker, linewidth=2, label=label))
     if paper:
         handles.append(Line2D([], [], color=FAINT, linestyle=line, marker="o", markerfacecolor="none",
                               label=paper))  # fmt: skip
     drawn.legend(handles=handles, loc="outside lower left", ncols=6)
-
-
-# Axes
 
 
 def _gap_axes(axes: Axes, title: str) -> None:
@@ -363,37 +351,28 @@ def _gap_axes(axes: Axes, title: str) -> None:
 
 
 def _size_axis(axes: Axes, sizes: Sequence[int], *, has_paper: bool) -> None:
-    """Sizes on a logarithmic scale, with those that there are as ticks."""
+    """A logarithmic scale with the sizes as ticks."""
     axes.set_xlabel(_SIZE)
     if not any(sizes):
-        axes.set_xticks([0], ["not known"])
+        axes.set_xticks([0], ["unknown"])
         return
     axes.set_xscale("log")
     ticks = sorted({*sizes, *((25_000, 200_000, 560_000) if has_paper else ())} - {0})
-    axes.set_xticks(ticks, [_short(size) for size in ticks])
+    axes.set_xticks(ticks, [f"{size / 1000:g}k" if size >= 1000 else str(size) for size in ticks])
     axes.minorticks_off()
     if len(ticks) == 1:
         axes.set_xlim(ticks[0] / 1.6, ticks[0] * 1.6)
 
 
 def _level_axis(axes: Axes, levels: Sequence[int], label: str) -> None:
-    """A place a diversity."""
+    """An axis with a place for each diversity."""
     axes.set_xticks(range(len(levels)), [str(level) for level in levels])
     axes.set_xlim(-0.6, len(levels) - 0.4)
     axes.set_xlabel(label)
 
 
-def _short(size: int) -> str:
-    return f"{size / 1000:g}k" if size >= 1000 else str(size)
-
-
 def _questions(size: int) -> str:
     return f"{size:,} questions" if size else "an unknown number of questions"
-
-
-def _handle(diversity: int) -> Line2D:
-    colour, marker = _LOOKS.get(diversity, _OTHER)
-    return Line2D([], [], color=colour, marker=marker, linewidth=2, label=f"diversity {diversity}")
 
 
 def _file(model: str) -> str:

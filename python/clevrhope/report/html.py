@@ -1,15 +1,15 @@
-"""A report's page in, one HTML file out, with its images in it: needs neither server nor network."""
+"""A report as one HTML file, which contains its images and needs neither server nor network."""
 
 from base64 import b64encode
 from collections.abc import Iterator
 from html import escape
 from importlib.resources import files
 
-from clevrhope.report.page import Cell, Figure, Heading, Page, Table, Text
+from clevrhope.report.document import Cell, Document, Figure, Heading, Table, Text
 
 
-def html(page: Page) -> str:
-    """The page as one HTML file."""
+def html(page: Document) -> str:
+    """The document as one HTML file."""
     title = next((each.text for each in page if isinstance(each, Heading)), "Report")
     style = (files(__package__) / "report.css").read_text("utf-8")
     body = "\n".join(_blocks(page))
@@ -20,7 +20,7 @@ def html(page: Page) -> str:
     )
 
 
-def _blocks(page: Page) -> Iterator[str]:
+def _blocks(page: Document) -> Iterator[str]:
     for block in page:
         match block:
             case Heading():

@@ -1,19 +1,19 @@
-"""A report's page in, GitHub's Markdown out; images are files beside it."""
+"""A report in GitHub's Markdown, with images as files beside it."""
 
 from collections.abc import Iterator
 
-from clevrhope.report.page import Cell, Figure, Heading, Page, Table, Text
+from clevrhope.report.document import Cell, Document, Figure, Heading, Table, Text
 
 FIGURES = "figures"
-"""The folder of the images, beside the page."""
+"""Folder of the images, beside the file."""
 
 
-def markdown(page: Page) -> str:
-    """The page as Markdown; grey cells are in brackets and italics."""
+def markdown(page: Document) -> str:
+    """The document as Markdown; grey cells are in brackets and italics."""
     return "\n".join(_lines(page)).rstrip() + "\n"
 
 
-def _lines(page: Page) -> Iterator[str]:
+def _lines(page: Document) -> Iterator[str]:
     for block in page:
         match block:
             case Heading():

@@ -1,8 +1,7 @@
-"""A model's name in, the paper's values to set beside its own out; those of the same pairs."""
+"""The paper's values to compare a model with, over the same pairs."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from functools import cache
 
 import numpy as np
 
@@ -14,12 +13,9 @@ from clevrhope.splits.kinds import SYSTEMATICITY_GAPS
 class PaperGap:
     """The paper's mean gap over some pairs of a diversity.
 
-    Attributes:
-        points: the mean, as printed in tables 16 to 21 where all of the paper's pairs are among them, else
-            from tables 4 to 15.
-        deviation: over pairs and seeds, as printed; None where not all pairs are among them.
-        n_pairs: how many are.
-        n_all: how many the paper has.
+    Attributes: points: The mean, as printed in tables 16 to 21 if it is over all of the paper's pairs,
+    else worked out from tables 4 to 15. deviation: Deviation over pairs and seeds, as printed; None if it
+    is not over all pairs. n_pairs: Number of these pairs. n_all: Number of pairs in the paper.
     """
 
     points: float
@@ -29,7 +25,7 @@ class PaperGap:
 
 
 def paper_accuracies(model: str) -> Mapping[tuple[str, str, int], float]:
-    """(test set, pair, train size) -> per cent, the mean over the paper's seeds; none of other models."""
+    """(test set, pair, train size) -> mean over the paper's seeds, in per cent; empty for other models."""
     return {
         (each.split, each.hop, size_number(each.train_size)): each.mean_percent
         for each in paper_results()
@@ -38,7 +34,7 @@ def paper_accuracies(model: str) -> Mapping[tuple[str, str, int], float]:
 
 
 def paper_gaps(model: str, kind: str, size: int) -> Mapping[str, float]:
-    """Pair -> the paper's gap at a train size, in points; nothing at sizes that it has not."""
+    """Pair -> the paper's gap at a train size in points; empty for sizes that are not in the paper."""
     accuracies, gap = paper_accuracies(model), SYSTEMATICITY_GAPS[kind]
     return {
         hop: ood - accuracies[gap.baseline, hop, size]
@@ -48,29 +44,24 @@ def paper_gaps(model: str, kind: str, size: int) -> Mapping[str, float]:
 
 
 def paper_sizes(model: str) -> tuple[int, ...]:
-    """The train sizes that the paper has gaps of the model at."""
+    """The train sizes at which the paper has gaps of the model."""
     sizes = {each.train_size for each in paper_results() if (each.model, each.metric) == (model, "gap")}
     return tuple(sorted(map(size_number, sizes)))
 
 
 def paper_gap(model: str, kind: str, diversity: int, size: int, hops: Collection[str]) -> PaperGap | None:
-    """The mean gap over some pairs; None where the paper has not all of them, so that none compares."""
+    """The mean gap over some pairs; None if the paper does not have all of them."""
     printed = [
         each
         for each in paper_results()
         if (each.model, each.metric, each.split) == (model, "gap", kind)
         and (each.diversity, size_number(each.train_size)) == (diversity, size)
     ]
-    gaps = paper_gaps(model, kind, size)
-    of_pairs = {hop: gap for hop, gap in gaps.items() if _diversities()[hop] == diversity}
+    of_level = {each.hop for each in paper_results() if each.diversity == diversity}
+    of_pairs = {hop: gap for hop, gap in paper_gaps(model, kind, size).items() if hop in of_level}
     shared = [gap for hop, gap in of_pairs.items() if hop in hops]
     if not printed or not shared or len(shared) < len(set(hops)):
         return None
     if len(shared) == len(of_pairs):
         return PaperGap(printed[0].mean_percent, printed[0].std_percent, len(shared), len(of_pairs))
     return PaperGap(float(np.mean(shared)), None, len(shared), len(of_pairs))
-
-
-@cache
-def _diversities() -> Mapping[str, int]:
-    return {each.hop: each.diversity for each in paper_results() if each.hop}

@@ -1,9 +1,9 @@
-"""Results in; what has to be known with them out: sentences, and tables of single runs."""
+"""What a reader has to know about results: sentences, and tables of single runs."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from clevrhope.metrics.predictions import NOT_TRAINED
-from clevrhope.report.page import Block, Cell, Table, Text
+from clevrhope.report.document import Block, Cell, Table, Text
 from clevrhope.report.results import QUESTION_ONLY, Result
 from clevrhope.report.runs import LAST
 from clevrhope.report.setups import Setup, differences
@@ -11,17 +11,17 @@ from clevrhope.splits.kinds import IID
 
 
 def remarks(results: Sequence[Result]) -> Iterator[Block]:
-    """What italics mean here, what is missing, what features and models have to be told of."""
+    """Sentences on italics, on missing predictions, and on notes of features and models."""
     floors = {each.floor_from for each in results if each.floor_from}
     if floors - {QUESTION_ONLY}:
         yield Text(
-            "Where there is no run of question_only, the most frequent answer of each question family of the "
-            "train set stands for it: the least that reading the question alone gives."
+            "Where there is no run of question_only, the question-only baseline is to give the train set's "
+            "most frequent answer of each question family, which is the least that it can reach."
         )
     if floors:
         yield Text(
-            f"In italics: the mean {IID} accuracy does not beat that of reading the question alone, so "
-            "the gap says nothing."
+            f"In italics: the mean {IID} accuracy does not beat the question-only baseline, so the gap says "
+            "nothing."
         )
     missing = [each for each in results if each.n_missing]
     if missing:
@@ -29,71 +29,63 @@ def remarks(results: Sequence[Result]) -> Iterator[Block]:
         yield Text(f"{n:,} questions have no prediction and are left out (first: {missing[0].model}, "
                    f"{missing[0].hop}).")  # fmt: skip
     for note, names in _models_by_note(results).items():
-        told = f"{note[:1].upper()}{note[1:]}: {', '.join(names)}."
+        sentence = f"{note[:1].upper()}{note[1:]}: {', '.join(names)}."
         if note == NOT_TRAINED:
-            told += (
-                " What such a model met before is not known, so its gaps are no systematicity gaps."
-                if len(names) == 1
-                else " What such models met before is not known, so their gaps are no systematicity gaps."
-            )
-        yield Text(told)
+            sentence += " Since it is not known what was seen in training, these are not systematicity gaps."
+        yield Text(sentence)
 
 
 def notes_of(results: Sequence[Result], model: str) -> Iterator[Block]:
-    """What has to be said with all that is made from a model's predictions."""
+    """The notes that belong to everything made from a model's predictions."""
     notes = sorted({each.note for each in results if each.model == model and each.note})
     if notes:
         yield Text(f"{model}: {'; '.join(notes)}.")
 
 
-def apart_tables(results: Sequence[Result]) -> Iterator[Table]:
-    """For each model whose runs were trained in different ways, what each of its names stands for."""
-    groups: dict[str, dict[str, Result]] = {}
-    for each in results:
-        if each.source.group:
-            groups.setdefault(each.source.model, {})[each.source.name] = each
-    for model in groups:
+def setup_tables(results: Sequence[Result]) -> Iterator[Table]:
+    """For each model whose runs were trained in different ways, a table of what its names mean."""
+    for model in dict.fromkeys(each.source.model for each in results if each.source.group):
         named = {each.source.name: each for each in results if each.source.model == model and each.source.hop}
-        told = differences([_without_folder(each.source.setup) for each in named.values()])
+        setups = [_without_folder(each.source.setup) for each in named.values()]
         yield Table(
-            title=f"Runs of {model} that were trained in different ways, and are no seeds of each other",
-            head=["name here", "what is not the same in all"],
-            rows=[[Cell(name), Cell(each)] for name, each in zip(named, told, strict=True)],
+            title=f"Runs of {model} that were trained in different ways, and are not seeds of each other",
+            head=["name in this report", "settings that differ"],
+            rows=[[Cell(name), Cell(each)] for name, each in zip(named, differences(setups), strict=True)],
         )
 
 
 def collapsed_table(results: Sequence[Result]) -> Table | None:
-    """The runs that collapsed; None where none did."""
-    fallen = [each for each in results if each.collapsed]
-    if not fallen:
+    """A table of the collapsed runs; None if there are none."""
+    collapsed = [each for each in results if each.collapsed]
+    if not collapsed:
         return None
     return Table(
-        title=f"Runs that collapsed: {IID} below who reads the question alone",
-        head=["model", "held-out pair", "train size", "run", IID, "question alone", "from"],
+        title=f"Collapsed runs: {IID} below the question-only baseline",
+        head=["model", "held-out pair", "train size", "run", IID, "question-only baseline", "from"],
         rows=[
             [Cell(e.model), Cell(e.hop), Cell(e.size), Cell(e.run),
              Cell(f"{e.accuracies[IID]:.1f}"), Cell(f"{e.floor:.1f}"), Cell(e.floor_from)]
-            for e in fallen
+            for e in collapsed
         ],
-        note="Never judged on an OOD set. Cells with such runs give the mean without them behind a slash.",
+        note="No run is judged on an OOD set. Cells with such runs show the mean without them after a slash.",
     )  # fmt: skip
 
 
 def unanswered_table(results: Sequence[Result]) -> Table | None:
-    """Questions that got no answer, a row a run and a column a test set; None where all got one."""
-    some = [each for each in results if any(each.n_unanswered.values())]
-    if not some:
+    """A table of questions without an answer, by run and test set; None if all have one."""
+    incomplete = [each for each in results if any(each.n_unanswered.values())]
+    if not incomplete:
         return None
-    splits = [*dict.fromkeys(split for each in some for split, n in each.n_unanswered.items() if n)]
+    splits = [*dict.fromkeys(split for each in incomplete for split, n in each.n_unanswered.items() if n)]
     return Table(
         title="Questions without an answer",
         head=["model", "held-out pair", "train size", "run", *splits],
         rows=[
             [Cell(each.model), Cell(each.hop), Cell(each.size), Cell(_run_name(each)),
              *(_unanswered_cell(each, split) for split in splits)]
-            for each in some
+            for each in incomplete
         ],
-        note="An ill-formed program, or words that cannot be read as an answer. They count as wrong.",
+        note="The program is ill-formed, or the reply cannot be read as an answer. They count as wrong.",
     )  # fmt: skip
 
 
@@ -109,13 +101,12 @@ def _run_name(result: Result) -> str:
 
 
 def _models_by_note(results: Sequence[Result]) -> Mapping[str, Sequence[str]]:
-    found: dict[str, dict[str, None]] = {}
-    for each in results:
-        if each.note:
-            found.setdefault(each.note, {})[each.model] = None
-    return {note: [*names] for note, names in found.items()}
+    found: dict[str, list[str]] = {}
+    for note, model in dict.fromkeys((each.note, each.model) for each in results if each.note):
+        found.setdefault(note, []).append(model)
+    return found
 
 
 def _without_folder(setup: Setup) -> Setup:
-    """A setup without the dataset's whole path, which names have where nothing else tells datasets apart."""
+    """A setup without the dataset's path, which names contain if nothing else distinguishes datasets."""
     return {name: value for name, value in setup.items() if name != "dataset.folder"}

@@ -1,9 +1,8 @@
-"""Files of predictions in; the accuracies, gaps and matched gaps of each run on each held-out pair out."""
+"""Results: the accuracies, gaps and matched gaps of each run on each held-out pair."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -23,35 +22,34 @@ from clevrhope.splits.kinds import IID, SYSTEMATICITY_GAPS
 from clevrhope.splits.palettes import MARK, parse_diversity
 
 QUESTION_ONLY = "question_only"
-"""The model whose runs say what reading the question alone gives."""
+"""The model whose runs give the question-only baseline."""
 
 KINDS = tuple(SYSTEMATICITY_GAPS)
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What one run's weights came to on one held-out pair.
+    """The result of a run's weights on a held-out pair.
 
     Attributes:
-        source: the file that it is from.
-        model: its name, with what tells its runs apart where they were trained in different ways, and with
-            the way in which it answered where there are several.
-        checkpoint: the weights, `LAST` for those at the end.
-        hop: the sub-dataset, such as rubber_cylinder or cyan_cylinder-d8-grid.
-        pair: the held-out pair's name, without what limits the combinations.
-        types: the pair's attribute types.
-        diversity: combinations of values, the pair among them; 0 where that is not known.
-        mode: of controlled diversity "random" (an order drawn from the seed) or "grid"; "" of a plain pair.
-        train_size: questions trained on; None for not known.
-        run: what tells it from others of its kind.
-        accuracies: test set -> per cent.
-        n_missing: questions without a prediction, left out.
-        n_asked: test set -> questions with a prediction.
-        n_unanswered: test set -> those of them whose prediction is no answer, which counts as wrong.
-        matched: the matched complex gap; None where it cannot be told.
-        floor: complex_iid accuracy in per cent of who reads the question alone; None for not known.
-        floor_from: what that is from.
-        note: what has to be said with it.
+        source: The file of predictions.
+        model: Name of the model, with how its runs were trained and how it answered if these differ.
+        checkpoint: The weights, `LAST` for those at the end of the run.
+        hop: The sub-dataset, such as rubber_cylinder or cyan_cylinder-d8-grid.
+        pair: Name of the held-out pair, without its palette.
+        types: Attribute types of the pair.
+        diversity: Number of combinations of values, including the pair; 0 if unknown.
+        mode: "random" or "grid" for controlled diversity; "" for a plain pair.
+        train_size: Number of questions trained on; None if unknown.
+        run: Name of the run among others of its kind.
+        accuracies: Test set -> accuracy in per cent.
+        n_missing: Number of questions without a prediction, which are left out.
+        n_asked: Test set -> number of questions with a prediction.
+        n_unanswered: Test set -> number of predictions that are not an answer, which count as wrong.
+        matched: The matched complex gap; None if it is unknown.
+        floor: Complex_iid accuracy of the question-only baseline in per cent; None if unknown.
+        floor_from: The model or guesser that gives the baseline.
+        note: What has to be said wherever the result is shown.
     """
 
     source: Source
@@ -80,56 +78,32 @@ class Result:
 
     @property
     def collapsed(self) -> bool:
-        """Whether it did; never where it cannot be told, nor of what was to read questions alone."""
+        """Whether the run collapsed; False if that is unknown, and for question-only models and baselines."""
         if self.source.model in (QUESTION_ONLY, *BASELINES):
             return False
         iid = self.accuracies.get(IID)
         return iid is not None and self.floor is not None and is_collapsed(iid, self.floor)
 
     def gap(self, kind: str) -> float | None:
-        """The complex or minimal gap in points; None without both of its test sets."""
+        """The complex or minimal gap in points; None unless both of its test sets are there."""
         gap = SYSTEMATICITY_GAPS[kind]
         ood, iid = self.accuracies.get(gap.split), self.accuracies.get(gap.baseline)
         return None if ood is None or iid is None else ood - iid
 
-    def rows(self) -> list[dict[str, Any]]:
-        """A row an accuracy, with the columns of the paper's results."""
-        return [
-            {
-                "model": self.model,
-                "metric": "accuracy",
-                "split": split,
-                "hop": self.hop,
-                "diversity": self.diversity,
-                "train_size": self.size,
-                "run": self.run,
-                "checkpoint": self.checkpoint,
-                "mean_percent": percent,
-                "unanswered": self.n_unanswered.get(split, 0),
-                "note": self.note,
-            }
-            for split, percent in self.accuracies.items()
-        ]
-
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """What was left out, a sentence each."""
-
-    sentences: tuple[str, ...] = ()
-
 
 @dataclass
 class _Dataset:
-    """A dataset's right answers, and what was worked out of them."""
+    """A dataset's answer key, and what follows from it."""
 
     key: AnswerKey
     matcher: Matcher
     floors: dict[tuple[str, int | None], float | None] = field(default_factory=dict)
 
 
-def measure(sources: Iterable[Source], *, progress: Progress | None = None) -> tuple[list[Result], Skipped]:
-    """The results of all files, in their order; files that cannot be scored are told of, and left out."""
+def measure(
+    sources: Iterable[Source], *, progress: Progress | None = None
+) -> tuple[list[Result], tuple[str, ...]]:
+    """The results of all files in their order, and a sentence for each file that cannot be scored."""
     sources = list(sources)
     progress = progress or Silent()
     datasets: dict[Path, _Dataset] = {}
@@ -147,19 +121,20 @@ def measure(sources: Iterable[Source], *, progress: Progress | None = None) -> t
             except ClevrhopeError as error:
                 skipped.append(str(error))
             advance(1)
-    return _with_question_only(found), Skipped(tuple(dict.fromkeys(skipped)))
+    return _with_question_only(found), tuple(dict.fromkeys(skipped))
 
 
 def _check_dataset(source: Source, key: AnswerKey) -> None:
-    """Passes where a run was trained on the dataset that is in the folder now, or says nothing of it.
+    """Checks that a run was trained on the dataset that is in the folder now, if it says so.
 
     Raises:
-        PredictionsError: on another one; its answers are to other questions, or about other images.
+        PredictionsError: it was trained on another one, with other questions or images.
     """
     differs = key.difference_from(source.trained_on, source.hop)
     if differs:
         raise PredictionsError(
-            f"{source.of}: trained on another dataset than the one that is in {key.folder} now ({differs})"
+            f"{source.origin}: trained on another dataset than the one that is in {key.folder} now "
+            f"({differs})"
         )
 
 
@@ -222,44 +197,44 @@ def _result(
 
 
 def _name(source: Source) -> str:
-    """The model's name, with its way of answering and its weights where these are not the usual ones."""
-    told = [source.name]
+    """The model's name, with its way of answering and its weights if these are not the usual ones."""
+    parts = [source.name]
     if source.way:
-        told.append(source.way.replace("_", " "))
+        parts.append(source.way.replace("_", " "))
     if source.after:
-        told.append("best weights" if source.after == "best" else f"after stage {source.after}")
-    return ", ".join(told)
+        parts.append("best weights" if source.after == "best" else f"after stage {source.after}")
+    return ", ".join(parts)
 
 
 def _pair(hop: str, key: AnswerKey) -> tuple[str, tuple[str, ...], int, str]:
-    """The pair's name and types, its diversity, and how that was brought about."""
+    """The pair's name, types and diversity, and the mode of controlled diversity."""
     base, _, palette = hop.partition(MARK)
     try:
         parsed = parse_hop(hop, list(key.attributes.items()))
     except ConfigError:
         return base, (), 0, ""
     types = tuple(kind for kind, _ in parsed.pair or ())
-    asked = parse_diversity(palette) if palette else None
-    if asked is not None:
-        return base, types, asked[0], "grid" if asked[1] == "grid" else "random"
+    limit = parse_diversity(palette) if palette else None
+    if limit is not None:
+        return base, types, limit[0], "grid" if limit[1] == "grid" else "random"
     return base, types, parsed.diversity, palette
 
 
 def _floor(folder: Path, hop: str, size: int | None) -> float | None:
-    """What the most frequent answer of each family gives on complex_iid; None without a train set.
+    """Complex_iid accuracy of each family's most frequent answer in train; None without a train set.
 
-    Where the folder's train set is smaller than the run's, all of it is learned from.
+    If the folder's train set is smaller than the run's, all of it is used.
     """
-    for learned in (size, None):
+    for n_questions in (size, None):
         try:
-            return train_accuracy_floor(folder, hop, IID, learned)
+            return train_accuracy_floor(folder, hop, IID, n_questions)
         except ClevrhopeError:
             continue
     return None
 
 
 def _with_question_only(results: Sequence[Result]) -> list[Result]:
-    """Floors from runs of the question-only model, of the same dataset, pair and train size."""
+    """The results with baselines from question-only runs on the same dataset, pair and train size."""
     read: dict[tuple[Path, str, int | None], list[float]] = {}
     for each in results:
         is_last = each.checkpoint == LAST and not each.source.after

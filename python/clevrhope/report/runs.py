@@ -1,4 +1,4 @@
-"""Paths in: run folders, folders of them, files of predictions; what each file of predictions is of out."""
+"""The files of predictions below some paths, and what is known of each."""
 
 import json
 import re
@@ -9,54 +9,56 @@ from typing import Any
 
 from clevrhope.errors import PredictionsError
 from clevrhope.metrics.predictions import read_origin
-from clevrhope.report.setups import Setup, names_apart, setup_of, told_of_dataset, unlike_paper
+from clevrhope.report.setups import (
+    Setup,
+    dataset_setup,
+    differences_from_paper,
+    distinct_names,
+    json_text,
+    setup_of,
+)
 from clevrhope.runtime.forms import COUNT, NAME, SEED, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.palettes import MARK
 
 RUN_FILE = "run.json"
-"""What makes a folder one of a run."""
+"""The file that every run's folder has."""
 
 LAST = "last"
-"""The weights that are reported: those at a run's end."""
+"""Name of the weights at a run's end, which are reported."""
 
 OWN_WAYS = ("predict", "predicted_programs")
-"""Ways in which a model answers by itself, from question and image; others have names of their own."""
+"""Ways of answering from question and image alone, which reports do not name."""
 
 _LATE = re.compile(r".+-\d{7}")
-"""Names of weights that were kept shortly before a run's end."""
+"""Names of weights from shortly before a run's end."""
 
 _SUFFIXES = (".jsonl", ".parquet", ".json")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A file of predictions and what is known of it.
+    """A file of predictions, and what is known of it.
 
-    Attributes:
-        path: the file, in `score`'s columns.
-        dataset: the folder that its questions are from.
-        model: the model's name.
-        of: the run's folder, or the file itself.
-        group: what tells the model's runs that were trained in this way from its others; "" where all are.
-        way: how the model answered, of one that can in several ways, such as on true programs; "" for one.
-        checkpoint: the weights that answered: `LAST`, or the name of late ones, kept shortly before the end.
-        after: the stage at whose end they were kept, or "best"; "" of the last and late ones.
-        train_size: questions trained on, where rows do not say; None for not known.
-        run: what tells it from others of its kind where rows do not say, such as the seed; None for nothing.
-        note: what has to be said with all that is made from it.
-        hop: of a run, the sub-dataset that it was trained on.
-        setup: of a run, what else decides what it learned, its dataset only where runs of the model on
-            several meet; nothing of a file.
-        trained_on: of a run, what it says of its dataset, as `clevrhope.dataset.identity` gives it.
-        known: of that, what all runs that are looked at say.
-        unlike_paper: how it was trained in another way than the paper's model of that name; "" for in none.
+    Attributes: path: The file, with `score`'s columns. dataset: The folder of its questions. model: Name
+    of the model. origin: The run's folder, or the file itself. group: Short name of the way in which this
+    run of the model was trained; "" if all runs agree. way: The way of answering, such as on true
+    programs, for models with several; else "". checkpoint: The weights that answered: `LAST`, or the name
+    of late ones from shortly before the end. after: The stage at whose end the weights were kept, or
+    "best"; "" for last and late ones. train_size: Number of questions trained on, if the rows do not say;
+    None if unknown. run: Name among other runs of its kind, such as the seed, if the rows do not say;
+    None for none. note: What has to be said wherever its results are shown. hop: The sub-dataset that a
+    run was trained on; "" for a file. setup: Everything else that decides what a run learned, including
+    its dataset if runs of the model on several datasets would share a cell; empty for a file. trained_on:
+    What a run says about its dataset, as `clevrhope.dataset.identity` gives it. known: The part of
+    `trained_on` that all runs have. paper_differences: How its training differs from that of the paper's
+    model of this name; "" if it does not.
     """
 
     path: Path
     dataset: Path
     model: str
-    of: Path
+    origin: Path
     group: str = ""
     way: str = ""
     checkpoint: str = LAST
@@ -68,44 +70,45 @@ class Source:
     setup: Setup = field(default_factory=dict)
     trained_on: Mapping[str, Any] = field(default_factory=dict)
     known: Mapping[str, Any] = field(default_factory=dict)
-    unlike_paper: str = ""
+    paper_differences: str = ""
 
     @property
     def name(self) -> str:
-        """The model's name, with what tells its runs apart where they differ."""
+        """The model's name, with its group if there are several."""
         return f"{self.model} ({self.group})" if self.group else self.model
 
     @property
     def paper_model(self) -> str:
-        """The model whose numbers in the paper, if there are some, are those to compare with; "" for none."""
+        """The model of the paper to compare with, if it is in the paper; "" for none."""
         return "" if self.way or self.after else self.model
 
 
 def find_sources(
     paths: Sequence[str | Path], *, model: str | None = None, dataset: Path | None = None
 ) -> tuple[list[Source], list[str]]:
-    """The files of predictions below some paths, and for each run that cannot be used a sentence why.
+    """The files of predictions below some paths, and a sentence for each run that cannot be used.
 
-    A path is a run's folder; a folder with runs below it; or a file of predictions, `NAME=FILE` to say whose.
-    Runs of a model that were trained in different ways get a name for each way; a file comes once.
+    A path is a run's folder, a folder with runs below it, or a file of predictions (`NAME=FILE` names its
+    model). Runs of a model that were trained in different ways get different names. Each file occurs once.
 
     Args:
-        paths: one or more.
-        model: the name of files' models, where neither `NAME=` nor their rows' column `model` says it.
-        dataset: the dataset's folder; needed for files, and taken for runs in place of what they say.
+        paths: At least one path.
+        model: Name of a file's model, if neither `NAME=` nor its column `model` says it.
+        dataset: Folder of the dataset; needed for files, and replaces what runs say.
 
     Raises:
-        PredictionsError: a path that is none of these, or a file without a dataset.
+        PredictionsError: a path is none of these, or a file has no dataset.
     """
     found: list[Source] = []
     skipped: list[str] = []
     for path in paths:
         name, given = _named(path)
         if given.is_dir():
-            folders = [given] if (given / RUN_FILE).is_file() else _run_folders(given)
+            is_run = (given / RUN_FILE).is_file()
+            folders = [given] if is_run else sorted(path.parent for path in given.rglob(RUN_FILE))
             if not folders:
                 raise PredictionsError(
-                    f"{given}: no run there (no {RUN_FILE}, nor one in a folder below); give folders of "
+                    f"{given}: no run there (no {RUN_FILE} in it or in a folder below); give folders of "
                     "clevrhope train, or files of predictions"
                 )
             for folder in folders:
@@ -118,91 +121,89 @@ def find_sources(
         else:
             raise PredictionsError(f"{given}: no such file or folder; give runs, or files of predictions")
     once = {(each.path.resolve(), each.model): each for each in found}
-    return _told_apart([*once.values()]), skipped
+    return _grouped_by_setup([*once.values()]), skipped
 
 
-def _told_apart(sources: Sequence[Source]) -> list[Source]:
-    """Runs of one model that were trained in different ways as groups with names; the order stays."""
+def _grouped_by_setup(sources: Sequence[Source]) -> list[Source]:
+    """The sources with names for the groups of runs of a model that were trained in the same way."""
     sources = _comparable(sources)
-    meet = {model: _datasets_meet(sources, model) for model in {each.model for each in sources}}
+    mixed = {model: _datasets_mix(sources, model) for model in {each.model for each in sources}}
     runs = [
-        replace(each, setup={**each.setup, **_dataset_told(each)}) if each.hop and meet[each.model] else each
+        replace(each, setup={**each.setup, **_dataset_setup(each)})
+        if each.hop and mixed[each.model]
+        else each
         for each in sources
     ]
     setups: dict[str, dict[str, Setup]] = {}
     for each in runs:
         if each.hop:
-            setups.setdefault(each.model, {})[_text(each.setup)] = each.setup
+            setups.setdefault(each.model, {})[json_text(each.setup)] = each.setup
     names = {
         (model, text): name
         for model, found in setups.items()
-        for text, name in zip(found, names_apart([*found.values()]), strict=True)
+        for text, name in zip(found, distinct_names([*found.values()]), strict=True)
     }
-    return [replace(each, group=names[each.model, _text(each.setup)]) if each.hop else each for each in runs]
+    return [
+        replace(each, group=names[each.model, json_text(each.setup)]) if each.hop else each for each in runs
+    ]
 
 
 def _comparable(sources: Sequence[Source]) -> list[Source]:
-    """The sources, of their datasets only what all runs say: those of earlier versions say less."""
-    said = [set(each.trained_on) for each in sources if each.trained_on]
-    names = set.intersection(*said) if said else set()
+    """The sources with `known`, since runs of earlier versions say less about their datasets."""
+    stated = [set(each.trained_on) for each in sources if each.trained_on]
+    names = set.intersection(*stated) if stated else set()
     return [
         replace(each, known={name: value for name, value in each.trained_on.items() if name in names})
         for each in sources
     ]
 
 
-def _datasets_meet(sources: Sequence[Source], model: str) -> bool:
-    """Whether runs of a model on different datasets would come into one cell.
+def _datasets_mix(sources: Sequence[Source], model: str) -> bool:
+    """Whether runs of a model on different datasets would share a cell.
 
-    That is so where they are on one sub-dataset; and of plain pairs, whose gaps are averaged over pairs,
-    where their worlds or templates differ.
+    They would if they are on one sub-dataset. Gaps of plain pairs are averaged over pairs, so these would
+    also if their worlds or templates differ.
     """
     found: dict[str, set[str]] = {}
     for each in sources:
         if each.model == model and each.hop:
-            found.setdefault(each.hop, set()).add(_text(_dataset_told(each)))
+            found.setdefault(each.hop, set()).add(json_text(_dataset_setup(each)))
             if MARK not in each.hop:
                 world = [each.known.get(name) for name in ("world", "templates")]
                 found.setdefault("", set()).add(json.dumps(world))
     return any(len(several) > 1 for several in found.values())
 
 
-def _text(setup: Setup) -> str:
-    return json.dumps(setup, sort_keys=True, default=str)
-
-
-def _dataset_told(source: Source) -> Setup:
+def _dataset_setup(source: Source) -> Setup:
     folder = source.dataset.resolve()
-    return {"dataset": folder.name, **told_of_dataset(source.known), "dataset.folder": str(folder)}
+    return {"dataset": folder.name, **dataset_setup(source.known), "dataset.folder": str(folder)}
 
 
 def _named(path: str | Path) -> tuple[str | None, Path]:
-    """`NAME=FILE` apart; a path that is there as it is has no name."""
+    """The name and file of `NAME=FILE`; an existing path has no name."""
     name, equals, rest = str(path).partition("=")
     if isinstance(path, Path) or not equals or not name or "/" in name or Path(path).exists():
         return None, Path(path)
     return name, Path(rest)
 
 
-def _run_folders(folder: Path) -> list[Path]:
-    return sorted(path.parent for path in folder.rglob(RUN_FILE))
-
-
 def _source_of_file(path: Path, model: str | None, dataset: Path | None) -> Source:
     if dataset is None:
-        raise PredictionsError(f"{path}: predictions do not say of which dataset; name it with --dataset DIR")
+        raise PredictionsError(f"{path}: predictions do not name their dataset; name it with --dataset DIR")
     origin = read_origin(path)
     name = model or origin.model or path.stem
-    return Source(path, dataset, name, path, note=origin.note, unlike_paper=unlike_paper(name, None))
+    return Source(
+        path, dataset, name, path, note=origin.note, paper_differences=differences_from_paper(name, None)
+    )
 
 
 def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Iterator[Source]:
-    """The predictions of a run, as `clevrhope train` and `evaluate` leave it.
+    """The predictions of a run that `clevrhope train` and `evaluate` made.
 
-    That is `run.json`, and `predictions/<checkpoint>.<way>.jsonl` in `score`'s columns.
+    They are in `predictions/<checkpoint>.<way>.jsonl`, with `score`'s columns; `run.json` describes the run.
 
     Raises:
-        PredictionsError: half-written, or not evaluated yet.
+        PredictionsError: the run is incomplete, or not evaluated yet.
     """
     run = _read_run(folder / RUN_FILE)
     files = sorted(
@@ -212,7 +213,8 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
         raise PredictionsError(f"{folder}: no predictions yet; clevrhope evaluate {folder}")
     model = name or str(run["model"]).rpartition(":")[2]
     try:
-        setup, trained_on, unlike = setup_of(run), dict(run.get("dataset") or {}), unlike_paper(model, run)
+        setup, trained_on = setup_of(run), dict(run.get("dataset") or {})
+        paper_differences = differences_from_paper(model, run)
     except (AttributeError, TypeError, ValueError) as error:
         raise PredictionsError(
             f"{folder / RUN_FILE}: settings, recipe, features or dataset are not as clevrhope train writes "
@@ -225,7 +227,7 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
             path=path,
             dataset=dataset or _dataset(folder, run["places"]["dataset"]),
             model=model,
-            of=folder.resolve(),
+            origin=folder.resolve(),
             way="" if way in OWN_WAYS else way,
             checkpoint=checkpoint if known else LAST,
             after="" if known else checkpoint,
@@ -235,12 +237,12 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
             hop=str(run["hop"]),
             setup=setup,
             trained_on=trained_on,
-            unlike_paper=unlike,
+            paper_differences=paper_differences,
         )
 
 
 _RUN = Fields({"model": TEXT, "hop": NAME, "size": COUNT, "seed": SEED, "places": Fields({"dataset": TEXT})})
-"""What is read of a run.json."""
+"""The part of a run.json that is read."""
 
 
 def _read_run(path: Path) -> dict[str, Any]:
@@ -249,7 +251,7 @@ def _read_run(path: Path) -> dict[str, Any]:
     return run
 
 
-def _dataset(folder: Path, said: str) -> Path:
-    """The dataset's folder, as the run says; where that is not there, from where the run's folder lies."""
-    path = Path(said)
+def _dataset(folder: Path, stated: str) -> Path:
+    """The dataset's folder as the run states it, which may be relative to the run's folder."""
+    path = Path(stated)
     return path if path.is_absolute() or path.exists() else folder / path

@@ -1,6 +1,6 @@
-"""The content of run.json in; what tells runs of one model apart, and from the paper's own runs, out.
+"""The setups of runs: how runs of a model differ from each other and from the paper's.
 
-Runs that were trained in different ways are no seeds of one another, so they get names of their own.
+Runs that were trained in different ways are not seeds of one another, so they get different names.
 """
 
 import json
@@ -17,17 +17,17 @@ from clevrhope.models.tensor_nmn.recipe import THREE_STAGES
 from clevrhope.runtime.json_text import as_json_values
 
 Setup = Mapping[str, Any]
-"""Name -> value of all that decides what a run learns, its dataset apart; names as `train` takes them."""
+"""Name -> value of everything that decides what a run learns; names are those of `train --set`."""
 
 _PAPER: Mapping[str, tuple[LxmertConfig | TensorNmnConfig, Recipe]] = {
     "lxmert_p": (LxmertConfig(), PRETRAINED),
     "lxmert_s": (LxmertConfig(), SCRATCH),
     "tensor_nmn": (TensorNmnConfig(), THREE_STAGES),
 }
-"""The paper's models as the package has them: configuration, which names the features, and recipe."""
+"""The paper's models: configuration, which names the features, and recipe."""
 
-_NO_MATTER = ("form", "weights")
-"""Settings that do not tell a run from the paper's: how it is computed, and where a file lies."""
+_IRRELEVANT = ("form", "weights")
+"""Settings in which a run may differ from the paper's: how it is computed, and where a file is."""
 
 _OF_RECIPE = "recipe."
 _LEFT_OUT = ("name", "origins", "evaluated")
@@ -35,7 +35,7 @@ _SHORT_DIGEST = 8
 
 
 def setup_of(run: Mapping[str, Any]) -> Setup:
-    """All that decides what a run learns, but its pair, size, seed and dataset."""
+    """Everything that decides what a run learns, except its pair, size, seed and dataset."""
     features = run.get("features") or {}
     settings = run.get("settings") or {}
     found = {name: value for name, value in settings.items() if not name.startswith(_OF_RECIPE)}
@@ -52,38 +52,39 @@ def setup_of(run: Mapping[str, Any]) -> Setup:
     return found
 
 
-def told_of_dataset(said: Mapping[str, Any]) -> Setup:
-    """What a run says of the dataset that it was trained on, what is not a word or number as a digest."""
-    found = {
-        name: sha256(_text(value).encode()).hexdigest() if isinstance(value, dict) else value
-        for name, value in said.items()
+def dataset_setup(known: Mapping[str, Any]) -> Setup:
+    """What is known of the dataset that a run was trained on, with digests instead of dictionaries."""
+    return {
+        f"dataset.{name}": _shortened(
+            sha256(json_text(value).encode()).hexdigest() if isinstance(value, dict) else value
+        )
+        for name, value in known.items()
     }
-    return {f"dataset.{name}": _shortened(value) for name, value in found.items()}
 
 
-def names_apart(setups: Sequence[Setup]) -> list[str]:
-    """For each of some different setups a short name that tells it from the others; "" may be one of them.
+def distinct_names(setups: Sequence[Setup]) -> list[str]:
+    """A short name for each of some different setups, each unlike the others; one may be "".
 
-    Of what they differ in, that which tells most of them apart is taken, until all are.
+    Settings are chosen one by one, always the one that distinguishes most setups, until all are distinct.
     """
     setups = [{name: value for name, value in each.items() if value is not None} for each in setups]
     names = sorted(dict.fromkeys(name for each in setups for name in each), key=_rank)
     chosen: list[str] = []
-    n_apart = min(1, len(setups))
-    while n_apart < len(setups):
-        counts = {name: _n_apart(setups, [*chosen, name]) for name in names}
+    n_distinct = min(1, len(setups))
+    while n_distinct < len(setups):
+        counts = {name: _n_distinct(setups, [*chosen, name]) for name in names}
         best = max(names, key=lambda name: counts[name], default="")
-        if not best or counts[best] <= n_apart:
+        if not best or counts[best] <= n_distinct:
             break
         chosen.append(best)
-        n_apart = counts[best]
-    return [", ".join(_told(each, sorted(chosen, key=_rank))) for each in setups]
+        n_distinct = counts[best]
+    return [", ".join(_described(each, sorted(chosen, key=_rank))) for each in setups]
 
 
 def differences(setups: Sequence[Setup]) -> list[str]:
-    """For each of some setups all that is not the same in all of them.
+    """The settings of each setup that are not the same in all of them.
 
-    Of stages that only some of them have, their names alone are told.
+    Settings of a stage are left out unless all setups have it.
     """
     common = [set(_stages(each)) for each in setups]
     shared = set.intersection(*common) if common else set()
@@ -91,16 +92,16 @@ def differences(setups: Sequence[Setup]) -> list[str]:
     differ = [
         name
         for name in names
-        if _n_apart(setups, [name]) > 1 and (_stage_of(name) is None or _stage_of(name) in shared)
+        if _n_distinct(setups, [name]) > 1 and (_stage_of(name) is None or _stage_of(name) in shared)
     ]
-    return [", ".join(_told(each, differ)) for each in setups]
+    return [", ".join(_described(each, differ)) for each in setups]
 
 
-def unlike_paper(model: str, run: Mapping[str, Any] | None) -> str:
-    """How a run of one of the paper's models was trained in another way than the package's default for it.
+def differences_from_paper(model: str, run: Mapping[str, Any] | None) -> str:
+    """How the training of one of the paper's models differs from the package's default for it.
 
-    That default follows the paper (docs/models.md); "" where it is the same, and of other models. `run` is
-    None where there are predictions alone.
+    The default follows the paper (docs/models.md). Returns "" if nothing differs, and for other models. `run`
+    is None if there are only predictions.
     """
     if model not in _PAPER:
         return ""
@@ -112,21 +113,21 @@ def unlike_paper(model: str, run: Mapping[str, Any] | None) -> str:
     paper = {**defaults, **_of_recipe(as_json_values(asdict(recipe)))}
     shared = set(_stages(own)) & set(_stages(paper))
     one_stage = len(_stages(own)) == len(_stages(paper)) == 1
-    told = []
+    found = []
     for name in sorted(dict.fromkeys([*own, *(each for each in paper if each not in defaults)]), key=_rank):
         stage = _stage_of(name)
-        if name in _NO_MATTER or (stage is not None and stage not in shared):
+        if name in _IRRELEVANT or (stage is not None and stage not in shared):
             continue
-        if one_stage and name == f"{_OF_RECIPE}{stage}.updates":  # told as updates
+        if one_stage and name == f"{_OF_RECIPE}{stage}.updates":  # the same as updates
             continue
         here, there = own.get(name), paper.get(name)
-        if _text(here) != _text(there):
-            told.append(f"{name} {_value(here)}, not {_value(there)}")
-    return "; ".join(told)
+        if json_text(here) != json_text(there):
+            found.append(f"{name} {_value(here)}, not {_value(there)}")
+    return "; ".join(found)
 
 
 def _of_recipe(recipe: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe flat, by the names that `train --set` has for its parts."""
+    """The recipe as flat settings, by the names of `train --set`."""
     stages = recipe.get("stages") or []
     found: dict[str, Any] = {
         "updates": sum(stage.get("updates", 0) for stage in stages),
@@ -152,13 +153,13 @@ def _stages(setup: Setup) -> Sequence[str]:
 
 
 def _stage_of(name: str) -> str | None:
-    """The stage that a name is about; None for none."""
+    """The stage that a setting belongs to; None for none."""
     stage, dot, _ = name.removeprefix(_OF_RECIPE).rpartition(".")
     return stage if name.startswith(_OF_RECIPE) and dot else None
 
 
 def _rank(name: str) -> int:
-    """What is told first: features, settings, updates, recipe, more of the features, dataset."""
+    """Order of settings: features, model, updates, recipe, details of features, dataset."""
     if name == "features":
         return 0
     if name == "updates":
@@ -169,11 +170,11 @@ def _rank(name: str) -> int:
     return 1
 
 
-def _n_apart(setups: Sequence[Setup], names: Sequence[str]) -> int:
-    return len({tuple(_text(each.get(name)) for name in names) for each in setups})
+def _n_distinct(setups: Sequence[Setup], names: Sequence[str]) -> int:
+    return len({tuple(json_text(each.get(name)) for name in names) for each in setups})
 
 
-def _told(setup: Setup, names: Sequence[str]) -> Iterator[str]:
+def _described(setup: Setup, names: Sequence[str]) -> Iterator[str]:
     for name in names:
         if setup.get(name) is not None:
             yield _value(setup[name]) if name == "features" else f"{name}={_value(setup[name])}"
@@ -189,11 +190,12 @@ def _value(value: Any) -> str:
     return str(value)
 
 
-def _text(value: Any) -> str:
+def json_text(value: Any) -> str:
+    """A value as JSON with sorted keys, for comparison."""
     return json.dumps(value, sort_keys=True, default=str)
 
 
 def _shortened(value: Any) -> Any:
-    """A digest cut to what a person can compare; all else as it is."""
+    """A digest cut to a length that a person can compare; other values as they are."""
     is_digest = isinstance(value, str) and len(value) == 64 and set(value) <= set("0123456789abcdef")
     return value[:_SHORT_DIGEST] if is_digest else value

@@ -1,6 +1,6 @@
-"""Results in; the paper's tables of them, with the paper's own numbers and the difference beside ours, out.
+"""The paper's tables of results, with the paper's numbers and the differences beside ours.
 
-Accuracies are in per cent, gaps in percentage points. A cell is mean and deviation (ddof 0, as the paper's).
+Accuracies are in per cent, gaps in percentage points. A cell has mean and deviation (ddof 0, like the paper).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -11,7 +11,7 @@ from pathlib import Path
 from clevrhope.metrics.collapse import Mean, beats_question_only, mean_of, without_collapsed
 from clevrhope.metrics.matched_gap import MatchedGap
 from clevrhope.metrics.paper import ResultRow, paper_results, size_name
-from clevrhope.report.page import Cell, Table
+from clevrhope.report.document import Cell, Table
 from clevrhope.report.paper_values import paper_gap
 from clevrhope.report.results import KINDS, Result
 from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS
@@ -22,7 +22,7 @@ MINUS = "\N{MINUS SIGN}"
 
 
 def models_of(results: Iterable[Result]) -> list[str]:
-    """Names of the models: the paper's first, in its order, then others as they come."""
+    """Names of the models: those of the paper in its order, then others as they come."""
     order = {name: k for k, name in enumerate(dict.fromkeys(each.model for each in paper_results()))}
     names: dict[str, int] = {}
     for each in results:
@@ -31,7 +31,7 @@ def models_of(results: Iterable[Result]) -> list[str]:
 
 
 def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
-    """A table a test set, as the paper's tables 4 to 15; `results` are of plain pairs, of last weights."""
+    """A table for each test set, like the paper's tables 4 to 15, of last weights on plain pairs."""
     own = [each for each in results if each.model == model]
     sizes = _sizes(own)
     for split in PAIR_TEST_SPLITS:
@@ -48,12 +48,12 @@ def accuracy_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
             title=f"{number}Accuracy of {model} on {split}, per cent",
             head=["held-out pair (diversity)", *_heads(sizes, with_paper=bool(printed))],
             rows=rows,
-            note=unlike_paper(own) if printed else "",
+            note=difference_note(own) if printed else "",
         )
 
 
 def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
-    """The complex and minimal gap by diversity, as the paper's tables 16 to 21."""
+    """The complex and minimal gap by diversity, like the paper's tables 16 to 21."""
     own = [each for each in results if each.model == model]
     sizes = _sizes(own)
     for kind in KINDS:
@@ -76,30 +76,29 @@ def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
             rows=rows,
             note=" ".join([
                 "OOD minus IID accuracy; mean and deviation over all pairs of a diversity and all runs.",
-                *(["The paper's over the same pairs, from its tables 4 to 15 where they are not all."]
+                *(["The paper's gaps are over the same pairs; if these are not all, from its tables 4 to 15."]
                   if printed else []),
-                *([unlike_paper(own)] if printed and unlike_paper(own) else []),
+                *([difference_note(own)] if printed and difference_note(own) else []),
             ]),
         )  # fmt: skip
 
 
 def matched_table(results: Sequence[Result], model: str) -> Table | None:
-    """The plain complex gap beside the matched one, by diversity and train size; None without any."""
-    own = [each for each in results if each.model == model and each.diversity]
-    own = [each for each in own if each.matched is not None]
+    """The plain beside the matched complex gap, by diversity and train size; None if there are none."""
+    own = [each for each in results if each.model == model and each.diversity and each.matched is not None]
     rows = []
     for size in _sizes(own):
         for diversity in sorted({e.diversity for e in own if e.train_size == size}, reverse=True):
             cell = [e for e in own if (e.diversity, e.train_size) == (diversity, size)]
-            told = [e for e in cell if e.matched is not None and e.matched.points is not None]
-            plain = [e.gap("complex") or 0.0 for e in told]
-            points = [e.matched.points or 0.0 for e in told if e.matched is not None]
-            fell = [e.collapsed for e in told]
-            grey = says_little(cell)
+            matched = [e for e in cell if e.matched is not None and e.matched.points is not None]
+            plain = [e.gap("complex") or 0.0 for e in matched]
+            points = [e.matched.points or 0.0 for e in matched if e.matched is not None]
+            collapsed = [e.collapsed for e in matched]
+            grey = _is_grey(cell)
             rows.append([
-                Cell(f"{diversity}, {size_name(size) or 'size not known'}"),
-                Cell(with_sound(plain, fell, _signed_spread) if told else "", grey),
-                Cell(with_sound(points, fell, _signed_spread) if told else "", grey),
+                Cell(f"{diversity}, {size_name(size) or 'unknown size'}"),
+                Cell(with_uncollapsed(plain, collapsed, _signed_spread) if matched else "", grey),
+                Cell(with_uncollapsed(points, collapsed, _signed_spread) if matched else "", grey),
                 *unmatched_cells(cell),
             ])  # fmt: skip
     if not rows:
@@ -108,15 +107,15 @@ def matched_table(results: Sequence[Result], model: str) -> Table | None:
         title=f"Plain and matched complex gap of {model}, points",
         head=["diversity, train size", "plain gap", "matched gap", *UNMATCHED],
         rows=rows,
-        note="Matched: IID questions that mention a seen pair of the same two types, weighed to OOD's "
-        "families and numbers of objects (docs/report.md). A pair's cells count once, not once a run.",
+        note="Matched: IID questions that mention a seen pair of the same two types, weighted by OOD's "
+        "families and numbers of objects (docs/report.md). A pair's cells count once, not once for each run.",
     )
 
 
-def unlike_paper(own: Sequence[Result]) -> str:
-    """A sentence on how a model's runs were trained in another way than the paper's; "" where in none."""
-    found = dict.fromkeys(each.source.unlike_paper for each in own if each.source.unlike_paper)
-    return f"Not trained as the paper's: {'; or '.join(found)}." if found else ""
+def difference_note(own: Sequence[Result]) -> str:
+    """A sentence on how the training of a model's runs differs from the paper's; "" if it does not."""
+    found = dict.fromkeys(each.source.paper_differences for each in own if each.source.paper_differences)
+    return f"Not trained as in the paper: {'; or '.join(found)}." if found else ""
 
 
 # Cells
@@ -126,10 +125,10 @@ UNMATCHED = ("cells without a match", "OOD questions in them")
 
 
 def unmatched_cells(results: Iterable[Result]) -> list[Cell]:
-    """How many cells of these pairs have no match, and the share of OOD questions that are in them.
+    """The number of cells of these pairs without a match, and the share of OOD questions in them.
 
-    Runs of one pair have the same cells, but for questions without a prediction, so each pair counts once: by
-    the run that has the most.
+    Runs of a pair have the same cells, except for questions without a prediction, so each pair counts once,
+    by the run with the most predictions.
     """
     of_pair: dict[tuple[Path, str], MatchedGap] = {}
     for each in results:
@@ -148,25 +147,26 @@ def _n_questions(gap: MatchedGap) -> int:
     return gap.n_ood + gap.n_iid
 
 
-def with_sound(
-    values: Sequence[float], collapsed: Sequence[bool], told: Callable[[Sequence[float]], str]
+def with_uncollapsed(
+    values: Sequence[float], collapsed: Sequence[bool], text_of: Callable[[Sequence[float]], str]
 ) -> str:
-    """All values as `told` tells them; where some runs collapsed, behind a slash those of the others."""
+    """The text of all values; if some runs collapsed, after a slash that of the others."""
     if not any(collapsed):
-        return told(values)
-    sound = without_collapsed(values, collapsed)
-    return f"{told(values)} / {told(sound) if sound else 'none left'} without {sum(collapsed)} collapsed"
+        return text_of(values)
+    others = without_collapsed(values, collapsed)
+    without = text_of(others) if others else "none left"
+    return f"{text_of(values)} / {without} without {sum(collapsed)} collapsed"
 
 
 def _printed(own: Sequence[Result], metric: str, split: str) -> list[ResultRow]:
-    """The paper's figures to set beside a model's."""
+    """The paper's numbers to show beside a model's."""
     names = {each.source.paper_model for each in own}
     return [e for e in paper_results() if e.model in names and (e.metric, e.split) == (metric, split)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Theirs:
-    """The paper's value, and what is said beside it."""
+class _PaperValue:
+    """A value of the paper, and the text that follows it."""
 
     value: float
     beside: str
@@ -178,14 +178,14 @@ def _beside(deviation: float) -> str:
 
 def _paper_gap_cell(
     model: str, kind: str, diversity: int, size: int | None, cell: Sequence[Result]
-) -> _Theirs | None:
-    """The paper's mean gap over a cell's pairs, where it has them all."""
+) -> _PaperValue | None:
+    """The paper's mean gap over a cell's pairs, if it has all of them."""
     found = paper_gap(model, kind, diversity, size or 0, {each.hop for each in cell})
     if found is None:
         return None
     if found.deviation is not None:
-        return _Theirs(found.points, _beside(found.deviation))
-    return _Theirs(found.points, f" ({found.n_pairs} of {found.n_all} pairs)")
+        return _PaperValue(found.points, _beside(found.deviation))
+    return _PaperValue(found.points, f" ({found.n_pairs} of {found.n_all} pairs)")
 
 
 def _accuracy_cells(
@@ -199,7 +199,7 @@ def _accuracy_cells(
     for size in sizes:
         cell = [e for e in own if (e.hop, e.train_size) == (hop, size) and split in e.accuracies]
         found = printed.get((hop, size_name(size)))
-        theirs = _Theirs(found.mean_percent, _beside(found.std_percent)) if found else None
+        theirs = _PaperValue(found.mean_percent, _beside(found.std_percent)) if found else None
         row += _cells(cell, [e.accuracies[split] for e in cell], theirs, bool(printed))
     return row
 
@@ -207,37 +207,41 @@ def _accuracy_cells(
 def _cells(
     cell: Sequence[Result],
     values: Sequence[float],
-    theirs: _Theirs | None,
+    theirs: _PaperValue | None,
     with_paper: bool,
     *,
     signed: bool = False,
 ) -> list[Cell]:
-    """Ours; and where the paper has the table, the paper's and the difference."""
+    """Our value and, if the paper has the table, the paper's value and the difference."""
     ours = mean_of(values) if values else None
     text = ""
     if ours:
-        text = with_sound(
+        text = with_uncollapsed(
             values,
             [each.collapsed for each in cell],
-            lambda some: spread(mean_of(some), signed=signed),
+            lambda of_runs: spread(mean_of(of_runs), signed=signed),
         )
-    found = [Cell(text, says_little(cell))]
+    found = [Cell(text, _is_grey(cell))]
     if with_paper:
-        told = f"{_point(theirs.value, signed=signed)}{theirs.beside}" if theirs else ""
-        found.append(Cell(told))
+        found.append(Cell(f"{_point(theirs.value, signed=signed)}{theirs.beside}" if theirs else ""))
         found.append(Cell(with_sign(ours.value - theirs.value)) if theirs and ours else _NO_NUMBER)
     return found
 
 
-def says_little(cell: Sequence[Result]) -> bool:
-    """Whether the mean IID accuracy of a cell's runs does not beat who reads the question alone."""
-    iid = [e.accuracies[IID] for e in cell if IID in e.accuracies]
-    floors = [e.floor for e in cell if e.floor is not None]
-    return bool(iid and floors) and not beats_question_only(mean_of(iid).value, mean_of(floors).value)
+def _is_grey(cell: Sequence[Result]) -> bool:
+    return below_question_only(
+        [e.accuracies[IID] for e in cell if IID in e.accuracies], [e.floor for e in cell]
+    )
+
+
+def below_question_only(iid: Sequence[float], floors: Iterable[float | None]) -> bool:
+    """Whether the mean IID accuracy of some runs is known not to beat the question-only baseline."""
+    known = [floor for floor in floors if floor is not None]
+    return bool(iid and known) and not beats_question_only(mean_of(iid).value, mean_of(known).value)
 
 
 def spread(mean: Mean, *, signed: bool = False) -> str:
-    """Mean and deviation, and of how many."""
+    """Mean, deviation and number of values as text."""
     text = _point(mean.value, signed=signed) + (_beside(mean.deviation) if mean.n > 1 else "")
     return f"{text} ({mean.n})"
 
@@ -258,7 +262,7 @@ def with_sign(value: float) -> str:
 def _heads(sizes: Sequence[int | None], *, with_paper: bool) -> list[str]:
     heads = []
     for size in sizes:
-        name = size_name(size) or "size not known"
+        name = size_name(size) or "unknown size"
         heads += [name, "paper", "difference"] if with_paper else [name]
     return heads
 
@@ -273,7 +277,7 @@ def _paper_order() -> Mapping[str, int]:
 
 
 def _hops(results: Iterable[Result]) -> list[tuple[int, str]]:
-    """Diversity and name of each, the paper's in its order, by falling diversity."""
+    """Diversity and name of each HOP, by decreasing diversity, those of the paper in its order."""
     found = {(each.diversity, each.hop) for each in results}
     order = _paper_order()
     return sorted(found, key=lambda each: (-each[0], order.get(each[1], len(order)), each[1]))

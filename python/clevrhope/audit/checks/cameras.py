@@ -1,6 +1,6 @@
-"""Scenes as CLEVR published them in, where their camera stood out, which they do not say.
+"""The cameras of the scenes that CLEVR published, whose files leave them out.
 
-It follows from where their objects' centres are seen, since a depth is a distance along the camera's view.
+A camera follows from where the objects' centres are seen, since a depth is a distance along its view.
 """
 
 import json
@@ -13,61 +13,57 @@ import numpy.typing as npt
 Vector = npt.NDArray[np.float64]
 
 CAMERA: Vector = np.array([7.48113, -6.50764, 5.34367])
-"""CLEVR's, before its jitter; it looks at the origin."""
+"""Position of CLEVR's camera before its jitter; it looks at the origin."""
 JITTER = 0.5
-"""Along each axis, in Blender units."""
+"""Largest jitter along each axis, in Blender units."""
 FOCAL_PX, CENTRE_PX = 525.0, (240.0, 160.0)
-"""Of an image of 480 x 320."""
+"""In pixels, for an image of 480 x 320."""
 
 NEAR_DEPTH, NEAR_PX = 1e-3, 2.0
-"""How far published depths and centres, which are rounded to pixels, may be from a camera's."""
+"""How far published depths and centres, which are rounded to pixels, may be from those of a camera."""
 
 STEPS = 20
-"""At most, towards a camera; four or five do."""
+"""Most steps of the search for a camera; four or five are enough."""
 
 _SLOPE_STEP = 1e-5
 _AROUND: Vector = np.concatenate([np.zeros((1, 3)), np.eye(3) * _SLOPE_STEP])
 
 
 class Cameras:
-    """Where published scenes' cameras stood, each worked out once: it takes a millisecond."""
+    """The cameras of published scenes, each worked out once, which takes a millisecond."""
 
     def __init__(self) -> None:
         self._found: dict[tuple[str, int], tuple[Vector | None, tuple[str, object] | None]] = {}
 
     def of(self, pool: str, scene: Mapping[str, Any]) -> tuple[Vector | None, tuple[str, object] | None]:
-        """Where the camera of a pool's scene stood, or what is wrong: problem and value.
+        """The position (3,) of a scene's camera, and the problem and value of a malformed scene.
 
-        Both are None where none of CLEVR's cameras sees it so, which `check_published` alone tells.
+        Both are None if no camera of CLEVR's fits the scene, a fault that `check_clevr_scenes` reports.
         """
         key = (pool, int(scene["image_index"]))
         if key not in self._found:
-            self._found[key] = _camera_or_fault(scene)
+            try:
+                self._found[key] = camera_of(scene), None
+            except (KeyError, TypeError, ValueError, IndexError) as error:
+                self._found[key] = None, ("not a scene in CLEVR's format", repr(error))
         return self._found[key]
 
 
 def with_camera(scene: Mapping[str, Any], camera: Vector) -> bytes:
-    """The row of a published scene, which does not say where its camera stood, with its place."""
+    """A published scene as JSON, with the position of its camera added."""
     return json.dumps({**scene, "camera": {"location": camera.tolist()}}).encode()
 
 
-def _camera_or_fault(scene: Mapping[str, Any]) -> tuple[Vector | None, tuple[str, object] | None]:
-    try:
-        return camera_of(scene), None
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        return None, ("no scene of CLEVR's form", repr(error))
-
-
 def camera_of(scene: Mapping[str, Any]) -> Vector | None:
-    """Where a published scene's camera stood, by its objects' centres; None where none of CLEVR's sees so.
+    """The position (3,) of a published scene's camera, by its objects' centres; None if no camera fits.
 
     Raises:
-        KeyError, TypeError, ValueError: no scene of CLEVR's form.
+        KeyError, TypeError, ValueError: not a scene in CLEVR's format.
     """
     positions, seen = (_places(scene["objects"], key) for key in ("3d_coords", "pixel_coords"))
     weights = np.array([0.1, 0.1, 1e4])  # a pixel is rounded by half of one, a depth to 32 bits
     camera, off = CAMERA, np.zeros_like(seen)
-    for _ in range(STEPS):  # Gauss and Newton, with differences for slopes
+    for _ in range(STEPS):  # Gauss-Newton with finite differences
         there, *beside = _projected(positions, camera + _AROUND)
         off = there - seen
         slopes = [((each - there) * weights).ravel() / _SLOPE_STEP for each in beside]
@@ -80,19 +76,19 @@ def camera_of(scene: Mapping[str, Any]) -> Vector | None:
 
 
 def _places(objects: Sequence[Mapping[str, Any]], key: str) -> Vector:
-    """Three finite numbers of each of one object or more, (n, 3)."""
+    """Coordinates (n, 3) of n > 0 objects."""
     if not objects:
         raise ValueError("no objects")
     places = np.asarray([each[key] for each in objects], np.float64)
     if places.shape != (len(objects), 3) or not np.isfinite(places).all():
-        raise ValueError(f"{key} are not three numbers of each object")
+        raise ValueError(f"{key} is not three numbers for each object")
     return places
 
 
 def _projected(positions: Vector, cameras: Vector) -> Vector:
-    """Pixels right and down, and depth, (m, n, 3), of n positions as each of m cameras sees them."""
+    """Pixels right and down, and depth, of n positions as m cameras see them, (m, n, 3)."""
     forward = -cameras / np.sqrt((cameras**2).sum(axis=1, keepdims=True))
-    # The view is crossed with the upright, then with what that gives.
+    # The cross product of the view with the upright, then with the result.
     right = np.stack([forward[:, 1], -forward[:, 0], np.zeros(len(forward))], axis=1)
     right /= np.sqrt((right**2).sum(axis=1, keepdims=True))
     up = np.cross(right, forward)

@@ -1,9 +1,9 @@
-"""Manifest, datasheets and splits in, whether they give the same numbers, minimal sets the right ones, out.
+"""The check that manifest, datasheets and splits give the same numbers, and minimal sets have the right size.
 
-The minimal sets' sizes follow from their construction (CLEVR-HOPE, section 3): every grid of two values of
-each held-out type, with every combination of the other types' values, at so many places. In a grid that has
-the pair minimal_ood asks of all corners for the pair, and minimal_iid of all other corners for each of these;
-in any other grid minimal_iid asks of all corners for each.
+The size of a minimal set follows from its construction (CLEVR-HOPE, section 3): there is a grid for every two
+values of each held-out type and every combination of the other types' values, at a number of places. If a
+grid contains the pair, minimal_ood asks for the pair at all corners, and minimal_iid asks for each other
+corner at all other corners. In any other grid, minimal_iid asks for each corner at all corners.
 """
 
 import re
@@ -13,25 +13,24 @@ from math import comb, prod
 from pathlib import Path
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
-from clevrhope.audit.report import Tally
+from clevrhope.audit.report import Check
 from clevrhope.runtime.progress import Advance
-from clevrhope.runtime.reading import read_bytes
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 GROUPS_OF_A_PAIR = 960
-"""Places whose grid has the pair, or as near below as whole copies come, in sets of the paper's size."""
+"""Most places of a pair's grid in a minimal set of the paper's size, which consists of whole copies."""
 
 
-def check_counts(folder: AuditFolder, advance: Advance) -> Tally:
-    """Questions, images and places are as many as manifest and datasheets say.
+def check_counts(folder: AuditFolder, advance: Advance) -> Check:
+    """Compares the numbers of questions, images and places with those in manifest and datasheets.
 
     Raises:
-        DatasetError: a file that is missing or cannot be read.
+        DatasetError: a file is missing or cannot be read.
     """
-    tally = Tally(
+    check = Check(
         "counts",
-        "manifest, datasheets and files give the same numbers; minimal sets are of the right size",
+        "manifest, datasheets and files give the same numbers; minimal sets have the right size",
         "numbers",
     )
     sheets = {hop.name: _datasheet(folder, hop) for hop in folder.hops}
@@ -41,86 +40,75 @@ def check_counts(folder: AuditFolder, advance: Advance) -> Tally:
         with folder.open(split) as arrays:
             n_questions, n_images = len(arrays), len(arrays.used)
             pool = arrays.pool
-        found = {"questions": n_questions, "pictures": n_images}
-        for name, n in found.items():
-            _compare(tally, split.file, f"{name} in the manifest", n, entry.get(name))
-            sheet = folder.layout.relative(folder.layout.hop_datasheet(split.hop.name))
-            _compare(
-                tally,
-                sheet,
-                f"{name} of {split.name}",
-                n,
-                sheets[split.hop.name].get(split.name, {}).get(name),
-            )
-        said = whole.get(split.hop.name, {}).get(split.name)
-        _compare(tally, whole_sheet, f"questions of {split.hop.name} {split.name}", n_questions, said)
+        sheet = folder.layout.relative(folder.layout.hop_datasheet(split.hop.name))
+        stated = sheets[split.hop.name].get(split.name, {})
+        for name, n in (("questions", n_questions), ("pictures", n_images)):
+            _compare(check, split.file, f"{name} in the manifest", n, entry.get(name))
+            _compare(check, sheet, f"{name} of {split.name}", n, stated.get(name))
+        in_whole = whole.get(split.hop.name, {}).get(split.name)
+        _compare(check, whole_sheet, f"questions of {split.hop.name} {split.name}", n_questions, in_whole)
         if pool != split.pool:
-            tally.fault(split.file, None, f"is of pool {pool}, the manifest says", split.pool)
+            check.fault(split.file, None, f"belongs to pool {pool}, but the manifest says", split.pool)
         if split.is_prelim:
-            _prelim(tally, folder, split, n_questions, int(entry["sets"]))
+            _prelim(check, folder, split, n_questions, int(entry["sets"]))
         if split.is_minimal:
-            _minimal(tally, folder, split, n_questions, int(entry["places"]))
+            _minimal(check, folder, split, n_questions, int(entry["places"]))
         advance(1)
-    _unnamed(tally, folder, sheets)
+    _unnamed(check, folder, sheets)
     for pool, entry in folder.manifest.pools.items():
         begin = f"images/{pool}/"
         listed = sum(name.startswith(begin) and name.endswith(".png") for name in folder.manifest.files)
         if listed:
-            _compare(tally, "manifest.json", f"images of pool {pool}", listed, entry.get("pictures"))
-    return tally
+            _compare(check, "manifest.json", f"images of pool {pool}", listed, entry.get("pictures"))
+    return check
 
 
-def _unnamed(tally: Tally, folder: AuditFolder, sheets: Mapping[str, Mapping[str, object]]) -> None:
-    """Splits that have a file or a row in a datasheet, but that the manifest's `splits` lack.
+def _unnamed(check: Check, folder: AuditFolder, sheets: Mapping[str, Mapping[str, object]]) -> None:
+    """Reports splits that have a file, or a row in a datasheet, but are not among the manifest's `splits`.
 
-    Every check goes by `splits`, so of these nothing else would be looked at.
+    No other check would look at them, since all checks go by `splits`.
     """
     known = {split.file for split in folder.all_splits}
     for name in folder.manifest.files:
         if name.startswith("hops/") and name.endswith(".h5"):
-            tally.n_checked += 1
+            check.n_checked += 1
             if name not in known:
-                tally.fault(name, None, "is of no split of the manifest, which lists it", Path(name).stem)
+                check.fault(name, None, "in the manifest, but belongs to none of its splits", Path(name).stem)
     for hop in folder.hops:
         for split in sheets[hop.name].keys() - folder.manifest.splits[hop.name].keys():
             sheet = folder.layout.relative(folder.layout.hop_datasheet(hop.name))
-            tally.fault(sheet, None, "a row for a split that the manifest has not", split)
+            check.fault(sheet, None, "a row for a split that is not in the manifest", split)
 
 
-def _compare(tally: Tally, file: str, what: str, there: int, said: object) -> None:
-    tally.n_checked += 1
-    if there != said:
-        tally.fault(file, None, f"{what}: {said}, but in the files there are", there)
+def _compare(check: Check, file: str, what: str, found: int, stated: object) -> None:
+    check.n_checked += 1
+    if found != stated:
+        check.fault(file, None, f"{what}: {stated}, but the files have", found)
 
 
-def _minimal(tally: Tally, folder: AuditFolder, split: SplitPlace, n_questions: int, n_places: int) -> None:
-    """Sizes of whole minimal sets; those of a few places are looked at place by place, with the scenes."""
-    seen = folder.seen(split.hop)
-    grids, with_pair, others = minimal_grids(split.hop, dict(folder.attribute_types))
-    questions = minimal_questions(split, grids, with_pair)
-    if seen is not None:
-        grids, questions = _grids_seen(split, dict(folder.attribute_types), seen)
+def _minimal(check: Check, folder: AuditFolder, split: SplitPlace, n_questions: int, n_places: int) -> None:
+    """Checks the size of a whole minimal set; `MinimalSets` checks the places of any set, one by one."""
+    values, kinds = dict(folder.attribute_types), dict(split.hop.pair or ())
+    grids, questions = _grids(split, values, folder.seen(split.hop))
+    others = prod(len(values[kind]) for kind in values if kind not in kinds)
     copies, rest = divmod(n_places, grids * others)
     if rest:
-        return  # the first places of a copy: of one folder, each pair may have another size
-    tally.n_checked += 1
+        return  # only some of the places of a copy, the number of which can be chosen for each pair
+    check.n_checked += 1
     most = max(1, GROUPS_OF_A_PAIR // (grids * others))
     if not 1 <= copies <= most:
-        tally.fault(
-            split.file, None, f"places, of {grids * others} kinds and {most} copies at most", n_places
-        )
+        check.fault(split.file, None, f"not at most {most} copies of {grids * others} places", n_places)
     wanted = questions * others * copies
     if n_questions != wanted:
-        tally.fault(split.file, None, f"not {wanted} questions, as {n_places} places have", n_questions)
+        check.fault(split.file, None, f"not {wanted} questions for {n_places} places", n_questions)
 
 
-def _prelim(tally: Tally, folder: AuditFolder, split: SplitPlace, n_questions: int, n_sets: int) -> None:
-    """Two questions a group of existence, of which there are so many at most, and six a set of counting."""
-    tally.n_checked += 1
+def _prelim(check: Check, folder: AuditFolder, split: SplitPlace, n_questions: int, n_sets: int) -> None:
+    """Checks that there are two questions for each group of existence and six for each set of counting."""
+    check.n_checked += 1
     of_each = SPLITS[split.name].group
     if n_questions != of_each * n_sets:
-        problem = f"not {of_each * n_sets} questions, as {n_sets} sets have"
-        tally.fault(split.file, None, problem, n_questions)
+        check.fault(split.file, None, f"not {of_each * n_sets} questions for {n_sets} sets", n_questions)
     if SPLITS[split.name].drawn == "groups":
         n_values = {kind: len(values) for kind, values in folder.attribute_types}
         ((kind, _),) = split.hop.target
@@ -128,41 +116,23 @@ def _prelim(tally: Tally, folder: AuditFolder, split: SplitPlace, n_questions: i
         copies = max(1, GROUPS_OF_A_PAIR // (comb(n_values[kind], 2) * others))
         most = (n_values[kind] - 1) * others * copies
         if n_sets > most:
-            tally.fault(split.file, None, f"groups, of {most} that there can be", n_sets)
+            check.fault(split.file, None, f"more than the {most} groups that there can be", n_sets)
 
 
-def minimal_grids(hop: Hop, values: Mapping[str, object]) -> tuple[int, int, int]:
-    """Grids of a pair's types, those that have the pair, and combinations of the other types' values."""
-    n_values = {kind: len(list(of_kind)) for kind, of_kind in values.items()}  # type: ignore[call-overload]
-    kinds = [kind for kind, _ in hop.pair or ()]
-    grids = prod(comb(n_values[kind], 2) for kind in kinds)
-    with_pair = prod(n_values[kind] - 1 for kind in kinds)
-    others = prod(n for kind, n in n_values.items() if kind not in kinds)
-    return grids, with_pair, others
-
-
-def minimal_questions(split: SplitPlace, grids: int, with_pair: int) -> int:
-    """Questions on one copy of each grid."""
-    corners = split.hop.corners
-    if SPLITS[split.name].shown == "in one":
-        return with_pair * corners
-    return with_pair * (corners - 1) ** 2 + (grids - with_pair) * corners**2
-
-
-def _grids_seen(
-    split: SplitPlace, values: Mapping[str, Sequence[str]], seen: Set[tuple[str, ...]]
+def _grids(
+    split: SplitPlace, values: Mapping[str, Sequence[str]], seen: Set[tuple[str, ...]] | None
 ) -> tuple[int, int]:
-    """Grids of which three corners or all were seen, and questions on one copy of each.
+    """Number of grids of which at most one corner was not seen, and of questions about a copy of each.
 
-    In distribution each corner that was seen is asked for on all that were; out of distribution the pair is,
-    on all corners of the grids that have it.
+    In distribution, each seen corner is asked for at all seen corners. Out of distribution, the pair is asked
+    for at all corners of the grids that contain it. `seen` is None if everything but the pair was seen.
     """
     pair = tuple(value for _, value in split.hop.pair or ())
     n_grids = n_questions = 0
     sides = (combinations(values[kind], 2) for kind, _ in split.hop.pair or ())
     for grid in product(*sides):
         corners = set(product(*grid))
-        n_seen = len(corners & seen)
+        n_seen = len(corners - {pair} if seen is None else corners & seen)
         if n_seen >= len(corners) - 1:
             n_grids += 1
             if SPLITS[split.name].shown == "in one":
@@ -177,14 +147,14 @@ _HOP_ROW = re.compile(r"^\| \[([^\]]+)\]\(hops/[^)]+\) \| [^|]* \|(.*)$")
 
 
 def _datasheet(folder: AuditFolder, hop: Hop) -> dict[str, dict[str, int]]:
-    """Questions and images of each split, as a pair's datasheet has them."""
-    rows = _ROW.findall(_text(folder.layout.hop_datasheet(hop.name)))
+    """Numbers of questions and images of each split in a pair's datasheet."""
+    rows = _ROW.findall(folder.datasheet(folder.layout.hop_datasheet(hop.name)))
     return {split: {"questions": _number(n), "pictures": _number(m)} for split, n, m in rows}
 
 
 def _folder_datasheet(folder: AuditFolder) -> dict[str, dict[str, int]]:
-    """Pair -> split -> questions, as the folder's datasheet has them; a split without a number left out."""
-    lines = _text(folder.layout.datasheet).splitlines()
+    """Pair -> split -> number of questions in the folder's datasheet, without splits that have no number."""
+    lines = folder.datasheet(folder.layout.datasheet).splitlines()
     head = next((line for line in lines if line.startswith("| sub-dataset |")), "")
     splits = re.findall(r"`(\w+)`", head)
     found: dict[str, dict[str, int]] = {}
@@ -199,7 +169,3 @@ def _folder_datasheet(folder: AuditFolder) -> dict[str, dict[str, int]]:
 
 def _number(text: str) -> int:
     return int(text.replace(",", ""))
-
-
-def _text(path: Path) -> str:
-    return read_bytes(path, "a datasheet").decode(errors="replace")

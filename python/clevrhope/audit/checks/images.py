@@ -1,11 +1,12 @@
-"""Images and scenes in, whether each image is there, of its size, not blank, and shows its objects out.
+"""The check that each image is there, has the right size, is not blank and shows its scene's objects.
 
-An object's pixels are those of the object-id raster by which its visibility was counted, less their outline.
-Their mean, its grey taken off, must point where the object's colour points, and to no other more: light,
-shadow and material change how far, hardly whither. Over the objects of 16 rendered scenes (tests/data/look)
-the cosine between the two is 0.97 or more, and the mean of grey objects is off grey by 3 of 255 at most, that
-of coloured ones by 25 or more; a test judges each of them again. In larger folders what stands beside
-an object turns about one in a hundred further, so those in doubt get a second look.
+An object's pixels are those of the object-id raster by which its visibility was counted, without their
+outline. The chroma of their mean, which is the mean without its grey, must have the direction of the object's
+colour, more than that of any other colour: light, shadow and material change its length, but hardly its
+direction. Over the objects of 16 rendered scenes (tests/data/look) the cosine between the two is at least
+0.97; grey objects have a chroma of at most 3 (of 255), and coloured ones of at least 25. A test checks these
+numbers. In larger folders, neighbours change the direction of about one object in a hundred further, so
+doubtful objects are compared with a new render of their scene.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,12 +19,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import SceneBatch, object_ids
 from clevrhope.audit.checks.cameras import CAMERA, Cameras, with_camera
-from clevrhope.audit.checks.second_look import SecondLook
+from clevrhope.audit.checks.reference_render import ReferenceRender
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Tally
-from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
+from clevrhope.audit.report import Check
+from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.hdf5 import hdf5_words
 from clevrhope.dataset.images_h5 import ImageArray, images_in, read_images
 from clevrhope.errors import DatasetError
@@ -34,66 +34,66 @@ from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.progress import Advance
 
 LEAST_SPREAD = 2.0
-"""An image whose values deviate by less, of 255, is called blank; rendered ones have 10 or more."""
+"""An image with a smaller standard deviation, of 255, is blank; rendered ones have 10 or more."""
 
 LEAST_COSINE = 0.9
-"""Between an object's mean and its colour, greys taken off."""
+"""Least cosine between the chroma of an object's mean and that of its colour."""
 
 TIE = 0.003
-"""No other colour may be nearer by more than this."""
+"""No other colour's cosine may be larger by more than this."""
 
 LEAST_CHROMA, MOST_CHROMA_OF_GREY = 10.0, 14.0
-"""How far the mean of a coloured object is off grey at least, and of a grey one at most."""
+"""Least chroma of a coloured object's mean, and largest chroma of a grey object's."""
 
 COLOURED, GREY = 40.0, 10.0
-"""A colour of the vocabulary that is further off grey, or nearer to it; one between is not looked at."""
+"""A colour of the vocabulary counts as coloured or grey from this chroma on; one between is not checked."""
 
 LEAST_PIXELS = 60
-"""Objects of which fewer pixels remain without their outline are not looked at."""
+"""Objects with fewer pixels within their outline are not checked."""
 
 MOST_FAULTS = 100
-"""After so many objects no scene is rendered any more: with all images exchanged it would take hours."""
+"""After so many faults no scene is rendered any more: if all images were exchanged, it would take hours."""
 
 SCENES_A_BATCH = 48
 
 Vector = npt.NDArray[np.float64]
 
 
-def check_images(folder: AuditFolder, cameras: Cameras, advance: Advance) -> list[Tally]:
-    """Looks at the image of every scene that a split uses, in each form that the pool has.
+def check_images(folder: AuditFolder, cameras: Cameras, advance: Advance) -> list[Check]:
+    """Checks the image of every scene that a split uses, in each form that the pool has.
 
     Raises:
-        DatasetError: a scene file or an HDF5 file of images that cannot be read.
+        DatasetError: a scene file or an HDF5 file of images cannot be read.
     """
-    images = Tally(
+    images = Check(
         "images",
-        "each is there, of the right size, not blank; PNG and HDF5 are the same pixels",
+        "each image is there, has the right size and is not blank; PNG and HDF5 have the same pixels",
         "images",
     )
-    objects = Tally(
-        "objects in images", "each object's pixels have its colour, where its scene says", "objects"
+    objects = Check(
+        "objects in images", "each object has its colour, at the place that its scene gives", "objects"
     )
     if not folder.manifest.pools:
         images.skip("no images were rendered")
         objects.skip("no images were rendered")
         return [images, objects]
-    of_clevr, in_doubt = _OfClevr(), _InDoubt()
+    undecided = _Undecided()
     for pool, used in used_scenes(folder).items():
-        _PoolCheck(folder, pool, used, images, objects, cameras, of_clevr, in_doubt).run(advance)
-    if in_doubt.n_unrendered:
+        _PoolCheck(folder, pool, used, images, objects, cameras, undecided).run(advance)
+    if undecided.n_unrendered:
         objects.notes.append(
-            f"{in_doubt.n_unrendered:,} may have another colour, but the native renderer has no formula for "
-            "their scenes by which to tell"
+            f"{undecided.n_unrendered:,} may have another colour, but the native renderer cannot render "
+            "their scenes for a comparison"
         )
-    if in_doubt.n_left:
+    if undecided.n_left:
         objects.notes.append(
-            f"{in_doubt.n_left:,} more may have another colour; after {MOST_FAULTS} faults no scene was "
-            "rendered to tell"
+            f"{undecided.n_left:,} more may have another colour; after {MOST_FAULTS} faults no scene was "
+            "rendered for a comparison"
         )
-    if of_clevr.n_objects:
+    if undecided.n_of_clevr:
         objects.notes.append(
-            f"in CLEVR's own images {of_clevr.n_unlike:,} of {of_clevr.n_objects:,} objects have another "
-            "colour than this project's renders would show, which is no fault"
+            f"in CLEVR's own images {undecided.n_different:,} of {undecided.n_of_clevr:,} objects have "
+            "another colour than this project's renders would show, which is no fault"
         )
     return [images, objects]
 
@@ -108,21 +108,17 @@ def used_scenes(folder: AuditFolder) -> dict[str, set[int]]:
 
 
 @dataclass
-class _OfClevr:
-    """Objects in CLEVR's own images, for whose light and materials the thresholds were not set."""
+class _Undecided:
+    """Counts of objects that were not checked in full."""
 
-    n_objects: int = 0
-    n_unlike: int = 0
-
-
-@dataclass
-class _InDoubt:
-    """Objects that seem to have another colour, and were held against no render of their scene."""
-
+    n_of_clevr: int = 0
+    """Objects in CLEVR's own images; the thresholds were not set for their light and materials."""
+    n_different: int = 0
+    """Those of them that seem to have another colour."""
     n_unrendered: int = 0
-    """There can be none."""
+    """Other objects that seem to have another colour, in scenes that cannot be rendered."""
     n_left: int = 0
-    """Enough faults were found before."""
+    """The same, after enough faults had been found."""
 
 
 class _PoolCheck:
@@ -133,20 +129,19 @@ class _PoolCheck:
         folder: AuditFolder,
         pool: str,
         used: set[int],
-        images: Tally,
-        objects: Tally,
+        images: Check,
+        objects: Check,
         cameras: Cameras,
-        of_clevr: _OfClevr,
-        in_doubt: _InDoubt,
+        undecided: _Undecided,
     ) -> None:
         self._folder, self._pool, self._used = folder, pool, used
         self._images, self._objects = images, objects
-        self._cameras, self._of_clevr, self._in_doubt = cameras, of_clevr, in_doubt
+        self._cameras, self._undecided = cameras, undecided
         self._colours = Colours(folder.properties or assets.blender_assets() / "properties.json")
-        # Larger or smaller than the frame in which visible pixels were counted, if the user wants it.
+        # The user may choose another size than that of the frame in which visible pixels were counted.
         size = {**folder.manifest.world["constraints"], **(folder.manifest.rendering or {})}
         self._size = (int(size["height"]), int(size["width"]))
-        self._second_look = SecondLook(self._size, folder.properties)
+        self._reference = ReferenceRender(self._size, folder.properties)
         layout = folder.layout
         self._png = layout.images(pool) if layout.images(pool).is_dir() else None
         packed = layout.images_h5(pool)
@@ -166,22 +161,20 @@ class _PoolCheck:
                 advance(len(batch))
 
     def _rows(self) -> Iterator[tuple[dict[str, Any], bytes]]:
-        for path in self._folder.scene_files(self._pool):
-            for number, line in read_numbered_rows(path):
-                scene = parse_row(line, path, number)
-                index = scene["image_index"]
-                if index not in self._used:
+        for path, line, row in self._folder.scene_rows(self._pool):
+            scene = parse_row(row, path, line)
+            index = scene["image_index"]
+            if index not in self._used:
+                continue
+            if "camera" not in scene:
+                camera, fault = self._cameras.of(self._pool, scene)
+                if fault is not None:
+                    self._images.n_checked += 1
+                    self._images.fault(self._folder.layout.relative(path), index, *fault)
                     continue
-                if "camera" not in scene:
-                    camera, fault = self._cameras.of(self._pool, scene)
-                    if fault is not None:
-                        self._images.n_checked += 1
-                        self._images.fault(self._folder.layout.relative(path), index, *fault)
-                        continue
-                    # Where no camera fits, which another check tells, it is looked at from where they
-                    # stand on average.
-                    line = with_camera(scene, CAMERA if camera is None else camera)
-                yield scene, line
+                # If no camera fits, which another check reports, the mean of CLEVR's cameras is taken.
+                row = with_camera(scene, CAMERA if camera is None else camera)
+            yield scene, row
 
     def _batch(self, batch: Sequence[tuple[dict[str, Any], bytes]], threads: ThreadPoolExecutor) -> None:
         scenes = [scene for scene, _ in batch]
@@ -191,9 +184,7 @@ class _PoolCheck:
                 self._compared(scene, png, packed)
                 for scene, png, packed in zip(scenes, shown, self._read_h5(scenes), strict=True)
             ]
-        data = b'{"scenes": [' + b",".join(line for _, line in batch) + b"]}"
-        world = self._folder.world
-        ids = object_ids(world, SceneBatch.from_json(world.vocabulary, data, file=f"scenes/{self._pool}"))
+        ids = self._folder.object_ids(self._pool, [row for _, row in batch])
         rows, columns = (np.arange(n) * old // n for n, old in zip(self._size, ids.shape[1:], strict=True))
         ids = ids[:, rows[:, None], columns]
         for scene, image, raster in zip(scenes, shown, ids, strict=True):
@@ -208,7 +199,7 @@ class _PoolCheck:
             try:
                 return read_png(path)
             except DatasetError as error:
-                problem = ("not a whole PNG file", error.__cause__ or error)
+                problem = ("not a readable PNG file", error.__cause__ or error)
         self._images.fault(self._folder.layout.relative(path), scene["image_index"], *problem)
         return None
 
@@ -229,7 +220,7 @@ class _PoolCheck:
     def _compared(
         self, scene: Mapping[str, Any], png: ImageArray | None, packed: ImageArray | None
     ) -> ImageArray | None:
-        """One of the two, after a look at whether they are the same."""
+        """One of the two, after comparing them."""
         if png is not None and packed is not None and not np.array_equal(png, packed):
             file = self._folder.layout.relative(self._h5) if self._h5 else ""
             self._images.fault(file, scene["image_index"], "not the pixels of", scene["image_filename"])
@@ -248,7 +239,7 @@ class _PoolCheck:
         return True
 
     def _look(self, scene: Mapping[str, Any], image: ImageArray, raster: npt.NDArray[np.uint8]) -> None:
-        """Holds each object's pixels against its colour."""
+        """Compares each object's pixels with its colour."""
         inner = without_outlines(raster)
         suspects: list[int] = []
         for number, each in enumerate(scene["objects"], 1):
@@ -257,40 +248,40 @@ class _PoolCheck:
             if are_right is None:
                 continue
             if "source" in scene:
-                self._of_clevr.n_objects += 1
-                self._of_clevr.n_unlike += not are_right
+                self._undecided.n_of_clevr += 1
+                self._undecided.n_different += not are_right
                 continue
             self._objects.n_checked += 1
             if not are_right:
                 suspects.append(number)
         if suspects:
-            self._look_again(scene, image, inner, suspects)
+            self._compare_render(scene, image, inner, suspects)
 
-    def _look_again(
+    def _compare_render(
         self,
         scene: Mapping[str, Any],
         image: ImageArray,
         inner: npt.NDArray[np.uint8],
         suspects: Sequence[int],
     ) -> None:
-        """Tells of those that a render of the scene shows otherwise."""
+        """Reports the suspects that look different in a render of the scene."""
         if self._objects.n_faults >= MOST_FAULTS:
-            self._in_doubt.n_left += len(suspects)
+            self._undecided.n_left += len(suspects)
             return
-        unlike = self._second_look.unlike(scene, image, inner, suspects)
-        if unlike is None:
-            self._in_doubt.n_unrendered += len(suspects)
+        different = self._reference.different_objects(scene, image, inner, suspects)
+        if different is None:
+            self._undecided.n_unrendered += len(suspects)
             return
-        for number in unlike:
+        for number in different:
             each, mean = scene["objects"][number - 1], image[inner == number].mean(axis=0)
             name = " ".join(each[kind] for kind in ("size", "color", "material", "shape"))
             found = "red, green, blue are " + ", ".join(f"{value:.0f}" for value in mean)
-            problem = f"object {number - 1}, a {name}, has not its colour"
+            problem = f"object {number - 1}, a {name}, does not have its colour"
             self._objects.fault(f"images/{self._pool}", scene["image_index"], problem, found)
 
 
 def without_outlines(raster: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
-    """The raster with each pixel at 0 that has a neighbour of another object, beside it, above or below."""
+    """The raster (height, width) with 0 at each pixel that has a neighbour of another object."""
     inner = raster.copy()
     rows, columns = raster[1:] != raster[:-1], raster[:, 1:] != raster[:, :-1]
     inner[1:][rows] = 0
@@ -301,13 +292,13 @@ def without_outlines(raster: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 
 
 class Colours:
-    """The colours of a properties file, as the means of objects' pixels show them."""
+    """The colours of a properties file, compared with the means of objects' pixels."""
 
     def __init__(self, path: Path) -> None:
-        """Reads it.
+        """Reads the file.
 
         Raises:
-            DatasetError: no such file.
+            DatasetError: it cannot be read.
         """
         named = read_object(path, "a properties file")
         check_form(named, Fields({"colors": MapOf(ListOf(NUMBER, 3))}), path)
@@ -319,7 +310,7 @@ class Colours:
         self._greys = {name for name, length in lengths.items() if length <= GREY}
 
     def are_of(self, name: str, pixels: ImageArray) -> bool | None:
-        """Whether pixels (n, 3) are surely an object's of this colour; None for one that cannot be told."""
+        """Whether pixels (n, 3) show an object of this colour; None if the colour cannot be checked."""
         chroma = _chroma(pixels.mean(axis=0))
         length = float(np.linalg.norm(chroma))
         if name in self._greys:
@@ -333,6 +324,6 @@ class Colours:
 
 
 def _chroma(colour: Vector) -> Vector:
-    """A colour with its grey taken off."""
+    """A colour (3,) without its grey."""
     chroma: Vector = colour - colour.mean()
     return chroma

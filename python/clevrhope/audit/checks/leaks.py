@@ -1,4 +1,4 @@
-"""The check for leaks of every held-out pair, as lines of the audit's report."""
+"""The lines of the audit's report that the check for leaks fills."""
 
 from collections import Counter
 
@@ -6,46 +6,43 @@ from clevrhope.audit.checks.question_rows import check_question_rows
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.leaks.report import Kind, LeakReport
-from clevrhope.audit.report import Tally
+from clevrhope.audit.report import Check
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SPLITS
 
 
-def check_pairs(folder: AuditFolder, check: LeakCheck, advance: Advance) -> list[Tally]:
-    """Looks for leaks in each sub-dataset; `check` is of this folder.
+def check_pairs(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list[Check]:
+    """Looks for leaks in each sub-dataset; `leaks` is the check of this folder.
 
     Raises:
-        DatasetError: a file that is missing or cannot be read.
+        DatasetError: a file is missing or cannot be read.
     """
+    implied = "" if leaks.may_imply else ", nor does a program imply it"
     lines = {
-        Kind.PROGRAM: Tally(
-            Kind.PROGRAM.value, "every program, executed again, gives the stored answer", "questions"
-        ),
-        Kind.PAIR: Tally(
-            Kind.PAIR.value,
-            "no train or IID image, program or text holds the pair"
-            + ("" if check.may_imply else ", nor does a program imply it")
-            + "; every OOD question and complex_ood image does; every question on a value alone names it",
-            "questions",
-        ),
-        Kind.PALETTE: Tally(
-            Kind.PALETTE.value,
-            "where not all combinations of values occur, no image shows another, the pair apart where it "
-            "belongs, and no question of a pair names one",
-            "images",
-        ),
-        Kind.SHARED: Tally(
-            Kind.SHARED.value, "no image is in two splits of a pair, the minimal ones apart", "images"
-        ),
-        Kind.DISAGREEMENT: Tally(
-            Kind.DISAGREEMENT.value, "HDF5, JSON and scene files say the same of every question", "questions"
-        ),
-        Kind.GROUP: Tally(
-            Kind.GROUP.value,
-            "one image of each minimal_ood place shows the pair, or of existence the value; exactly the "
-            "others are no; each counting set has the answers 0 to 5",
-            "images",
-        ),
+        kind: Check(kind.value, proves, unit)
+        for kind, proves, unit in (
+            (Kind.PROGRAM, "every program, executed again, gives the stored answer", "questions"),
+            (
+                Kind.PAIR,
+                f"no train or IID image, program or text holds the pair{implied}; every OOD question and "
+                "complex_ood image does; every question about a single value names it",
+                "questions",
+            ),
+            (
+                Kind.PALETTE,
+                "if not all combinations of values occur, no image shows another one, except the pair where "
+                "it belongs, and no question of a pair names one",
+                "images",
+            ),
+            (Kind.SHARED, "no image is in two splits of a pair, except the minimal ones", "images"),
+            (Kind.DISAGREEMENT, "HDF5, JSON and scene files agree on every question", "questions"),
+            (
+                Kind.GROUP,
+                "one image of each minimal_ood place shows the pair, or of existence the value; the answer "
+                "for all others is no; each counting set has the answers 0 to 5",
+                "images",
+            ),
+        )
     }
     for hop in folder.hops:
         names = [split.name for split in folder.all_splits if split.hop == hop]
@@ -55,21 +52,21 @@ def check_pairs(folder: AuditFolder, check: LeakCheck, advance: Advance) -> list
         ]
         if readable:
             only = None if readable == names else readable
-            _add(lines, check.check(hop, splits=only, without_json=unread))
+            _add(lines, leaks.check(hop, splits=only, without_json=unread))
             check_question_rows(folder, hop, lines[Kind.DISAGREEMENT])
         advance(1)
     if not lines[Kind.DISAGREEMENT].n_checked and not lines[Kind.DISAGREEMENT].n_faults:
-        lines[Kind.DISAGREEMENT].skip("no question files in JSON: they were left out")
+        lines[Kind.DISAGREEMENT].skip("this folder has no question files in JSON")
     if not any(hop.target for hop in folder.hops):
-        lines[Kind.PAIR].skip("nothing is held out in this folder")
+        lines[Kind.PAIR].skip("this folder holds nothing out")
     if not any(hop.palette for hop in folder.hops):
         lines[Kind.PALETTE].skip("all combinations of values occur in this folder")
     if not any(_has_groups(split.name) for split in folder.splits):
-        lines[Kind.GROUP].skip("neither minimal_ood nor a value that is asked for alone is in this folder")
+        lines[Kind.GROUP].skip("this folder has neither minimal_ood nor questions about single values")
     return list(lines.values())
 
 
-def _add(lines: dict[Kind, Tally], report: LeakReport) -> None:
+def _add(lines: dict[Kind, Check], report: LeakReport) -> None:
     lines[Kind.PROGRAM].n_checked += sum(each.n_questions for each in report.splits)
     lines[Kind.DISAGREEMENT].n_checked += sum(each.n_questions for each in report.splits if each.has_json)
     lines[Kind.SHARED].n_checked += sum(each.n_images for each in report.splits)
@@ -80,13 +77,13 @@ def _add(lines: dict[Kind, Tally], report: LeakReport) -> None:
     listed: Counter[Kind] = Counter()
     for violation in report.violations:
         listed[violation.kind] += 1
-        tally = lines[violation.kind]
-        tally.fault(violation.file, violation.index, violation.problem, violation.value)
+        check = lines[violation.kind]
+        check.fault(violation.file, violation.index, violation.problem, violation.value)
     for kind, n in report.counts.items():
         lines[kind].n_faults += n - listed[kind]
 
 
 def _has_groups(split: str) -> bool:
-    """Whether the images of a split come in groups whose answers follow from each other."""
+    """Whether the answers for the images of a group depend on each other."""
     kind = SPLITS[split]
     return kind.shown == "in one" or kind.drawn == "sets"

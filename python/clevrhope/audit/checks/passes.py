@@ -1,8 +1,9 @@
-"""Masks, depths and normals and scenes in, whether they fit each other out.
+"""The check that masks, depths and normals fit their scenes.
 
-Where objects are is taken from the object-id raster by which their visibility was counted, worked out anew
-from the scene and its camera; how deep they are from their centres and sizes. Whoever made the annotations
-had rays through another program's shapes: outlines differ by a pixel here and there, what is within does not.
+Where the objects are follows from the object-id raster by which their visibility was counted, worked out
+again from the scene and its camera; their depths follow from their centres and sizes. The annotations come
+from rays through another program's shapes, so outlines differ by a pixel here and there, but interiors do
+not.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,11 +13,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope._core import SceneBatch, object_ids
 from clevrhope.audit.checks.images import used_scenes, without_outlines
 from clevrhope.audit.folder import AuditFolder
-from clevrhope.audit.report import Tally
-from clevrhope.dataset.clevr_json import parse_row, read_numbered_rows
+from clevrhope.audit.report import Check
+from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.passes_h5 import PassesFile
 from clevrhope.runtime import assets
 from clevrhope.runtime.forms import NUMBER, OBJECT, Fields, MapOf, check_form
@@ -24,89 +24,73 @@ from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.progress import Advance
 
 NOBODY = 255
-"""What a mask has where no object is."""
+"""Value of a mask at pixels without an object."""
 
 MOST_OTHER_PX = 0.02
-"""Of an object's pixels within its outline, how many may show another one: those beside a thin bevel."""
+"""Largest share of an object's inner pixels that may show another one, beside a thin bevel."""
 
 MOST_OFF_PX = 2
-"""By which the sides of a box may differ from the raster's."""
+"""Largest difference between the sides of a box and the raster's."""
 
 LEAST_PX = 60
-"""Objects of which fewer pixels remain without their outline are not held against the raster."""
+"""Objects with fewer pixels within their outline are not compared with the raster."""
 
 REACH = 1.8
-"""Times its radius, how far a point of an object is from its centre: a cube's corner, and a little more."""
+"""Largest distance of a point of an object from its centre, in radii: a cube's corner, and a little more."""
 
 MOST_LENGTH_OFF = 0.002
-"""Of a unit vector whose three numbers are of half precision."""
+"""Largest error in the length of a unit vector of three half-precision numbers."""
 
 SCENES_A_BATCH = 48
 
 Row = Mapping[str, npt.NDArray[Any]]
 
 
-def check_passes(folder: AuditFolder, advance: Advance) -> Tally:
-    """Looks at the annotations of every image that has some.
+def check_passes(folder: AuditFolder, advance: Advance) -> Check:
+    """Checks the annotations of every image that has some.
 
     Raises:
-        DatasetError: a scene file or a file of annotations that cannot be read.
+        DatasetError: a scene file or a file of annotations cannot be read.
     """
-    tally = Tally(
-        "passes",
-        "masks, depths, normals and boxes are those of the scenes' objects",
-        "images",
-    )
+    check = Check("passes", "masks, depths, normals and boxes fit the scenes' objects", "images")
     promised = tuple(folder.manifest.config.get("passes") or ())
     pools = {name: tuple(each.get("passes", ())) for name, each in folder.manifest.pools.items()}
     for pool, kinds in pools.items():
         if kinds != promised:
-            told = ", ".join(promised) or "none"
-            tally.fault(
-                "manifest.json",
-                None,
-                f"config.passes is {told}, pools.{pool}.passes",
-                ", ".join(kinds) or "none",
-            )
+            problem = f"config.passes is {', '.join(promised) or 'none'}, but pools.{pool}.passes is"
+            check.fault("manifest.json", None, problem, ", ".join(kinds) or "none")
     if not promised and not any(pools.values()):
-        tally.skip("made without --passes")
-        return tally
+        check.skip("made without --passes")
+        return check
     sizes = _sizes(folder)
     rendering = {**folder.manifest.world["constraints"], **(folder.manifest.rendering or {})}
     size = (int(rendering["height"]), int(rendering["width"]))
     for pool, used in used_scenes(folder).items():
-        if pool not in folder.manifest.pools:
-            continue  # scenes without images
-        kinds = pools[pool]
-        if not kinds:
-            continue
-        path = folder.layout.passes_h5(pool)
-        if not folder.is_readable(path):
-            continue  # which another check tells
+        kinds, path = pools.get(pool, ()), folder.layout.passes_h5(pool)
+        if not kinds or not folder.is_readable(path):
+            continue  # another check reports files that cannot be read
+        name = folder.layout.relative(path)
         if not path.is_file():
-            tally.fault(folder.layout.relative(path), None, "no such file, but images of the pool", pool)
+            check.fault(name, None, "no such file, although the pool has images", pool)
             continue
         file = PassesFile(path)
         there = frozenset(file.indices.tolist())
-        name = folder.layout.relative(path)
         if kinds != file.kinds:
-            tally.fault(name, None, f"has {', '.join(file.kinds)}, the manifest says", ", ".join(kinds))
+            check.fault(name, None, f"has {', '.join(file.kinds)}, but the manifest says", ", ".join(kinds))
             continue
         for index in sorted(used - there):
-            tally.fault(name, index, "no annotations of the image", f"row {index} is empty")
+            check.fault(name, index, "no annotations of the image", f"row {index} is empty")
         rows = _rows(folder, pool, used & there)
         while batch := list(islice(rows, SCENES_A_BATCH)):
-            data = b'{"scenes": [' + b",".join(line for _, line in batch) + b"]}"
-            world = folder.world
-            scenes = SceneBatch.from_json(world.vocabulary, data, file=f"scenes/{pool}")
-            for (scene, _), raster in zip(batch, object_ids(world, scenes), strict=True):
+            rasters = folder.object_ids(pool, [content for _, content in batch])
+            for (scene, _), raster in zip(batch, rasters, strict=True):
                 row = file.row(scene["image_index"], file.kinds)
-                tally.n_checked += 1
-                problem = _problem(scene, row, raster, sizes, size)
-                if problem:
-                    tally.fault(name, scene["image_index"], *problem)
+                check.n_checked += 1
+                fault = _problem(scene, row, raster, sizes, size)
+                if fault:
+                    check.fault(name, scene["image_index"], *fault)
             advance(len(batch))
-    return tally
+    return check
 
 
 def _sizes(folder: AuditFolder) -> Mapping[str, float]:
@@ -118,12 +102,11 @@ def _sizes(folder: AuditFolder) -> Mapping[str, float]:
 
 
 def _rows(folder: AuditFolder, pool: str, wanted: set[int]) -> Iterator[tuple[dict[str, Any], bytes]]:
-    for path in folder.scene_files(pool):
-        for number, line in read_numbered_rows(path):
-            scene = parse_row(line, path, number)
-            check_form(scene, _WITH_CAMERA, f"{path}:{number}")
-            if scene["image_index"] in wanted:
-                yield scene, line
+    for path, line, row in folder.scene_rows(pool):
+        scene = parse_row(row, path, line)
+        check_form(scene, _WITH_CAMERA, f"{path}:{line}")
+        if scene["image_index"] in wanted:
+            yield scene, row
 
 
 _WITH_CAMERA = Fields({"camera": OBJECT})
@@ -136,10 +119,10 @@ def _problem(
     sizes: Mapping[str, float],
     size: tuple[int, int],
 ) -> tuple[str, object] | None:
-    """What is wrong with an image's annotations, and the number that shows it."""
+    """What is wrong with an image's annotations, and the value that shows it; None if nothing is."""
     n = len(scene["objects"])
     if len(row["boxes"]) != n:
-        return f"has not the scene's {n} objects", len(row["boxes"])
+        return f"does not have the scene's {n} objects", len(row["boxes"])
     mask = row.get("mask")
     raster = _resized(raster, size)
     for kind in ("mask", "depth", "normal"):
@@ -147,16 +130,16 @@ def _problem(
             height, width = row[kind].shape[:2]
             return f"{kind}: not {size[1]} x {size[0]} pixels", f"{width} x {height}"
     inner = without_outlines(raster)
-    problem = _of_boxes(row, raster, n) if mask is None else _of_mask(mask, row, inner, n)
+    problem = _box_problem(row, raster, n) if mask is None else _mask_problem(mask, row, inner, n)
     if problem is None and "depth" in row:
-        problem = _of_depth(row["depth"], scene, inner, sizes)
+        problem = _depth_problem(row["depth"], scene, inner, sizes)
     if problem is None and "normal" in row:
-        problem = _of_normal(row["normal"], mask, inner)
+        problem = _normal_problem(row["normal"], mask, inner)
     return problem
 
 
 def _resized(raster: npt.NDArray[np.uint8], size: Sequence[int]) -> npt.NDArray[np.uint8]:
-    """The raster as an image of another size would show it, each pixel by its centre."""
+    """The raster (height, width) scaled to another size, each pixel by its centre."""
     rows, columns = (
         (np.arange(n) * 2 + 1) * old // (2 * n) for n, old in zip(size, raster.shape, strict=True)
     )
@@ -164,7 +147,7 @@ def _resized(raster: npt.NDArray[np.uint8], size: Sequence[int]) -> npt.NDArray[
     return resized
 
 
-def _of_mask(
+def _mask_problem(
     mask: npt.NDArray[np.uint8], row: Row, inner: npt.NDArray[np.uint8], n: int
 ) -> tuple[str, object] | None:
     strange = set(np.unique(mask).tolist()) - {*range(n), NOBODY}
@@ -179,14 +162,11 @@ def _of_mask(
             box = [columns[0], rows[0], columns[-1] + 1 - columns[0], rows[-1] + 1 - rows[0]]
         if row["boxes"][number].tolist() != [int(each) for each in box]:
             return f"boxes: not the tight box of object {number} in the mask", row["boxes"][number].tolist()
-        if int(row["visible_px"][number]) != count:
-            return f"visible_px: not the {count} pixels of object {number} in the mask", int(
-                row["visible_px"][number]
-            )
-        if int(row["alone_px"][number]) < count:
-            return f"alone_px: fewer than the {count} pixels of object {number} that are seen", int(
-                row["alone_px"][number]
-            )
+        visible_px, alone_px = (int(row[name][number]) for name in ("visible_px", "alone_px"))
+        if visible_px != count:
+            return f"visible_px: not the {count} pixels of object {number} in the mask", visible_px
+        if alone_px < count:
+            return f"alone_px: fewer than the {count} visible pixels of object {number}", alone_px
         within = inner == number + 1
         other = int((within & ~shown).sum())
         if within.sum() >= LEAST_PX and other > MOST_OTHER_PX * within.sum():
@@ -194,8 +174,8 @@ def _of_mask(
     return None
 
 
-def _of_boxes(row: Row, raster: npt.NDArray[np.uint8], n: int) -> tuple[str, object] | None:
-    """Without a mask, boxes are held against the raster's."""
+def _box_problem(row: Row, raster: npt.NDArray[np.uint8], n: int) -> tuple[str, object] | None:
+    """Compares boxes with the raster's, which is done if there is no mask."""
     for number in range(n):
         rows, columns = (np.flatnonzero((raster == number + 1).any(axis=axis)) for axis in (1, 0))
         if not len(rows):
@@ -207,33 +187,31 @@ def _of_boxes(row: Row, raster: npt.NDArray[np.uint8], n: int) -> tuple[str, obj
     return None
 
 
-def _of_depth(
+def _depth_problem(
     depth: npt.NDArray[np.float32],
     scene: Mapping[str, Any],
     inner: npt.NDArray[np.uint8],
     sizes: Mapping[str, float],
 ) -> tuple[str, object] | None:
     if not np.isfinite(depth).all() or depth.min() < 0:
-        return "depth: no number, or one below 0", float(depth.min())
+        return "depth: not a finite number of at least 0", float(depth.min())
     camera = np.asarray(scene["camera"]["location"], dtype=np.float64)
-    ahead = -camera / np.linalg.norm(camera)  # CLEVR's cameras look at the origin
+    view = -camera / np.linalg.norm(camera)  # CLEVR's cameras look at the origin
     for number, each in enumerate(scene["objects"]):
         found = depth[inner == number + 1]
         if len(found) < LEAST_PX:
             continue
-        centre = float((np.asarray(each["3d_coords"]) - camera) @ ahead)
-        # A pixel beside a bevel may look past it, so one in fifty is not asked.
+        centre = float((np.asarray(each["3d_coords"]) - camera) @ view)
+        # The ray of a pixel beside a bevel may miss it, so one pixel in fifty is left out.
         off = float(np.quantile(np.abs(found - centre), 1 - MOST_OTHER_PX))
         reach = REACH * sizes[each["size"]]
         if off > reach:
-            problem = (
-                f"depth: object {number}, whose centre is at {centre:.2f}, is further off than {reach:.2f}"
-            )
+            problem = f"depth: object {number} differs from its centre at {centre:.2f} by over {reach:.2f}"
             return problem, round(off, 3)
     return None
 
 
-def _of_normal(
+def _normal_problem(
     normal: npt.NDArray[np.float16], mask: npt.NDArray[np.uint8] | None, inner: npt.NDArray[np.uint8]
 ) -> tuple[str, object] | None:
     length = np.linalg.norm(normal.astype(np.float32), axis=-1)
@@ -241,8 +219,8 @@ def _of_normal(
     objects = inner > 0 if mask is None else mask != NOBODY
     n_wrong = int((objects & ~is_unit).sum())
     if n_wrong > (MOST_OTHER_PX * objects.sum() if mask is None else 0):
-        return "normal: not of length 1 at so many pixels of objects", n_wrong
+        return "normal: not of length 1 at this many pixels of objects", n_wrong
     n_wrong = int((~is_unit & ~is_zero).sum() if mask is None else (~objects & ~is_zero).sum())
     if n_wrong:
-        return "normal: not 0 at so many pixels without an object", n_wrong
+        return "normal: not 0 at this many pixels without an object", n_wrong
     return None

@@ -1,7 +1,7 @@
-"""Question files in JSON in, rows whose keys beside the question itself are not as they must be out.
+"""The check of the remaining keys of question files in JSON.
 
-The check for leaks holds question, program, answer, image and family against HDF5. Left are the split and
-the row's number, the family's template, which relations are needed, and the names of smaller sets.
+The check for leaks compares question, program, answer, image and family with HDF5. This one looks at the
+split and the row's number, the family's template, the needed relations, and the names of smaller sets.
 """
 
 import json
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from clevrhope.audit.folder import AuditFolder, SplitPlace
-from clevrhope.audit.report import Tally
+from clevrhope.audit.report import Check
 from clevrhope.dataset.json_rows import open_lines
 from clevrhope.dataset.split_files import SplitArrays, read_question_rows
 from clevrhope.runtime.forms import COUNT, Fields, ListOf, check_form
@@ -27,11 +27,11 @@ _MAX_HEAD = 1 << 16
 """Bytes of the first line that are read."""
 
 
-def check_question_rows(folder: AuditFolder, hop: Hop, tally: Tally) -> None:
-    """Notes what is wrong in the question files of a pair; they were read to their end before.
+def check_question_rows(folder: AuditFolder, hop: Hop, check: Check) -> None:
+    """Checks the question files of a pair, after the check for leaks has read them.
 
     Raises:
-        DatasetError: a file that is missing or cannot be read.
+        DatasetError: a file is missing or cannot be read.
     """
     templates = [
         (f"{name}.json", place)
@@ -42,40 +42,40 @@ def check_question_rows(folder: AuditFolder, hop: Hop, tally: Tally) -> None:
         path = folder.layout.questions_json(hop.name, split.name)
         if split.hop == hop and path.is_file() and folder.is_readable(path):
             with folder.open(split) as arrays:
-                _Rows(split, path, folder.layout.relative(path), templates, tally).check(arrays)
+                _Rows(split, path, folder.layout.relative(path), templates, check).check(arrays)
 
 
 class _Rows:
     """The rows of one question file."""
 
     def __init__(
-        self, split: SplitPlace, path: Path, file: str, templates: Sequence[tuple[str, int]], tally: Tally
+        self, split: SplitPlace, path: Path, file: str, templates: Sequence[tuple[str, int]], check: Check
     ) -> None:
         self._split, self._path, self._file = split, path, file
         self._templates = templates
-        """(file, place in it) of each family."""
-        self._tally = tally
+        """(file, place in the file) of each family."""
+        self._check = check
         self._begin = f'{{"split": {json.dumps(split.name)}, "question_index": '.encode()
         self._written = cache(self._as_written)
 
     def check(self, arrays: SplitArrays) -> None:
         self._check_prefixes(np.asarray(arrays.attributes.get("prefixes", [])).tolist())
-        # Only rows with other bytes than are written here are parsed: there may be 20 million.
+        # A row is parsed only if its bytes are not those that this package writes: there may be 20 million.
         wanted = zip(count(), self._wanted(arrays), read_question_rows(self._path), strict=False)
         for k, (family, needed), (line, row) in wanted:
             if not (row.startswith(b"%b%d," % (self._begin, k)) and self._written(family, needed) in row):
                 self._compare(k, needed, parse_json(row, self._path, line=line))
 
     def _check_prefixes(self, wanted: Sequence[int]) -> None:
-        """The file's `info` names the same smaller train sets as the arrays do."""
+        """Checks that the file's `info` names the same smaller train sets as the arrays do."""
         with open_lines(self._path) as file:
             head = file.readline(_MAX_HEAD).rstrip()
-        if head.endswith(b"["):  # a row a line follows, as this package writes them
+        if head.endswith(b"["):  # as in files of this package, which have a row a line
             info = parse_json(head + b"]}", self._path)
             check_form(info, Fields({"info": Fields({}, {"prefixes": ListOf(COUNT)})}), self._path)
             there = info["info"].get("prefixes", [])
             if there != wanted:
-                self._tally.fault(self._file, None, f"info.prefixes is not {wanted}, as HDF5 has it", there)
+                self._check.fault(self._file, None, f"info.prefixes is not {wanted}, as in HDF5", there)
 
     def _wanted(self, arrays: SplitArrays) -> Iterator[tuple[int, tuple[int, ...]]]:
         """Family and `relation_needed` of each row in HDF5."""
@@ -85,7 +85,7 @@ class _Rows:
             yield from zip(families, map(tuple, needed), strict=True)
 
     def _as_written(self, family: int, needed: tuple[int, ...]) -> bytes:
-        """What stands in a row of a family between its question and its program."""
+        """The part of a row between its answer and its program."""
         file, place = self._template(family) or ("", -1)
         return (
             f'"question_family_index": {family}, "template_filename": {json.dumps(file)}, '
@@ -99,18 +99,18 @@ class _Rows:
 
     def _compare(self, k: int, needed: tuple[int, ...], row: Mapping[str, Any]) -> None:
         wanted: dict[str, object] = {"split": self._split.name, "question_index": k}
-        # That the family itself differs is told by the check for leaks, so JSON's own is what counts here.
+        # The check for leaks compares the family itself with HDF5, so the one in JSON counts here.
         template = self._template(row.get("question_family_index"))
         if template is not None:
             wanted["template_filename"], wanted["template_index"] = template
         for name, value in wanted.items():
             if row.get(name) != value:
-                self._tally.fault(self._file, k, f"{name} is not {value}", row.get(name))
+                self._check.fault(self._file, k, f"{name} is not {value}", row.get(name))
         if row.get("relation_needed") != _as_json(needed):
-            problem = f"relation_needed is not {row.get('relation_needed')}, as JSON has it"
-            self._tally.fault(self._split.file, k, problem, _as_json(needed))
+            problem = f"relation_needed is not {row.get('relation_needed')}, as in JSON"
+            self._check.fault(self._split.file, k, problem, _as_json(needed))
 
 
 def _as_json(needed: Sequence[int]) -> list[bool]:
-    """A row of the array as JSON has it: without the places of relations that are not there."""
+    """A row of the array as JSON has it, without the padding."""
     return [each == 1 for each in needed if each != -1]

@@ -1,1 +1,1 @@
-"""The check that a held-out pair is where it must be, and nowhere else."""
+"""The check that a held-out pair occurs where it must, and nowhere else."""

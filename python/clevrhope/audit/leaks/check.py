@@ -1,96 +1,75 @@
-"""A finished folder and a held-out pair in, a report out: is the pair where it must be, and nowhere else?
+"""The check for leaks: whether a held-out pair occurs where it must, and nowhere else.
 
-Reads the files alone, with code that shares nothing with what made them (`finished`, `audit_reader`).
-What it proves is listed at `LeakCheck`.
+It reads finished files alone, with code that shares nothing with what made them. `LeakCheck` lists what it
+proves.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from clevrhope.audit.checks.json_beside_arrays import JsonBesideArrays
-from clevrhope.audit.leaks.absent import AbsentCheck
+from clevrhope.audit.checks.json_agreement import JsonAgreement
 from clevrhope.audit.leaks.groups import GroupCheck
-from clevrhope.audit.leaks.report import (
-    Found,
-    Kind,
-    LeakReport,
-    SplitCounts,
-)
+from clevrhope.audit.leaks.palette import PaletteCheck
+from clevrhope.audit.leaks.report import Kind, LeakReport, SplitCounts, Violations
 from clevrhope.dataset.images_h5 import images_in
 from clevrhope.dataset.layout import Layout, images_of
 from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
 from clevrhope.dataset.native_reader import CLEVR_WORDS, WHY, Findings, Ints, QuestionReader, vocabulary_of
 from clevrhope.dataset.scene_files import MISSING, Pools, PoolScenes, Rows
-from clevrhope.dataset.split_files import SplitArrays, Value, Vocab, read_vocab
+from clevrhope.dataset.split_files import SplitArrays, read_vocab
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 _ROWS_AT_ONCE = 65_536
-"""Rows of arrays looked at in one go."""
-
-
-def check_leaks(
-    folder: Path,
-    hop: Hop,
-    *,
-    splits: Sequence[str] | None = None,
-    images: bool = False,
-    words: Mapping[str, Sequence[str]] = CLEVR_WORDS,
-) -> LeakReport:
-    """Checks the finished files of one sub-dataset: see `LeakCheck`."""
-    return LeakCheck(folder, words=words).check(hop, splits=splits, images=images)
+"""Rows of arrays that are checked at once."""
 
 
 class LeakCheck:
     """Checks the finished files of a folder's sub-datasets; scenes are read once for all of them.
 
-    - No scene of train, complex_iid and minimal_iid holds the pair, and no question there mentions it:
-      neither its program nor its words (`mention` says what that means).
-    - Where the manifest says `--strictness implied`, no question of train, complex_iid and minimal_iid asks
-      for the pair by way of likenesses either (docs/configuration.md); else those that do are counted.
-    - Every scene of complex_ood holds it; every question of complex_ood and minimal_ood mentions it, in both.
-    - Of the four images of minimal_ood that show an object in the same place (eight where three values are
-      held out), exactly one holds it, and all are asked the same; all other answers are no.
-    - Of a value that is asked for alone: every question mentions it; of the two images of a place of
-      existence exactly one shows it; the images of a counting set are asked the same, and the answers are
-      0, 1, ... 5.
-    - Where the manifest has a palette: no object has a combination of values that is not in it, the pair
-      apart where it belongs, and no question of a pair's splits asks for one (`absent`).
-    - No image is in two splits, the minimal ones apart: not by name, not by its scene's objects and, for
-      PNG files, not by its checksum in the manifest.
+    - No scene of a train or IID split shows the pair, and no question there mentions it, neither in its
+      program nor in its words (docs/configuration.md says what that means).
+    - With `--strictness implied`, no question of these splits asks for the pair through likenesses either;
+      else those that do are counted.
+    - Every scene of complex_ood shows the pair; every question of an OOD split mentions it, in its program
+      and its words.
+    - Of the four images of minimal_ood that show an object at the same place (eight if three values are held
+      out), exactly one shows the pair. All have the same question, and the answer for the others is no.
+    - Every question about a single value mentions it. Of the two images of a place of existence exactly one
+      shows the value. The images of a counting set have the same question, and the answers 0, 1, ... 5.
+    - If there is a palette, no object has a combination of values that is not in it, except the pair where it
+      belongs, and no question of a pair's splits asks for one.
+    - No image is in two splits, except the minimal ones, by the objects of its scene.
     - Every program, executed again, gives the question's answer.
-    - HDF5 and JSON say the same: tokens, lengths, answers, images, families, order. Every question's scene
-      is there and has the image's name that the question has.
+    - HDF5 and JSON agree on tokens, lengths, answers, images, families and order. Every question's scene is
+      there, and names the same image as the question.
 
-    Of `none`, the dataset that holds nothing out, it checks all that does not concern a pair. Where question
-    files were left out (the manifest lists none), there is nothing for HDF5 to agree with.
+    For `none`, which holds nothing out, it checks everything that does not concern a pair. If the manifest
+    lists no question files in JSON, HDF5 is not compared with them.
     """
 
     def __init__(self, folder: Path, *, words: Mapping[str, Sequence[str]] = CLEVR_WORDS) -> None:
-        """`words` are those for values and for "thing", where they are not CLEVR's (`synonyms.json`).
+        """Takes the words for values and for "thing" (`synonyms.json`), if they are not CLEVR's.
 
         Raises:
-            DatasetError: no vocabulary that can be read.
+            DatasetError: the vocabulary cannot be read.
         """
-        self._layout = Layout(folder)
-        self._words = words
-        self._vocab = read_vocab(self._layout.vocab)
-        self._vocabulary = vocabulary_of(self._vocab)
-        there = (
-            read_object(self._layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
-            if self._layout.manifest.is_file()
-            else {}
-        )
-        self.may_imply = there.get("questions", {}).get("strictness", "description") != "implied"
-        """Whether questions may ask for a pair by way of likenesses."""
-        self.pools = Pools(self._layout, self._vocabulary)
-        """The folder's scenes, read when they are asked for."""
+        self.layout = Layout(folder)
+        self.words = words
+        self.vocab = read_vocab(self.layout.vocab)
+        self.vocabulary = vocabulary_of(self.vocab)
+        strictness = _manifest(self.layout).get("questions", {}).get("strictness", "description")
+        self.may_imply = strictness != "implied"
+        """Whether questions may ask for a pair through likenesses."""
+        self.pools = Pools(self.layout, self.vocabulary)
+        """The folder's scenes, read when they are needed."""
 
     def check(
         self,
@@ -104,54 +83,42 @@ class LeakCheck:
 
         Args:
             hop: The pair.
-            splits: Splits that must be there; those whose files are there when None.
+            splits: Splits that must be there; None for those whose files are there.
             images: Whether the image of every question must be there too, as PNG, in HDF5, or both.
-            without_json: Splits whose question files are not to be looked at.
+            without_json: Splits whose question files are not checked.
 
         Raises:
-            DatasetError: a file is missing or cannot be read at all. All else is a violation in the report.
+            DatasetError: a file is missing or cannot be read. Everything else is a violation in the report.
         """
+        return _HopCheck(self, hop, without_json).run(splits, images=images)
+
+
+def _manifest(layout: Layout) -> dict[str, Any]:
+    """The manifest; empty if there is none."""
+    if not layout.manifest.is_file():
+        return {}
+    return read_object(layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
+
+
+class _HopCheck:
+    """The check of one sub-dataset."""
+
+    def __init__(self, leaks: LeakCheck, hop: Hop, without_json: Collection[str]) -> None:
+        self.layout, self.pools, self.vocab = leaks.layout, leaks.pools, leaks.vocab
+        self.may_imply, self.hop, self.without_json = leaks.may_imply, hop, without_json
         try:
-            reader = QuestionReader(self._vocab, hop.target, self._words, self._vocabulary)
+            self.reader = QuestionReader(leaks.vocab, hop.target, leaks.words, leaks.vocabulary)
         except VocabularyError as error:
-            raise DatasetError(f"{self._layout.vocab}: {error}") from error
-        absent = AbsentCheck(self._layout, hop, self._vocab, self._words, self._vocabulary)
-        check = _Check(self._layout, hop, self._vocab, reader, absent, self.pools, may_imply=self.may_imply)
-        check.without_json = without_json
-        return check.run(splits, images=images)
-
-
-class _Check:
-    """One run: what is read once, and what is found."""
-
-    def __init__(
-        self,
-        layout: Layout,
-        hop: Hop,
-        vocab: Vocab,
-        reader: QuestionReader,
-        absent: AbsentCheck,
-        pools: Pools,
-        *,
-        may_imply: bool,
-    ) -> None:
-        self.may_imply = may_imply
-        self.without_json: Collection[str] = ()
-        self.layout = layout
-        self.absent = absent
-        self.hop = hop
-        self.pair: tuple[Value, ...] = hop.target
-        self.found = Found()
-        self.vocab = vocab
-        self.answers = {number: name for name, number in vocab.answers.items()}
-        self.tokens = {number: name for name, number in vocab.words.items()}
-        self.reader = reader
-        self.pools = pools
+            raise DatasetError(f"{leaks.layout.vocab}: {error}") from error
+        self.palette = PaletteCheck(leaks.layout, hop, leaks.vocab, leaks.words, leaks.vocabulary)
+        self.found = Violations()
+        self.answers = {number: name for name, number in self.vocab.answers.items()}
+        self.tokens = {number: name for name, number in self.vocab.words.items()}
 
     def run(self, names: Sequence[str] | None, *, images: bool) -> LeakReport:
         names = self._splits_there() if names is None else names
         if not names:
-            raise DatasetError(f"{self.layout.hop(self.hop.name)}: no split there to check")
+            raise DatasetError(f"{self.layout.hop(self.hop.name)}: there is no split to check")
         with ExitStack() as stack:
             splits = {
                 name: stack.enter_context(closing(SplitArrays(self.layout.questions_h5(self.hop.name, name))))
@@ -169,7 +136,7 @@ class _Check:
         return LeakReport(self.hop, counts, tuple(self.found.listed), dict(self.found.counts))
 
     def _splits_there(self) -> list[str]:
-        """Splits that are whole: one file without the other is a violation, unless it was left out."""
+        """Splits whose files are there; one without the other is a violation, unless JSON was left out."""
         folder = self.layout.hop(self.hop.name)
         arrays = {path.stem for path in folder.glob("[!.]*.h5")}
         questions = {
@@ -184,19 +151,18 @@ class _Check:
         return [name for name in SPLITS if name in arrays]
 
     def _is_listed(self, path: Path) -> bool:
-        """Whether the manifest lists a file; without a manifest all are."""
-        if not self.layout.manifest.is_file():
-            return True
-        return self.layout.relative(path) in read_object(
-            self.layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES
-        ).get("files", {})
+        """Whether the manifest lists a file, or there is no manifest."""
+        files = _manifest(self.layout).get("files", {})
+        return not self.layout.manifest.is_file() or self.layout.relative(path) in files
 
     def _missing(self, path: Path, split: str) -> None:
         file = self.layout.relative(path)
-        self.found.add(Kind.DISAGREEMENT, file, None, "missing, but the split's other file is there", split)
+        self.found.add(
+            Kind.DISAGREEMENT, file, None, "missing, although the split's other file is there", split
+        )
 
     def _scenes_in_use(self, arrays: SplitArrays) -> Rows:
-        """Places of the scenes that a split uses; says which of them are missing, or there twice."""
+        """Rows of the scenes that a split uses; scenes that are missing or occur twice are violations."""
         pool = self.pools[arrays.pool]
         rows = pool.rows(arrays.used)
         for index in arrays.used[rows == MISSING].tolist():
@@ -204,11 +170,11 @@ class _Check:
                 Kind.DISAGREEMENT, f"scenes/{pool.name}", index, "a question's scene is missing", pool.name
             )
         for index in np.intersect1d(pool.twice(), arrays.used).tolist():
-            self.found.add(Kind.DISAGREEMENT, f"scenes/{pool.name}", index, "scene is there twice", pool.name)
+            self.found.add(
+                Kind.DISAGREEMENT, f"scenes/{pool.name}", index, "the scene occurs twice", pool.name
+            )
         there: Rows = rows[rows != MISSING]
         return there
-
-    # A split
 
     def _check_split(self, name: str, arrays: SplitArrays, used: Rows) -> SplitCounts:
         path = self.layout.questions_json(self.hop.name, name)
@@ -224,14 +190,14 @@ class _Check:
             n_mentioning += int(found.by_program.sum())
             n_implying += int((found.implied & ~found.by_program).sum())
             self._check_mentions(name, file, first, found, questions)
-            for k, problem in self.absent.named(name, questions, programs):
+            for k, problem in self.palette.unseen_questions(name, questions, programs):
                 self.found.add(Kind.PALETTE, file, first + k, problem, self._text(questions[k]))
             self._check_answers(file, first, found, arrays, rows, questions)
         if has_json:
             h5 = self.layout.relative(self.layout.questions_h5(self.hop.name, name))
-            JsonBesideArrays(self.reader, path, self.layout.root, h5, self.found).compare(arrays, pool)
+            JsonAgreement(self.reader, path, self.layout.root, h5, self.found).compare(arrays, pool)
         n_with_pair = self._check_scenes(name, pool, used)
-        for index, problem, value in self.absent.shown(name, pool, used):
+        for index, problem, value in self.palette.unseen_images(name, pool, used):
             self.found.add(Kind.PALETTE, f"scenes/{pool.name}", index, problem, value)
         n_no = int((arrays.columns["answers"] == self.vocab.answers.get("no", -1)).sum())
         groups = GroupCheck(self.hop, self.answers, self._text, self.found)
@@ -259,8 +225,8 @@ class _Check:
         )
 
     def _check_mentions(self, split: str, file: str, first: int, found: Findings, questions: Ints) -> None:
-        """Where the pair is mentioned and must not be, or is not and must be."""
-        if not self.pair:
+        """Adds questions that mention the pair and must not, or do not and must."""
+        if not self.hop.target:
             return
         for mentions, where in ((found.by_program, "program"), (found.by_words, "words")):
             wrong, what = mentions, "mentions"
@@ -271,15 +237,15 @@ class _Check:
                 self.found.add(Kind.PAIR, file, first + k, problem, self._text(questions[k]))
         if SPLITS[split].asked == "never" and not self.may_imply:
             for k in np.flatnonzero(found.implied & ~found.by_program).tolist():
-                problem = f"asks for a {self.hop.words} by way of likenesses"
+                problem = f"asks for a {self.hop.words} through likenesses"
                 self.found.add(Kind.PAIR, file, first + k, problem, self._text(questions[k]))
 
     def _check_answers(
         self, file: str, first: int, found: Findings, arrays: SplitArrays, rows: Rows, questions: Ints
     ) -> None:
-        """Every program, executed again, gives the answer in the arrays."""
+        """Adds questions whose programs, executed again, do not give the stored answer."""
         wanted = arrays.columns["answers"][first : first + len(rows)]
-        # Of a scene that is missing it was said once that it is.
+        # Missing scenes have been reported.
         for k in np.flatnonzero((found.answers != wanted) & (rows != MISSING)).tolist():
             answer = int(found.answers[k])
             if answer < 0:
@@ -292,15 +258,15 @@ class _Check:
                 )
 
     def _text(self, row: Ints) -> str:
-        """The words of a question's row."""
+        """The text of a question's row of tokens."""
         words = (self.tokens.get(token, f"[{token}]") for token in row.tolist() if token)
         return " ".join(word for word in words if word not in ("<START>", "<END>"))
 
     def _check_scenes(self, split: str, pool: PoolScenes, used: Rows) -> int:
-        """Looks at every image of a split; returns how many show the pair."""
-        if not self.pair:
+        """Checks which images of a split show the pair; returns how many do."""
+        if not self.hop.target:
             return 0
-        holds = pool.holding(self.pair)[used]
+        holds = pool.holding(self.hop.target)[used]
         wrong, what = np.zeros(0, np.int64), ""
         if SPLITS[split].shown == "never":
             wrong, what = used[holds], "shows"
@@ -312,10 +278,8 @@ class _Check:
             )
         return int(holds.sum())
 
-    # Between splits
-
     def _check_shared(self, splits: Mapping[str, SplitArrays], used: Mapping[str, Rows]) -> None:
-        """No image is in two splits, under whatever name."""
+        """Adds images that are in two splits, under the same or different names."""
         for a, b in combinations(splits, 2):
             if SPLITS[a].drawn == SPLITS[b].drawn == "places":
                 continue
@@ -327,7 +291,7 @@ class _Check:
                 self.found.add(Kind.SHARED, f"scenes/{in_b.name}", int(in_b.indices[theirs]), problem, value)
 
     def _check_images(self, pool: PoolScenes, rows: Rows) -> None:
-        """Every scene in use has its image in each form that the pool has."""
+        """Adds scenes in use without an image, in each form that the pool has."""
         folder, packed = self.layout.images(pool.name), self.layout.images_h5(pool.name)
         there = {path.name for path in images_of(folder, pool.name).values()}
         if there:
@@ -340,4 +304,6 @@ class _Check:
             for index in np.setdiff1d(pool.indices[rows], stored).tolist():
                 self.found.add(Kind.DISAGREEMENT, self.layout.relative(packed), index, "no such image", index)
         if not there and not packed.is_file():
-            self.found.add(Kind.DISAGREEMENT, f"images/{pool.name}", None, "no images of the pool", pool.name)
+            self.found.add(
+                Kind.DISAGREEMENT, f"images/{pool.name}", None, "the pool has no images", pool.name
+            )

@@ -1,13 +1,13 @@
-"""The images of minimal and preliminary test sets, group by group, in; groups that are none out.
+"""The check of the groups of images in minimal and preliminary test sets.
 
-A group's images show their objects at the same places, turned the same way.
+The images of a group show their objects at the same positions, with the same rotations.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
-from clevrhope.audit.leaks.report import OF_A_SET, Found, Kind
+from clevrhope.audit.leaks.report import SET_SIZE, Kind, Violations
 from clevrhope.dataset.native_reader import Ints
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import SplitArrays
@@ -15,16 +15,16 @@ from clevrhope.splits.hops import Hop
 
 
 class GroupCheck:
-    """Looks at the groups of one sub-dataset's splits."""
+    """The check of the groups of a sub-dataset's splits."""
 
     def __init__(
-        self, hop: Hop, answers: Mapping[int, str], text: Callable[[Ints], str], found: Found
+        self, hop: Hop, answers: Mapping[int, str], text: Callable[[Ints], str], found: Violations
     ) -> None:
-        """`answers` are names by number, `text` gives a row's words; what is wrong goes into `found`."""
+        """`answers` are names by number, `text` decodes a row; violations are added to `found`."""
         self._hop, self._answers, self._text, self._found = hop, answers, text, found
 
     def check_places(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
-        """The images of minimal_ood at one place, four for a pair, are asked one question; one has it."""
+        """Checks that a place's images, four for a pair, have one question, and one of them the pair."""
         holds = pool.holding(self._hop.target)
         sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
         for group in _by_place(pool, used):
@@ -34,37 +34,37 @@ class GroupCheck:
                 what = f"a {self._hop.words}" if self._hop.pair else self._hop.words
                 problem = f"not one image in {self._hop.corners} of this place shows {what}"
                 self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, f"{shown} of {len(group)}")
-            self._check_asked_the_same("place", [sentences[row] for row in group], pool, first)
+            self._check_one_question("place", [sentences[row] for row in group], pool, first)
 
     def check_sets(self, arrays: SplitArrays, pool: PoolScenes, used: Rows) -> None:
-        """The images of a counting set are asked one question, whose answers are 0, 1, ... 5."""
+        """Checks that the images of a counting set have the same question, and the answers 0, 1, ... 5."""
         sentences = _by_row(arrays, pool, arrays.tokens("questions", 0, len(arrays)))
         answers = _by_row(arrays, pool, arrays.columns["answers"])
-        wanted = [str(n) for n in range(OF_A_SET)]
+        wanted = [str(n) for n in range(SET_SIZE)]
         for group in _by_place(pool, used):
             first = int(pool.indices[group[0]])
             numbers = [int(np.frombuffer(answers[row], dtype=np.int32)[0]) for row in group]
             counted = sorted(self._answers.get(number, "?") for number in numbers)
             if counted != wanted:
-                problem = f"the images of this set have not each of the answers 0 to {OF_A_SET - 1} once"
+                problem = f"the images of this set do not have the answers 0 to {SET_SIZE - 1}, each once"
                 self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, ", ".join(counted))
-            self._check_asked_the_same("set", [sentences[row] for row in group], pool, first)
+            self._check_one_question("set", [sentences[row] for row in group], pool, first)
 
-    def _check_asked_the_same(self, what: str, asked: Sequence[bytes], pool: PoolScenes, first: int) -> None:
-        if len(set(asked)) > 1:
-            problem = f"the images of this {what} are asked different questions"
-            texts = [self._text(np.frombuffer(each, dtype=np.int32)) for each in sorted(set(asked))]
+    def _check_one_question(self, what: str, rows: Sequence[bytes], pool: PoolScenes, first: int) -> None:
+        if len(set(rows)) > 1:
+            problem = f"the images of this {what} have different questions"
+            texts = [self._text(np.frombuffer(each, dtype=np.int32)) for each in sorted(set(rows))]
             self._found.add(Kind.GROUP, f"scenes/{pool.name}", first, problem, "; ".join(texts))
 
 
 def _by_row(arrays: SplitArrays, pool: PoolScenes, column: Ints) -> dict[int, bytes]:
-    """Place of a scene in its pool -> what a column has of the last question about it."""
+    """Row of a scene in its pool -> the value of a column for the last question about it."""
     rows = pool.rows(arrays.columns["image_idxs"])
     return {row: each.tobytes() for row, each in zip(rows.tolist(), column, strict=True)}
 
 
 def _by_place(pool: PoolScenes, used: Rows) -> Iterable[list[int]]:
-    """The scenes in use, those with objects at the same places and turned the same way together."""
+    """The used scenes in groups with the same positions and rotations of objects."""
     groups: dict[int, list[int]] = {}
     for row, place in zip(used.tolist(), pool.places[used].tolist(), strict=True):
         groups.setdefault(place, []).append(row)

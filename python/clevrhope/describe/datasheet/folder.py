@@ -1,25 +1,26 @@
-"""What was measured in a folder's files in, the DATASHEET.md of the whole dataset out."""
+"""The datasheet of a whole dataset, from what was measured in its files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clevrhope.describe.datasheet.origin import PAPER, Provenance, made_with
+from clevrhope.describe.datasheet.origin import PAPER, Provenance, provenance_sections
 from clevrhope.describe.markdown import code, listed, number, percent, table
 from clevrhope.describe.measure import SplitStats
 from clevrhope.splits.hops import Hop
+from clevrhope.splits.kinds import SPLITS
 
 
 @dataclass(frozen=True)
 class PoolStats:
-    """Images of one pool over all sub-datasets."""
+    """The images of a pool over all sub-datasets."""
 
     size: int
     """Last used index plus one."""
     n_images: int
     n_shared: int
-    """Images that two sub-datasets or more use."""
+    """Images that at least two sub-datasets use."""
     n_used: int
-    """Images if each sub-dataset had its own."""
+    """Number of images if each sub-dataset had its own."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +30,16 @@ class WholeDataset:
     hops: Sequence[tuple[Hop, Sequence[SplitStats]]]
     pools: Mapping[str, PoolStats]
     bytes_by_kind: Mapping[str, int]
-    """Kind of file -> bytes in all."""
+    """Kind of file -> total bytes."""
     n_answers: int
-    made_with: Provenance
+    provenance: Provenance
 
 
 def folder_datasheet(data: WholeDataset) -> str:
     """The datasheet of the whole dataset, in Markdown."""
     held_out = [hop for hop, _ in data.hops if hop.pair is not None]
-    alone = [hop for hop, _ in data.hops if hop.value is not None]
-    plain = len(data.hops) - len(held_out) - len(alone)
+    n_values = sum(hop.value is not None for hop, _ in data.hops)
+    n_plain = len(data.hops) - len(held_out) - n_values
     parts = [
         "# Datasheet",
         "The questions are those of Gebru et al., *Datasheets for Datasets* (2021), answered from the "
@@ -52,30 +53,31 @@ def folder_datasheet(data: WholeDataset) -> str:
             if held_out
             else ", but holds no pair out. "
         )
-        + "Whoever ran clevrhope with the settings below made it; no funding is "
+        + "It was made by whoever ran clevrhope with the settings below; no funding is "
         "recorded. It differs from the paper's own release in its scenes: "
         + (
-            "all are sampled and rendered anew (part of the paper's train images are CLEVR's)"
-            if not data.made_with.shares_clevr
-            else "which train images are CLEVR's was drawn anew, and the others were sampled and rendered"
+            "all are newly sampled and rendered (some of the paper's train images are CLEVR's)"
+            if not data.provenance.shares_clevr
+            else "the train images that are CLEVR's were newly drawn, and the others were sampled and "
+            "rendered"
         )
-        + ", and phrasings are those of the templates below.",
+        + ", and its phrasings are those of the templates below.",
         "## What is in it?",
-        f"{_contents(len(held_out), plain, len(alone))}; "
-        f"{data.n_answers} possible answers; no person, nothing private, nothing offensive.",
+        f"{_contents(len(held_out), n_plain, n_values)}; "
+        f"{data.n_answers} possible answers; no people, and nothing private or offensive.",
         _sub_datasets(data),
         _files(data),
         _sharing(data),
-        made_with(data.made_with),
+        provenance_sections(data.provenance),
     ]
     return "\n\n".join(parts) + "\n"
 
 
-def _contents(n_pairs: int, n_plain: int, n_alone: int) -> str:
+def _contents(n_pairs: int, n_plain: int, n_values: int) -> str:
     pairs = f"{number(n_pairs)} held-out pair{'s' if n_pairs != 1 else ''}"
     plain = "a dataset with nothing held out" if n_plain == 1 else f"{n_plain} with nothing held out"
-    alone = f"test sets on {number(n_alone)} value{'s' if n_alone != 1 else ''} alone"
-    parts = [pairs] * bool(n_pairs) + [plain] * bool(n_plain) + [alone] * bool(n_alone)
+    values = f"test sets on {number(n_values)} single value{'s' if n_values != 1 else ''}"
+    parts = [pairs] * bool(n_pairs) + [plain] * bool(n_plain) + [values] * bool(n_values)
     return listed(parts).capitalize()
 
 
@@ -100,14 +102,14 @@ def _files(data: WholeDataset) -> str:
         (
             "questions in English",
             "hops/&lt;pair&gt;/&lt;split&gt;_questions.json",
-            "the same in English: CLEVR's question files",
+            "the same in English, as CLEVR's question files",
         ),
         (
             "scenes",
             "scenes/&lt;pool&gt;/",
             "CLEVR's scene files, with camera, lights, boxes and visible pixels; 10,000 indices each",
         ),
-        ("images as PNG", "images/&lt;pool&gt;/", "a PNG file a scene"),
+        ("images as PNG", "images/&lt;pool&gt;/", "a PNG file for each scene"),
         (
             "images as HDF5",
             "images/&lt;pool&gt;.h5",
@@ -116,15 +118,15 @@ def _files(data: WholeDataset) -> str:
         (
             "masks, depths and normals",
             "passes/&lt;pool&gt;.h5",
-            "of each pixel of an image, and of each object its tight box and how much of it is seen; rows "
-            "as of images, units and values without an object in the arrays' attributes",
+            "of each pixel of an image, with the tight box and the visible share of each object; rows are "
+            "numbered like those of images; the arrays' attributes say units, and values without an object",
         ),
     ]
     there = {kind: size for kind, size in data.bytes_by_kind.items() if size}
     lines = "\n".join(
         [
             *(f"- {name}: {text}" for kind, name, text in what if kind in there),
-            "- manifest.json: settings, seed, every file with size and SHA-256",
+            "- manifest.json: settings, seed, and every file with its size and SHA-256",
         ]
     )
     rows = [(kind, number(size)) for kind, size in there.items()]
@@ -142,12 +144,12 @@ def _sharing(data: WholeDataset) -> str:
         )
         for name, pool in data.pools.items()
     ]
+    names = listed([code(name) for name, kind in SPLITS.items() if kind.drawn == "places"])
     head = ["pool", "scenes so far", "images", "if each sub-dataset had its own", "used by two or more"]
     return (
-        "## What do the sub-datasets share?\n\nImages come from pools that all sub-datasets draw on, so "
-        "the same image can be in the train sets of several pairs, or in the test sets of several, never "
-        "in both. One-object images, which `minimal_iid` and `minimal_ood` share, have a pool for each "
-        "two attribute "
-        "types, where the paper's release keeps them apart by split. The preliminary sets have a pool of "
-        "one-object and one of five-object images for each type.\n\n" + table(head, rows)
+        "## What do the sub-datasets share?\n\nAll sub-datasets draw images from the same pools, so an image "
+        "can be in the train sets of several pairs or in the test sets of several, but never in both. Every "
+        f"two attribute types have a pool of one-object images, which {names} share; in the paper's "
+        "release these have images of their own. The preliminary sets have a pool of one-object images and "
+        "one of five-object images for each attribute type.\n\n" + table(head, rows)
     )

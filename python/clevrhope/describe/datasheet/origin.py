@@ -1,4 +1,4 @@
-"""What made a folder in; how it was made, whose it is and how it is kept out, as its datasheets say it."""
+"""The sections of a datasheet on how a folder was made, and on its licence and maintenance."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,45 +17,45 @@ CLEVR = (
     "Johnson, Hariharan, van der Maaten, Fei-Fei, Zitnick and Girshick, "
     '"CLEVR: A Diagnostic Dataset for Compositional Language and Elementary Visual Reasoning" (2017)'
 )
-"""To be named wherever its scenes or images are, as their licence, CC BY 4.0, asks."""
+"""Credit for CLEVR's scenes and images, which their licence, CC BY 4.0, asks for."""
 
 
 @dataclass(frozen=True)
 class Provenance:
-    """What made the folder."""
+    """The software, settings and sources that a folder was made with."""
 
     dataset_version: str
     software_version: str
     seed: int
     world: Mapping[str, object]
-    """Fingerprint and constraints."""
+    """Fingerprint and constraints of the world."""
     attributes: Mapping[str, Sequence[str]]
-    """The world's attribute types, each with its values."""
+    """The world's attribute types with their values."""
     templates: Mapping[str, object]
-    """Fingerprint and folder."""
+    """Fingerprint and folder of the templates."""
     rendering: Mapping[str, object] | None
-    """How images were rendered; None when none were."""
+    """How images were rendered; None if none were."""
     image_files: Sequence[str]
-    """Kinds of image files that are there: "PNG", "HDF5"."""
+    """The kinds of image files: "PNG", "HDF5"."""
     splits: Collection[str]
     """Names of all splits in the folder."""
     passes: Sequence[str] = ()
-    """What is told of each pixel beside its colour: some of mask, depth and normal."""
+    """Annotations of each pixel: some of mask, depth and normal."""
     match: str = "none"
-    """What all splits have alike: "none" or "objects"."""
+    """What is equally frequent in all splits: "none" or "objects"."""
     strictness: str = "description"
-    """What pairs are held out of: "description", or "implied" likenesses too."""
+    """What pairs are held out of: "description", or "implied" for likenesses too."""
     clevr: Mapping[str, object] | None = None
-    """Number, share and fingerprint of CLEVR's train scenes, where the folder is bound to them."""
+    """Number, share and fingerprint of CLEVR's train scenes, if the folder is bound to them."""
 
     @property
     def shares_clevr(self) -> bool:
-        """Scenes of CLEVR are in the folder: no other pool than that of train takes any."""
+        """Whether the folder has scenes of CLEVR, which only the pool of train takes."""
         return self.clevr is not None and TRAIN.name in self.splits
 
 
-def made_with(made: Provenance) -> str:
-    """How the folder was made, whose it is, and how it is kept: the same for each of its datasheets."""
+def provenance_sections(made: Provenance) -> str:
+    """How the folder was made, licensed and maintained, which is the same in each of its datasheets."""
     constraints = made.world.get("constraints", {})
     rows = [
         ("dataset version", escape(made.dataset_version)),
@@ -76,38 +76,37 @@ def made_with(made: Provenance) -> str:
     return "\n\n".join(
         [
             "## How was it made?",
-            "Scenes are sampled at random under the constraints below, each a function of world, seed, "
-            "pool and index. "
-            + _asked(made.splits)
-            + _bound(made)
+            "Scenes are sampled at random under the constraints below; each depends on world, seed, pool and "
+            "index alone. "
+            + _questions(made.splits)
+            + _binding(made)
             + (
                 ""
                 if made.rendering is None
                 else f"Images are rendered from the scenes by {escape(made_by(made.rendering))}. "
             )
-            + "Nobody was asked, watched or paid; "
+            + "No people took part; "
             + (
                 "nothing was taken from elsewhere"
                 if made.clevr is None or not made.shares_clevr
                 else f"{_taken(made.clevr)}, nothing else was taken from elsewhere"
             )
-            + ". The "
-            "settings, every file's checksum and the command's choices are in `manifest.json`; the same "
-            "settings and seed give the same bytes, pixels on the same machine included.",
+            + ". The settings, the options of the command and the checksum of every file are in "
+            "`manifest.json`. The same settings and seed give the same bytes, except that pixels may differ "
+            "between machines.",
             table(["", "value"], rows),
             "## How is it distributed and kept?",
             "The data are under the Creative Commons Attribution licence, CC BY 4.0; clevrhope, which made "
             "them, is under the MIT licence. "
             + _renderers_licence(made)
-            + "Whoever publishes a folder maintains it; a folder can be extended with more pairs or "
-            "larger sizes without moving what is there, and a change that would move it has another "
-            "dataset version.",
+            + "Whoever publishes a folder maintains it. More pairs and larger sizes can be added without "
+            "changing what is there; a release that changed it would have another dataset version.",
         ]
     )
 
 
-def _asked(splits: Collection[str]) -> str:
-    """How questions are found, of the kinds of splits that the folder has."""
+def _questions(splits: Collection[str]) -> str:
+    """How questions are found, for the kinds of splits that the folder has."""
     of_groups = sorted(name for name in splits if SPLITS[name].drawn != "stream")
     streamed = len(splits) > len(of_groups)
     parts = []
@@ -118,30 +117,30 @@ def _asked(splits: Collection[str]) -> str:
         )
     if of_groups:
         names = listed([code(name) for name in of_groups])
-        begin = f"Those of {names} are not: there" if streamed else f"In {names}"
+        begin = f"Those of {names} are not balanced: there" if streamed else f"In {names}"
         parts.append(f"{begin} the images of a group decide how frequent each answer is. ")
     return "".join(parts)
 
 
-def _bound(made: Provenance) -> str:
-    """What a folder is bound to beside its seed, the defaults too: another choice needs another folder."""
+def _binding(made: Provenance) -> str:
+    """The options that a folder is bound to, including defaults; another choice needs another folder."""
     match = (
         "scenes are thinned until all numbers of objects are equally likely in every split of whole scenes"
         if made.match == "objects"
-        else "numbers of objects are left as they come"
+        else "the numbers of objects are left as they are"
     )
     strictness = (
-        "train and IID questions ask for a held-out pair by no likeness either"
+        "train and IID questions do not ask for a held-out pair through likenesses either"
         if made.strictness == "implied"
         else "no description in a train or IID question holds all values of a held-out pair"
     )
     text = f"With `--match {made.match}` {match}; with `--strictness {made.strictness}` {strictness}. "
     if made.clevr is not None and not made.shares_clevr:
         text += (
-            "By `--clevr` a train split would have scenes and images of CLEVR among its own; "
-            "there is none in this folder, so nothing in it is CLEVR's. "
+            "With `--clevr`, a train split would have scenes and images of CLEVR among its own; this folder "
+            "has no train split, so nothing in it is CLEVR's. "
         )
-    return text + "What is added to the folder has the same. "
+    return text + "This also holds for whatever is added to the folder. "
 
 
 def _taken(clevr: Mapping[str, object]) -> str:
@@ -153,10 +152,10 @@ def _taken(clevr: Mapping[str, object]) -> str:
 
 
 def _renderers_licence(made: Provenance) -> str:
-    """A sentence on what Blender's licence means for images, where it renders them."""
+    """A sentence on what Blender's licence means for images, if it rendered them."""
     if made.rendering is None or made.rendering.get("renderer", "blender") != "blender":
         return ""
-    return "Blender, which renders images, puts no condition on them. "
+    return "The licence of Blender, which renders images, puts no conditions on them. "
 
 
 def _rendering(made: Provenance) -> str:

@@ -1,8 +1,8 @@
-"""A folder and its manifest in, the plots of its datasheets out: which there are, and without stale ones.
+"""The plots of a folder's datasheets: which there are, and the removal of outdated ones.
 
-Plots are drawn when somebody asks for them (`clevrhope stats --datasheet`), so that a folder's bytes do not
-depend on whether matplotlib is installed. The manifest lists them as it does all files. Those of a pair are
-dropped as soon as one of its splits is written anew, since they show what was there before.
+Plots are drawn on request (`clevrhope stats --datasheet`), so that a folder's bytes do not depend on whether
+matplotlib is installed. The manifest lists them like all files. Those of a pair are removed when one of its
+splits is rewritten, since they show what was there before.
 """
 
 import re
@@ -24,7 +24,7 @@ KINDS = (
     "relations",
     "values",
 )
-"""Kinds of plots, which are the names of their files: those that `clevrhope.describe.stats.plots` draws."""
+"""Kinds of plots, which are the names of their files; `clevrhope.describe.stats.drawings` draws them."""
 
 
 def listed_plots(layout: Layout, manifest: Manifest, hop: str) -> list[str]:
@@ -34,7 +34,7 @@ def listed_plots(layout: Layout, manifest: Manifest, hop: str) -> list[str]:
 
 
 def without_plots(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
-    """Removes a pair's plots; gives the manifest without them."""
+    """Removes a pair's plots; returns the manifest without them."""
     sweep_plots(layout, hop, keep=())
     begin = f"{layout.relative(layout.plots(hop))}/"
     files = {name: each for name, each in manifest.files.items() if not name.startswith(begin)}
@@ -42,10 +42,10 @@ def without_plots(layout: Layout, manifest: Manifest, hop: str) -> Manifest:
 
 
 def sweep_plots(layout: Layout, hop: str, *, keep: Sequence[str]) -> None:
-    """Removes the plots in a pair's folder, but those of these names: a run that was killed may leave some.
+    """Removes the plots in a pair's folder that are not to be kept, such as those of a killed run.
 
     Raises:
-        DatasetError: no permission to.
+        DatasetError: there is no permission.
     """
     names = "|".join(re.escape(kind) for kind in KINDS if f"{kind}.png" not in keep)
     WorkingFolder(layout.plots(hop), re.compile(rf"(?:{names})\.png")).remove()

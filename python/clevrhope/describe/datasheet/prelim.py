@@ -1,8 +1,9 @@
-"""What was measured in the files of a value that is asked for alone in, its DATASHEET.md out."""
+"""The datasheet of a single value's preliminary sets, from what was measured in their files."""
 
-from clevrhope.describe.datasheet.measured import composition
-from clevrhope.describe.datasheet.origin import PAPER, made_with
+from clevrhope.describe.datasheet.origin import PAPER, provenance_sections
 from clevrhope.describe.datasheet.pair import validated, with_plots
+from clevrhope.describe.datasheet.sections import composition
+from clevrhope.describe.distributions import value_table
 from clevrhope.describe.markdown import code, escape, number, percent, table
 from clevrhope.describe.measure import SplitStats
 from clevrhope.describe.sub_dataset import SubDataset
@@ -10,10 +11,11 @@ from clevrhope.splits.kinds import SPLITS
 
 _CHOSEN = (
     "The paper's appendix B says what the questions ask and how a counting set counts. It does not give the "
-    "number of sets, the five positions, or what the other objects have. Here they are choices: positions "
-    "are a square and its middle, turned so that no two objects are level and each is well seen; an object "
-    "without the value has another one of its type, each equally likely; existence has the grids, "
-    "combinations and copies that the paper's minimal sets would have for one type."
+    "number of sets, the five positions, or the values of the other objects. These are choices of this "
+    "project: the positions are the corners and the centre of a square, turned so that no two objects are "
+    "level and each is well visible; an object without the value has another one of its type, each equally "
+    "likely; existence has the grids, combinations and copies that the paper's minimal sets would have for a "
+    "single type."
 )
 
 
@@ -28,7 +30,7 @@ def prelim_datasheet(data: SubDataset) -> str:
         _families(data),
         validated(data),
         _uses(),
-        made_with(data.made_with),
+        provenance_sections(data.provenance),
     ]
     return with_plots("\n\n".join(part for part in parts if part) + "\n\n", data.plots)
 
@@ -37,7 +39,7 @@ def _motivation(data: SubDataset) -> str:
     ((kind, value),) = data.hop.target
     return (
         f"## Why was it made?\n\nTo see whether a model knows {code(value)} ({escape(kind)}) by itself, "
-        "before it is asked to combine it with another value: one that fails here says nothing about "
+        "before it has to combine it with another value: a model that fails here says nothing about "
         f"systematic generalisation. It follows the preliminary sets of {PAPER}, appendix B."
     )
 
@@ -63,19 +65,10 @@ def _baselines(data: SubDataset) -> str:
 
 
 def _values(data: SubDataset) -> str:
-    """Shares of the objects that have each value."""
-    rows = [
-        (
-            escape(f"{kind} {value}"),
-            *(percent(each.values.get(value, 0) / max(each.n_objects, 1)) for each in data.splits),
-        )
-        for kind, values in data.made_with.attributes.items()
-        for value in values
-    ]
     return (
-        "## What do the objects look like?\n\nValues (share of the objects in the split's images; within "
-        "each type they add up to 100%; of its own type the value asked for has half):\n\n"
-        + table(["value", *(code(each.split) for each in data.splits)], rows)
+        "## What do the objects look like?\n\nValues (share of the objects in the split's images; the values "
+        "of each type add up to 100%; half of the objects have the value that is asked for):\n\n"
+        + value_table(data.splits, data.provenance.attributes)
     )
 
 
@@ -86,13 +79,13 @@ def _families(data: SubDataset) -> str:
         return f"{code(split.split)}: family {index}{where}, {number(split.families[index])} questions"
 
     lines = [f"- {name(each, index)}" for each in data.splits for index in sorted(each.families)]
-    return "## Questions by family\n\nOf each family all phrasings are used.\n\n" + "\n".join(lines)
+    return "## Questions by family\n\nAll phrasings of each family are used.\n\n" + "\n".join(lines)
 
 
 def _uses() -> str:
     return (
-        "## What is it for, and what not?\n\nIt is a test set for models that were trained elsewhere, such "
-        "as on a train set of this folder; do not train on it. `clevrhope score` gives the accuracy on each "
-        "split. The images of a group or set share everything but one value, so a model that answers all "
-        "of them alike has not looked."
+        "## What is it for, and what not?\n\nIt is a test set for models that were trained on other data, "
+        "such as a train set of this folder; do not train on it. `clevrhope score` gives the accuracy on "
+        "each split. The images of a group or set share everything but one value, so a model that gives the "
+        "same answer for all of them does not use the images."
     )

@@ -1,1 +1,1 @@
-"""Finished datasets in; tables, one JSON object and plots of what is in them out."""
+"""Statistics of finished datasets, as tables, as one JSON object and as plots."""

@@ -1,8 +1,8 @@
-"""Numbers of several splits in, charts on matplotlib's axes out: dots, lines, tables of colour.
+"""Charts on matplotlib's axes: dots, lines and coloured tables.
 
-Figures are drawn with Agg under settings of their own, whatever a user's matplotlibrc says, so the same
-numbers give the same bytes on one machine. Colours are those of Okabe and Ito, which the colour-blind can
-tell apart; markers and dashes tell the same again.
+Figures are drawn with Agg and settings of their own, whatever a user's matplotlibrc says, so that the same
+numbers give the same bytes on one machine. Colours are those of Okabe and Ito, which colour-blind readers can
+distinguish; markers and dashes differ too.
 """
 
 import io
@@ -56,19 +56,19 @@ _SETTINGS: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Series:
-    """How a split looks, and its numbers if it has some here."""
+    """The look of a split, and its numbers if the chart needs them."""
 
     label: str
     colour: str
     marker: str
     open: bool = False
-    """Hollow markers and dashed lines: of the folder that another is set beside."""
+    """Whether markers are hollow and lines dashed, as for the folder that is compared with."""
     values: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a chart of dots; rows of one group are together, with a gap to the next."""
+    """A row of a chart of dots; there is a gap between groups of rows."""
 
     label: str
     group: str = ""
@@ -76,7 +76,7 @@ class Row:
 
 @contextmanager
 def figure(title: str, *, width_in: float, height_in: float) -> Iterator[Figure]:
-    """A figure with a title, to be filled within the block."""
+    """A figure with a title, to be drawn on within the block."""
     with mpl.rc_context():
         mpl.rcdefaults()
         mpl.rcParams.update(dict(_SETTINGS))  # type: ignore[arg-type]  # its keys are a list of literals
@@ -87,39 +87,39 @@ def figure(title: str, *, width_in: float, height_in: float) -> Iterator[Figure]
 
 
 def _add_title(drawn: Figure, title: str) -> None:
-    """A title that is no wider than the figure: on several lines, and smaller where one word is too wide."""
-    told = drawn.suptitle("", x=0.012, ha="left", fontsize=13, fontweight="bold")
+    """Adds a title that fits the figure, on several lines, and smaller if a word is too wide."""
+    text_box = drawn.suptitle("", x=0.012, ha="left", fontsize=13, fontweight="bold")
 
     def width(text: str) -> float:
-        told.set_text(text)
-        return told.get_window_extent().width
+        text_box.set_text(text)
+        return text_box.get_window_extent().width
 
-    room = (1 - 2 * 0.012) * drawn.bbox.width
+    width_px = (1 - 2 * 0.012) * drawn.bbox.width
     lines: list[str] = []
     for word in title.split(" "):
         longer = f"{lines[-1]} {word}" if lines else word
-        if lines and width(longer) <= room:
+        if lines and width(longer) <= width_px:
             lines[-1] = longer
         else:
             lines.append(word)
     size_pt = 13.0
-    while size_pt > 4 and max(map(width, lines)) > room:
+    while size_pt > 4 and max(map(width, lines)) > width_px:
         size_pt -= 0.5
-        told.set_fontsize(size_pt)
-    told.set_text("\n".join(lines))
-    # Room of its own, so that the axes are as high as below a title of one line.
+        text_box.set_fontsize(size_pt)
+    text_box.set_text("\n".join(lines))
+    # The figure grows, so that the axes are as high as below a title of one line.
     drawn.set_figheight(drawn.get_figheight() + (len(lines) - 1) * 1.2 * size_pt / 72)
 
 
 def png(drawn: Figure) -> bytes:
-    """The figure's PNG file; without the name of the software, so that it depends on the pixels alone."""
+    """The figure as PNG, without the name of the software, so that it depends on the pixels alone."""
     file = io.BytesIO()
     drawn.savefig(file, format="png", dpi=DOTS_AN_INCH, metadata={"Software": None})
     return file.getvalue()
 
 
 def legend(drawn: Figure, series: Sequence[Series], *, line: bool = False, note: str = "") -> None:
-    """One legend for the whole figure, below it, with a line of explanation above it."""
+    """Adds a legend below the figure, with `note` above it."""
     handles = [_handle(each, line=line) for each in series]
     widest = max((len(each.label) for each in series), default=0)
     fit = max(1, int(12 * drawn.get_figwidth() / (widest + 7)))
@@ -143,10 +143,10 @@ def dots(
     ticks: Sequence[Sequence[float]] = (),
     limit: float | None = None,
 ) -> None:
-    """A row for each thing, a dot for each split; a value that is nan is left out.
+    """Draws a dot for each row and split, except for values that are nan.
 
-    `ticks` are short strokes under the dots of a series, such as what chance would give; one list for all
-    series, or one for each.
+    `ticks` are short strokes under the dots of a series, such as the values by chance; there is one list for
+    all series, or one for each.
     """
     heights = _heights(rows)
     n = len(series)
@@ -172,7 +172,7 @@ def dots(
 def lines(
     axes: Axes, histograms: Sequence[Mapping[int, int]], series: Sequence[Series], *, label: str, marks: bool
 ) -> None:
-    """Distributions over whole numbers as lines, in per cent; each one's mean is a marker at the top."""
+    """Draws distributions over whole numbers as lines, in per cent, with markers for means at the top."""
     found = [value for each in histograms for value in each]
     span = np.arange(min(found, default=0), max(found, default=0) + 1)
     highest = 0.0
@@ -195,7 +195,7 @@ def lines(
 
 
 def strip(axes: Axes, names: Sequence[tuple[str, int]], series: Sequence[Series]) -> None:
-    """Many things along the horizontal axis, (group, number) each; a dot a split, groups shaded in turn."""
+    """Draws a dot for each name (group, number) along the horizontal axis, and shades every second group."""
     groups = [group for group, _ in names]
     begins = [k for k, group in enumerate(groups) if k == 0 or groups[k - 1] != group]
     for k, (begin, end) in enumerate(zip(begins, [*begins[1:], len(groups)], strict=True)):
@@ -215,8 +215,8 @@ def strip(axes: Axes, names: Sequence[tuple[str, int]], series: Sequence[Series]
         axes.plot(range(len(names)), each.values, linestyle="none", clip_on=False, zorder=3, **look)
     axes.set_xlim(-0.7, len(names) - 0.3)
     axes.set_ylim(0, _top(series, ()))
-    room = [k + 1 not in begins for k in range(len(names))]  # before the next group's 0
-    ticks = [str(n) if n % 5 == 0 and (room[k] or not n) else "" for k, (_, n) in enumerate(names)]
+    has_space = [k + 1 not in begins for k in range(len(names))]  # before the next group's 0
+    ticks = [str(n) if n % 5 == 0 and (has_space[k] or not n) else "" for k, (_, n) in enumerate(names)]
     axes.set_xticks(range(len(names)), ticks)
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}%")
     axes.set_xlabel("place of the family in its template file, which is named above")
@@ -231,9 +231,9 @@ def colour_table(
     columns: Sequence[str],
     boxed: Sequence[tuple[int, int]],
 ) -> AxesImage:
-    """Numbers around 1, (rows, columns), as colours; cells that are nan stay white, a cross marks those of 0.
+    """Draws numbers around 1, (rows, columns), as colours; nan stays white, and 0 gets a cross.
 
-    `boxed` are cells (row, column) to draw a box around. Gives what `colour_bar` takes.
+    Cells (row, column) of `boxed` get a box. Returns the image, for `colour_bar`.
     """
     image = axes.imshow(cells, cmap="PuOr_r", norm=TwoSlopeNorm(1, 0, 2), interpolation="nearest")
     for row, column in np.argwhere(cells == 0).tolist():
@@ -259,7 +259,7 @@ def colour_table(
 
 
 def colour_bar(drawn: Figure, image: AxesImage, label: str) -> None:
-    """The scale of the tables of colour, to the right of all of them."""
+    """Adds the scale of coloured tables, to the right of all of them."""
     bar = drawn.colorbar(image, ax=drawn.axes, extend="max", shrink=0.75, pad=0.02, ticks=[0, 0.5, 1, 1.5, 2])
     bar.ax.tick_params(length=0)
     bar.set_label(label, labelpad=10)

@@ -1,4 +1,4 @@
-"""A finished dataset's folder in, its datasheets with plots of what is in it out."""
+"""Plots in the datasheets of a finished dataset."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -9,7 +9,7 @@ from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
 from clevrhope.describe.datasheet.pair import with_plots
 from clevrhope.describe.datasheet.plots import without_plots
-from clevrhope.describe.stats.compare import measure_folder
+from clevrhope.describe.stats.comparison import measure_folder
 from clevrhope.describe.stats.plots import check_plots, kinds_of, write_plots
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.atomic import record, write_whole
@@ -20,14 +20,14 @@ from clevrhope.runtime.progress import Progress, Silent
 def draw_into_datasheets(
     root: Path, *, hops: Sequence[str] = (), progress: Progress | None = None
 ) -> list[Path]:
-    """Draws the plots of some pairs, or of all, into their datasheets; gives the plots' files.
+    """Draws the plots of some pairs, or of all, into their datasheets; returns the plots' files.
 
-    They lie in `plots` beside each datasheet and in the manifest. The next build keeps those of a pair
-    whose questions stay, and drops the others.
+    They are in the folder `plots` beside each datasheet, and the manifest lists them. The next build keeps
+    those of pairs whose questions have not changed, and removes the others.
 
     Raises:
         ConfigError: matplotlib is missing, or a pair is not in the folder.
-        DatasetError: no dataset, one that is not finished, or files that cannot be read or written.
+        DatasetError: there is no finished dataset, or files cannot be read or written.
     """
     check_plots()
     shown = progress or Silent()
@@ -36,7 +36,7 @@ def draw_into_datasheets(
     with locked(root):
         manifest = _finished(root)
         sheets = measure_folder(root, hops=hops, progress=shown)
-        # Until the manifest has the new checksums the folder is not whole; a build would mend it.
+        # Until the manifest has the new checksums the folder is not finished; a build would repair it.
         write_manifest(layout.manifest, replace(manifest, complete=False))
         written = []
         n_plots = sum(len(kinds_of(sheet)) for sheet in sheets)
@@ -62,5 +62,5 @@ def _finished(root: Path) -> Manifest:
         )
     check_whole(Layout(root))
     if not manifest.complete:
-        raise DatasetError(f"{root}: not finished yet; run the same build again, then draw")
+        raise DatasetError(f"{root}: not finished yet; run the same build again before drawing")
     return manifest

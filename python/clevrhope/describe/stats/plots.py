@@ -1,47 +1,24 @@
-"""Measured groups in, PNG plots out, in a folder for each: <kind>.png, the same names and bytes every time.
+"""The plots of `clevrhope stats`: <kind>.png in a folder for each group.
 
-Plots show the sets with whole scenes; the one-object sets, whose images and questions are all of one kind,
-join in where there is something to see. Colours belong to splits and are the same in every plot.
+matplotlib is imported only when plots are drawn.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from itertools import combinations, product
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-import numpy as np
-
-from clevrhope.describe.measure import SplitStats
-from clevrhope.describe.stats.compare import DISTRIBUTIONS, Column, Sheet, by_file, families
-from clevrhope.describe.stats.sources import CLEVR
-from clevrhope.describe.stats.tables import (
-    RELATION_ORDER,
-    TYPE_ORDER,
-    VALUE_ORDER,
-    family_order,
-    ordered,
-    value_types,
-)
+from clevrhope.describe.datasheet.plots import KINDS
+from clevrhope.describe.stats.comparison import Sheet
 from clevrhope.errors import ConfigError
 from clevrhope.runtime.atomic import write_whole
 from clevrhope.runtime.progress import Advance
-from clevrhope.splits.kinds import SPLITS, VALUE_SPLITS
+from clevrhope.splits.kinds import VALUE_SPLITS
 
-if TYPE_CHECKING:
-    from clevrhope.describe.stats.charts import Series
-
-_COLOURS: Mapping[str, tuple[str, str]] = {row.name: (row.color, row.marker) for row in SPLITS.values()}
-"""Split -> colour and marker. In- and out-of-distribution are blue and orange wherever they are."""
-
-_CLEVR: Mapping[str, tuple[str, str]] = {"train": ("#777777", "s"), "val": ("#111111", "^")}
-_UNKNOWN = ("#444444", "P")
-
-_MEANS = "Markers at the top: means."
+_OF_VALUES = ("answers", "baselines", "distances", "pairs", "values")
+"""Kinds for preliminary sets. All their questions have one family, program and number of objects, so the
+other kinds would show a single value."""
 
 
 def check_plots() -> None:
-    """Passes when plots can be drawn.
+    """Checks that plots can be drawn.
 
     Raises:
         ConfigError: matplotlib is not installed.
@@ -55,7 +32,7 @@ def check_plots() -> None:
 
 
 def check_outside(plots: Path, dataset: Path) -> None:
-    """Passes for a folder of plots that is not within the dataset's, whose manifest lists all its files.
+    """Checks that a folder of plots is not within the dataset, whose manifest lists all its files.
 
     Raises:
         ConfigError: it is.
@@ -63,25 +40,27 @@ def check_outside(plots: Path, dataset: Path) -> None:
     within = dataset.resolve()
     if (dataset / "manifest.json").is_file() and within in (plots.resolve(), *plots.resolve().parents):
         raise ConfigError(
-            f"{plots}: within the dataset's folder, where files in no list go stale; take another folder, or "
-            "--datasheet, which puts plots into the datasheets"
+            f"{plots}: within the dataset's folder, where unlisted files become outdated; choose another "
+            "folder, or --datasheet, which puts plots into the datasheets"
         )
 
 
 def kinds_of(sheet: Sheet) -> list[str]:
-    """The kinds of plots that say something of a group."""
-    alone = all(each.measured.stats.split in VALUE_SPLITS for each in sheet.columns)
-    return [kind for kind in PLOTS if not alone or kind in _OF_VALUES_ALONE]
+    """The kinds of plots that are drawn of a group."""
+    only_values = all(each.measured.stats.split in VALUE_SPLITS for each in sheet.columns)
+    return [kind for kind in KINDS if not only_values or kind in _OF_VALUES]
 
 
-def write_plots(folder: Path, sheet: Sheet, *, advance: Advance | None = None) -> list[Path]:
-    """Draws every kind of plot that says something of a group into a folder of its own; gives the files.
+def write_plots(folder: Path, sheet: Sheet, *, advance: Advance) -> list[Path]:
+    """Draws the plots of a group into a folder of its own; returns the files.
 
-    Each takes some tenths of a second, nearly all of it matplotlib's, so `advance` is told of each.
+    `advance` is called after each, since each takes some tenths of a second.
 
     Raises:
-        DatasetError: no place or no permission.
+        DatasetError: there is no space or no permission.
     """
+    from clevrhope.describe.stats.drawings import PLOTS
+
     written = []
     for kind in kinds_of(sheet):
         content = PLOTS[kind](sheet)
@@ -89,265 +68,5 @@ def write_plots(folder: Path, sheet: Sheet, *, advance: Advance | None = None) -
             path = folder / f"{kind}.png"
             write_whole(path, content)
             written.append(path)
-        if advance is not None:
-            advance(1)
+        advance(1)
     return written
-
-
-def _answers(sheet: Sheet) -> bytes:
-    from clevrhope.describe.stats.charts import Row, dots, figure, legend, png
-
-    columns = _scenes(sheet)
-    kind_of = {value: kind for kind, values in value_types(sheet.columns).items() for value in values}
-    kind_of |= {"yes": "yes/no", "no": "yes/no"}
-    names = ordered({answer for each in _stats(columns) for answer in each.answers}, VALUE_ORDER)
-    rows = [Row(name, "count" if name.isdecimal() else kind_of.get(name, "")) for name in names]
-    series = [
-        _series(each, [_percent(each.measured.stats.answers.get(name, 0), each) for name in names])
-        for each in columns
-    ]
-    types = ordered({kind for each in _stats(columns) for kind in each.answer_types}, TYPE_ORDER)
-    of_types = [
-        _series(each, [_percent(each.measured.stats.answer_types.get(kind, 0), each) for kind in types])
-        for each in columns
-    ]
-    with figure(f"{sheet.group}: answers", width_in=10.5, height_in=1.9 + 0.235 * len(rows)) as drawn:
-        left, right = drawn.subplots(1, 2, width_ratios=(3, 2))
-        dots(left, rows, series, label="share of the questions, %")
-        left.set_title("answers")
-        dots(right, [Row(kind) for kind in types], of_types, label="share of the questions, %")
-        right.set_title("what is asked for")
-        legend(drawn, series)
-        return png(drawn)
-
-
-def _families(sheet: Sheet) -> bytes:
-    from clevrhope.describe.stats.charts import Row, dots, figure, legend, png, strip
-
-    columns = _scenes(sheet)
-    names = family_order(columns)
-    found = [families(each.measured) for each in columns]
-    series = [
-        _series(each, [_percent(counts.get(name, 0), each) for name in names])
-        for each, counts in zip(columns, found, strict=True)
-    ]
-    files = list(dict.fromkeys(file for file, _ in names))
-    of_files = [
-        _series(each, [_percent(by_file(each.measured).get(file, 0), each) for file in files])
-        for each in columns
-    ]
-    with figure(f"{sheet.group}: question families", width_in=12.5, height_in=8) as drawn:
-        above, below = drawn.subplots(2, 1, height_ratios=(4, 3 + 0.04 * len(files)))
-        strip(above, names, series)
-        dots(below, [Row(file) for file in files], of_files, label="share of the questions, %")
-        below.set_title("template files")
-        legend(drawn, series)
-        return png(drawn)
-
-
-def _lengths(sheet: Sheet) -> bytes:
-    from clevrhope.describe.stats.charts import figure, legend, lines, png
-
-    columns = _scenes(sheet)
-    series = [_series(each) for each in columns]
-    with figure(f"{sheet.group}: lengths", width_in=11, height_in=4.8) as drawn:
-        left, right = drawn.subplots(1, 2)
-        lines(left, [each.words for each in _stats(columns)], series, label="words a question", marks=False)
-        functions = [each.functions for each in _stats(columns)]
-        lines(right, functions, series, label="functions a program", marks=False)
-        left.set_ylabel("share of the questions")
-        legend(drawn, series, line=True, note=_MEANS)
-        return png(drawn)
-
-
-def _objects(sheet: Sheet) -> bytes:
-    from clevrhope.describe.stats.charts import figure, legend, lines, png
-
-    columns = _scenes(sheet)
-    series = [_series(each) for each in columns]
-    with figure(f"{sheet.group}: objects", width_in=7.5, height_in=4.8) as drawn:
-        axes = drawn.subplots()
-        lines(axes, [each.objects for each in _stats(columns)], series, label="objects an image", marks=True)
-        axes.set_ylabel("share of the images")
-        legend(drawn, series, line=True, note=_MEANS)
-        return png(drawn)
-
-
-def _values(sheet: Sheet) -> bytes:
-    from clevrhope.describe.stats.charts import Row, dots, figure, legend, png
-
-    columns = _scenes(sheet)
-    types = value_types(columns)
-    rows = [Row(value, kind) for kind, values in types.items() for value in values]
-    even = [100 / len(types[row.group]) for row in rows]
-    series = [
-        _series(
-            each,
-            [
-                100 * each.measured.stats.values.get(row.label, 0) / max(each.measured.stats.n_objects, 1)
-                for row in rows
-            ],
-        )
-        for each in columns
-    ]
-    with figure(f"{sheet.group}: values in the images", width_in=8, height_in=6.6) as drawn:
-        axes = drawn.subplots()
-        dots(axes, rows, series, label="share of the objects, %", ticks=[even])
-        legend(drawn, series, note="Grey strokes: every value of a type equally often.")
-        return png(drawn)
-
-
-def _pairs(sheet: Sheet) -> bytes:
-    """A triangle of types against types: the first type has no row, the last no column."""
-    from clevrhope.describe.stats.charts import colour_bar, colour_table, figure, png
-
-    columns = _scenes(sheet)
-    types = value_types(columns)
-    values = [(kind, value) for kind, names in types.items() for value in names]
-    kinds = list(types)
-    down = [value for value in values if value[0] != kinds[0]]
-    across = [value for value in values if value[0] != kinds[-1]]
-    boxed = [
-        (down.index(max(pair, key=values.index)), across.index(min(pair, key=values.index)))
-        for pair in combinations(sheet.held_out, 2)
-        if set(pair) <= set(values)
-    ]
-    n_across = min(len(columns), 3)
-    n_down = -(-len(columns) // n_across)
-    size = {"width_in": 1.6 + 3.5 * n_across, "height_in": 1.1 + 4.2 * n_down}
-    with figure(f"{sheet.group}: pairs of values in one object", **size) as drawn:
-        panels = drawn.subplots(n_down, n_across, squeeze=False).ravel()
-        for axes in panels[len(columns) :]:
-            axes.remove()
-        for axes, each in zip(panels, columns, strict=False):
-            cells = np.full((len(down), len(across)), np.nan)
-            for (row, a), (column, b) in product(enumerate(down), enumerate(across)):
-                if kinds.index(b[0]) < kinds.index(a[0]):
-                    even = each.measured.stats.n_objects / (len(types[a[0]]) * len(types[b[0]]))
-                    cells[row, column] = each.measured.stats.pairs.get((min(a, b), max(a, b)), 0) / even
-            names = [[value for _, value in side] for side in (down, across)]
-            image = colour_table(axes, cells, names[0], names[1], boxed)
-            axes.set_title(each.label)
-        colour_bar(drawn, image, "objects, 1 if all pairs of these types were equally common")
-        note = "A cross: never." + (" A box: values held out together." if boxed else "")
-        drawn.supxlabel(note, x=0.012, ha="left", fontsize=9.5)
-        return png(drawn)
-
-
-def _relations(sheet: Sheet) -> bytes:
-    from clevrhope.describe.stats.charts import Row, dots, figure, legend, png
-
-    columns = _scenes(sheet)
-    names = ordered({name for each in _stats(columns) for name in each.relations}, RELATION_ORDER)
-    rows = [Row(name, "spatial" if name in RELATION_ORDER else "same") for name in names] or [Row("none")]
-    series = [
-        _series(each, [_percent(each.measured.stats.relations.get(row.label, 0), each) for row in rows])
-        for each in columns
-    ]
-    most = max((n for each in _stats(columns) for n in each.relations_a_question), default=0)
-    chains = [
-        _series(
-            each,
-            [_percent(each.measured.stats.relations_a_question.get(n, 0), each) for n in range(most + 1)],
-        )
-        for each in columns
-    ]
-    with figure(f"{sheet.group}: relations that questions name", width_in=10.5, height_in=4.8) as drawn:
-        left, right = drawn.subplots(1, 2)
-        dots(left, rows, series, label="share of the questions, %")
-        left.set_title("relation")
-        dots(right, [Row(str(n)) for n in range(most + 1)], chains, label="share of the questions, %")
-        right.set_title("left, right, front and behind in one question")
-        legend(drawn, series)
-        return png(drawn)
-
-
-def _baselines(sheet: Sheet) -> bytes:
-    from clevrhope.describe.stats.charts import Row, dots, figure, legend, png
-
-    train = sheet.train
-    guessers: dict[str, Callable[[SplitStats], float]] = {
-        "most frequent answer\nof the split itself": lambda each: each.majority[1],
-        "and of each of\nits families": lambda each: each.majority_of_families,
-    }
-    if train is not None:
-        guessers["most frequent answer\nof train"] = lambda each: each.guessed_from(train, by_family=False)
-        guessers["and of each of\ntrain's families"] = lambda each: each.guessed_from(train)
-    series = [
-        _series(each, [100 * guess(each.measured.stats) for guess in guessers.values()])
-        for each in sheet.columns
-    ]
-    with figure(f"{sheet.group}: what a guesser reaches", width_in=9, height_in=4.8) as drawn:
-        axes = drawn.subplots()
-        rows = [Row(name, str(k // 2)) for k, name in enumerate(guessers)]
-        dots(axes, rows, series, label="right answers, %", limit=102)
-        legend(drawn, series)
-        return png(drawn)
-
-
-def _distances(sheet: Sheet) -> bytes | None:
-    from clevrhope.describe.stats.charts import Row, dots, figure, legend, png
-
-    shown = [each for each in sheet.comparisons if SPLITS[each.a].drawn != "places"]
-    if not shown:
-        return None
-    by_label = {each.label: each for each in sheet.columns}
-    series = [
-        replace(
-            _series(by_label[each.a], [d.total_variation for d in each.distances.values()]),
-            label=f"{each.a} / {each.b}",
-            open=by_label[each.b].other,
-        )
-        for each in shown
-    ]
-    chance = [[d.by_chance for d in each.distances.values()] for each in shown]
-    title = f"{sheet.group}: how far splits are apart"
-    with figure(title, width_in=9.5, height_in=2 + 0.52 * len(DISTRIBUTIONS)) as drawn:
-        axes = drawn.subplots()
-        label = "total variation distance (0: alike, 1: nothing in common)"
-        dots(axes, [Row(name) for name in DISTRIBUTIONS], series, label=label, ticks=chance, limit=1.02)
-        legend(drawn, series, note="Grey strokes: about what chance would give at these sizes.")
-        return png(drawn)
-
-
-PLOTS: Mapping[str, Callable[[Sheet], bytes | None]] = {
-    "answers": _answers,
-    "baselines": _baselines,
-    "distances": _distances,
-    "families": _families,
-    "lengths": _lengths,
-    "objects": _objects,
-    "pairs": _pairs,
-    "relations": _relations,
-    "values": _values,
-}
-"""Kind, which is the file's name, and what draws it; None when there is nothing to draw."""
-
-_OF_VALUES_ALONE = ("answers", "baselines", "distances", "pairs", "values")
-"""Kinds that preliminary sets have: all their questions are of one family, program and number of objects, so
-the others would show a single value."""
-
-
-def _scenes(sheet: Sheet) -> list[Column]:
-    """The columns with whole scenes; all of them when there is no such column."""
-    return [each for each in sheet.columns if not _is_minimal(each)] or list(sheet.columns)
-
-
-def _is_minimal(column: Column) -> bool:
-    return column.measured.stats.split.startswith("minimal")
-
-
-def _stats(columns: Sequence[Column]) -> list[SplitStats]:
-    return [each.measured.stats for each in columns]
-
-
-def _series(column: Column, values: Sequence[float] = ()) -> "Series":
-    from clevrhope.describe.stats.charts import Series
-
-    known = _CLEVR if column.measured.group == CLEVR else _COLOURS
-    colour, marker = known.get(column.measured.stats.split, _UNKNOWN)
-    return Series(column.label, colour, marker, column.other, values)
-
-
-def _percent(n: int, column: Column) -> float:
-    return 100 * n / max(column.measured.stats.n_questions, 1)

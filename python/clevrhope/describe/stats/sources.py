@@ -1,13 +1,12 @@
-"""A folder in, the splits that can be measured in it out: a dataset of clevrhope, or one laid out as CLEVR.
+"""The folders whose splits can be measured: datasets of clevrhope, and folders laid out like CLEVR.
 
-Both are read from nothing but their files. A dataset has a group of splits for each HOP; a CLEVR folder has
-one group.
+Both are measured from their files alone. A dataset has a group of splits for each HOP; a CLEVR folder has one
+group.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from clevrhope.dataset.clevr_folder import FAMILIES, clevr_splits
 from clevrhope.dataset.clevr_json import read_rows
@@ -24,7 +23,7 @@ from clevrhope.runtime.forms import INDEX, TEXT, Fields, check_form
 from clevrhope.splits.hops import parse_hop
 
 CLEVR = "CLEVR"
-"""The one group of a CLEVR folder."""
+"""Name of the only group of a CLEVR folder."""
 
 _ROWS_A_BLOCK = 16_384
 
@@ -34,65 +33,12 @@ FamilyNames = Mapping[int, tuple[str, int]]
 
 @dataclass(frozen=True)
 class Measured:
-    """A split that was measured."""
+    """A measured split."""
 
     group: str
     stats: SplitStats
     families: FamilyNames
-    """Names of the families that occur; those that no file names are left out."""
-
-
-class Source(Protocol):
-    """A folder whose splits can be measured."""
-
-    @property
-    def root(self) -> Path:
-        """The folder."""
-        ...
-
-    @property
-    def name(self) -> str:
-        """What tells it from another folder beside it."""
-        ...
-
-    @property
-    def groups(self) -> Mapping[str, Sequence[str]]:
-        """Group -> its splits."""
-        ...
-
-    def group(self, name: str) -> str:
-        """The group that a user's name means; a ConfigError when there is none."""
-        ...
-
-    def held_out(self, group: str) -> Sequence[Value]:
-        """The values that a group never shows together."""
-        ...
-
-    def measure(self, group: str, split: str) -> Measured:
-        """Counts what is in a split; a DatasetError says what is wrong with its files."""
-        ...
-
-
-def open_source(root: Path) -> Source:
-    """The dataset in a folder.
-
-    Raises:
-        DatasetError: none is there, a part of one, or its manifest is broken.
-    """
-    manifest = read_manifest(Layout(root).manifest)
-    if manifest is not None:
-        check_whole(Layout(root))
-        if not manifest.splits:
-            raise DatasetError(f"{root}: a dataset without a finished split; run its build again to go on")
-        return DatasetSource(root, manifest)
-    splits = clevr_splits(root)
-    if splits:
-        return ClevrSource(root, splits)
-    what = "" if root.is_dir() else " (there is no such folder)"
-    raise DatasetError(
-        f"{root}: neither a dataset of clevrhope, which has a manifest.json, nor one of CLEVR, which has "
-        f"questions/CLEVR_<split>_questions.json and scenes/CLEVR_<split>_scenes.json{what}"
-    )
+    """Names of the families that occur, as far as a file has them."""
 
 
 @dataclass(frozen=True)
@@ -102,18 +48,16 @@ class ClevrSource:
     root: Path
     splits: Sequence[str]
 
-    @property
-    def name(self) -> str:
-        """CLEVR, whatever the folder's name."""
-        return CLEVR
+    name = CLEVR
+    """Name of the folder in tables."""
 
     @property
     def groups(self) -> Mapping[str, Sequence[str]]:
-        """One group."""
+        """Group -> its splits."""
         return {CLEVR: self.splits}
 
     def group(self, name: str) -> str:
-        """CLEVR and nothing else."""
+        """The group of this name, which must be CLEVR; raises a ConfigError for another."""
         if name != CLEVR:
             raise ConfigError(
                 f'{self.root}: a CLEVR folder has no sub-datasets, so no "{name}"; leave --hop out'
@@ -121,11 +65,11 @@ class ClevrSource:
         return name
 
     def held_out(self, group: str) -> Sequence[Value]:
-        """Nothing."""
+        """The values that a group never shows together, which CLEVR has none of."""
         return ()
 
     def measure(self, group: str, split: str) -> Measured:
-        """Counts what is in a split."""
+        """Measures a split; raises a DatasetError if its files are broken."""
         stats = measure_clevr_split(self.root, split)
         return Measured(group, stats, dict(enumerate(FAMILIES)))
 
@@ -149,21 +93,21 @@ class DatasetSource:
         return {hop: list(splits) for hop, splits in self.manifest.splits.items()}
 
     def group(self, name: str) -> str:
-        """A HOP of the folder, by its name or with its values in another order."""
+        """The HOP of this name, with its values in any order; raises a ConfigError if there is none."""
         if name in self.manifest.splits:
             return name
         known = parse_hop(name, self._attributes()).name
         if known not in self.manifest.splits:
             there = ", ".join(self.manifest.splits)
-            raise ConfigError(f'{self.root}: no sub-dataset "{known}" in it; there: {there}')
+            raise ConfigError(f'{self.root}: no sub-dataset "{known}"; the folder has: {there}')
         return known
 
     def held_out(self, group: str) -> Sequence[Value]:
-        """The values of a HOP: two, or more where a wider conjunction is held out."""
+        """The values of a HOP: two, or more if a wider conjunction is held out."""
         return tuple(sorted(parse_hop(group, self._attributes()).pair or ()))
 
     def measure(self, group: str, split: str) -> Measured:
-        """Counts what is in a split."""
+        """Measures a split; raises a DatasetError if its files are broken."""
         layout = Layout(self.root)
         vocab = read_vocab(layout.vocab)
         pool = str(self.manifest.splits[group][split]["pool"])
@@ -172,8 +116,8 @@ class DatasetSource:
         for rows in read_question_blocks(path, n_rows=_ROWS_A_BLOCK):
             try:
                 tally.add_arrays(rows, vocab)
-            except (IndexError, ValueError) as error:  # above what there is, or below 0
-                raise DatasetError(f"{path}: numbers that {layout.vocab} lacks ({error})") from error
+            except (IndexError, ValueError) as error:  # a number is too large or negative
+                raise DatasetError(f"{path}: numbers that are not in {layout.vocab} ({error})") from error
         scenes = self._scenes_of(pool)
         try:
             stats = tally.stats(split, pool, scenes)
@@ -193,14 +137,12 @@ class DatasetSource:
     def _families(self, group: str, split: str, stats: SplitStats) -> FamilyNames:
         """Names of the split's families, from the first question of each in the JSON file.
 
-        Without that file, the names are CLEVR's if the templates are named as CLEVR's are.
+        Without that file, they are CLEVR's if the template files have the names of CLEVR's.
         """
         path = Layout(self.root).questions_json(group, split)
         if not path.is_file():
-            same = list(self.manifest.templates.get("files", ())) == list(
-                dict.fromkeys(f for f, _ in FAMILIES)
-            )
-            return dict(enumerate(FAMILIES)) if same else {}
+            files = list(dict.fromkeys(file for file, _ in FAMILIES))
+            return dict(enumerate(FAMILIES)) if self.manifest.templates.get("files") == files else {}
         names: dict[int, tuple[str, int]] = {}
         missing = set(stats.families)
         for row in read_rows(path):
@@ -215,3 +157,29 @@ class DatasetSource:
 
 
 _FAMILY = Fields({"question_family_index": INDEX, "template_filename": TEXT, "template_index": INDEX})
+
+
+Source = ClevrSource | DatasetSource
+"""A folder whose splits can be measured."""
+
+
+def open_source(root: Path) -> Source:
+    """The dataset in a folder.
+
+    Raises:
+        DatasetError: there is no dataset, it is only a part of one, or its manifest is broken.
+    """
+    manifest = read_manifest(Layout(root).manifest)
+    if manifest is not None:
+        check_whole(Layout(root))
+        if not manifest.splits:
+            raise DatasetError(f"{root}: the dataset has no finished split; run its build again to continue")
+        return DatasetSource(root, manifest)
+    splits = clevr_splits(root)
+    if splits:
+        return ClevrSource(root, splits)
+    what = "" if root.is_dir() else " (there is no such folder)"
+    raise DatasetError(
+        f"{root}: neither a dataset of clevrhope, which has a manifest.json, nor one of CLEVR, which has "
+        f"questions/CLEVR_<split>_questions.json and scenes/CLEVR_<split>_scenes.json{what}"
+    )

@@ -1,17 +1,17 @@
-"""Measured groups in, one JSON object with every count out."""
+"""The JSON object of `clevrhope stats`, with every count."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from clevrhope.describe.measure import Pair, SplitStats
-from clevrhope.describe.stats.compare import Column, Comparison, Sheet, by_file, family_name
+from clevrhope.describe.measure import SplitStats
+from clevrhope.describe.stats.comparison import Column, Comparison, Sheet, by_file, family_name
 
 
 def as_json(
     root: Path, against: Path | None, sheets: Sequence[Sheet], plots: Sequence[Path]
 ) -> dict[str, Any]:
-    """What `clevrhope stats --json` prints. Counts are of questions, images or objects; shares are of 1."""
+    """The object that `clevrhope stats --json` prints, in which shares are of 1."""
     return {
         "folder": str(root),
         "against": None if against is None else str(against),
@@ -61,7 +61,10 @@ def _split(column: Column, train: SplitStats | None) -> dict[str, Any]:
         "objects_a_picture": stats.objects,
         "questions_a_picture": stats.questions_a_picture,
         "values": stats.values,
-        "pairs": [_pair(stats, pair, n) for pair, n in stats.pairs.items()],
+        "pairs": [
+            {"values": dict(pair), "objects": n, "pictures": stats.images_with[pair]}
+            for pair, n in stats.pairs.items()
+        ],
         "baselines": {
             "most_frequent_answer": answer,
             "most_frequent": _finite(share),
@@ -70,10 +73,6 @@ def _split(column: Column, train: SplitStats | None) -> dict[str, Any]:
             "most_frequent_of_family_in_train": _guessed(stats, train, by_family=True),
         },
     }
-
-
-def _pair(stats: SplitStats, pair: Pair, n_objects: int) -> dict[str, Any]:
-    return {"values": dict(pair), "objects": n_objects, "pictures": stats.images_with[pair]}
 
 
 def _guessed(stats: SplitStats, train: SplitStats | None, *, by_family: bool) -> float | None:

@@ -39,7 +39,7 @@ def test_nothing_is_wrong_with_sets_as_they_were_built(whole: Path) -> None:
 
 def test_a_folder_without_such_sets_says_so(clean: Path) -> None:
     line = next(each for each in audit(clean).checks if each.name == "preliminary sets")
-    assert (line.result, line.note) == ("not done", "no value is asked for alone in this folder")
+    assert (line.result, line.note) == ("not done", "this folder has no questions about single values")
 
 
 def in_scene(pool: str, k: int, change: Callable[[Row], None]) -> Plant:

@@ -1,8 +1,8 @@
-"""Scenes and questions of single values in, whether nothing but the value changes in each group and set out.
+"""The check of preliminary sets: in each group or set, nothing changes but the value that is asked for.
 
-A group of existence is two images of one object, a set of counting six of five objects, told apart by what
-their images have in common: places, rotations, camera and lights. Which of them has the value how often,
-and what has to be answered, follows from CLEVR-HOPE, appendix B.
+A group of existence is two images of one object, and a set of counting is six images of five objects. The
+images of a group agree in positions, rotations, camera and lights, by which groups are recognised. How many
+objects of each image have the value, and the answers, follow from CLEVR-HOPE, appendix B.
 """
 
 from collections import Counter, defaultdict
@@ -10,17 +10,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from clevrhope.audit.checks.grouped import TYPES, GroupedImages, GroupImage
+from clevrhope.audit.checks.image_groups import TYPES, GroupImage, ImageGroups
 from clevrhope.audit.folder import AuditFolder, SplitPlace
-from clevrhope.audit.report import Tally
+from clevrhope.audit.report import Check
 from clevrhope.splits.kinds import SPLITS
 
 N_OBJECTS: Mapping[str, int] = {"groups": 1, "sets": 5}
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """A question of a group."""
+class _Question:
+    """A question about an image of a group."""
 
     row: int
     image: GroupImage
@@ -29,24 +29,24 @@ class _Asked:
 
 
 class PrelimSets:
-    """Collects the scenes of the preliminary pools."""
+    """The scenes of all preliminary pools, and the check of the splits that use them."""
 
     def __init__(self, folder: AuditFolder) -> None:
         self._folder = folder
-        self._tally = Tally(
+        self._check = Check(
             "preliminary sets",
-            "in each group and set nothing changes but the value asked for; existence is true of one image "
-            "of two; counting has 0 to 5 objects with the value, one by one, at the same five positions",
+            "in each group and set nothing changes but the value that is asked for; existence is true of one "
+            "image of two; counting has 0 to 5 objects with the value, always at the same five positions",
             "images",
         )
         n_objects = {
             split.pool: N_OBJECTS[SPLITS[split.name].drawn] for split in folder.splits if split.is_prelim
         }
-        self.images = GroupedImages(n_objects, self._tally)
-        """Takes the scenes, before `check`."""
+        self.images = ImageGroups(n_objects, self._check)
+        """Gets the scenes before `check` is called."""
 
-    def check(self) -> Tally:
-        """The line; reads the preliminary splits."""
+    def check(self) -> Check:
+        """Reads the preliminary splits and returns the line of the report."""
         for pool, n_objects in self.images.n_objects.items():
             if n_objects == N_OBJECTS["sets"]:
                 self._check_positions(pool)
@@ -54,52 +54,52 @@ class PrelimSets:
             if split.is_prelim:
                 self._check_split(split)
         if not self.images.n_objects:
-            self._tally.skip("no value is asked for alone in this folder")
-        return self._tally
+            self._check.skip("this folder has no questions about single values")
+        return self._check
 
     def _check_positions(self, pool: str) -> None:
-        """All images of a counting pool have their objects where most have them."""
+        """Checks that all images of a counting pool have their objects at the most common positions."""
         images = self.images.of(pool).values()
         counted = Counter(each.ground for each in images)
         usual = max(counted, key=counted.__getitem__, default=())
         for each in images:
             if each.ground != usual:
-                problem = "objects are not at the five positions of the others"
-                self._tally.fault(f"scenes/{pool}", each.index, problem, each.ground)
+                problem = "objects are not at the same five positions as in the other images"
+                self._check.fault(f"scenes/{pool}", each.index, problem, each.ground)
 
     def _check_split(self, split: SplitPlace) -> None:
         images = self.images.of(split.pool)
         answers = {number: name for name, number in self._folder.vocab.answers.items()}
-        groups: dict[str, list[_Asked]] = defaultdict(list)
+        groups: dict[str, list[_Question]] = defaultdict(list)
         with self._folder.open(split) as arrays:
             words = arrays.tokens("questions", 0, len(arrays))
             columns = (arrays.columns[name].tolist() for name in ("image_idxs", "answers"))
             for k, (index, answer) in enumerate(zip(*columns, strict=True)):
-                if index in images:  # of one that is missing another check tells
-                    asked = _Asked(k, images[index], words[k].tobytes(), answers.get(answer, "?"))
-                    groups[asked.image.stage].append(asked)
+                if index in images:  # another check reports missing scenes
+                    question = _Question(k, images[index], words[k].tobytes(), answers.get(answer, "?"))
+                    groups[question.image.stage].append(question)
         for group in groups.values():
             problem, there = _problem(split, group)
             if problem:
-                self._tally.fault(split.file, group[0].row, problem, there)
+                self._check.fault(split.file, group[0].row, problem, there)
 
 
-def _problem(split: SplitPlace, group: Sequence[_Asked]) -> tuple[str, str]:
-    """What is wrong with a group, and what is there; nothing where all is well."""
+def _problem(split: SplitPlace, group: Sequence[_Question]) -> tuple[str, str]:
+    """What is wrong with a group, and the values that show it; empty if nothing is."""
     ((kind, value),) = split.hop.target
     at = TYPES.index(kind)
     looks = [each.image.looks for each in group]
     shown = [sum(look[at] == value for look in each) for each in looks]
     answers = [each.answer for each in group]
     there = ", ".join(
-        f"{n} of {len(each)}: {said}" for n, each, said in zip(shown, looks, answers, strict=True)
+        f"{n} of {len(each)}: {answer}" for n, each, answer in zip(shown, looks, answers, strict=True)
     )
     if len({each.words for each in group}) != 1:
-        return "images of one group are asked different questions", there
+        return "images of one group have different questions", there
     if SPLITS[split.name].drawn == "groups" and (shown, answers) != ([1, 0], ["yes", "no"]):
-        return f"not two images, of which the first has {value} and the other has not", there
+        return f"not two images, of which only the first shows {value}", there
     if SPLITS[split.name].drawn == "sets" and (shown, answers) != ([*range(6)], [str(n) for n in range(6)]):
-        return f"not six images with 0, 1, ... 5 objects that have {value}, and these answers", there
+        return f"not six images with 0, 1, ... 5 objects that are {value}, and these answers", there
     for before, after in pairwise(looks):
         changed = [
             (TYPES[k], old[k], new[k])
@@ -107,9 +107,9 @@ def _problem(split: SplitPlace, group: Sequence[_Asked]) -> tuple[str, str]:
             for k in range(len(TYPES))
             if old[k] != new[k]
         ]
-        told = "; ".join(f"{old} becomes {new}" for _, old, new in changed)
+        changes = "; ".join(f"{old} becomes {new}" for _, old, new in changed)
         if any(name != kind for name, _, _ in changed):
-            return f"images of one group differ in more than {kind}", told
+            return f"images of one group differ in more than {kind}", changes
         if len(changed) != 1:
-            return "more than one object changes from an image to the next", told
+            return "more than one object changes from one image to the next", changes
     return "", ""

@@ -1,6 +1,6 @@
-"""One or two folders in; for each HOP its splits beside each other and beside the other folder's out."""
+"""The comparison of a folder's splits with each other and with those of another folder."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -25,25 +25,25 @@ DISTRIBUTIONS: Mapping[str, Callable[[Measured], Mapping[Any, int]]] = {
     "values": lambda each: each.stats.values,
     "pairs": lambda each: each.stats.pairs,
 }
-"""What two splits are compared in. Values and pairs are the mean over types and over pairs of types."""
+"""The distributions in which two splits are compared. Those of values and pairs are means over types."""
 
 _IN_CLEVR: Mapping[str, Sequence[str]] = {
     "train": ("train", "val"),
     "tune": ("val", "train"),
     "test": ("val", "train"),
 }
-"""Role of a split -> the published splits of CLEVR that it is set beside, best first."""
+"""Role of a split -> the published splits of CLEVR to compare it with, best first."""
 
 
 def _in_clevr(split: str) -> Sequence[str]:
-    """The one-object sets, and those of a second palette, have no counterpart."""
+    """The splits of CLEVR to compare with; one-object sets and those of a second palette have none."""
     kind = SPLITS.get(split)
     is_like_clevr = kind is not None and kind.drawn == "stream" and "second" not in kind.of
     return _IN_CLEVR[kind.role] if kind and is_like_clevr else ()
 
 
 def _in_none(split: str) -> Sequence[str]:
-    """The splits of a dataset with nothing held out that a split of a pair is set beside, best first."""
+    """The splits of a dataset with nothing held out to compare a pair's split with, best first."""
     kind = SPLITS.get(split)
     if kind is None or "pair" not in kind.of or kind.drawn != "stream":
         return ()
@@ -53,27 +53,27 @@ def _in_none(split: str) -> Sequence[str]:
 
 @dataclass(frozen=True)
 class Column:
-    """A split under the name that tables and plots give it."""
+    """A split with its label in tables and plots."""
 
     label: str
     measured: Measured
     other: bool = False
-    """Of the folder that the first one is set beside."""
+    """Whether it is of the other folder."""
 
 
 @dataclass(frozen=True)
 class Distance:
-    """How far two distributions are from each other."""
+    """How far apart two distributions are."""
 
     total_variation: float
     """0: alike, 1: nothing in common, nan: one is empty."""
     by_chance: float
-    """About what two samples of one distribution would show at these sizes."""
+    """Roughly what two samples of one distribution would have at these sizes."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two splits, and how far they are apart in each of `DISTRIBUTIONS`."""
+    """Two splits, and how far apart they are in each of `DISTRIBUTIONS`."""
 
     a: str
     b: str
@@ -82,7 +82,7 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Sheet:
-    """What is shown of one group."""
+    """What tables and plots show of a group."""
 
     group: str
     held_out: Sequence[Value]
@@ -92,7 +92,7 @@ class Sheet:
 
     @property
     def train(self) -> SplitStats | None:
-        """The train set of the group itself."""
+        """The group's own train set."""
         own = (each.measured.stats for each in self.columns if not each.other)
         return next((stats for stats in own if stats.split == TRAIN.name), None)
 
@@ -105,16 +105,16 @@ def measure_folder(
     against: Path | None = None,
     progress: Progress,
 ) -> list[Sheet]:
-    """Measures a folder, or some HOPs and splits of it, beside another folder if one is given.
+    """Measures a folder, or some HOPs and splits of it, and compares it with another folder if given.
 
     Raises:
-        ConfigError: a HOP or split that is not there, or a folder with nothing to set beside.
-        DatasetError: a folder without a dataset, or a file in it that is broken.
+        ConfigError: a HOP or split is not there, or the other folder has nothing to compare with.
+        DatasetError: a folder has no dataset, or a file is broken.
     """
     source = open_source(root)
     groups = [source.group(hop) for hop in dict.fromkeys(hops)] or list(source.groups)
     chosen = {group: _chosen(source, group, splits) for group in dict.fromkeys(groups)}
-    other = None if against is None else _Other(source, open_source(against))
+    other = None if against is None else _OtherFolder(source, open_source(against))
     sheets = []
     with progress.stage("Measuring", total=sum(map(len, chosen.values())), unit="splits") as advance:
         for group, names in chosen.items():
@@ -123,14 +123,16 @@ def measure_folder(
                 columns.append(Column(split, source.measure(group, split)))
                 advance(1)
             beside = {} if other is None else other.beside(group, names)
-            sheets.append(_sheet(group, source.held_out(group), columns, beside))
+            others = {each.label: each for each in beside.values()}.values()
+            comparisons = list(_comparisons(columns, beside))
+            sheets.append(Sheet(group, source.held_out(group), [*columns, *others], comparisons))
     if other is not None and not any(each.other for sheet in sheets for each in sheet.columns):
-        raise ConfigError(f"{against}: no split in it to set beside {', '.join(chosen)} of {root}")
+        raise ConfigError(f"{against}: it has no split to compare with {', '.join(chosen)} of {root}")
     return sheets
 
 
 def family_name(measured: Measured, index: int) -> tuple[str, int]:
-    """Template file, without its ending, and place in it; ("family", index) where no file tells."""
+    """Template file without its suffix, and place in it; ("family", index) if no file says."""
     file, place = measured.families.get(index, ("family", index))
     return file.removesuffix(".json"), place
 
@@ -149,20 +151,15 @@ def by_file(measured: Measured) -> dict[str, int]:
     return files
 
 
-def distance(a: Mapping[Hashable, int], b: Mapping[Hashable, int]) -> Distance:
-    """How far two distributions are from each other."""
-    return Distance(total_variation(a, b), total_variation_by_chance(a, b))
-
-
-class _Other:
-    """The folder that another one is set beside; each of its splits is measured once, when it is wanted."""
+class _OtherFolder:
+    """The folder to compare with; each of its splits is measured once, when it is needed."""
 
     def __init__(self, source: Source, other: Source) -> None:
         self._source, self._other = source, other
         self._measure = cache(other.measure)
 
     def beside(self, group: str, splits: Sequence[str]) -> dict[str, Column]:
-        """Split -> what it is set beside; a split without a counterpart is left out."""
+        """Split -> its counterpart; splits without one are left out."""
         found = {split: self._counterpart(group, split) for split in splits}
         return {
             split: Column(self._label(group, *where), self._measure(*where), other=True)
@@ -195,17 +192,9 @@ def _chosen(source: Source, group: str, splits: Sequence[str]) -> list[str]:
     return [split for split in there if not splits or split in splits]
 
 
-def _sheet(
-    group: str, held_out: Sequence[Value], columns: Sequence[Column], beside: Mapping[str, Column]
-) -> Sheet:
-    comparisons = list(_comparisons(columns, beside))
-    others = {each.label: each for each in beside.values()}
-    return Sheet(group, held_out, [*columns, *others.values()], comparisons)
-
-
 def _comparisons(columns: Sequence[Column], beside: Mapping[str, Column]) -> Iterator[Comparison]:
     by_split = {each.measured.stats.split: each for each in columns}
-    # The two that the gap is between come first.
+    # The two splits of the systematicity gap come first.
     for kind in sorted(SPLITS.values(), key=lambda kind: kind.name != OOD):
         if kind.name in by_split and kind.reference in by_split:
             yield _compared(by_split[kind.name], by_split[kind.reference])
@@ -214,8 +203,8 @@ def _comparisons(columns: Sequence[Column], beside: Mapping[str, Column]) -> Ite
 
 
 def _compared(a: Column, b: Column) -> Comparison:
-    return Comparison(
-        a.label,
-        b.label,
-        {name: distance(pick(a.measured), pick(b.measured)) for name, pick in DISTRIBUTIONS.items()},
-    )
+    distances = {}
+    for name, pick in DISTRIBUTIONS.items():
+        two = pick(a.measured), pick(b.measured)
+        distances[name] = Distance(total_variation(*two), total_variation_by_chance(*two))
+    return Comparison(a.label, b.label, distances)

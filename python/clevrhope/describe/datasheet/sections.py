@@ -1,24 +1,25 @@
-"""What was measured of a sub-dataset in, the sections of its datasheet that are tables of numbers out."""
+"""The sections of a sub-dataset's datasheet that are tables of numbers."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from clevrhope.describe.distributions import (
-    asked_for,
+    answer_type_table,
     distances,
     images_and_lengths,
-    relations_named,
+    relation_table,
+    share_table,
     sorted_pair,
 )
 from clevrhope.describe.markdown import code, decimal, escape, listed, number, percent, table
 from clevrhope.describe.measure import SplitStats, mean
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import SPLITS, TRAIN
+from clevrhope.splits.kinds import OOD, SPLITS, TRAIN
 from clevrhope.splits.palettes import Palette, parse_pool_name
 
 ENOUGH_TO_TELL = 20
-"""Questions from which a family's one answer is no chance."""
+"""Questions of a family from which a single answer to all of them is no coincidence."""
 
 
 def _pair_columns(hop: Hop, split: str) -> tuple[str, ...]:
@@ -29,7 +30,7 @@ def _pair_columns(hop: Hop, split: str) -> tuple[str, ...]:
 
 
 def composition(data: SubDataset) -> str:
-    """A table of the splits' sizes, and of where a pair is."""
+    """A table of the splits' sizes, and of where the pair occurs."""
     rows = [
         (
             code(each.split),
@@ -42,41 +43,40 @@ def composition(data: SubDataset) -> str:
         )
         for each in data.splits
     ]
-    head = ["split", "pool", "questions", "images", "questions an image", "objects an image"]
+    head = ["split", "pool", "questions", "images", "questions per image", "objects per image"]
     head += [] if data.hop.pair is None else ["pair in image", "pair in question"]
     return table(head, rows)
 
 
-def seen(data: SubDataset) -> str:
-    """Tables of the palette's values: how many objects have each combination, in train and second tests."""
-    palette = data.palette
-    if palette is None or len(palette.types) != 2 or not data.splits:
+def palette(data: SubDataset) -> str:
+    """The section on the palette: how many objects have each combination, in train and second tests."""
+    if data.palette is None or len(data.palette.types) != 2:
         return ""
     trained_on = next((each for each in data.splits if SPLITS[each.split].asked != "always"), None)
     if trained_on is None:
         return ""
     text = (
         f"Objects in the images of {code(trained_on.split)} with each combination of "
-        f"{listed([escape(kind) for kind in palette.types])}; what is empty never occurs in them."
+        f"{listed([escape(kind) for kind in data.palette.types])}; combinations without a number never occur."
     )
-    if palette.held_out is not None:
+    if data.palette.held_out is not None:
         text += (
-            " Questions of all splits name no combination that is empty, nor a value that has none, but for "
-            "the pair out of distribution. Of the four images at a place of the minimal sets three or all "
-            "show what was seen; the fourth shows the pair, or is left out."
+            " No question names a combination without a number, or a value that has none, except the pair "
+            "out of distribution. At least three of the four images at a place of the minimal sets show seen "
+            "combinations; the fourth may show the pair, or be left out."
         )
-    parts = [text, _combinations(data, palette, trained_on)]
+    parts = [text, _combinations(data, data.palette, trained_on)]
     second = data.second_palette if data.hop.pair is None else ""
     other = next((each for each in data.splits if parse_pool_name(each.pool)[1] == second), None)
     if second and other is not None:
-        parts += [f"The same of {code(other.split)}:", _combinations(data, palette, other)]
+        parts += [f"The same for {code(other.split)}:", _combinations(data, data.palette, other)]
     return "\n\n".join(["## What was seen?", *parts])
 
 
 def _combinations(data: SubDataset, palette: Palette, shown: SplitStats) -> str:
-    """The palette's first type down, its second across: objects of a split with each combination."""
+    """A split's objects with each combination: the palette's first type down, its second across."""
     first, second = palette.types
-    values = [data.made_with.attributes[kind] for kind in palette.types]
+    values = [data.provenance.attributes[kind] for kind in palette.types]
 
     def cell(a: str, b: str) -> str:
         n = shown.pairs.get(sorted_pair((first, a), (second, b)), 0)
@@ -88,21 +88,22 @@ def _combinations(data: SubDataset, palette: Palette, shown: SplitStats) -> str:
 
 
 def _why_they_differ(data: SubDataset) -> str:
-    if data.made_with.match == "objects":
+    if data.provenance.match == "objects":
         return (
-            "By `--match objects` scenes were thinned until all numbers of objects are equally likely in "
-            "every split, so images with the pair hold no more objects than others. A question that names "
-            "the pair still tends to be longer. A comparison across pairs should keep these numbers in view."
+            "With `--match objects`, scenes were thinned until all numbers of objects were equally likely in "
+            "every split, so images with the pair do not have more objects than others. Questions that name "
+            "the pair still tend to be longer. A comparison across pairs should take these numbers into "
+            "account."
         )
     return (
-        "Holding a pair out by choosing scenes changes more than the pair: an image that has it tends to "
-        "hold more objects, and a question that names it tends to be longer. A comparison across pairs "
-        "should keep these numbers in view."
+        "Holding a pair out by choosing scenes changes more than the pair: images that have it tend to have "
+        "more objects, and questions that name it tend to be longer. A comparison across pairs should take "
+        "these numbers into account."
     )
 
 
-def compared(data: SubDataset) -> str:
-    """The sets of whole scenes beside each other: in- and out-of-distribution, or train and its tests."""
+def differences(data: SubDataset) -> str:
+    """The section that compares sets of whole scenes: in- and out-of-distribution, or train and tests."""
     columns = [each for each in data.splits if SPLITS[each.split].drawn != "places"]
     if not columns:
         return ""
@@ -110,19 +111,19 @@ def compared(data: SubDataset) -> str:
         parts = ["## How do its splits differ?", *_why_plain_ones_differ(data)]
     else:
         parts = ["## How do in- and out-of-distribution sets differ beyond the pair?", _why_they_differ(data)]
-    parts += images_and_lengths(columns, data.made_with.attributes, data.hop.pair or ())
-    parts += [distances(a, b) for a, b in _beside(data)]
+    parts += images_and_lengths(columns, data.provenance.attributes, data.hop.pair or ())
+    parts += [distances(a, b) for a, b in _compared(data)]
     if data.families_never:
         parts.append(
             f"{len(data.families_never)} of the {len(data.families)} families can never mention the pair, "
-            "because their templates keep one of its types empty. `complex_ood` leaves them out by analysis: "
+            f"because their templates keep one of its types empty. {code(OOD)} leaves them out by analysis: "
             f"{_families_by_file(data, data.families_never)}."
         )
     return "\n\n".join(parts)
 
 
-def _beside(data: SubDataset) -> Iterator[tuple[SplitStats, SplitStats]]:
-    """Splits of which it is said how far apart they are."""
+def _compared(data: SubDataset) -> Iterator[tuple[SplitStats, SplitStats]]:
+    """The pairs of splits between which distances are given."""
     for kind in SPLITS.values():
         reference, split = data.split(kind.reference), data.split(kind.name)
         if kind.drawn == "stream" and reference is not None and split is not None:
@@ -134,14 +135,14 @@ def _why_plain_ones_differ(data: SubDataset) -> Iterator[str]:
     if second:
         yield (
             f"{data.second_splits} show the combinations of {code(second)}, the others those of "
-            f"{code(data.hop.palette)}; in all else they are drawn alike."
+            f"{code(data.hop.palette)}; otherwise they are drawn in the same way."
         )
     else:
-        yield "They are drawn alike, from pools of their own; what differs is chance."
+        yield "They are drawn in the same way from pools of their own, so they differ only by chance."
 
 
 def baselines(data: SubDataset) -> str:
-    """What answers can be had without looking; and how frequent they and the types of questions are."""
+    """The section on what guessing achieves, and how frequent answers and answer types are."""
     train = data.split(TRAIN.name)
     rows = [
         (
@@ -154,18 +155,11 @@ def baselines(data: SubDataset) -> str:
         for each in data.splits
     ]
     answers = sorted({answer for each in data.splits for answer in each.answers}, key=_answer_order)
-    shares = [
-        (
-            escape(answer),
-            *(percent(each.answers.get(answer, 0) / max(each.n_questions, 1)) for each in data.splits),
-        )
-        for answer in answers
-    ]
     return "\n\n".join(
         [
             "## What does a guesser reach?",
-            "The first two are chosen on the split itself, so they get a little more than an honest guesser "
-            "would; the third learned on `train`. Report them beside accuracies.",
+            "The first two are chosen on the split itself, so they are a little better than an honest "
+            f"guesser; the third learned on {code(TRAIN.name)}. Report them with accuracies.",
             table(
                 [
                     "split",
@@ -177,22 +171,28 @@ def baselines(data: SubDataset) -> str:
                 rows,
             ),
             "Answers (share of the questions):",
-            table(["answer", *(code(each.split) for each in data.splits)], shares),
-            "What is asked for (share of the questions):",
-            asked_for(data.splits),
+            share_table(
+                data.splits,
+                [(answer, answer) for answer in answers],
+                lambda s: s.answers,
+                lambda s: s.n_questions,
+                "answer",
+            ),
+            "Answer types (share of the questions):",
+            answer_type_table(data.splits),
         ]
     )
 
 
 def _answer_order(answer: str) -> tuple[int, int, str]:
-    """Yes and no, then integers by size, then values by name."""
+    """The key that sorts yes and no first, then numbers by size, then values by name."""
     if answer in ("yes", "no"):
         return (0, answer == "no", "")
     return (1, int(answer), "") if answer.isdecimal() else (2, 0, answer)
 
 
 def relations(data: SubDataset) -> str:
-    """How many questions turn on the relations that they name."""
+    """The section on how many questions need the relations that they name."""
     rows = [
         (
             code(each.split),
@@ -205,13 +205,12 @@ def relations(data: SubDataset) -> str:
     return "\n\n".join(
         [
             "## Are the relations needed?",
-            'A question may name a relation ("left of the cube") that its answer does not turn on: '
-            "without it, the answer would be the same. CLEVR never told which; here each question records "
-            "it for each of its relations (`relation_needed`). A model that ignores relations gets the "
-            "others right.",
+            'A question may name a relation ("left of the cube") that its answer does not need: without it, '
+            "the answer would be the same. CLEVR does not say which relations are needed; here each question "
+            "does (`relation_needed`). A model that ignores relations can still answer the other questions.",
             table(["split", "questions with a relation", "of all", "every relation needed"], rows),
-            "Relations that questions name (share of the questions), and how many spatial ones one names:",
-            relations_named(data.splits),
+            "Relations named, and numbers of spatial ones in a question (share of the questions):",
+            relation_table(data.splits),
         ]
     )
 
@@ -222,7 +221,7 @@ def _family_name(data: SubDataset, index: int) -> str:
 
 
 def _families_by_file(data: SubDataset, indices: Sequence[int]) -> str:
-    """Families as one lists them: each file once, with the places in it."""
+    """Families as a list in a sentence: each file once, with the places in it."""
     places: dict[str, list[str]] = {}
     for index in indices:
         places.setdefault(data.families[index].file, []).append(str(data.families[index].index))
@@ -230,7 +229,7 @@ def _families_by_file(data: SubDataset, indices: Sequence[int]) -> str:
 
 
 def _families_with_one_answer(data: SubDataset) -> Iterator[str]:
-    """A sentence on families whose questions all have one answer: balance then lets few of them pass."""
+    """A sentence on families whose questions all have the same answer, so that balance admits few of them."""
     found: dict[int, Counter[str]] = {}
     for split in data.splits:
         if SPLITS[split.split].drawn != "places":
@@ -243,13 +242,13 @@ def _families_with_one_answer(data: SubDataset) -> Iterator[str]:
     ]
     if named:
         yield (
-            f"Families with one answer to all questions about several objects: {', '.join(named)}. Where no "
-            "other answer can come, balance passes few of them."
+            f"Families with one answer to all questions about several objects: {', '.join(named)}. If only "
+            "one answer is possible, balance admits few questions."
         )
 
 
 def families(data: SubDataset) -> str:
-    """How many questions each family has in each split."""
+    """The section on how many questions each family has in each split."""
     rows = [
         (
             f"{index} {_family_name(data, index)}",

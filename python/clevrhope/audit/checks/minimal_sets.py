@@ -1,37 +1,37 @@
-"""One-object scenes and the questions on them in, whether each group differs in the pair's values alone out.
+"""The check of minimal sets: the images of a group differ in the pair's values alone, and one answer is yes.
 
-A place is shown once for each corner of a grid: two values of each held-out type. What its images are
-asked, and what the answers must be, follows from CLEVR-HOPE, section 3: a sentence is true of one of them.
+A place is shown once for each corner of a grid, which is two values of each held-out type. Its questions and
+their answers follow from CLEVR-HOPE, section 3: each sentence is true of one of its images.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
-from clevrhope.audit.checks.grouped import TYPES, GroupedImages, GroupImage, Values
+from clevrhope.audit.checks.image_groups import TYPES, GroupImage, ImageGroups, Values
 from clevrhope.audit.folder import AuditFolder, SplitPlace
-from clevrhope.audit.report import Tally
+from clevrhope.audit.report import Check
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 
 class MinimalSets:
-    """Collects the one-object scenes of all minimal pools."""
+    """The one-object scenes of all minimal pools, and the check of the splits that use them."""
 
     def __init__(self, folder: AuditFolder) -> None:
         self._folder = folder
-        self._tally = Tally(
+        self._check = Check(
             "minimal groups",
-            "the images of a place differ in the pair's types alone; each sentence is asked of all that it "
-            "may be and true of one; of minimal_ood's answers exactly three in four are no",
+            "the images of a place differ in the pair's types alone; each question is asked about every "
+            "image that it may be, and true of one; exactly three in four answers of minimal_ood are no",
             "images",
         )
         pools = dict.fromkeys((split.pool for split in folder.splits if split.is_minimal), 1)
-        self.images = GroupedImages(pools, self._tally)
-        """Takes the scenes, before `check`."""
+        self.images = ImageGroups(pools, self._check)
+        """Gets the scenes before `check` is called."""
 
-    def check(self) -> Tally:
-        """The line; reads the minimal splits."""
+    def check(self) -> Check:
+        """Reads the minimal splits and returns the line of the report."""
         whole: set[str] = set()
         for split in self._folder.splits:
             if split.is_minimal and split.hop.pair:
@@ -41,13 +41,13 @@ class MinimalSets:
                     whole.add(split.pool)
                 self._check_split(split, places)
         if not self.images.n_objects:
-            self._tally.skip("no minimal set is in this folder")
-        return self._tally
+            self._check.skip("this folder has no minimal sets")
+        return self._check
 
     def _check_places(self, pool: str, hop: Hop, places: Iterable[Sequence[GroupImage]]) -> None:
-        """A place's images: other values of the pair's types, the same ones of all others.
+        """Checks that a place's images differ in the values of the pair's types, and in nothing else.
 
-        A pool that only minimal_iid uses, or sets of a few places, may leave corners out.
+        Corners may be missing if only minimal_iid uses the pool, or if a set has few places.
         """
         kinds = _kinds(hop)
         for images in places:
@@ -63,7 +63,7 @@ class MinimalSets:
                 problem = f"not a grid of {hop.corners} images"
             if problem:
                 values = "; ".join(" ".join(each.values) for each in images)
-                self._tally.fault(f"scenes/{pool}", images[0].index, problem, values)
+                self._check.fault(f"scenes/{pool}", images[0].index, problem, values)
 
     def _check_split(self, split: SplitPlace, places: Mapping[str, Sequence[GroupImage]]) -> None:
         place_of = {each.index: (place, each.values) for place, images in places.items() for each in images}
@@ -91,12 +91,12 @@ class MinimalSets:
             self._check_group(split, asked, place_of, pair, corners_of[place], hidden, yes)
         corners = split.hop.corners
         if ood and corners * n_no != (corners - 1) * n:
-            self._tally.fault(
+            self._check.fault(
                 split.file, None, f"not exactly {corners - 1} answers in {corners} are no", f"{n_no} of {n}"
             )
 
     def _hidden(self, split: SplitPlace, images: Sequence[GroupImage]) -> bool:
-        """Whether a corner of a place was not seen, by the values of those that have an image."""
+        """Whether a corner of a place was not seen, by the values of its images."""
         kinds = _kinds(split.hop)
         shown = [tuple(each.values[k] for k in kinds) for each in images]
         corners = set(product(*({values[k] for values in shown} for k in range(len(kinds)))))
@@ -112,26 +112,25 @@ class MinimalSets:
         hidden: bool,
         yes: int,
     ) -> None:
-        """A sentence of a place: asked of each image that it may be asked of, once, and true of one."""
+        """Checks that a question is asked once about each image that it may be, and true of one of them."""
         ood = SPLITS[split.name].shown == "in one"
         shown = [index for _, index, _ in asked]
         wanted = split.hop.corners - (not ood and hidden)
         problem = ""
         if len(asked) != wanted or len(set(shown)) != len(shown) or not set(shown) <= corners:
-            problem = f"not {wanted} images of a place are asked this, each once"
+            problem = f"not asked once about each of {wanted} images of a place"
         elif sum(answer == yes for _, _, answer in asked) != 1:
-            problem = "not one image of the place is answered yes"
+            problem = "the answer is not yes for exactly one image of the place"
         elif ood:
             matched = next(index for _, index, answer in asked if answer == yes)
             if not _holds(place_of[matched][1], pair):
-                problem = "yes is not answered of the image that shows the pair"
+                problem = "the answer is yes for an image that does not show the pair"
         elif any(_holds(place_of[index][1], pair) for index in shown):
-            problem = "an image that shows the pair is asked about"
+            problem = "asked about an image that shows the pair"
         if problem:
             k = asked[0][0]
             with self._folder.open(split) as arrays:
-                text = self._folder.decode(arrays.tokens("questions", k, 1)[0].tolist())
-            self._tally.fault(split.file, k, problem, text)
+                self._check.fault(split.file, k, problem, self._folder.question(arrays, k))
 
 
 def _kinds(hop: Hop) -> list[int]:

@@ -1,7 +1,7 @@
-"""The manifest's palette and a split's files in; what they show or ask for that was not to be seen out.
+"""The check that a split neither shows nor asks for combinations of values that are not in the palette.
 
-Reads the palette as the manifest has it, the images as their scenes have them, and programs and words with
-the native reader that the generator shares nothing with.
+It takes the palette from the manifest and images from their scenes. Programs and words are read by the native
+reader, which shares no code with the generator.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +13,7 @@ import numpy as np
 from clevrhope._core import AbsentReader, Vocabulary
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
-from clevrhope.dataset.native_reader import CLEVR_WORDS, Ints
+from clevrhope.dataset.native_reader import CLEVR_WORDS, Ints, names_by_number
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import Vocab
 from clevrhope.errors import DatasetError, VocabularyError
@@ -22,11 +22,11 @@ from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 Combination = tuple[str, ...]
-"""A value of each of a palette's types."""
+"""One value of each of a palette's attribute types."""
 
 
-class AbsentCheck:
-    """What one sub-dataset was to see, and where it shows or asks for more."""
+class PaletteCheck:
+    """The palette of a sub-dataset, and the search for other combinations."""
 
     def __init__(
         self,
@@ -36,19 +36,17 @@ class AbsentCheck:
         words: Mapping[str, Sequence[str]],
         vocabulary: Vocabulary,
     ) -> None:
-        """Nothing to look for where the HOP has no palette.
+        """Reads the palette; without one, there is nothing to search for.
 
         Raises:
-            DatasetError: it has one and the manifest has not, or one that is none or none of the HOP's.
+            DatasetError: the manifest lacks the HOP's palette, or it is malformed or does not fit the HOP.
         """
         self._hop = hop
         self._file = layout.manifest
-        there = layout.manifest.is_file() and hop.palette
-        self._palettes: Mapping[str, Any] = (
-            read_object(layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES).get("palettes", {})
-            if there
-            else {}
-        )
+        self._palettes: Mapping[str, Any] = {}
+        if layout.manifest.is_file() and hop.palette:
+            manifest = read_object(layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
+            self._palettes = manifest.get("palettes", {})
         self._values = {kind: list(values) for kind, values in vocabulary.attribute_types}
         self._readers: dict[bool, AbsentReader] = {}
         if hop.pair is None or not hop.palette:
@@ -60,17 +58,17 @@ class AbsentCheck:
                 vocab, words, vocabulary, types, [*seen, held_out] if with_pair else seen
             )
 
-    def named(self, split: str, questions: Ints, programs: Ints) -> Iterator[tuple[int, str]]:
-        """Rows (N, Q) and (N, P) that ask for what was not seen, and where."""
+    def unseen_questions(self, split: str, questions: Ints, programs: Ints) -> Iterator[tuple[int, str]]:
+        """Rows (N, Q) and (N, P) that ask for an unseen combination, and what is wrong with each."""
         if not self._readers:
             return
         found = self._readers[SPLITS[split].asked == "always"].read(questions, programs)
         for wrong, where in zip(found, ("program", "words"), strict=True):
             for k in np.flatnonzero(wrong).tolist():
-                yield k, f"asks for what was not seen in its {where}"
+                yield k, f"asks for an unseen combination in its {where}"
 
-    def shown(self, split: str, pool: PoolScenes, used: Rows) -> Iterator[tuple[int, str, str]]:
-        """Index, problem and values of each image that shows what was not to be seen."""
+    def unseen_images(self, split: str, pool: PoolScenes, used: Rows) -> Iterator[tuple[int, str, str]]:
+        """Index, problem and values of each image that shows an unseen combination."""
         if not self._hop.palette:
             return
         types, seen = self._palette(self._hop.name if self._hop.pair else pool.name.partition("-")[2])
@@ -82,7 +80,7 @@ class AbsentCheck:
                 continue
             holds = pool.holding(list(zip(types, values, strict=True)))[used]
             for index in pool.indices[used[holds]].tolist():
-                yield index, f"an image of {split} shows what was not to be seen", " ".join(values)
+                yield index, f"an image of {split} shows an unseen combination", " ".join(values)
 
     def _palette(self, name: str) -> tuple[tuple[str, ...], list[Combination]]:
         try:
@@ -95,21 +93,21 @@ class AbsentCheck:
         unknown = [each for each in seen if each not in known]
         if unknown or not seen:
             value = " ".join(unknown[0]) if unknown else "nothing"
-            raise DatasetError(f'{self._file}: palette "{name}" has {value}, which no object can be')
+            raise DatasetError(f'{self._file}: palette "{name}" has {value}, which no object can have')
         return types, seen
 
     def _check_pair(self, types: tuple[str, ...], seen: Sequence[Combination]) -> Combination:
-        """The pair in the types' order, which is not seen though both values are, apart."""
+        """The pair in the order of the types; it must be unseen, and each of its values seen."""
         values = dict(self._hop.pair or ())
         if set(values) != set(types) or len(types) != 2:
             raise DatasetError(
-                f"{self._file}: the palette of {self._hop.name} is of other types than the pair"
+                f"{self._file}: the palette of {self._hop.name} has other attribute types than the pair"
             )
         a, b = held_out = (values[types[0]], values[types[1]])
-        apart = any(each[0] == a for each in seen) and any(each[1] == b for each in seen)
-        if held_out in seen or not apart:
+        both_seen = any(each[0] == a for each in seen) and any(each[1] == b for each in seen)
+        if held_out in seen or not both_seen:
             raise DatasetError(
-                f"{self._file}: the palette of {self._hop.name} has the pair, or not both of its values apart"
+                f"{self._file}: the palette of {self._hop.name} contains the pair, or lacks one of its values"
             )
         return held_out
 
@@ -130,18 +128,11 @@ def _reader(
     try:
         return AbsentReader(
             vocabulary,
-            question_tokens=_by_number(vocab.words),
-            program_tokens=_by_number(vocab.functions),
+            question_tokens=names_by_number(vocab.words),
+            program_tokens=names_by_number(vocab.functions),
             types=(types[0], types[1]),
             seen=[(each[0], each[1]) for each in seen],
             words=known,
         )
     except VocabularyError as error:
         raise DatasetError(f"a palette and vocab.json do not fit each other: {error}") from error
-
-
-def _by_number(numbers: Mapping[str, int]) -> list[str]:
-    names = [""] * (1 + max(numbers.values(), default=-1))
-    for name, number in numbers.items():
-        names[number] = name
-    return names

@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 
-from clevrhope.audit.checks.matched import SCENES_A_BLOCK, WITHOUT_QUESTIONS, uneven
+from clevrhope.audit.checks.object_counts import SCENES_A_BLOCK, WITHOUT_QUESTIONS, uneven
 
 LEAST, MOST = 3, 10
 A_NUMBER = 20
@@ -38,4 +38,4 @@ def test_a_block_before_the_last_may_lack_only_scenes_without_questions() -> Non
 def test_the_last_block_may_be_what_chance_gives() -> None:
     assert found(block(0), block(1, of_three=A_NUMBER - WITHOUT_QUESTIONS - 1)) == []
     ((problem, _),) = found(block(0), block(1, of_three=5 * A_NUMBER))
-    assert "scenes 2000 to 3999, the last, have numbers of objects that chance does not give" in problem
+    assert "scenes 2000 to 3999, the last ones, have numbers of objects that chance cannot explain" in problem

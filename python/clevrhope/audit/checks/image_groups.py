@@ -1,18 +1,18 @@
-"""Scenes of pools whose images come in groups in; what the images of a group share, and what not, out."""
+"""Images that come in groups: what the images of a group have in common, and what their objects look like."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clevrhope.audit.report import Tally
+from clevrhope.audit.report import Check
 
 Values = tuple[str, ...]
 
 TYPES = ("size", "color", "material", "shape")
 
 SHARED = ("camera", "lights", "directions")
-"""What of a scene the images of a group have in common, besides their objects' places and rotations."""
+"""Keys of a scene in which the images of a group agree; their objects' positions and rotations agree too."""
 
 
 @dataclass(frozen=True)
@@ -21,40 +21,40 @@ class GroupImage:
 
     index: int
     stage: str
-    """Places, rotations, camera and lights: images of a group have them in common."""
+    """Positions, rotations, camera and lights, which the images of a group have in common."""
     ground: tuple[tuple[float, float], ...]
     """x and y of each object."""
     looks: tuple[Values, ...]
-    """Each object's values, in the order of `TYPES`."""
+    """Values of each object, in the order of `TYPES`."""
 
     @property
     def values(self) -> Values:
-        """Those of the first object, which of a minimal set is the only one."""
+        """Values of the first object, which is the only one in a minimal set."""
         return self.looks[0]
 
 
-class GroupedImages:
-    """Collects the images of some pools."""
+class ImageGroups:
+    """The images of some pools, collected scene by scene."""
 
-    def __init__(self, n_objects: Mapping[str, int], tally: Tally) -> None:
-        """`n_objects` says of each pool how many objects its images have; others go into `tally`."""
+    def __init__(self, n_objects: Mapping[str, int], check: Check) -> None:
+        """`n_objects` has the number of objects in each pool's images; `check` counts images with others."""
         self.n_objects = n_objects
-        self._tally = tally
+        self._check = check
         self._images: dict[str, dict[int, GroupImage]] = defaultdict(dict)
 
     def add(self, pool: str, scene: Mapping[str, Any]) -> None:
-        """Takes a scene, if it is of one of the pools.
+        """Adds a scene, if its pool is one of these.
 
         Raises:
-            KeyError, TypeError, ValueError, IndexError: it is no scene.
+            KeyError, TypeError, ValueError, IndexError: it is not a scene.
         """
         if pool not in self.n_objects:
             return
         index, objects = int(scene["image_index"]), scene["objects"]
-        self._tally.n_checked += 1
+        self._check.n_checked += 1
         if len(objects) != self.n_objects[pool]:
-            problem = f"not as many objects as the pool's images have, {self.n_objects[pool]}"
-            self._tally.fault(f"scenes/{pool}", index, problem, len(objects))
+            problem = f"not {self.n_objects[pool]} objects, like the pool's other images"
+            self._check.fault(f"scenes/{pool}", index, problem, len(objects))
             return
         ground = tuple((float(each["3d_coords"][0]), float(each["3d_coords"][1])) for each in objects)
         stage = [ground, [each["rotation"] for each in objects], *(scene.get(key) for key in SHARED)]
@@ -62,11 +62,11 @@ class GroupedImages:
         self._images[pool][index] = GroupImage(index, repr(stage), ground, looks)
 
     def of(self, pool: str) -> Mapping[int, GroupImage]:
-        """The images of a pool, by index."""
+        """The images of a pool by index."""
         return self._images[pool]
 
     def places(self, pool: str) -> Mapping[str, Sequence[GroupImage]]:
-        """The same, those of a group together, by what they share."""
+        """The groups of a pool by what their images have in common."""
         found: dict[str, list[GroupImage]] = defaultdict(list)
         for each in self._images[pool].values():
             found[each.stage].append(each)

@@ -1,4 +1,4 @@
-"""Runs in; a report's page as HTML and Markdown, its figures, and all results as CSV, out: `report`."""
+"""Writing a report: HTML, Markdown with figures, and all results as CSV."""
 
 import csv
 import io
@@ -10,37 +10,34 @@ from typing import Any
 from clevrhope.describe.stats.plots import check_plots
 from clevrhope.errors import ConfigError, PredictionsError
 from clevrhope.report.diversity import diversity_tables, late_runs
+from clevrhope.report.document import Block, Figure, Heading, Text
 from clevrhope.report.html import html
 from clevrhope.report.markdown import FIGURES, markdown
-from clevrhope.report.page import Block, Figure, Heading, Text
-from clevrhope.report.remarks import apart_tables, collapsed_table, notes_of, remarks, unanswered_table
+from clevrhope.report.remarks import collapsed_table, notes_of, remarks, setup_tables, unanswered_table
 from clevrhope.report.results import KINDS, Result, measure
 from clevrhope.report.runs import LAST, find_sources
 from clevrhope.report.tables import accuracy_tables, gap_tables, matched_table, models_of
 from clevrhope.runtime.own_files import check_own, write_own
 from clevrhope.runtime.progress import Progress, Silent
 
-_WHERE_THERE_ARE_ANY = ("unanswered", "note")
-"""Columns of results.csv that are left out where no row has something in them."""
+_OPTIONAL = ("unanswered", "note")
+"""Columns of results.csv that are left out if they are empty in all rows."""
 
 PAGES = ("results.csv", "report.md", "report.html")
-"""Files of a report, figures apart."""
+"""Files of a report, without figures."""
 
 _COLUMNS = ("model", "metric", "split", "hop", "diversity", "train_size", "run", "checkpoint", "mean_percent")
 
 
 @dataclass(frozen=True)
 class Report:
-    """What was written.
+    """A written report.
 
-    Attributes:
-        html: the page, standing alone.
-        markdown: the same with its figures beside it.
-        figures: the figures' files; none without matplotlib.
-        csv: accuracies, gaps and matched gaps, a row each, in the columns of the paper's results; and where
-            there are some, each accuracy's questions without an answer, and what has to be said with it.
-        n_results: runs on a held-out pair that are in it.
-        skipped: for each run or file that could not be used a sentence why.
+    Attributes: html: The HTML file, which contains its figures. markdown: The same in Markdown, with
+    figures beside it. figures: The figures' files; empty without matplotlib. csv: A row for each
+    accuracy, gap and matched gap, with the columns of the paper's results. If there are some, also the
+    number of questions without an answer, and notes. n_results: Number of runs on a held-out pair that
+    are in it. skipped: A sentence for each run or file that could not be used.
     """
 
     html: Path
@@ -66,19 +63,19 @@ def report(
     """Writes a report of runs and files of predictions into a folder.
 
     Args:
-        runs: as `find_sources` takes them.
-        out: the folder; an earlier report in it is replaced.
-        model: name of files' models that do not say it.
-        dataset: the dataset of files, and of runs whose own is elsewhere now.
-        title: of the page.
-        least_iid: complex_iid accuracy, per cent, from which runs count in controlled diversity.
-        ways: of models that answer in several ways, those to report; all where none is named.
-        failures: sentences on runs that failed, to be told in it.
-        progress: shows how far it is.
+        runs: Paths, as `find_sources` takes them.
+        out: The folder; an earlier report in it is replaced.
+        model: Name of the model, for files that do not say it.
+        dataset: The dataset of files, and of runs whose dataset was moved.
+        title: Title of the report.
+        least_iid: Complex_iid accuracy in per cent from which runs count in controlled diversity.
+        ways: Ways of answering to report, for models that have several; empty for all.
+        failures: Sentences on runs that failed, which the report lists.
+        progress: Shows how far it is.
 
     Raises:
-        PredictionsError: nothing to report on; names the first reason.
-        DatasetError: no place or no permission, or a user's own file is in the way.
+        PredictionsError: there is nothing to report; names the first reason.
+        DatasetError: there is no space or no permission, or a user's own file is in the way.
     """
     progress = progress or Silent()
     check_own(out, PAGES)
@@ -86,10 +83,12 @@ def report(
     if ways:
         sources = [each for each in sources if not each.way or each.way in ways]
     results, unread = measure(sources, progress=progress)
-    told = (*skipped, *unread.sentences)
+    skipped = [*skipped, *unread]
     if not results:
-        raise PredictionsError(told[0] if told else "no predictions in what was given; nothing to report on")
-    page = [*_page(results, title, told, failures, least_iid, progress)]
+        raise PredictionsError(
+            skipped[0] if skipped else "no predictions were found; there is nothing to report"
+        )
+    page = [*_document(results, title, skipped, failures, least_iid, progress)]
     figures = [each for each in page if isinstance(each, Figure)]
     paths = [out / FIGURES / f"{each.name}.png" for each in figures]
     files = {path.relative_to(out).as_posix(): drawn.png for path, drawn in zip(paths, figures, strict=True)}
@@ -101,11 +100,11 @@ def report(
         figures=tuple(paths),
         csv=out / "results.csv",
         n_results=len(results),
-        skipped=told,
+        skipped=tuple(skipped),
     )
 
 
-def _page(
+def _document(
     results: Sequence[Result],
     title: str,
     skipped: Sequence[str],
@@ -117,7 +116,7 @@ def _page(
     plain = [each for each in final if not each.mode]
     controlled = [each for each in results if each.mode]
     yield Heading(title, 1)
-    yield Text(_told(results))
+    yield Text(_summary(results))
     yield from remarks(results)
     if failures:
         yield Text(f"Runs that failed: {'; '.join(failures)}.")
@@ -126,7 +125,7 @@ def _page(
     draws = _can_draw()
     if draws is not None:
         yield Text(f"Without figures: {draws}.")
-    yield from apart_tables(results)
+    yield from setup_tables(results)
     for heading, table in (
         ("Collapsed runs", collapsed_table(final)),
         ("No answer", unanswered_table(results)),
@@ -165,19 +164,19 @@ def _page(
             advance(1)
 
 
-def _told(results: Sequence[Result]) -> str:
+def _summary(results: Sequence[Result]) -> str:
     n_models, n_hops = len({e.model for e in results}), len({e.hop for e in results})
     return (
         f"{counted(len(results), 'set')} of predictions of {counted(n_models, 'model')} on "
         f"{counted(n_hops, 'held-out pair')}. Accuracies are in per cent, gaps (OOD minus IID accuracy) in "
-        "percentage points; cells are mean \N{PLUS-MINUS SIGN} deviation (ddof 0) and, in brackets, the "
-        "number of runs, of gaps that of pairs and runs. The paper's numbers are those of Berlot-Attwell et "
-        "al., tables 4 to 21."
+        "percentage points. Cells have mean \N{PLUS-MINUS SIGN} deviation (ddof 0) and, in brackets, the "
+        "number of runs, or for gaps of pairs and runs. The paper's numbers are from tables 4 to 21 of "
+        "Berlot-Attwell et al."
     )
 
 
 def counted(n: int, what: str) -> str:
-    """How many there are of something, such as "1 set"."""
+    """A number with its noun, such as "1 set" or "2 sets"."""
     return f"{n:,} {what}{'s' * (n != 1)}"
 
 
@@ -192,23 +191,34 @@ def _can_draw() -> str | None:
 def _csv(results: Sequence[Result]) -> bytes:
     text = io.StringIO()
     rows = [row for each in results for row in _rows(each)]
-    more = [name for name in _WHERE_THERE_ARE_ANY if any(row[name] for row in rows)]
+    more = [name for name in _OPTIONAL if any(row[name] for row in rows)]
     writer = csv.DictWriter(text, [*_COLUMNS, *more], lineterminator="\n", extrasaction="ignore")
     writer.writeheader()
-    for row in rows:
-        writer.writerow({**row, "mean_percent": f"{row['mean_percent']:.4f}"})
+    writer.writerows(rows)
     return text.getvalue().encode()
 
 
 def _rows(result: Result) -> list[dict[str, Any]]:
-    """A row an accuracy, then one a gap."""
-    rows = result.rows()
-    plain = {**(rows[0] if rows else {}), "metric": "gap", "unanswered": ""}
-    for kind in KINDS:
-        gap = result.gap(kind)
-        if gap is not None:
-            rows.append({**plain, "split": kind, "mean_percent": gap})
+    """A row for each accuracy, then for each gap, with the columns of the paper's results."""
+    numbers: list[tuple[str, str, float]] = [
+        *(("accuracy", split, percent) for split, percent in result.accuracies.items()),
+        *(("gap", kind, gap) for kind in KINDS if (gap := result.gap(kind)) is not None),
+    ]
     if result.matched is not None and result.matched.points is not None:
-        rows.append({**plain, "metric": "matched_gap", "split": "complex",
-                     "mean_percent": result.matched.points})  # fmt: skip
-    return rows
+        numbers.append(("matched_gap", "complex", result.matched.points))
+    return [
+        {
+            "model": result.model,
+            "metric": metric,
+            "split": split,
+            "hop": result.hop,
+            "diversity": result.diversity,
+            "train_size": result.size,
+            "run": result.run,
+            "checkpoint": result.checkpoint,
+            "mean_percent": f"{number:.4f}",
+            "unanswered": result.n_unanswered.get(split, 0) if metric == "accuracy" else "",
+            "note": result.note,
+        }
+        for metric, split, number in numbers
+    ]

@@ -1,4 +1,4 @@
-"""What a report is made of: headings, sentences, tables, figures; plain data for `html` and `markdown`."""
+"""The parts of a report: headings, paragraphs, tables and figures, which `html` and `markdown` write."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,8 +9,8 @@ class Cell:
     """A cell of a table.
 
     Attributes:
-        text: what it says; "" for nothing.
-        grey: whether it says little, as its model does not beat who reads the question alone.
+        text: Its content; "" for none.
+        grey: Whether its model does not beat the question-only baseline.
     """
 
     text: str = ""
@@ -19,7 +19,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading; level 1 is the page's, 2 a section's."""
+    """A heading; level 1 is that of the document, 2 that of a section."""
 
     text: str
     level: int = 2
@@ -34,7 +34,7 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: its first column names the rows, which have as many cells as the head has columns."""
+    """A table whose first column names the rows; each row has as many cells as `head`."""
 
     title: str
     head: Sequence[str]
@@ -47,10 +47,10 @@ class Figure:
     """An image.
 
     Attributes:
-        name: of its file, without suffix.
-        title: what it shows.
-        png: the file's bytes.
-        note: how to read it.
+        name: Name of its file, without suffix.
+        title: What it shows.
+        png: The file's bytes.
+        note: How to read it.
     """
 
     name: str
@@ -60,4 +60,4 @@ class Figure:
 
 
 Block = Heading | Text | Table | Figure
-Page = Sequence[Block]
+Document = Sequence[Block]

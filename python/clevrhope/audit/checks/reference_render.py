@@ -1,9 +1,9 @@
-"""A scene and its image in, the objects that have another colour there than in a render of the scene out.
+"""The comparison of a doubtful image with a native render of its scene.
 
-Light from a red neighbour, a metal's reflections and a small object's highlights can turn a mean away from
-the colour that its object has, in good images too. So what seems wrong is held against the scene itself,
-rendered natively. Over the objects of 16 scenes (tests/data/look) means of Cycles and of a native draft
-differ by 2.9 of 255 at most, and by 16 or more where an object has another of the eight colours.
+Light from a red neighbour, a metal's reflections and a small object's highlights can change an object's mean
+colour in good images too. So whatever seems wrong is compared with the scene itself, rendered natively. Over
+the objects of 16 scenes (tests/data/look), the means of Cycles and of a native draft differ by at most 2.9 of
+255, and by at least 16 if the object has another of the eight colours.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,40 +19,35 @@ from clevrhope.images.native import NativeRenderer
 from clevrhope.look.definition import read_look
 
 MOST_APART = 8.0
-"""Of 255, in red, green or blue: how far the mean of an object may be from that in a render of its scene."""
+"""Largest difference, of 255 in red, green or blue, between an object's means in image and render."""
 
 
-class SecondLook:
-    """Renders scenes whose images are in doubt, 480 x 320 in 0.2 s on two cores."""
+class ReferenceRender:
+    """Renders scenes whose images are doubtful; 480 x 320 pixels take 0.2 s on two cores."""
 
     def __init__(self, size: tuple[int, int], properties: Path | None = None) -> None:
-        """Renders nothing yet.
-
-        Args:
-            size: height and width of the images, pixels.
-            properties: values and looks, where they are not the package's.
-        """
+        """Takes the images' height and width in pixels, and the properties file if not the package's."""
         self._size, self._properties = size, properties
         self._renderer: NativeRenderer | None = None
 
-    def unlike(
+    def different_objects(
         self,
         scene: Mapping[str, Any],
         image: ImageArray,
         inner: npt.NDArray[np.uint8],
         numbers: Iterable[int],
     ) -> list[int] | None:
-        """Those objects that the image shows otherwise than a render; None where none can be made.
+        """The objects whose mean colours in image and render differ; None if the scene cannot be rendered.
 
         Args:
-            scene: as its dataset has it, with its camera and lights.
+            scene: The scene as its dataset has it, with its camera and lights.
             image: (height, width, 3), sRGB.
-            inner: (height, width), 0 or the number of the object, from 1, whose pixel it is.
-            numbers: of the objects to be looked at; each has a pixel or more.
+            inner: (height, width), the number of each pixel's object, from 1; 0 for none.
+            numbers: Objects to compare; each has at least one pixel.
         """
         try:
             render = self._render(scene)
-        except ClevrhopeError:  # a look or a scene that it has no formula for
+        except ClevrhopeError:  # the native renderer has no formula for the look or the scene
             return None
         return [
             number
@@ -70,6 +65,6 @@ class SecondLook:
 
 
 def _mean(image: ImageArray, where: npt.NDArray[np.bool_]) -> npt.NDArray[np.float64]:
-    """Red, green and blue of some pixels."""
+    """Mean red, green and blue (3,) of some pixels."""
     mean: npt.NDArray[np.float64] = image[where].mean(axis=0)
     return mean

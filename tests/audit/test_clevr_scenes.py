@@ -118,7 +118,7 @@ def test_a_scene_in_a_test_pool_or_an_unmarked_folder_is_named(data: Spoilt) -> 
     (fault,) = checks(data.root)["scenes from CLEVR"].faults
     assert (fault.file, fault.problem) == (
         "scenes/test_iid/0000.json",
-        "CLEVR's, where none of its scenes may be",
+        "CLEVR's, in a pool that may have none of its scenes",
     )
     data.manifest(lambda raw: raw["world"].pop("clevr"))
     assert checks(data.root)["scenes from CLEVR"].n_faults > 3
@@ -264,7 +264,7 @@ def renamed(rows: list[Row]) -> None:
 
 @pytest.mark.parametrize(
     ("change", "problem"),
-    [(recoloured, "objects are not as CLEVR has them"), (renamed, "not in CLEVR's train split")],
+    [(recoloured, "objects differ from those in CLEVR"), (renamed, "not in CLEVR's train split")],
 )
 def test_beside_clevr_an_altered_scene_is_named(
     data: Spoilt, clevr: MadeClevr, change: Callable[[list[Row]], None], problem: str
@@ -332,7 +332,7 @@ def test_any_other_number_is_found_beside_clevr_and_another_spelling_is_none(
     put(-2)
     copies = checks(out, other.root)["copies of CLEVR"]
     assert copies.n_faults == copies.n_checked > 10
-    assert "directions are not as CLEVR has them" in copies.faults[0].problem
+    assert "directions differ from those in CLEVR" in copies.faults[0].problem
 
 
 def test_what_clevr_does_not_say_of_objects_is_not_compared(tmp_path: Path, clevr: MadeClevr) -> None:
@@ -388,7 +388,7 @@ def test_a_published_scene_of_no_form_is_a_fault_that_names_it(
     data.scenes("train", lambda rows: change(first(rows)))
     index = first(list(read_rows(data.path("scenes/train/0000.json"))))["image_index"]
     faults = [(name, fault) for name, each in checks(data.root).items() for fault in each.faults]
-    problem = "no scene of CLEVR's form"
+    problem = "not a scene in CLEVR's format"
     named = {name for name, fault in faults if (fault.index, fault.problem) == (index, problem)}
     assert named == {"scenes from CLEVR", "images"}
 

@@ -1,0 +1,101 @@
+"""The check that enough of each object is visible from the camera, and as much as its scene says.
+
+Visible pixels are counted again, in the raster of object ids. This takes too long for all scenes of a large
+dataset, so a sample is checked, which depends on the dataset's seed.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from clevrhope.audit.checks.cameras import Cameras, with_camera
+from clevrhope.audit.checks.image_groups import TYPES
+from clevrhope.audit.folder import AuditFolder
+from clevrhope.audit.report import Check
+from clevrhope.dataset.clevr_json import parse_row
+from clevrhope.dataset.scene_files import Pools
+from clevrhope.runtime.progress import Advance
+
+MOST_SCENES = 10_000
+"""Most scenes of a folder that are checked."""
+
+SCENES_A_BATCH = 48
+
+Rows = npt.NDArray[np.int64]
+
+
+def check_visibility(folder: AuditFolder, pools: Pools, cameras: Cameras, advance: Advance) -> Check:
+    """Counts each object's visible pixels in a sample of the scenes.
+
+    Raises:
+        DatasetError: a scene file cannot be read, or the properties are not the folder's.
+    """
+    least = int(folder.manifest.world["constraints"]["min_pixels"])
+    check = Check(
+        "visible objects",
+        f"each object shows at least {least} pixels to its camera, and as many as its scene says",
+        "scenes",
+    )
+    n_scenes = {pool: len(pools[pool].indices) for pool in folder.pools}
+    chosen = sampled(n_scenes, folder.manifest.seed)
+    for pool, places in chosen.items():
+        wanted = frozenset(places.tolist())
+        rows = (row for place, row in enumerate(folder.scene_rows(pool)) if place in wanted)
+        while batch := list(islice(rows, SCENES_A_BATCH)):
+            _count(folder, pool, batch, cameras, least, check)
+            advance(len(batch))
+    n_all = sum(n_scenes.values())
+    if n_all > MOST_SCENES:
+        check.notes.append(f"a sample of {MOST_SCENES:,} of {n_all:,} scenes, drawn from the dataset's seed")
+    return check
+
+
+def sampled(n_scenes: Mapping[str, int], seed: int) -> dict[str, Rows]:
+    """Pool -> places (N,) of the scenes to check, ascending; all if there are at most `MOST_SCENES`."""
+    n_all = sum(n_scenes.values())
+    drawn = np.arange(n_all)
+    if n_all > MOST_SCENES:
+        drawn = np.sort(np.random.default_rng(seed).choice(n_all, MOST_SCENES, replace=False))
+    ends = np.cumsum(list(n_scenes.values()))
+    parts = np.split(drawn, np.searchsorted(drawn, ends[:-1]))
+    return {
+        pool: part - (end - n) for (pool, n), end, part in zip(n_scenes.items(), ends, parts, strict=True)
+    }
+
+
+def _count(
+    folder: AuditFolder,
+    pool: str,
+    batch: Sequence[tuple[Path, int, bytes]],
+    cameras: Cameras,
+    least: int,
+    check: Check,
+) -> None:
+    scenes: list[dict[str, Any]] = []
+    rows: list[bytes] = []
+    for path, line, row in batch:
+        scene = parse_row(row, path, line)
+        camera = None if "camera" in scene else cameras.of(pool, scene)[0]
+        if "camera" in scene or camera is not None:  # another check reports all others
+            scenes.append(scene)
+            rows.append(row if camera is None else with_camera(scene, camera))
+    if not rows:
+        return
+    for scene, raster in zip(scenes, folder.object_ids(pool, rows), strict=True):
+        check.n_checked += 1
+        counts = np.bincount(raster.ravel(), minlength=len(scene["objects"]) + 1)
+        for number, (each, n_pixels) in enumerate(zip(scene["objects"], counts[1:].tolist(), strict=False)):
+            stated = each.get("visible_pixels", n_pixels)  # CLEVR's own scenes do not state it
+            problem = ""
+            if n_pixels < least:
+                problem = f"shows less than {least} pixels"
+            elif stated != n_pixels:
+                problem = f"does not show {stated} pixels, as its scene states"
+            if problem:
+                name = " ".join(str(each[kind]) for kind in TYPES)
+                problem = f"object {number}, a {name}, {problem}"
+                check.fault(f"scenes/{pool}", scene["image_index"], problem, n_pixels)

@@ -1,0 +1,56 @@
+"""The terminal's view of an audit: a table of checks, and the first faults of each failed one."""
+
+from rich.console import Console
+from rich.text import Text
+
+from clevrhope.audit.report import Report
+from clevrhope.runtime.display import show_table
+
+SHOWN = 5
+"""Faults of a check that are shown; the JSON report lists more."""
+
+
+def show_report(console: Console, report: Report) -> None:
+    """Shows a row for each check, the notes, the first faults and the verdict."""
+
+    def show(line: str, style: str = "") -> None:
+        console.print(Text(line, style=style), soft_wrap=True)
+
+    rows = [
+        (each.name, f"{each.n_checked:,}", each.unit, each.result, f"{each.n_faults:,}")
+        for each in report.checks
+    ]
+    show_table(console, report.folder, ("check", "checked", "what", "result", "faults"), rows)
+    _show_distances(console, report)
+    for each in report.checks:
+        if each.note:
+            show(f"{each.name}: {each.note}", "dim")
+    for each in report.checks:
+        if each.n_faults:
+            show(f"{each.name} failed. It checks that {each.proves}", "bold red")
+            for fault in each.faults[:SHOWN]:
+                show(f"  {fault}")
+            if each.n_faults > SHOWN:
+                show(f"  and {each.n_faults - min(SHOWN, len(each.faults)):,} more", "dim")
+    n_failed = sum(each.result == "failed" for each in report.checks)
+    verdict = f"{n_failed} of {len(report.checks)} checks failed" if n_failed else "no faults were found"
+    show(f"{report.folder}: {verdict}", "bold red" if n_failed else "bold green")
+
+
+def _show_distances(console: Console, report: Report) -> None:
+    """How far splits are from CLEVR's: total variation, and in brackets the value expected by chance."""
+    wanted = ("answers", "families", "words", "functions", "objects")
+    rows = [
+        (
+            f"{row['hop']}: {row['a']}, {row['b']}",
+            *(_distance(row["total_variation"].get(name), row["by_chance"].get(name)) for name in wanted),
+        )
+        for row in report.beside
+    ]
+    if rows:
+        title = "Distances between splits (total variation; in brackets the value expected by chance)"
+        show_table(console, title, ("splits", *wanted), rows)
+
+
+def _distance(found: float | None, by_chance: float | None) -> str:
+    return "" if found is None or by_chance is None else f"{found:.3f} ({by_chance:.3f})"
