@@ -126,7 +126,7 @@ def test_without_a_pair_all_else_is_checked(tmp_path: Path) -> None:
         (
             "scenes/train/0000.json",
             '{"scenes": [{"image_index": 0}]}',
-            r"0000\.json:1:\d+: no scene file of CLEVR's kind",
+            r"0000\.json:1:\d+: not a CLEVR scene file",
         ),
         ("scenes/train/0000.json", '{"scenes": [', r"0000\.json:1:\d+: broken JSON"),
         ("hops/rubber_cylinder/train.h5", "none", "not a question file"),

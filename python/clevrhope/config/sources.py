@@ -21,6 +21,9 @@ from clevrhope.images.settings import (
 )
 from clevrhope.runtime.settings import join_or, read_settings, suggestion
 from clevrhope.runtime.toml import read_toml
+from clevrhope.splits.kinds import SPLITS, VALUE_SPLITS
+
+_SIZES_OF_TESTS = {row.size for row in SPLITS.values() if row.drawn == "stream" and row.role != "train"}
 
 
 def resolve_config(
@@ -75,8 +78,8 @@ def resolve_config(
             config = replace(config, rendering=on_device(config.rendering, device))
     sizes = {
         "train": train_questions,
-        **dict.fromkeys(("complex_iid", "complex_ood", "val", "test"), test_questions),
-        **dict.fromkeys(("prelim_existence", "prelim_counting"), prelim_sets),
+        **dict.fromkeys(_SIZES_OF_TESTS, test_questions),
+        **dict.fromkeys((SPLITS[name].size for name in VALUE_SPLITS), prelim_sets),
     }
     given = {name: value for name, value in chosen.items() if value is not None}
     if "clevr_share" in given and (given.get("clevr") or config.clevr) is None:
