@@ -160,5 +160,5 @@ def test_sizes_that_the_paper_has_not_have_no_gaps_of_it(drawn: list[Figure]) ->
 
 def test_a_mean_by_size_is_over_those_that_have_a_value() -> None:
     made = [*results(), *results(train_size=None)]
-    means = figures._by_size(made, lambda each: 1.0 if each.train_size else None)
+    means = figures._by_size((each.train_size or 0, 1.0 if each.train_size else None) for each in made)
     assert [(size, mean.n) for size, mean in means] == [(200_000, len(HOPS))]

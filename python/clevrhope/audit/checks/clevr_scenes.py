@@ -88,10 +88,10 @@ def _check_share(folder: AuditFolder, ours: set[int], check: Check) -> None:
     n_ours: Counter[int] = Counter(index * millionths // 1_000_000 for index in ours)
     n_used: Counter[int] = Counter(index * millionths // 1_000_000 for index in used)
     for run, n in sorted(n_used.items()):
-        first, behind = (-(-each * 1_000_000 // millionths) for each in (run, run + 1))
+        first, end = (-(-each * 1_000_000 // millionths) for each in (run, run + 1))
         wanted = 1 if run < n_runs else 0
-        places = f"scenes {first} to {behind - 1}" if behind - first > 1 else f"scene {first}"
-        if n_ours[run] > wanted or (n == behind - first and n_ours[run] != wanted):
+        places = f"scenes {first} to {end - 1}" if end - first > 1 else f"scene {first}"
+        if n_ours[run] > wanted or (n == end - first and n_ours[run] != wanted):
             problem = f"not {wanted} of {places} is CLEVR's, as a share of {clevr['share']} of {n_runs} gives"
             check.fault(f"scenes/{POOL}", first, problem, n_ours[run])
 

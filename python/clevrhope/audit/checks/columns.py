@@ -120,14 +120,14 @@ def ends_of(
     is_end = rows == END
     ends = is_end.argmax(axis=1)
     places = np.arange(rows.shape[1], dtype=np.int16)  # 16 bits, since this takes most of the time
-    behind = places > ends[:, None].astype(np.int16)  # (N, W)
+    after_end = places > ends[:, None].astype(np.int16)  # (N, W)
     filled = rows != 0
     broken = (rows[:, 0] != START) | (rows[np.arange(len(rows)), ends] != END)
     more = np.zeros_like(broken)
     again = rows[:, 1:] == START
     if again.any():
         broken |= again.any(axis=1)
-    if (filled == behind).any():
-        broken |= ~(filled | behind).all(axis=1)
-        more = (filled & behind).any(axis=1)
+    if (filled == after_end).any():
+        broken |= ~(filled | after_end).all(axis=1)
+        more = (filled & after_end).any(axis=1)
     return ends, broken, more

@@ -86,9 +86,9 @@ class MinimalSets:
                     groups[place_of[index][0], words[k].tobytes()].append((k, index, answer))
             n = len(arrays)
         ood = SPLITS[split.name].shown == "in one"
-        for (place, _), asked in groups.items():
+        for (place, _), questions in groups.items():
             hidden = self._hidden(split, places[place]) if split.hop.palette else place in with_pair
-            self._check_group(split, asked, place_of, pair, corners_of[place], hidden, yes)
+            self._check_group(split, questions, place_of, pair, corners_of[place], hidden, yes)
         corners = split.hop.corners
         if ood and corners * n_no != (corners - 1) * n:
             self._check.fault(
@@ -105,7 +105,7 @@ class MinimalSets:
     def _check_group(
         self,
         split: SplitPlace,
-        asked: Sequence[tuple[int, int, int]],
+        questions: Sequence[tuple[int, int, int]],
         place_of: Mapping[int, tuple[str, Values]],
         pair: Sequence[tuple[int, str]],
         corners: set[int],
@@ -114,21 +114,21 @@ class MinimalSets:
     ) -> None:
         """Checks that a question is asked once about each image that it may be, and true of one of them."""
         ood = SPLITS[split.name].shown == "in one"
-        shown = [index for _, index, _ in asked]
+        shown = [index for _, index, _ in questions]
         wanted = split.hop.corners - (not ood and hidden)
         problem = ""
-        if len(asked) != wanted or len(set(shown)) != len(shown) or not set(shown) <= corners:
+        if len(questions) != wanted or len(set(shown)) != len(shown) or not set(shown) <= corners:
             problem = f"not asked once about each of {wanted} images of a place"
-        elif sum(answer == yes for _, _, answer in asked) != 1:
+        elif sum(answer == yes for _, _, answer in questions) != 1:
             problem = "the answer is not yes for exactly one image of the place"
         elif ood:
-            matched = next(index for _, index, answer in asked if answer == yes)
+            matched = next(index for _, index, answer in questions if answer == yes)
             if not _holds(place_of[matched][1], pair):
                 problem = "the answer is yes for an image that does not show the pair"
         elif any(_holds(place_of[index][1], pair) for index in shown):
             problem = "asked about an image that shows the pair"
         if problem:
-            k = asked[0][0]
+            k = questions[0][0]
             with self._folder.open(split) as arrays:
                 self._check.fault(split.file, k, problem, self._folder.question(arrays, k))
 

@@ -89,8 +89,8 @@ class LeakReport:
         n_questions = sum(each.n_questions for each in self.splits)
         found = [*(_sentence(each, self.hop) for each in self.splits), *_implied(self.splits, self.hop)]
         if self.hop.palette:
-            asked = ", and no question asks for one, in its program or its words" if self.hop.pair else ""
-            found.append(f"No object has a combination of values that is not in the palette{asked}.")
+            in_words = ", and no question asks for one, in its program or its words" if self.hop.pair else ""
+            found.append(f"No object has a combination of values that is not in the palette{in_words}.")
         apart = " except the two minimal ones" if self.hop.pair else ""
         agree = "; HDF5 and JSON agree on every question, program, answer and image"
         return (
