@@ -115,7 +115,7 @@ def test_other_settings_are_an_error_that_says_what_differs(tmp_path: Path, make
 
 def test_a_folder_of_something_else_is_not_touched(tmp_path: Path, make: Make) -> None:
     (tmp_path / "thesis.tex").write_text("mine")
-    with pytest.raises(DatasetError, match=r"not empty \(thesis.tex\) and no dataset"):
+    with pytest.raises(DatasetError, match=r"not empty \(thesis.tex\) and not a dataset"):
         make(tmp_path)
     assert tree(tmp_path).keys() == {"thesis.tex"}
 
