@@ -201,9 +201,9 @@ def test_the_command_to_score_a_baseline_is_whole(make: Make, tmp_path: Path, ca
     make(folder, hops=(HOP, "none"), render=False)
     command = ["baseline", str(folder), "--kind", "symbolic", "--out", str(out), "--hop", "cylinder_rubber"]
     assert run_command(command) == 0
-    told = capfd.readouterr().out.partition("; clevrhope ")[2].split()
-    assert told == ["score", str(folder), str(out), "--hop", HOP]
-    assert run_command([*told, "--bootstrap", "0"]) == 0
+    score = capfd.readouterr().out.partition("To score them: clevrhope ")[2].split()
+    assert score == ["score", str(folder), str(out), "--hop", HOP]
+    assert run_command([*score, "--bootstrap", "0"]) == 0
 
 
 def test_without_images_there_is_nothing_to_ask_about(make: Make, tmp_path: Path, capfd: Any) -> None:

@@ -88,7 +88,7 @@ def resolve_config(
     try:
         return replace(config, sizes=replace(config.sizes, **sizes_given), **given)
     except ConfigError as error:  # begins with the field's name, which was given as an option
-        name = next((each for each in given if str(error).startswith(each)), "")
+        name = max((each for each in given if str(error).startswith(each)), key=len, default="")
         option = f"--{name.replace('_', '-')}" if name else ""
         raise ConfigError(f"{option}{str(error)[len(name) :]}") from error
 
