@@ -390,7 +390,7 @@ def test_without_blender_no_other_renderer_is_named(
     properties: Write, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("clevrhope.runtime.blender.blender_folder", lambda: None)
-    words = r"shapes.pyramid: Pyramid.blend is a file of Blender's, and rendering needs .*alone\)$"
+    words = r"shapes.pyramid: Pyramid.blend is a Blender file, and rendering needs .*alone\)$"
     with pytest.raises(RenderError, match=words):
         read_world(properties=properties(shapes={"pyramid": "Pyramid.blend"}))
 
