@@ -47,7 +47,7 @@ def predict_answers(
         n_answers: number of answers in vocab.json, special tokens included.
         precision: precision to compute in.
         batch_size: questions per batch.
-        advance: is told the number of questions answered.
+        advance: called with the number of questions answered since the last call.
 
     Raises:
         ConfigError: the method gives scores of another shape.

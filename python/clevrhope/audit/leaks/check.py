@@ -34,8 +34,8 @@ _ROWS_AT_ONCE = 65_536
 class LeakCheck:
     """Checks the finished files of a folder's sub-datasets; scenes are read once for all of them.
 
-    - No scene of a train or IID split shows the pair, and no question there mentions it, neither in its
-      program nor in its words (docs/configuration.md says what that means).
+    - In train and IID splits, no scene shows the pair, and no question mentions it, either in its program or
+      in its words (docs/configuration.md defines mentioning).
     - With `--strictness implied`, no question of these splits asks for the pair through likenesses either;
       else those that do are counted.
     - Every scene of complex_ood shows the pair; every question of an OOD split mentions it, in its program
