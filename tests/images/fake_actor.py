@@ -3,6 +3,7 @@
 With a "marker", a file that it makes, an actor behaves so once.
 """
 
+import asyncio
 import os
 from pathlib import Path
 from typing import Any
@@ -39,3 +40,18 @@ class FakeActor:
         if do == "refuse":
             return Answer(reason="objects[0].color: unknown name")
         return Answer(np.full((*self._size, 3), scene["value"], dtype=np.uint8))
+
+
+class LateActor:
+    """Answers half a second late and begins the next scene meanwhile, and dies with answers unsent."""
+
+    def __init__(self, *given: Any) -> None:
+        self._actor = FakeActor(*given)
+
+    async def hello(self) -> Answer:
+        return self._actor.hello()
+
+    async def render(self, scene: Any) -> Answer:
+        answer = self._actor.render(scene)
+        await asyncio.sleep(0.5)
+        return answer

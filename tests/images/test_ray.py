@@ -18,7 +18,7 @@ from typing import Any
 import fake_actor
 import pytest
 from building import request, tree
-from fake_actor import FakeActor
+from fake_actor import FakeActor, LateActor
 
 from clevrhope.__main__ import run_command
 from clevrhope.errors import ConfigError, RenderError
@@ -149,6 +149,18 @@ def test_scenes_come_back_whatever_happens_to_actors(tmp_path: Path) -> None:
     assert failure.value.reasons[12] == "objects[0].color: unknown name"
     assert failure.value.reasons[8].startswith("3 of Ray's actors in turn were lost over it: The actor died")
     assert failure.value.reasons[20].endswith("were lost over it: here: no space left in memory")
+
+
+@pytest.mark.usefixtures("cluster")
+def test_a_finished_scene_is_not_blamed_for_the_next_one() -> None:
+    """The scene before the deadly one is finished each time, but its answer is lost with the actor."""
+    tasks = {0: {"do": "ok", "value": 0}, 1: {"do": "die"}}
+    with RayRenderer(TINY, workers=1, actor=LateActor) as renderer:
+        rendered = renderer.render(tasks.items())
+        assert next(rendered)[0] == 0
+        with pytest.raises(ScenesFailedError) as failure:
+            next(rendered)
+    assert list(failure.value.reasons) == [1]
 
 
 @pytest.mark.usefixtures("cluster")

@@ -78,11 +78,12 @@ def places_in(resources: Mapping[str, float], rendering: Rendering, workers: int
 
 @dataclass(eq=False)
 class _Task(Generic[K]):
-    """A scene, and the number of actors that were lost over it."""
+    """A scene, the number of actors that were lost over it, and whether it was with one that was lost."""
 
     key: K
     scene: Scene
     lost: int = 0
+    is_suspect: bool = False
 
 
 @dataclass(eq=False)
@@ -218,7 +219,7 @@ class RayRenderer(Renderer):
     def _hand_out(self, method: str, again: deque[_Task[K]], source: Iterator[_Task[K]]) -> bool:
         """Gives scenes to the actors that are ready; returns whether anything is under way or waiting."""
         for actor in self._actors:
-            while actor.is_ready and len(actor.tasks) < SCENES_OF_AN_ACTOR:
+            while actor.is_ready and len(actor.tasks) < self._room(actor, again):
                 task = again.popleft() if again else next(source, None)
                 if task is None:
                     return any(each.tasks for each in self._actors)
@@ -226,6 +227,14 @@ class RayRenderer(Renderer):
                 reference = getattr(actor.handle, method).remote(task.scene)
                 self._under_way[reference] = (actor, task)
         return True
+
+    def _room(self, actor: _Actor[K], again: deque[_Task[K]]) -> int:
+        """How many scenes the actor may have at once.
+
+        A lost actor may take the answer of a finished scene with it, and then the wrong scene is blamed. So
+        its scenes are rendered again with one actor to each, where no other scene can be the cause.
+        """
+        return 1 if again or any(task.is_suspect for task in actor.tasks) else SCENES_OF_AN_ACTOR
 
     def _answers(self) -> Iterator[tuple[_Actor[Any], _Task[Any] | None, Answer | str]]:
         """The next answers, waited for up to a second; for an actor that was lost, the reason as a string.
@@ -267,7 +276,9 @@ class RayRenderer(Renderer):
         self._ray.kill(actor.handle)
         self._actors[self._actors.index(actor)] = self._start_actor()
         if actor.tasks:
-            actor.tasks[0].lost += 1  # the others were not begun
+            actor.tasks[0].lost += 1  # as far as is known here, the others were not begun
+        for task in actor.tasks:
+            task.is_suspect = True
         return actor.tasks
 
     def _end_actors(self) -> None:
