@@ -22,7 +22,7 @@ from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, SceneErr
 from clevrhope.images.png import read_png
 from clevrhope.pipeline import Request, Shard, build, build_part, merge, run
 from clevrhope.pipeline.plan import make_plan, plan_json, plan_lines
-from clevrhope.pipeline.resolved import Resolved
+from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.lock import FolderInUseError
 
 SHARE = 0.3

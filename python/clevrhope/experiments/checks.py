@@ -85,7 +85,7 @@ def _built(plan: Plan, dataset: DatasetConfig, at: str) -> _Built:
     from clevrhope.cli.datasets import build as command
     from clevrhope.cli.request import read_request
     from clevrhope.pipeline.engine import vocabulary
-    from clevrhope.pipeline.resolved import resolve
+    from clevrhope.pipeline.resolution import resolve
     from clevrhope.pipeline.run import try_each_split
 
     splits: dict[str, dict[str, int]] = {}

@@ -15,7 +15,7 @@ from clevrhope.images.passes import Passes, annotator_of
 from clevrhope.images.renderer import Renderer, Scene
 from clevrhope.images.stage import TRY_AGAIN, write_results
 from clevrhope.pipeline.images import PoolWork, archive_record, scenes_of
-from clevrhope.pipeline.resolved import Resolved
+from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.atomic import WorkingFolder
 from clevrhope.runtime.progress import Advance, Progress
 

@@ -24,7 +24,7 @@ from clevrhope.images.png import read_png
 from clevrhope.images.settings import made_by
 from clevrhope.pipeline import engine
 from clevrhope.pipeline.images import scenes_of
-from clevrhope.pipeline.resolved import Resolved
+from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import indices_by_pool
 from clevrhope.runtime.atomic import FileRecord, record, write_whole
 from clevrhope.runtime.progress import Progress

@@ -20,7 +20,7 @@ from clevrhope.images.png import encode_png, is_whole_png
 from clevrhope.images.renderer import Renderer, Scene
 from clevrhope.images.stage import TRY_AGAIN, render_png_files, stage_title
 from clevrhope.pipeline.clevr import copy_images
-from clevrhope.pipeline.resolved import Resolved
+from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.atomic import FileRecord, WorkingFolder, record, write_whole
 from clevrhope.runtime.progress import Advance, Progress
 

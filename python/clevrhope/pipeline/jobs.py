@@ -2,19 +2,17 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from clevrhope.config.presets import Config, check_splits, splits_of
 from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import Manifest
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.binding import Bound
 from clevrhope.pipeline.engine import Engine, World
+from clevrhope.pipeline.file_check import QuestionFiles
 from clevrhope.pipeline.limits import second_palette
 from clevrhope.pipeline.minimal import n_groups, n_places
 from clevrhope.pipeline.request import Request
-from clevrhope.runtime.atomic import record
 from clevrhope.splits.hops import Hop, parse_hop
 from clevrhope.splits.kinds import SECOND_SPLITS, SPLITS, SplitKind
 from clevrhope.splits.palettes import pool_name
@@ -68,7 +66,7 @@ def expand_jobs(request: Request, bound: Bound, engine: Engine, *, checksums: bo
         ClevrhopeError: a split that no sub-dataset has, a pool that is too small, or one that has changed.
     """
     second = second_palette(request.limits)
-    files = _Files(bound.manifest, Layout(request.out), checksums)
+    files = QuestionFiles(bound.manifest, Layout(request.out), checksums)
     jobs = tuple(
         _job(hop, split, bound.config, files, engine, second)
         for hop in bound.hops
@@ -95,35 +93,7 @@ def _splits(hop: Hop, wanted: Sequence[str] | None, second: str) -> tuple[str, .
     return (*(name for name in first if name in known), *own)
 
 
-@dataclass(frozen=True)
-class _Files:
-    """The question files of a folder, compared with its manifest."""
-
-    manifest: Manifest
-    layout: Layout
-    checksums: bool
-
-    def has_json(self, hop: str, split: str) -> bool:
-        """Whether a split was written with its JSON question file, which it then keeps."""
-        return self.layout.relative(self.layout.questions_json(hop, split)) in self.manifest.files
-
-    def are_whole(self, hop: str, split: str, *, question_json: bool) -> bool:
-        """Whether a split's files are as the manifest lists them."""
-        files = [self.layout.questions_h5(hop, split)]
-        if question_json:
-            files.append(self.layout.questions_json(hop, split))
-        return all(map(self._as_listed, files))
-
-    def _as_listed(self, path: Path) -> bool:
-        known = self.manifest.files.get(self.layout.relative(path))
-        try:
-            same = known is not None and path.stat().st_size == known.bytes
-        except OSError:
-            return False
-        return same and (not self.checksums or record(path) == known)
-
-
-def _job(hop: Hop, split: str, config: Config, files: _Files, engine: Engine, second: str) -> Job:
+def _job(hop: Hop, split: str, config: Config, files: QuestionFiles, engine: Engine, second: str) -> Job:
     sizes, kind = config.sizes, SPLITS[split]
     there: Mapping[str, Any] = files.manifest.splits.get(hop.name, {}).get(split, {})
     if hop.value is not None:
@@ -155,7 +125,7 @@ def _job(hop: Hop, split: str, config: Config, files: _Files, engine: Engine, se
     return Job(hop, split, pool, max(goal, had), finished=whole, question_json=question_json, requested=goal)
 
 
-def _repairs(jobs: Sequence[Job], files: _Files, world: World) -> Iterator[Job]:
+def _repairs(jobs: Sequence[Job], files: QuestionFiles, world: World) -> Iterator[Job]:
     """Splits of earlier runs whose files are missing or differ from the manifest."""
     requested = {(job.hop.name, job.split) for job in jobs}
     for name, splits in files.manifest.splits.items():

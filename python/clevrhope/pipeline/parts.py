@@ -25,7 +25,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.pipeline.annotations import annotate_missing, missing_passes
 from clevrhope.pipeline.images import missing_images, render_missing
 from clevrhope.pipeline.request import Request
-from clevrhope.pipeline.resolved import Resolved, resolve
+from clevrhope.pipeline.resolution import Resolved, resolve
 from clevrhope.pipeline.run import (
     MakeRenderer,
     Summary,

@@ -33,7 +33,7 @@ from clevrhope.pipeline.images import (
     unlisted_archives,
 )
 from clevrhope.pipeline.request import Request
-from clevrhope.pipeline.resolved import Resolved, resolve, resolved_config
+from clevrhope.pipeline.resolution import Resolved, resolve, resolved_config
 from clevrhope.pipeline.text import generate_questions, questions_of, scenes_in_use, write_scenes, write_split
 from clevrhope.runtime.atomic import sweep
 from clevrhope.runtime.lock import locked

@@ -15,7 +15,7 @@ import numpy as np
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.jobs import Job
-from clevrhope.pipeline.resolved import Resolved
+from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import indices_by_pool, questions_of, stream_of
 
 SCENES_TOGETHER = 50

@@ -17,7 +17,7 @@ from clevrhope.pipeline.engine import Questions
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_groups, first_places
 from clevrhope.pipeline.prefetch import prefetch, prefetch_each
-from clevrhope.pipeline.resolved import Resolved
+from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
 from clevrhope.splits.kinds import SECOND_SPLITS, Stream

@@ -20,7 +20,7 @@ from clevrhope.pipeline.images import missing_images
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_places
 from clevrhope.pipeline.plan.result import SplitPlan
-from clevrhope.pipeline.resolved import Resolved
+from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import indices_by_pool, questions_of, scenes_in_use, stream_of
 from clevrhope.splits.kinds import SPLITS, TRAIN
 

@@ -15,7 +15,7 @@ from clevrhope.pipeline.plan.images import (
 from clevrhope.pipeline.plan.rates import measure_rates
 from clevrhope.pipeline.plan.result import Plan
 from clevrhope.pipeline.request import Request
-from clevrhope.pipeline.resolved import resolve
+from clevrhope.pipeline.resolution import resolve
 from clevrhope.pipeline.text import indices_by_pool
 
 COUNTED = 20_000

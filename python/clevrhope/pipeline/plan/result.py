@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clevrhope.pipeline.resolved import Resolved
+from clevrhope.pipeline.resolution import Resolved
 
 SECONDS_OF_CHECK = 3.5e-5
 """Seconds per question of the check for leaks, measured on two cores, on 708,440 questions."""

@@ -1,13 +1,14 @@
 //! Programs: typed functions over a scene, their execution and their forms in files.
 //!
-//! Programs are read from JSON or tokens (`json`, `encode`), checked (`typecheck`) and executed: one program on one
-//! scene (`execute`) or many on many (`batch`). `levels` plans how a network of modules runs a batch of them.
+//! `catalogue` has an entry for each function: its types, its meaning and what it says about objects. Programs are read
+//! from JSON or tokens (`json`, `encode`), checked (`typecheck`) and executed: one program on one scene (`execute`) or
+//! many on many (`batch`). `levels` plans how a network of modules runs a batch of them.
 
 pub mod batch;
+pub mod catalogue;
 pub mod encode;
 pub mod execute;
 pub(crate) mod facts;
-pub mod function;
 pub mod json;
 pub mod levels;
 pub mod question_file;
@@ -18,10 +19,10 @@ pub mod typecheck;
 pub(crate) mod samples;
 
 pub use batch::{BatchError, ILL_FORMED, INVALID, IllFormed, execute_batch, execute_tokens};
+pub use catalogue::{Argument, Effect, Function, Signature, Type};
 pub use encode::{EncodeError, ProgramVocabulary, TokenError};
 pub use execute::{Output, execute, trace};
 pub use facts::Invalid;
-pub use function::{Argument, Effect, Function, Signature, Type};
 pub use json::Node;
 pub use levels::{NodePlan, plan_levels, plan_runs};
 pub use table::{ProgramTable, SceneTable};

@@ -10,8 +10,8 @@ use super::search::{ChosenValues, QuestionRule, SearchStats, Searcher, Task, Ver
 use super::template::{MAX_NODES, NodeKind, Tail, TemplateSet};
 use super::text_buffer::TextBuffer;
 use crate::holdout::Holdout;
+use crate::program::catalogue::{Function, Type};
 use crate::program::facts::Facts;
-use crate::program::function::{Function, Type};
 use crate::program::{MAX_STEPS, Program, Step};
 use crate::rng::{StreamKey, StreamRng};
 use crate::scene::SceneView;

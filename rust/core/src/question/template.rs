@@ -5,7 +5,7 @@
 
 use crate::json::read_unique;
 use crate::message::{json_message, shown, suggestion};
-use crate::program::function::{Argument, Effect, Function, Type};
+use crate::program::catalogue::{Argument, Effect, Function, Type};
 use crate::question::lexicon::Lexicon;
 use crate::question::param::{MAX_PARAMS, Param, ParamKind, find_param};
 use crate::question::phrasing::Phrasing;

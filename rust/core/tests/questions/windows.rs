@@ -3,8 +3,8 @@
 use crate::mention::{Words, program_mentions};
 use crate::world::{Templates, own_folder, project_world};
 use clevrhope_core::holdout::Holdout;
+use clevrhope_core::program::catalogue::Type;
 use clevrhope_core::program::execute;
-use clevrhope_core::program::function::Type;
 use clevrhope_core::question::balance::WINDOW;
 use clevrhope_core::question::instantiate::Question;
 use clevrhope_core::question::search::QuestionRule;

@@ -4,8 +4,8 @@
 //! inputs with which it gives them.
 
 use super::node::{AnswerSet, PlanNode};
+use crate::program::catalogue::Function;
 use crate::program::facts::Facts;
-use crate::program::function::Function;
 use crate::question::template::NodeKind;
 use crate::vocab::Vocabulary;
 

@@ -12,7 +12,7 @@ pub use ending::Ending;
 pub use node::{AnswerSet, PlanNode};
 
 use crate::holdout::{Description, Domain, Holdout, Mentions};
-use crate::program::function::{Effect, Function, Type};
+use crate::program::catalogue::{Effect, Function, Type};
 use crate::question::param::ParamKind;
 use crate::question::template::{Constraint, Family, MAX_NODES, NodeKind, TemplateNode, TemplateSet};
 use crate::vocab::Vocabulary;

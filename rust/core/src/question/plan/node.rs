@@ -1,7 +1,7 @@
 //! A node of a plan, and sets of answers.
 
 use crate::holdout::Domain;
-use crate::program::function::{Effect, Type};
+use crate::program::catalogue::{Effect, Type};
 use crate::question::template::NodeKind;
 
 /// A set of answers, numbered within the family: no 0 and yes 1; an integer; a value's number.

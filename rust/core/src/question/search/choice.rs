@@ -10,7 +10,7 @@ use super::{LiveOutcomes, Searcher, Task};
 use crate::holdout::{
     AbsentPairs, Combinations, Description, Domain, Holdout, Implications, Knowledge, Mentions, ValueSet,
 };
-use crate::program::function::Function;
+use crate::program::catalogue::Function;
 use crate::rng::{StateRng, StreamRng};
 use crate::vocab::{N_TYPES, RELATION_NAMES};
 

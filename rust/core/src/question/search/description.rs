@@ -3,7 +3,7 @@
 use super::choice::{Choice, named_by};
 use super::{Searcher, State, Task};
 use crate::holdout::{Description, Holdout, Implications, Mentions};
-use crate::program::function::Type;
+use crate::program::catalogue::Type;
 use crate::question::plan::PlanNode;
 
 impl Searcher {

@@ -27,7 +27,7 @@ use super::plan::{Plan, PlanNode};
 use super::template::MAX_RELATES;
 use super::template::{MAX_NODES, NodeKind};
 use crate::holdout::{Description, Holdout, Implications, Knowledge, Mentions, ValueSet};
-use crate::program::function::Type;
+use crate::program::catalogue::Type;
 use crate::rng::StreamRng;
 use crate::vocab::Vocabulary;
 

@@ -1,7 +1,7 @@
 //! The task of a search, its verdict and its statistics.
 
 use crate::holdout::{AbsentPairs, Holdout};
-use crate::program::function::Function;
+use crate::program::catalogue::Function;
 use crate::question::plan::{AnswerSet, Plan};
 use crate::scene::SceneView;
 use crate::vocab::Vocabulary;

@@ -1,0 +1,36 @@
+"""Finds the question files of a folder that are missing or damaged, so that a run writes them again."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from clevrhope.dataset.layout import Layout
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.runtime.atomic import record
+
+
+@dataclass(frozen=True)
+class QuestionFiles:
+    """The question files of a folder, compared with its manifest."""
+
+    manifest: Manifest
+    layout: Layout
+    checksums: bool
+
+    def has_json(self, hop: str, split: str) -> bool:
+        """Whether a split was written with its JSON question file, which it then keeps."""
+        return self.layout.relative(self.layout.questions_json(hop, split)) in self.manifest.files
+
+    def are_whole(self, hop: str, split: str, *, question_json: bool) -> bool:
+        """Whether a split's files are as the manifest lists them."""
+        files = [self.layout.questions_h5(hop, split)]
+        if question_json:
+            files.append(self.layout.questions_json(hop, split))
+        return all(map(self._as_listed, files))
+
+    def _as_listed(self, path: Path) -> bool:
+        known = self.manifest.files.get(self.layout.relative(path))
+        try:
+            same = known is not None and path.stat().st_size == known.bytes
+        except OSError:
+            return False
+        return same and (not self.checksums or record(path) == known)
