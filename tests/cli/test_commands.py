@@ -81,10 +81,10 @@ def test_a_plan_renders_nothing_where_nothing_is_missing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "clevrhope.pipeline.plan.images.missing_images",
+        "clevrhope.pipeline.forecast.images.missing_images",
         lambda used, layout: [PoolWork(pool, indices, indices[:0]) for pool, indices in used.items()],
     )
-    monkeypatch.setattr("clevrhope.pipeline.plan.rates.open_renderer", None)
+    monkeypatch.setattr("clevrhope.pipeline.forecast.rates.open_renderer", None)
     run(capsys, "build", *QUICK, "--out", tmp_path / "a", "--seed", 3)
     asked = [word for word in QUICK if word != "--no-render"]
     out, _ = run(capsys, "plan", *asked, "--out", tmp_path / "a", "--json")

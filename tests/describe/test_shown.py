@@ -12,9 +12,9 @@ import pytest
 from clevrhope.dataset.questions_h5 import QuestionArrays
 from clevrhope.dataset.vocab import make_vocab, read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
-from clevrhope.describe.datasheet.folder import PoolStats, WholeDataset, folder_datasheet
+from clevrhope.describe.datasheet.dataset_sheet import PoolStats, WholeDataset, folder_datasheet
 from clevrhope.describe.datasheet.origin import Provenance, provenance_sections
-from clevrhope.describe.datasheet.pair import sub_datasheet
+from clevrhope.describe.datasheet.pair_sheet import sub_datasheet
 from clevrhope.describe.measure import (
     SplitStats,
     images_shared,

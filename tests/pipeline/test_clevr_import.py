@@ -21,7 +21,7 @@ from clevrhope.dataset.questions_h5 import read_scenes_in_use
 from clevrhope.errors import ClevrhopeError, ConfigError, DatasetError, SceneError
 from clevrhope.images.png import read_png
 from clevrhope.pipeline import Request, Shard, build, build_part, merge, run
-from clevrhope.pipeline.plan import make_plan, plan_json, plan_lines
+from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.lock import FolderInUseError
 

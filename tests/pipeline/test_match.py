@@ -11,7 +11,7 @@ from clevrhope.dataset.clevr_json import read_rows
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.questions_h5 import read_scenes_in_use
 from clevrhope.errors import DatasetError
-from clevrhope.pipeline.plan import make_plan, plan_lines
+from clevrhope.pipeline.forecast import make_plan, plan_lines
 
 HOPS = ("large_rubber", "cyan_cylinder")
 SIZES = {"train": 18_000, "complex_iid": 9_000, "complex_ood": 1_000}

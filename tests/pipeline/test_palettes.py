@@ -21,7 +21,7 @@ from clevrhope.config.presets import PRESETS
 from clevrhope.describe.stats.comparison import measure_folder
 from clevrhope.errors import DatasetError
 from clevrhope.pipeline import Limits, Request
-from clevrhope.pipeline.plan import make_plan, plan_json, plan_lines
+from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 from clevrhope.runtime.progress import Silent
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import parse_hop

@@ -25,8 +25,8 @@ from clevrhope.metrics import score
 from clevrhope.metrics.score_tables import scores_lines
 from clevrhope.pipeline import Limits, build, build_part, merge, parse_shard
 from clevrhope.pipeline.engine import World, open_world
+from clevrhope.pipeline.forecast import make_plan, plan_json
 from clevrhope.pipeline.minimal import first_groups, n_groups
-from clevrhope.pipeline.plan import make_plan, plan_json
 from clevrhope.splits.hops import parse_hop, prelim_hops
 
 VALUES = ("cyan", "cylinder")

@@ -16,7 +16,7 @@ from clevrhope.config.sources import resolve_config
 from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.pipeline import Shard, build, build_part, merge
-from clevrhope.pipeline.plan import make_plan, plan_lines
+from clevrhope.pipeline.forecast import make_plan, plan_lines
 from clevrhope.splits.hops import parse_hop
 
 LIKENESSES = Path(__file__).parents[1] / "data" / "likeness_templates"

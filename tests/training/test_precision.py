@@ -15,7 +15,7 @@ from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Recipe, Stage
 from clevrhope.training import device, loop
 from clevrhope.training.device import chosen_precision
-from clevrhope.training.recipes import apply_settings
+from clevrhope.training.recipe_settings import apply_settings
 
 CPU, GPU = torch.device("cpu"), torch.device("cuda")
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from clevrhope.errors import ConfigError
 from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
 from clevrhope.models.tensor_nmn.recipe import THREE_STAGES
-from clevrhope.training import recipes
 from clevrhope.training.optimisers import make_optimiser
 from clevrhope.training.order import Position, derived_seed, permutation
+from clevrhope.training.recipe_settings import apply_settings, split_settings
 from clevrhope.training.request import TrainRequest, check_tune_on, parse_size
 
 RECIPE = Recipe((Stage("parse", 200, 64), Stage("engine", 500, 64), Stage("both", 100, 32)))
@@ -137,7 +137,7 @@ def test_muon_moves_convolutions_by_orthogonal_matrices_and_the_rest_as_adam_doe
 
 @pytest.mark.parametrize("updates", [3, 4, 7, 80, 800, 1000])
 def test_updates_are_shared_out(updates: int) -> None:
-    scaled = [stage.updates for stage in recipes.apply_settings(RECIPE, {}, updates).stages]
+    scaled = [stage.updates for stage in apply_settings(RECIPE, {}, updates).stages]
     assert sum(scaled) == updates
     assert min(scaled) >= 1
     for n, stage in zip(scaled, RECIPE.stages, strict=True):
@@ -145,29 +145,29 @@ def test_updates_are_shared_out(updates: int) -> None:
 
 
 def test_settings_of_recipes() -> None:
-    made = recipes.apply_settings(
+    made = apply_settings(
         RECIPE, {"batch_size": 8, "engine.rate": 0.5, "schedule": "linear", "both.clip_norm": 2}, None
     )
     assert [stage.batch_size for stage in made.stages] == [8, 8, 8]
     assert [stage.optimiser.rate for stage in made.stages] == [1e-4, 0.5, 1e-4]
     assert {stage.schedule.kind for stage in made.stages} == {"linear"}
     assert [stage.optimiser.clip_norm for stage in made.stages] == [None, None, 2.0]
-    (alone,) = recipes.apply_settings(RECIPE, {"stages": "engine", "engine.updates": 9}, None).stages
+    (alone,) = apply_settings(RECIPE, {"stages": "engine", "engine.updates": 9}, None).stages
     assert (alone.name, alone.updates) == ("engine", 9)
-    assert recipes.split_settings({"channels": 4, "recipe.rate": 1.0}) == ({"channels": 4}, {"rate": 1.0})
+    assert split_settings({"channels": 4, "recipe.rate": 1.0}) == ({"channels": 4}, {"rate": 1.0})
 
 
 def test_what_is_set_is_no_longer_from_the_paper() -> None:
     (stage,) = THREE_STAGES.stages[1:2]
     settings = {"engine.rate": 3e-3, "engine.optimiser": "muon", "engine.batch_size": stage.batch_size}
-    made = recipes.apply_settings(THREE_STAGES, settings, 8_000).stages[1].origins
+    made = apply_settings(THREE_STAGES, settings, 8_000).stages[1].origins
     changed = {"updates", "optimiser.rate", "optimiser.kind"}
     assert {name for name, origin in made.items() if origin == "setting"} == changed
     assert made["batch_size"] == "paper", "set to what it was"
     assert {name: made[name] for name in set(made) - changed} == {
         name: stage.origins[name] for name in set(stage.origins) - changed
     }
-    warm = recipes.apply_settings(RECIPE, {"schedule": "linear", "both.warmup": 0.5}, None).stages
+    warm = apply_settings(RECIPE, {"schedule": "linear", "both.warmup": 0.5}, None).stages
     assert [each.origins["schedule"] for each in warm] == ["setting"] * 3
 
 
@@ -195,13 +195,13 @@ def test_what_is_set_is_no_longer_from_the_paper() -> None:
 )
 def test_settings_that_are_none(settings: dict[str, Any], told: str) -> None:
     with pytest.raises(ConfigError) as caught:
-        recipes.apply_settings(RECIPE, settings, None)
+        apply_settings(RECIPE, settings, None)
     assert told in str(caught.value)
 
 
 def test_fewer_updates_than_stages() -> None:
     with pytest.raises(ConfigError, match="updates is 2, but there are 3 stages"):
-        recipes.apply_settings(RECIPE, {}, 2)
+        apply_settings(RECIPE, {}, 2)
 
 
 def test_sizes() -> None:

@@ -1,1 +1,1 @@
-"""The commands, which translate options and results and do nothing else."""
+"""The commands, which only translate options and results; `clevrhope.__main__` gathers them."""

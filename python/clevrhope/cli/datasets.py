@@ -72,7 +72,7 @@ def merge(parts: tuple[Path, ...], **choices: Any) -> None:
 @dataset_options
 def plan(**choices: Any) -> None:
     """Shows what the same `build` would make, how large, and how long it would take here; writes nothing."""
-    from clevrhope.pipeline.plan import make_plan, plan_json, plan_lines
+    from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 
     request = read_request(choices)
     made = make_plan(request)

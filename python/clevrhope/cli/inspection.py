@@ -90,7 +90,7 @@ def stats(
                 "--datasheet draws all splits of DIR, and nothing beside them; leave --splits, --against, "
                 "--plots and --full out"
             )
-        from clevrhope.describe.stats.datasheets import draw_into_datasheets
+        from clevrhope.describe.stats.datasheet_plots import draw_into_datasheets
 
         written = draw_into_datasheets(folder, hops=read_names(hops), progress=progress)
         if as_json:

@@ -1,10 +1,11 @@
 """Building a dataset's folder, stage by stage.
 
-A request is opened (`inputs`), bound to the folder (`binding`) and expanded (`jobs`) into what `resolved`
+A request is opened (`inputs`), bound to the folder (`binding`) and expanded (`jobs`) into what `resolution`
 holds. Then `text` writes questions and scenes, `images` and `annotations` render and pack, `documents`
 measures the files and writes datasheets and the contact sheet; `run` puts the stages in order. Each stage
-looks at the files of those before it and makes what is missing, so an interrupted run can be resumed. `shard`
-and `parts` divide a request among machines and merge the results.
+looks at the files of those before it (`file_check`) and makes what is missing, so an interrupted run can be
+resumed. `forecast` estimates all this without writing anything; `shard` and `parts` divide a request among
+machines and merge the results.
 """
 
 from clevrhope.pipeline.limits import Limits

@@ -12,11 +12,11 @@ from clevrhope.dataset.questions_h5 import Ints, read_question_blocks, read_ques
 from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
-from clevrhope.describe.datasheet.folder import PoolStats, WholeDataset, folder_datasheet
+from clevrhope.describe.datasheet.dataset_sheet import PoolStats, WholeDataset, folder_datasheet
 from clevrhope.describe.datasheet.origin import Provenance
-from clevrhope.describe.datasheet.pair import sub_datasheet
+from clevrhope.describe.datasheet.pair_sheet import sub_datasheet
 from clevrhope.describe.datasheet.plots import listed_plots, sweep_plots
-from clevrhope.describe.datasheet.prelim import prelim_datasheet
+from clevrhope.describe.datasheet.prelim_sheet import prelim_datasheet
 from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared, measure_split
 from clevrhope.describe.sub_dataset import Family, SubDataset
 from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url

@@ -27,7 +27,6 @@ from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.hops import NONE
 from clevrhope.splits.kinds import SPLITS
-from clevrhope.training import recipes
 from clevrhope.training.checkpoints import load_weights, read_about
 from clevrhope.training.data import Questions, Split
 from clevrhope.training.device import chosen_precision, computing
@@ -40,6 +39,7 @@ from clevrhope.training.prediction import (
     predict_programs,
 )
 from clevrhope.training.prediction_files import kept_lines, made_by_digest, write_answers
+from clevrhope.training.recipe_settings import split_settings
 from clevrhope.training.run import described_features
 from clevrhope.training.run_folder import RunFolder
 from clevrhope.training.vocab_mapping import MappedSplit
@@ -125,7 +125,7 @@ def evaluate(
         )
     where = chosen_device(device)
     found = find_model(info["model"])
-    config, _ = recipes.split_settings(info["settings"])
+    config, _ = split_settings(info["settings"])
     with torch.random.fork_rng(devices=[]):
         model = build_model(info["model"], found, config, vocab)
     model.to(where)

@@ -27,7 +27,6 @@ from clevrhope.runtime.json_text import as_json_values
 from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.splits.kinds import TRAIN
-from clevrhope.training import recipes
 from clevrhope.training.checkpoints import check_states, read_about, read_state, remove_states
 from clevrhope.training.checks import determinism_errors
 from clevrhope.training.data import Questions
@@ -36,6 +35,7 @@ from clevrhope.training.interrupts import interrupts
 from clevrhope.training.log import Log
 from clevrhope.training.loop import RunContext, Trainer, check_stage, updates_made
 from clevrhope.training.order import derived_seed
+from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, split_settings
 from clevrhope.training.rehearsal import rehearse
 from clevrhope.training.request import TUNE_SET, Precision, TrainRequest, TrainSummary
 from clevrhope.training.run_folder import RunFolder
@@ -66,7 +66,7 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
     split = find_split(layout, request.hop, TRAIN.name)
     vocab = read_vocab(layout.vocab)
     device = chosen_device(request.device)
-    config, about_recipe = recipes.split_settings(request.settings)
+    config, about_recipe = split_settings(request.settings)
 
     torch.manual_seed(derived_seed(request.seed, "weights"))
     model = build_model(request.model, found, config, vocab)
@@ -188,7 +188,7 @@ def check_settings(request: TrainRequest, vocab: Vocab) -> nn.Module:
         ConfigError: an unknown model or setting, or an invalid value.
     """
     found = find_model(request.model)
-    config, about_recipe = recipes.split_settings(request.settings)
+    config, about_recipe = split_settings(request.settings)
     with torch.random.fork_rng(devices=[]), torch.device("meta"):
         model = build_model(request.model, found, config, vocab)
     getattr(model, "check_begin", lambda: None)()
@@ -204,7 +204,7 @@ def described_features(store: FeatureStore) -> dict[str, Any]:
 
 
 def _recipe(model: nn.Module, settings: dict[str, Any], request: TrainRequest) -> Recipe:
-    recipe = getattr(model, "recipe", recipes.DEFAULT)
+    recipe = getattr(model, "recipe", DEFAULT_RECIPE)
     if not isinstance(recipe, Recipe) or not recipe.stages:
         raise ConfigError(f'model "{request.model}": its recipe is not a Recipe with at least one stage')
     names = [stage.name for stage in recipe.stages]
@@ -213,7 +213,7 @@ def _recipe(model: nn.Module, settings: dict[str, Any], request: TrainRequest) -
             f'model "{request.model}": its stages are called {", ".join(names)}; expected unique names other '
             "than last and best"
         )
-    return recipes.apply_settings(recipe, settings, request.updates)
+    return apply_settings(recipe, settings, request.updates)
 
 
 def _tune_questions(

@@ -2,7 +2,7 @@
 
 use super::light::{Light, LightSpec};
 use super::material::Lobes;
-use super::shader::{Shader, Surface};
+use super::shader_graph::{Shader, Surface};
 use super::shape::{Shape, ShapeSpec};
 use super::sheet::{Sheet, SheetSpec};
 use super::vector::{V3, v3};

@@ -3,7 +3,7 @@
 from typing import Any
 
 from clevrhope.images.settings import rendering_as_json, rendering_in_words
-from clevrhope.pipeline.plan.result import Plan
+from clevrhope.pipeline.forecast.result import Plan
 from clevrhope.runtime.display import duration, size
 from clevrhope.splits.kinds import TRAIN
 from clevrhope.splits.palettes import Palette, parse_pool_name

@@ -7,7 +7,7 @@ from pathlib import Path
 from clevrhope.dataset.contents import check_whole
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest, write_manifest
-from clevrhope.describe.datasheet.pair import with_plots
+from clevrhope.describe.datasheet.pair_sheet import with_plots
 from clevrhope.describe.datasheet.plots import without_plots
 from clevrhope.describe.stats.comparison import measure_folder
 from clevrhope.describe.stats.plots import check_plots, kinds_of, write_plots

@@ -1,7 +1,7 @@
 """The datasheet of a single value's preliminary sets, from what was measured in their files."""
 
 from clevrhope.describe.datasheet.origin import PAPER, provenance_sections
-from clevrhope.describe.datasheet.pair import validated, with_plots
+from clevrhope.describe.datasheet.pair_sheet import validated, with_plots
 from clevrhope.describe.datasheet.sections import composition
 from clevrhope.describe.distributions import value_table
 from clevrhope.describe.markdown import code, escape, number, percent, table

@@ -1,8 +1,8 @@
-"""The planner: counts or estimates what a request makes, and times this machine."""
+"""The forecast: counts or estimates what a request makes, and times this machine."""
 
 import numpy as np
 
-from clevrhope.pipeline.plan.images import (
+from clevrhope.pipeline.forecast.images import (
     NONE,
     annotations_there,
     estimate_copies,
@@ -12,8 +12,8 @@ from clevrhope.pipeline.plan.images import (
     images_there,
     split_plan,
 )
-from clevrhope.pipeline.plan.rates import measure_rates
-from clevrhope.pipeline.plan.result import Plan
+from clevrhope.pipeline.forecast.rates import measure_rates
+from clevrhope.pipeline.forecast.result import Plan
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import resolve
 from clevrhope.pipeline.text import indices_by_pool

@@ -16,7 +16,7 @@ PREFIX = "recipe."
 MOST = 1 << 53
 """Whole numbers must be smaller, so that shares of them are exact as floats."""
 
-DEFAULT = Recipe((Stage("train", updates=20_000, batch_size=64, optimiser=Optimiser(rate=1e-4)),))
+DEFAULT_RECIPE = Recipe((Stage("train", updates=20_000, batch_size=64, optimiser=Optimiser(rate=1e-4)),))
 """The recipe of a model without one: a choice of this project."""
 
 _SCHEDULES = get_args(Schedule.__annotations__["kind"])

@@ -17,7 +17,7 @@ from clevrhope.images.passes import annotator_of
 from clevrhope.images.png import encode_png
 from clevrhope.images.renderer import Renderer
 from clevrhope.images.settings import renderer_of
-from clevrhope.pipeline.plan.result import Rates
+from clevrhope.pipeline.forecast.result import Rates
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.run import open_renderer
 from clevrhope.pipeline.text import questions_of

@@ -16,10 +16,10 @@ import numpy.typing as npt
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.pipeline.annotations import missing_passes
 from clevrhope.pipeline.engine import MinimalPool
+from clevrhope.pipeline.forecast.result import SplitPlan
 from clevrhope.pipeline.images import missing_images
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_places
-from clevrhope.pipeline.plan.result import SplitPlan
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.pipeline.text import indices_by_pool, questions_of, scenes_in_use, stream_of
 from clevrhope.splits.kinds import SPLITS, TRAIN
