@@ -12,7 +12,8 @@
 //! whatever is said later of one is said of the others, in that type.
 
 use super::domain::Domain;
-use super::pair::{Description, Holdout};
+use super::mention::Description;
+use super::pair::Holdout;
 use crate::program::Program;
 use crate::vocab::N_TYPES;
 

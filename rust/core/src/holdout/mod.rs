@@ -5,6 +5,7 @@ mod combinations;
 mod domain;
 mod error;
 mod implication;
+mod mention;
 mod pair;
 
 pub use absent_pairs::{AbsentPairs, ValueSet};
@@ -12,4 +13,5 @@ pub use combinations::{Combination, Combinations};
 pub use domain::Domain;
 pub use error::HoldoutError;
 pub use implication::{Implications, Knowledge};
-pub use pair::{Description, Holdout, Mentions};
+pub use mention::{Description, Mentions};
+pub use pair::Holdout;

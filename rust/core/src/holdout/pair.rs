@@ -1,15 +1,8 @@
-//! The held-out conjunction of attribute values: the objects that have it, and the descriptions that mention it.
-//!
-//! This is the generator's definition of "mentioning": each node of a program that gives a set has a description,
-//! a list of alternatives, each a set of values that its members are asked to have. A question mentions the
-//! conjunction if one alternative of one node holds all of it. (The description of an object is that of its set,
-//! which matters if a value is added to it.)
+//! The held-out conjunction of attribute values, and the objects that have it.
 
 use super::absent_pairs::AbsentPairs;
-use super::domain::Domain;
 use super::error::HoldoutError;
 use crate::message::shown;
-use crate::program::Program;
 use crate::scene::{Palette, SceneView};
 use crate::vocab::{N_TYPES, Vocabulary};
 use std::sync::Arc;
@@ -124,137 +117,12 @@ impl Holdout {
     pub fn bits_of_types(&self, types: u8) -> u8 {
         self.bits_of_types[usize::from(types) % (1 << N_TYPES)]
     }
-
-    /// Whether an alternative of the description holds the whole conjunction.
-    #[inline]
-    pub fn is_mentioned_by(&self, description: Description) -> bool {
-        description.0 >> self.full & 1 == 1
-    }
-
-    /// Whether any node of a program mentions the conjunction.
-    pub fn is_mentioned_in(&self, program: &Program) -> bool {
-        Mentions(self).is_asked_in(program)
-    }
-}
-
-/// The domain of descriptions and mentions.
-#[derive(Clone, Copy)]
-pub struct Mentions<'a>(pub &'a Holdout);
-
-impl Mentions<'_> {
-    #[inline(always)]
-    fn judged(&self, description: Description) -> (Description, bool) {
-        (description, self.0.is_mentioned_by(description))
-    }
-}
-
-impl Domain for Mentions<'_> {
-    type State = Description;
-    /// Bits of the conjunction.
-    type Values = u8;
-    const ANYTHING: Description = Description::ANYTHING;
-
-    #[inline]
-    fn value(&self, kind: usize, value: u8) -> u8 {
-        self.0.bits(kind, value)
-    }
-
-    #[inline(always)]
-    fn add(&self, description: Description, bits: u8) -> (Description, bool) {
-        self.judged(description.with(bits))
-    }
-
-    #[inline]
-    fn either(&self, a: Description, b: Description) -> Description {
-        a.or(b)
-    }
-
-    #[inline(never)] // Few programs join sets.
-    fn join(&self, a: Description, b: Description) -> (Description, bool) {
-        self.judged(a.join(b))
-    }
-}
-
-/// A set of alternatives, each a set of the conjunction's bits: bit `a` is set if alternative `a` is among them.
-/// (Values outside the conjunction do not matter.)
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Description(pub u16);
-
-impl Description {
-    /// One alternative that asks for nothing: the description of `scene`, `relate` and `same_*`.
-    pub const ANYTHING: Self = Self(1);
-    /// No alternative: the description of no object.
-    pub(super) const NOTHING: Self = Self(0);
-
-    /// Adds `bits` to each alternative, as a filter does.
-    #[inline]
-    pub fn with(self, bits: u8) -> Self {
-        if self == Self::ANYTHING {
-            return Self(1 << (bits & 15));
-        }
-        // By bit, the alternatives that have it.
-        const HAVING: [u16; 4] = [0xaaaa, 0xcccc, 0xf0f0, 0xff00];
-        let with_one = |set: u16, bit: usize| {
-            let adds = u16::from(bits >> bit & 1) * !0;
-            let had = set & (HAVING[bit] | !adds);
-            had | (set & !HAVING[bit] & adds) << (1 << bit)
-        };
-        Self((0..HAVING.len()).fold(self.0, with_one))
-    }
-
-    /// Joins each alternative with each of the other's, as an intersection does.
-    #[inline]
-    pub fn join(self, other: Self) -> Self {
-        Self(self.alternatives().fold(0, |set, a| set | other.with(a as u8).0))
-    }
-
-    /// Both lists of alternatives, as of a union.
-    #[inline]
-    pub fn or(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// Each alternative restricted to `bits`.
-    #[inline]
-    pub(super) fn only(self, bits: u8) -> Self {
-        Self(self.alternatives().fold(0, |set, a| set | 1 << (a & u16::from(bits))))
-    }
-
-    fn alternatives(self) -> impl Iterator<Item = u16> {
-        (0..16).filter(move |a| self.0 >> a & 1 == 1)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::program::samples::{program, vocabulary};
-
-    fn mentions(text: &str) -> bool {
-        Holdout::new(&vocabulary(), &["rubber", "cylinder"]).unwrap().is_mentioned_in(&program(text))
-    }
-
-    #[test]
-    fn a_union_filtered_afterwards_mentions_the_pair() {
-        // How many matte things are either cylinders or red cubes?
-        let either = "scene; filter_shape[cylinder] 0; scene; filter_color[red] 2; filter_shape[cube] 3; union 1 4";
-        assert!(mentions(&format!("{either}; filter_material[rubber] 5; count 6")));
-        assert!(!mentions(&format!("{either}; filter_material[metal] 5; count 6")));
-    }
-
-    #[test]
-    fn a_relation_starts_a_new_description() {
-        assert!(!mentions(
-            "scene; filter_material[rubber] 0; unique 1; relate[left] 2; filter_shape[cylinder] 3; exist 4"
-        ));
-    }
-
-    #[test]
-    fn intersections_join_alternatives() {
-        let a = Description::ANYTHING.with(1);
-        let b = Description::ANYTHING.with(2).or(Description::ANYTHING);
-        assert_eq!(a.join(b), Description(1 << 3 | 1 << 1));
-    }
+    use crate::program::samples::vocabulary;
 
     #[test]
     fn one_type_twice_is_refused() {

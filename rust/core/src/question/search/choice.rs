@@ -7,9 +7,7 @@ use super::super::groups::Key;
 use super::super::options::{is_option, shuffle_front};
 use super::super::template::{NodeKind, Tail};
 use super::{LiveOutcomes, Searcher, Task};
-use crate::holdout::{
-    AbsentPairs, Combinations, Description, Domain, Holdout, Implications, Knowledge, Mentions, ValueSet,
-};
+use crate::holdout::{AbsentPairs, Combinations, Description, Holdout, Knowledge, ValueSet};
 use crate::program::catalogue::Function;
 use crate::rng::{StateRng, StreamRng};
 use crate::vocab::{N_TYPES, RELATION_NAMES};
@@ -338,37 +336,6 @@ impl<'a> Criteria<'a> {
         self.admit(choice, (key.types, key.bits), key.objects, output)
     }
 
-    /// An option that names values of these types and of these bits of the conjunction; None if it is unwanted.
-    #[inline(always)]
-    fn admit(&self, choice: Choice, (types, bits): (u8, u8), key_objects: u32, output: u32) -> Option<Candidate> {
-        if types & self.forbidden != 0 {
-            return None;
-        }
-        let (description, mentions) =
-            self.task.holdout.map_or((self.base, false), |holdout| Mentions(holdout).add(self.base, bits));
-        let is_wanted = (mentions || !self.mention)
-            && self.live.has(output, self.mentioned || mentions)
-            && !self.names_absent(choice)
-            && !(self.known.is_some() && self.implies(bits));
-        is_wanted.then_some(Candidate { choice, key_objects, output, description, mentions })
-    }
-
-    /// Whether naming these bits of the conjunction here implies all of it.
-    #[cold]
-    #[inline(never)]
-    fn implies(&self, bits: u8) -> bool {
-        self.known.is_some_and(|(holdout, known)| Implications(holdout).add(known, bits).1)
-    }
-
-    /// Whether an option names something absent.
-    #[inline(always)]
-    fn names_absent(&self, choice: Choice) -> bool {
-        self.absent.is_some_and(|(absent, named)| {
-            let kind = self.task.plan.nodes[self.at].kind;
-            absent.add(named, named_by(kind, choice, absent, |combination| absent.combination(combination))).1
-        })
-    }
-
     /// Whether options other than keys can be wanted.
     #[inline]
     fn others_live(&self, source: Source) -> bool {
@@ -411,19 +378,4 @@ pub fn chosen_values(kind: NodeKind, choice: Choice, combinations: &Combinations
         }
     };
     ChosenValues { values, from, to }
-}
-
-/// The values that a choice names; `of_combination` gives those of a combination.
-#[inline]
-pub(super) fn named_by<D: Domain>(
-    kind: NodeKind,
-    choice: Choice,
-    domain: &D,
-    of_combination: impl FnOnce(u32) -> D::Values,
-) -> D::Values {
-    match kind {
-        NodeKind::Filter(_) | NodeKind::RelateFilter(_) => of_combination(choice.combination),
-        NodeKind::Add(_, kind) => domain.value(usize::from(kind), choice.combination as u8),
-        NodeKind::Plain(_) | NodeKind::Relate => D::Values::default(),
-    }
 }

@@ -14,7 +14,7 @@
 //! attempt and the state, so a state is the same each time it is reached.
 
 mod choice;
-mod description;
+mod holdout_filter;
 mod task;
 
 use choice::{Candidate, Criteria, Source};

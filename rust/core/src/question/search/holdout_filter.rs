@@ -1,10 +1,12 @@
-//! Descriptions during the search: what the partial question asks for, and whether it can still ask for the pair.
+//! The held-out filter of the search: what the partial question asks for, which choices would ask for what it may not,
+//! and whether it can still ask for what it must.
 
-use super::choice::{Choice, named_by};
+use super::choice::{Candidate, Choice, Criteria};
 use super::{Searcher, State, Task};
-use crate::holdout::{Description, Holdout, Implications, Mentions};
+use crate::holdout::{Description, Domain, Holdout, Implications, Mentions};
 use crate::program::catalogue::Type;
 use crate::question::plan::PlanNode;
+use crate::question::template::NodeKind;
 
 impl Searcher {
     /// Describes a node without a choice and records mentions; false if the question then asks for something forbidden.
@@ -83,5 +85,59 @@ impl Searcher {
         let most = holdout.bits_of_types(node.added_types);
         descriptions[at] = node.describe(&Mentions(holdout), most, &descriptions).0;
         !task.plan.can_mention_from(at + 1, &mut descriptions, holdout)
+    }
+}
+
+impl Criteria<'_> {
+    /// An option that names values of these types and of these bits of the conjunction; None if it is unwanted.
+    #[inline(always)]
+    pub(super) fn admit(
+        &self,
+        choice: Choice,
+        (types, bits): (u8, u8),
+        key_objects: u32,
+        output: u32,
+    ) -> Option<Candidate> {
+        if types & self.forbidden != 0 {
+            return None;
+        }
+        let (description, mentions) =
+            self.task.holdout.map_or((self.base, false), |holdout| Mentions(holdout).add(self.base, bits));
+        let is_wanted = (mentions || !self.mention)
+            && self.live.has(output, self.mentioned || mentions)
+            && !self.names_absent(choice)
+            && !(self.known.is_some() && self.implies(bits));
+        is_wanted.then_some(Candidate { choice, key_objects, output, description, mentions })
+    }
+
+    /// Whether naming these bits of the conjunction here implies all of it.
+    #[cold]
+    #[inline(never)]
+    fn implies(&self, bits: u8) -> bool {
+        self.known.is_some_and(|(holdout, known)| Implications(holdout).add(known, bits).1)
+    }
+
+    /// Whether an option names something absent.
+    #[inline(always)]
+    fn names_absent(&self, choice: Choice) -> bool {
+        self.absent.is_some_and(|(absent, named)| {
+            let kind = self.task.plan.nodes[self.at].kind;
+            absent.add(named, named_by(kind, choice, absent, |combination| absent.combination(combination))).1
+        })
+    }
+}
+
+/// The values that a choice names; `of_combination` gives those of a combination.
+#[inline]
+fn named_by<D: Domain>(
+    kind: NodeKind,
+    choice: Choice,
+    domain: &D,
+    of_combination: impl FnOnce(u32) -> D::Values,
+) -> D::Values {
+    match kind {
+        NodeKind::Filter(_) | NodeKind::RelateFilter(_) => of_combination(choice.combination),
+        NodeKind::Add(_, kind) => domain.value(usize::from(kind), choice.combination as u8),
+        NodeKind::Plain(_) | NodeKind::Relate => D::Values::default(),
     }
 }
