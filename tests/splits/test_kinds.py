@@ -45,12 +45,6 @@ def test_groups_grow_with_the_values_held_out() -> None:
     assert SPLITS["counting"].group_of(1) == 6
 
 
-def test_nothing_is_held_out_of_a_stream_of_none() -> None:
-    assert SPLITS["train"].stream("train-x", held_out=False).rule == "any"
-    assert SPLITS["train"].stream("train", held_out=True).rule == "without"
-    assert SPLITS["complex_ood"].stream("test_ood", held_out=True).questions_per_scene == 1
-
-
 def test_gaps_are_between_splits_drawn_alike() -> None:
     assert list(SYSTEMATICITY_GAPS) == ["complex", "minimal"]
     assert (OOD, IID) == ("complex_ood", "complex_iid")

@@ -28,7 +28,7 @@ from clevrhope.runtime.forms import NUMBER, TEXT, Fields, ListOf, MapOf, check_f
 from clevrhope.runtime.json_text import read_object
 from clevrhope.scenes import read_world
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import SPLITS, TRAIN, Stream
+from clevrhope.splits.kinds import SPLITS, TRAIN
 from clevrhope.splits.palettes import Palette, parse_pool_name, pool_name
 
 __all__ = ["CountingPool", "MinimalPool", "Templates", "World"]
@@ -88,31 +88,31 @@ class Engine:
         self._answers = np.asarray([answers[answer] for answer in world.answers], dtype=np.int32)
 
     def stream(
-        self, split: str, stream: Stream, pair: Pair | None, n: int, *, rows: bool
+        self, split: str, pool: str, pair: Pair | None, n: int, *, rows: bool
     ) -> Iterator[Questions]:
         """The first n questions of a streamed split, the last image's perhaps not all.
 
         Raises:
             SplitError: a bounded search found too little; names the predicate that excludes too much.
         """
-        questions = self._open(split, stream, pair)
+        questions = self._open(split, pool, pair)
         done = 0
         while done < n:
             # Windows that give the rest if each scene gives all of its questions.
-            n_windows = -(-(n - done) // (WINDOW * stream.questions_per_scene))
+            n_windows = -(-(n - done) // (WINDOW * SPLITS[split].questions_per_scene))
             batch = questions.next(min(WINDOWS_A_BATCH, n_windows))
             if len(batch) > n - done:
                 batch = batch.take(0, n - done)
             yield self._questions(batch, split=split, first=done, rows=rows)
             done += len(batch)
 
-    def eligible_scenes(self, split: str, stream: Stream, pair: Pair | None, n: int) -> Ints:
+    def eligible_scenes(self, split: str, pool: str, pair: Pair | None, n: int) -> Ints:
         """The first n scenes that a streamed split may ask about, (n,) int32; makes no questions.
 
         Raises:
             SplitError: a bounded search found none.
         """
-        return self._open(split, stream, pair).skip(-(-n // WINDOW))[:n].astype(np.int32)
+        return self._open(split, pool, pair).skip(-(-n // WINDOW))[:n].astype(np.int32)
 
     def minimal(
         self, split: str, pool: MinimalPool, places: Sequence[int], *, rows: bool
@@ -133,18 +133,14 @@ class Engine:
             batch = pool.questions(self.templates, seed=self.seed, first=first, n=n)
             yield self._questions(batch, split=split, first=first * pool.images, rows=rows)
 
-    def existence_pool(self, hop: Hop) -> MinimalPool:
-        """The pool of one-object images of a value's type."""
-        return MinimalPool(self.world, pair=list(hop.target))
-
     def counting_pool(self, hop: Hop) -> CountingPool:
         """The pool of counting images of a value's type."""
         (value,) = hop.target
         return CountingPool(self.world, value=value)
 
     def minimal_pool(self, hop: Hop) -> MinimalPool:
-        """The pool of one-object images of a pair's types, limited to its palette if it has one."""
-        return MinimalPool(self.world_of(pool_name("minimal", hop.pools)), pair=list(hop.pair or ()))
+        """The pool of one-object images of a pair's types, or a value's, limited to its palette if any."""
+        return MinimalPool(self.world_of(pool_name("minimal", hop.pools)), pair=list(hop.target))
 
     def world_of(self, pool: str) -> World:
         """The world of a pool, with the pool's palette if it has one."""
@@ -186,15 +182,17 @@ class Engine:
         """Pool -> number of scenes that streamed splits have scanned so far."""
         return {pool: scan.scanned for pool, scan in self._scans.items()}
 
-    def _open(self, split: str, stream: Stream, pair: Pair | None) -> SplitStream:
+    def _open(self, split: str, pool: str, pair: Pair | None) -> SplitStream:
+        kind = SPLITS[split]
+        rule = "any" if pair is None else kind.rule
         return SplitStream(
-            self._scan(stream.pool),
+            self._scan(pool),
             self.templates,
             split=split,
             pair=None if pair is None else list(pair),
-            scenes=stream.rule,
-            questions="unimplied" if self._implied and stream.rule == "without" else stream.rule,
-            questions_per_scene=stream.questions_per_scene,
+            scenes=rule,
+            questions="unimplied" if self._implied and rule == "without" else rule,
+            questions_per_scene=kind.questions_per_scene,
             match_objects=self._match_objects,
         )
 

@@ -98,8 +98,8 @@ def _job(hop: Hop, split: str, config: Config, files: QuestionFiles, engine: Eng
     there: Mapping[str, Any] = files.manifest.splits.get(hop.name, {}).get(split, {})
     if hop.value is not None:
         if kind.drawn == "groups":
-            existence = engine.existence_pool(hop)
-            pool, goal = existence.name, n_groups(existence, sizes.prelim_existence)
+            minimal = engine.minimal_pool(hop)
+            pool, goal = minimal.name, n_groups(minimal, sizes.prelim_existence)
         else:
             counting = engine.counting_pool(hop)
             pool, goal = counting.name, sizes.prelim_counting

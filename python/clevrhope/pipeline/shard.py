@@ -16,7 +16,7 @@ from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.resolution import Resolved
-from clevrhope.pipeline.text import indices_by_pool, questions_of, stream_of
+from clevrhope.pipeline.text import indices_by_pool, questions_of
 
 SCENES_TOGETHER = 50
 """Consecutive scenes that one machine renders; few, so that all machines get about the same number."""
@@ -92,6 +92,5 @@ def _scenes(job: Job, resolved: Resolved) -> Ints:
     if job.minimal or job.prelim:
         textless = replace(job, question_json=False)
         return np.concatenate([batch.arrays.image_idxs for batch in questions_of(textless, resolved)])
-    stream = stream_of(job)
-    n_scenes = -(-job.goal // stream.questions_per_scene)
-    return resolved.engine.eligible_scenes(job.split, stream, job.hop.pair, n_scenes)
+    n_scenes = -(-job.goal // job.kind.questions_per_scene)
+    return resolved.engine.eligible_scenes(job.split, job.pool, job.hop.pair, n_scenes)

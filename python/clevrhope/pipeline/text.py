@@ -20,7 +20,7 @@ from clevrhope.pipeline.prefetch import prefetch, prefetch_each
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.atomic import record
 from clevrhope.runtime.progress import Advance
-from clevrhope.splits.kinds import SECOND_SPLITS, Stream
+from clevrhope.splits.kinds import SECOND_SPLITS
 
 
 def write_split(
@@ -115,21 +115,13 @@ def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions]:
         case "sets":
             pool = engine.counting_pool(job.hop)
             return engine.counting(job.split, pool, job.goal, rows=job.question_json)
-        case "groups":
-            existence = engine.existence_pool(job.hop)
-            groups = first_groups(existence, job.goal, seed=resolved.seed)
-            return engine.minimal(job.split, existence, groups, rows=job.question_json)
-        case "places":
+        case "groups" | "places" as drawn:
             minimal = engine.minimal_pool(job.hop)
-            places = first_places(minimal, job.goal, seed=resolved.seed)
+            first = first_groups if drawn == "groups" else first_places
+            places = first(minimal, job.goal, seed=resolved.seed)
             return engine.minimal(job.split, minimal, places, rows=job.question_json)
         case "stream":
-            return engine.stream(job.split, stream_of(job), pair, job.goal, rows=job.question_json)
-
-
-def stream_of(job: Job) -> Stream:
-    """Pool, rule and questions per scene of a streamed split."""
-    return job.kind.stream(job.pool, held_out=job.hop.pair is not None)
+            return engine.stream(job.split, job.pool, pair, job.goal, rows=job.question_json)
 
 
 def in_canonical_order(

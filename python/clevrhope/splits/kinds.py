@@ -19,16 +19,6 @@ Dataset = Literal["pair", "plain", "second", "value"]
 
 
 @dataclass(frozen=True)
-class Stream:
-    """The first questions on the scenes of a pool that satisfy a rule, as the engine takes it."""
-
-    pool: str
-    rule: Rule
-    """On scenes and questions."""
-    questions_per_scene: int
-
-
-@dataclass(frozen=True)
 class SplitKind:
     """One kind of split.
 
@@ -82,10 +72,6 @@ class SplitKind:
     def unit(self) -> str:
         """What its size counts."""
         return {"stream": "questions", "places": "places"}.get(self.drawn, "sets")
-
-    def stream(self, pool: str, *, held_out: bool) -> Stream:
-        """Its stream on a pool, where a pair is held out or nothing is."""
-        return Stream(pool, self.rule if held_out else "any", self.questions_per_scene)
 
     def group_of(self, n_values: int) -> int:
         """Images of a group, for a pair of so many values."""

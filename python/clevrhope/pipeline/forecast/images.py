@@ -21,7 +21,7 @@ from clevrhope.pipeline.images import missing_images
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_places
 from clevrhope.pipeline.resolution import Resolved
-from clevrhope.pipeline.text import indices_by_pool, questions_of, scenes_in_use, stream_of
+from clevrhope.pipeline.text import indices_by_pool, questions_of, scenes_in_use
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
 SCENES_LOOKED_AT = 2_000
@@ -74,7 +74,7 @@ def images_of_hops(
 
 def _n_images(job: Job) -> int:
     """Images of a streamed split, if each gives all of its questions."""
-    return -(-job.goal // stream_of(job).questions_per_scene)
+    return -(-job.goal // job.kind.questions_per_scene)
 
 
 def _minimal_counts(job: Job, resolved: Resolved) -> tuple[int, int]:
@@ -201,4 +201,4 @@ def _eligible(scene: Mapping[str, Any], job: Job) -> bool:
     if job.hop.pair is None:
         return True
     held = any(all(each[kind] == value for kind, value in job.hop.pair) for each in scene["objects"])
-    return held == (stream_of(job).rule == "with")
+    return held == (job.kind.rule == "with")
