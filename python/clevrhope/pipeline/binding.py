@@ -2,8 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from clevrhope.config.presets import WINDOW, Config, ImageKinds
@@ -14,50 +13,20 @@ from clevrhope.images.passes import parse_passes
 from clevrhope.pipeline import clevr
 from clevrhope.pipeline.engine import template_files
 from clevrhope.pipeline.inputs import Inputs
-from clevrhope.pipeline.limits import folder_palettes, with_diversity
 from clevrhope.pipeline.request import Request
 from clevrhope.runtime.reading import os_reason, reading
-from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS, splits_of_dataset
-from clevrhope.splits.palettes import Palette
 from clevrhope.version import DATASET_VERSION
 
 
-@dataclass(frozen=True)
-class Bound:
-    """A folder, and what is to be made in it."""
-
-    manifest: Manifest
-    """The folder's manifest before the run; for a new folder, one that lists nothing."""
-    config: Config
-    """The requested configuration, plus the image formats and annotations that the folder has already."""
-    palettes: Mapping[str, Palette]
-    """By name: those of the folder, and those that the request adds."""
-    hops: tuple[Hop, ...]
-    """With the diversities of their palettes."""
-
-
-def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Bound:
-    """Binds a request to the folder, or to an empty one.
+def bind(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifest:
+    """The folder's manifest, checked against the request; for a new folder, one that lists nothing.
 
     Raises:
         ClevrhopeError: the folder is bound to another seed, world or the like, or is not a dataset.
     """
     if existing is None:
         _check_empty(request.out)
-    manifest = _bound_manifest(request, inputs, existing)
-    there = parse_passes(manifest.config.get("passes", ()), f"{Layout(request.out).manifest}: config.passes")
-    config = replace(
-        inputs.config,
-        images=_union(inputs.config.images, manifest.config.get("images")),
-        passes=parse_passes([*inputs.config.passes, *there], "--passes"),
-    )
-    palettes = folder_palettes(inputs.hops, request.limits, manifest, inputs.world)
-    return Bound(manifest, config, palettes, tuple(with_diversity(hop, palettes) for hop in inputs.hops))
-
-
-def _bound_manifest(request: Request, inputs: Inputs, existing: Manifest | None) -> Manifest:
-    """The folder's manifest, checked against the request; for a new folder, one that lists nothing."""
     seed = request.seed if request.seed is not None else existing.seed if existing else None
     if seed is None:
         raise ConfigError(f"{request.out}: a new dataset needs a seed")
@@ -93,6 +62,20 @@ def _bound_manifest(request: Request, inputs: Inputs, existing: Manifest | None)
     check_binding(existing, wanted, request.out)
     _check_seed(existing, Layout(request.out))
     return existing
+
+
+def with_formats(config: Config, manifest: Manifest, root: Path) -> Config:
+    """The configuration, plus the image formats and annotations that the folder has already.
+
+    Raises:
+        ConfigError: the manifest names annotations that do not exist.
+    """
+    there = parse_passes(manifest.config.get("passes", ()), f"{Layout(root).manifest}: config.passes")
+    return replace(
+        config,
+        images=_union(config.images, manifest.config.get("images")),
+        passes=parse_passes([*config.passes, *there], "--passes"),
+    )
 
 
 def _check_empty(root: Path) -> None:

@@ -15,6 +15,7 @@ class QuestionFiles:
     manifest: Manifest
     layout: Layout
     checksums: bool
+    """Whether contents are compared, not only sizes."""
 
     def has_json(self, hop: str, split: str) -> bool:
         """Whether a split was written with its JSON question file, which it then keeps."""

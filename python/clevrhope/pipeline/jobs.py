@@ -5,9 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from clevrhope.config.presets import Config, check_splits, splits_of
-from clevrhope.dataset.layout import Layout
 from clevrhope.errors import ConfigError
-from clevrhope.pipeline.binding import Bound
 from clevrhope.pipeline.engine import Engine, World
 from clevrhope.pipeline.file_check import QuestionFiles
 from clevrhope.pipeline.limits import second_palette
@@ -56,30 +54,30 @@ class Job:
         return self.kind.unit
 
 
-def expand_jobs(request: Request, bound: Bound, engine: Engine, *, checksums: bool) -> tuple[Job, ...]:
+def expand_jobs(
+    request: Request, config: Config, hops: Sequence[Hop], files: QuestionFiles, engine: Engine
+) -> tuple[Job, ...]:
     """The splits of a request, and those of earlier runs whose files are missing or damaged.
 
-    A split whose files differ from the manifest is written again. Sizes are compared and, with `checksums`,
-    contents.
+    A split whose files differ from the manifest is written again.
 
     Raises:
         ClevrhopeError: a split that no sub-dataset has, a pool that is too small, or one that has changed.
     """
     second = second_palette(request.limits)
-    files = QuestionFiles(bound.manifest, Layout(request.out), checksums)
     jobs = tuple(
-        _job(hop, split, bound.config, files, engine, second)
-        for hop in bound.hops
+        _job(hop, split, config, files, engine, second)
+        for hop in hops
         for split in _splits(hop, request.splits, second)
     )
     expanded = {job.split for job in jobs}
     strays = [name for name in request.splits or () if name not in expanded]
     if strays:
-        known = dict.fromkeys(name for hop in bound.hops for name in _splits(hop, None, second))
+        known = dict.fromkeys(name for hop in hops for name in _splits(hop, None, second))
         are_none = "is not a split" if len(strays) == 1 else "are not splits"
         raise ConfigError(
             f"--splits: {' and '.join(strays)} {are_none} of "
-            f"{', '.join(hop.name for hop in bound.hops[:12])}; known: {', '.join(known)}"
+            f"{', '.join(hop.name for hop in hops[:12])}; known: {', '.join(known)}"
         )
     return (*jobs, *_repairs(jobs, files, engine.world))
 

@@ -7,11 +7,12 @@ from typing import Any
 from clevrhope.config.presets import PRESETS, ZERO_IS_ALL, Config
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import Manifest, read_manifest
-from clevrhope.pipeline.binding import bind
+from clevrhope.pipeline.binding import bind, with_formats
 from clevrhope.pipeline.engine import Engine, World
+from clevrhope.pipeline.file_check import QuestionFiles
 from clevrhope.pipeline.inputs import open_inputs
 from clevrhope.pipeline.jobs import Job, expand_jobs
-from clevrhope.pipeline.limits import with_diversity
+from clevrhope.pipeline.limits import folder_palettes, with_diversity
 from clevrhope.pipeline.request import Request
 from clevrhope.splits.hops import Hop, parse_hop
 
@@ -71,18 +72,22 @@ def resolve(request: Request, *, checksums: bool = False) -> Resolved:
     layout = Layout(request.out)
     existing = read_manifest(layout.manifest)
     inputs = open_inputs(request, existing)
-    bound = bind(request, inputs, existing)
+    manifest = bind(request, inputs, existing)
+    config = with_formats(inputs.config, manifest, request.out)
+    palettes = folder_palettes(inputs.hops, request.limits, manifest, inputs.world)
+    hops = tuple(with_diversity(hop, palettes) for hop in inputs.hops)
     engine = Engine(
         inputs.world,
         inputs.templates,
-        seed=bound.manifest.seed,
-        palettes=bound.palettes,
-        match_objects=bound.config.match == "objects",
-        implied=bound.config.strictness == "implied",
+        seed=manifest.seed,
+        palettes=palettes,
+        match_objects=config.match == "objects",
+        implied=config.strictness == "implied",
         clevr=inputs.clevr,
     )
-    jobs = expand_jobs(request, bound, engine, checksums=checksums)
-    return Resolved(request, layout, bound.config, engine, bound.manifest, bound.hops, jobs)
+    files = QuestionFiles(manifest, layout, checksums)
+    jobs = expand_jobs(request, config, hops, files, engine)
+    return Resolved(request, layout, config, engine, manifest, hops, jobs)
 
 
 def resolved_config(resolved: Resolved) -> dict[str, Any]:
