@@ -2,18 +2,21 @@
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.questions_h5 import QuestionArrays
 from clevrhope.dataset.vocab import make_vocab, read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.describe.datasheet.dataset_sheet import PoolStats, WholeDataset, folder_datasheet
-from clevrhope.describe.datasheet.origin import Provenance, provenance_sections
+from clevrhope.describe.datasheet.origin import provenance_sections
 from clevrhope.describe.datasheet.pair_sheet import sub_datasheet
 from clevrhope.describe.measure import (
     SplitStats,
@@ -24,8 +27,9 @@ from clevrhope.describe.measure import (
     total_variation,
 )
 from clevrhope.describe.scene_counts import read_scene_counts
-from clevrhope.describe.sub_dataset import Family, SubDataset
+from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
+from clevrhope.runtime.atomic import FileRecord
 from clevrhope.splits.hops import paper_hops
 
 HOP = paper_hops()[4]
@@ -129,17 +133,22 @@ def test_a_vocabulary_has_special_tokens_first_and_comes_back(tmp_path: Path) ->
     assert read_vocab(tmp_path / "vocab.json") == vocab
 
 
-def provenance() -> Provenance:
-    return Provenance(
-        dataset_version="1",
-        software_version="0.1.0",
+def manifest(*splits: str, clevr: Mapping[str, Any] | None = None, **questions: str) -> Manifest:
+    world = {
+        "fingerprint": "abc",
+        "constraints": {"max_objects": 10},
+        "attributes": {"color": ["red", "blue"], "material": ["rubber"], "shape": ["cube", "cylinder"]},
+    }
+    return Manifest(
+        version="1",
         seed=7,
-        world={"fingerprint": "abc", "constraints": {"max_objects": 10}},
-        attributes={"color": ["red", "blue"], "material": ["rubber"], "shape": ["cube", "cylinder"]},
-        templates={"folder": "a|b"},
-        rendering=None,
-        image_files=(),
-        splits=("train",),
+        world=world if clevr is None else {**world, "clevr": clevr},
+        templates={"fingerprint": "def"},
+        questions=questions,
+        config={"templates": "a|b"},
+        splits={HOP.name: {name: {} for name in splits or ("train",)}},
+        checked={HOP.name: ["4 questions; no <leak>"]},
+        files={"scenes/train/0000.json": FileRecord(10, "")},
     )
 
 
@@ -148,11 +157,10 @@ def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
         SubDataset(
             hop=HOP,
             splits=[stats],
-            families={0: Family("zero_hop.json", 0), 1: Family("one_hop.json", 3)},
+            families={0: ("zero_hop.json", 0), 1: ("one_hop.json", 3)},
             families_never=[1],
             shared_images={"train": (2, 1)},
-            checked=["4 questions; no <leak>"],
-            provenance=provenance(),
+            manifest=manifest(),
         )
     )
     assert sheet.startswith("# Datasheet: rubber cylinder held out\n")
@@ -173,23 +181,23 @@ def test_a_datasheet_answers_from_what_was_measured(stats: SplitStats) -> None:
 def test_a_datasheet_says_what_is_not_balanced_and_that_nothing_is_clevrs() -> None:
     """A folder may have preliminary sets alone, and be bound to CLEVR's scenes without a train split."""
     clevr = {"scenes": 70_000, "share": 0.21}
-    with_train = provenance_sections(replace(provenance(), clevr=clevr))
+    with_train = provenance_sections(manifest(clevr=clevr))
     assert "balanced over windows of 250 scenes" in with_train
     assert "at a share of 0.21" in with_train
-    alone = provenance_sections(replace(provenance(), clevr=clevr, splits=("existence", "counting")))
+    alone = provenance_sections(manifest("existence", "counting", clevr=clevr))
     assert "windows of" not in alone
     assert "In `counting` and `existence` the images of a group decide" in alone
     assert "nothing in it is CLEVR's" in alone
     assert "nothing was taken from elsewhere" in alone
     assert "share of" not in alone
-    both = provenance_sections(replace(provenance(), splits=("train", "minimal_ood")))
+    both = provenance_sections(manifest("train", "minimal_ood"))
     assert "windows of 250 scenes, so that no answer of a template prevails. Those of `minimal_ood`" in both
 
 
 @pytest.mark.parametrize("match", ["none", "objects"])
 @pytest.mark.parametrize("strictness", ["description", "implied"])
 def test_a_datasheet_says_what_its_folder_is_bound_to(match: str, strictness: str) -> None:
-    sheet = provenance_sections(replace(provenance(), match=match, strictness=strictness))
+    sheet = provenance_sections(manifest(match=match, strictness=strictness))
     for option, choice in (("match", match), ("strictness", strictness)):
         assert f"| `--{option}` | `{choice}` |" in sheet
         assert f"ith `--{option} {choice}` " in sheet
@@ -197,17 +205,17 @@ def test_a_datasheet_says_what_its_folder_is_bound_to(match: str, strictness: st
 
 def test_families_with_one_answer_are_named(stats: SplitStats) -> None:
     answers = {0: {"no": 19}, 1: {"no": 20}, 2: {"yes": 20, "no": 1}}
-    families = {index: Family("f.json", index) for index in answers}
+    families = {index: ("f.json", index) for index in answers}
     one = replace(stats, answers_of_families=answers)
-    sheet = sub_datasheet(SubDataset(HOP, [one], families, [], {}, [], provenance()))
+    sheet = sub_datasheet(SubDataset(HOP, [one], families, [], {}, manifest()))
     assert "questions about several objects: 1 `f.json` 1 (always no)." in sheet
     both = replace(stats, answers_of_families={1: {"yes": 1}})
-    assert "one answer" not in sub_datasheet(SubDataset(HOP, [one, both], families, [], {}, [], provenance()))
+    assert "one answer" not in sub_datasheet(SubDataset(HOP, [one, both], families, [], {}, manifest()))
 
 
 def test_every_row_of_a_table_has_as_many_cells_as_its_head(stats: SplitStats) -> None:
-    data = SubDataset(HOP, [stats, stats], {}, [], {}, [], provenance())
-    whole = WholeDataset([(HOP, [stats])], {"train": PoolStats(9, 2, 1, 3)}, {"scenes": 10}, 28, provenance())
+    data = SubDataset(HOP, [stats, stats], {}, [], {}, manifest())
+    whole = WholeDataset([(HOP, [stats])], {"train": PoolStats(9, 2, 1, 3)}, 28, manifest())
     for sheet in (sub_datasheet(data), folder_datasheet(whole)):
         for block in re.findall(r"(?:^\|.*\n?)+", sheet, re.MULTILINE):
             cells = {len(re.findall(r"(?<!\\)\|", line)) for line in block.splitlines()}

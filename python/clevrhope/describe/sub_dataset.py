@@ -3,20 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from clevrhope.describe.datasheet.origin import Provenance
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.describe.markdown import code, listed
 from clevrhope.describe.measure import SplitStats
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.palettes import Palette, parse_pool_name
-
-
-@dataclass(frozen=True)
-class Family:
-    """Where the templates of a question family are."""
-
-    file: str
-    index: int
-    """Place in the file."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +16,14 @@ class SubDataset:
 
     hop: Hop
     splits: Sequence[SplitStats]
-    families: Mapping[int, Family]
+    families: Mapping[int, tuple[str, int]]
+    """Template file of each family, and place in it, by `question_family_index`."""
     families_never: Sequence[int]
     """Families that can never mention the pair, by analysis of their templates."""
     shared_images: Mapping[str, tuple[int, int]]
     """Split -> number of its images, and of those that other sub-datasets of the folder use too."""
-    checked: Sequence[str]
-    """What the check for leaks found correct, as sentences."""
-    provenance: Provenance
+    manifest: Manifest
+    """The folder's."""
     from_clevr: Mapping[str, int] = field(default_factory=dict)
     """Split -> number of its images that are CLEVR's own, for each split that has some."""
     palette: Palette | None = None

@@ -13,12 +13,11 @@ from clevrhope.dataset.scene_files import Pools
 from clevrhope.dataset.vocab import read_vocab, write_vocab
 from clevrhope.describe.contact_sheet import Card, CardQuestion, HopCards, Sheet, SplitCards, contact_sheet
 from clevrhope.describe.datasheet.dataset_sheet import PoolStats, WholeDataset, folder_datasheet
-from clevrhope.describe.datasheet.origin import Provenance
 from clevrhope.describe.datasheet.pair_sheet import sub_datasheet
 from clevrhope.describe.datasheet.plots import listed_plots, sweep_plots
 from clevrhope.describe.datasheet.prelim_sheet import prelim_datasheet
 from clevrhope.describe.measure import SceneCounts, count_scenes, images_shared, measure_split
-from clevrhope.describe.sub_dataset import Family, SubDataset
+from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
 from clevrhope.images.png import read_png
 from clevrhope.images.settings import made_by
@@ -31,7 +30,6 @@ from clevrhope.runtime.progress import Progress
 from clevrhope.runtime.threads import map_in_threads
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
-from clevrhope.version import software_version
 
 IMAGES_SHOWN = 6
 QUESTIONS_SHOWN = 5
@@ -122,16 +120,12 @@ def _sub_dataset(
     return SubDataset(
         hop=hop,
         splits=splits,
-        families={
-            index: Family(file, place)
-            for index, (file, place) in engine.families(resolved.engine.templates).items()
-        },
+        families=engine.families(resolved.engine.templates),
         families_never=(
             engine.families_that_never_mention(resolved.engine.templates, hop.pair) if hop.pair else []
         ),
         shared_images=shared,
-        checked=manifest.checked.get(hop.name, ()),
-        provenance=_provenance(resolved, manifest),
+        manifest=manifest,
         from_clevr=from_clevr,
         palette=resolved.engine.palettes.get(hop.pools),
         plots=listed_plots(layout, manifest, hop.name),
@@ -153,46 +147,8 @@ def _whole_dataset(
     return WholeDataset(
         hops=[(sub.hop, sub.splits) for sub in subs],
         pools=pools,
-        bytes_by_kind={
-            kind: sum(
-                each.bytes
-                for name, each in manifest.files.items()
-                if name.startswith(begin) and name.endswith(end)
-            )
-            for kind, (begin, end) in _KINDS.items()
-        },
         n_answers=len(resolved.world.answers),
-        provenance=_provenance(resolved, manifest),
-    )
-
-
-_KINDS: Mapping[str, tuple[str, str]] = {
-    "questions as arrays": ("hops/", ".h5"),
-    "questions in English": ("hops/", ".json"),
-    "scenes": ("scenes/", ".json"),
-    "images as PNG": ("images/", ".png"),
-    "images as HDF5": ("images/", ".h5"),
-    "masks, depths and normals": ("passes/", ".h5"),
-}
-"""Kind of file -> the beginning and the end of its path."""
-
-
-def _provenance(resolved: Resolved, manifest: Manifest) -> Provenance:
-    kinds = sorted({kind for pool in manifest.pools.values() for kind in pool.get("files", ())})
-    return Provenance(
-        dataset_version=manifest.version,
-        software_version=software_version(),
-        seed=manifest.seed,
-        world=manifest.world,
-        attributes=manifest.world["attributes"],
-        templates={"fingerprint": manifest.templates["fingerprint"], "folder": manifest.config["templates"]},
-        rendering=manifest.rendering,
-        image_files=kinds,
-        passes=manifest.config.get("passes", ()),
-        splits={name for splits in manifest.splits.values() for name in splits},
-        match=manifest.questions.get("match", "none"),
-        strictness=manifest.questions.get("strictness", "description"),
-        clevr=manifest.world.get("clevr"),
+        manifest=manifest,
     )
 
 

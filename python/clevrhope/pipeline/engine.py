@@ -87,9 +87,7 @@ class Engine:
         answers = self._vocab.answer_token_to_idx
         self._answers = np.asarray([answers[answer] for answer in world.answers], dtype=np.int32)
 
-    def stream(
-        self, split: str, pool: str, pair: Pair | None, n: int, *, rows: bool
-    ) -> Iterator[Questions]:
+    def stream(self, split: str, pool: str, pair: Pair | None, n: int, *, rows: bool) -> Iterator[Questions]:
         """The first n questions of a streamed split, the last image's perhaps not all.
 
         Raises:

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from clevrhope.describe.datasheet.origin import PAPER, Provenance, provenance_sections
+from clevrhope.dataset.manifest import Manifest
+from clevrhope.describe.datasheet.origin import PAPER, provenance_sections, shares_clevr
 from clevrhope.describe.markdown import code, listed, number, percent, table
 from clevrhope.describe.measure import SplitStats
 from clevrhope.splits.hops import Hop
@@ -29,10 +30,8 @@ class WholeDataset:
 
     hops: Sequence[tuple[Hop, Sequence[SplitStats]]]
     pools: Mapping[str, PoolStats]
-    bytes_by_kind: Mapping[str, int]
-    """Kind of file -> total bytes."""
     n_answers: int
-    provenance: Provenance
+    manifest: Manifest
 
 
 def folder_datasheet(data: WholeDataset) -> str:
@@ -57,7 +56,7 @@ def folder_datasheet(data: WholeDataset) -> str:
         "recorded. It differs from the paper's own release in its scenes: "
         + (
             "all are newly sampled and rendered (some of the paper's train images are CLEVR's)"
-            if not data.provenance.shares_clevr
+            if not shares_clevr(data.manifest)
             else "the train images that are CLEVR's were newly drawn, and the others were sampled and "
             "rendered"
         )
@@ -66,9 +65,9 @@ def folder_datasheet(data: WholeDataset) -> str:
         f"{_contents(len(held_out), n_plain, n_values)}; "
         f"{data.n_answers} possible answers; no people, and nothing private or offensive.",
         _sub_datasets(data),
-        _files(data),
+        _files(data.manifest),
         _sharing(data),
-        provenance_sections(data.provenance),
+        provenance_sections(data.manifest),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -92,45 +91,61 @@ def _sub_datasets(data: WholeDataset) -> str:
     return f"Questions of each split:\n\n{table(head, rows)}"
 
 
-def _files(data: WholeDataset) -> str:
-    what = [
-        (
-            "questions as arrays",
-            "hops/&lt;pair&gt;/&lt;split&gt;.h5",
-            "questions, programs and answers as numbers of `vocab.json`, and `image_idxs`",
-        ),
-        (
-            "questions in English",
-            "hops/&lt;pair&gt;/&lt;split&gt;_questions.json",
-            "the same in English, as CLEVR's question files",
-        ),
-        (
-            "scenes",
-            "scenes/&lt;pool&gt;/",
-            "CLEVR's scene files, with camera, lights, boxes and visible pixels; 10,000 indices each",
-        ),
-        ("images as PNG", "images/&lt;pool&gt;/", "a PNG file for each scene"),
-        (
-            "images as HDF5",
-            "images/&lt;pool&gt;.h5",
-            "images in one array: row i is scene i; rows that no split uses are empty",
-        ),
-        (
-            "masks, depths and normals",
-            "passes/&lt;pool&gt;.h5",
-            "of each pixel of an image, with the tight box and the visible share of each object; rows are "
-            "numbered like those of images; the arrays' attributes say units, and values without an object",
-        ),
-    ]
-    there = {kind: size for kind, size in data.bytes_by_kind.items() if size}
-    lines = "\n".join(
-        [
-            *(f"- {name}: {text}" for kind, name, text in what if kind in there),
-            "- manifest.json: settings, seed, and every file with its size and SHA-256",
+def _files(manifest: Manifest) -> str:
+    lines, rows = [], []
+    for kind, begin, end, name, text in _KINDS:
+        sizes = [
+            each.bytes
+            for file, each in manifest.files.items()
+            if file.startswith(begin) and file.endswith(end)
         ]
-    )
-    rows = [(kind, number(size)) for kind, size in there.items()]
-    return f"{lines}\n\n{table(['kind of file', 'bytes'], rows)}"
+        if any(sizes):
+            lines.append(f"- {name}: {text}")
+            rows.append((kind, number(sum(sizes))))
+    lines.append("- manifest.json: settings, seed, and every file with its size and SHA-256")
+    return "\n".join(lines) + f"\n\n{table(['kind of file', 'bytes'], rows)}"
+
+
+_KINDS = (
+    (
+        "questions as arrays",
+        "hops/",
+        ".h5",
+        "hops/&lt;pair&gt;/&lt;split&gt;.h5",
+        "questions, programs and answers as numbers of `vocab.json`, and `image_idxs`",
+    ),
+    (
+        "questions in English",
+        "hops/",
+        ".json",
+        "hops/&lt;pair&gt;/&lt;split&gt;_questions.json",
+        "the same in English, as CLEVR's question files",
+    ),
+    (
+        "scenes",
+        "scenes/",
+        ".json",
+        "scenes/&lt;pool&gt;/",
+        "CLEVR's scene files, with camera, lights, boxes and visible pixels; 10,000 indices each",
+    ),
+    ("images as PNG", "images/", ".png", "images/&lt;pool&gt;/", "a PNG file for each scene"),
+    (
+        "images as HDF5",
+        "images/",
+        ".h5",
+        "images/&lt;pool&gt;.h5",
+        "images in one array: row i is scene i; rows that no split uses are empty",
+    ),
+    (
+        "masks, depths and normals",
+        "passes/",
+        ".h5",
+        "passes/&lt;pool&gt;.h5",
+        "of each pixel of an image, with the tight box and the visible share of each object; rows are "
+        "numbered like those of images; the arrays' attributes say units, and values without an object",
+    ),
+)
+"""Kinds of files: the beginning and the end of their paths, how a reader sees these, and what they hold."""
 
 
 def _sharing(data: WholeDataset) -> str:

@@ -1,11 +1,13 @@
 """The sections of a datasheet on how a folder was made, and on its licence and maintenance."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from typing import Any
 
+from clevrhope.dataset.manifest import Manifest
 from clevrhope.describe.markdown import code, escape, listed, number, table
 from clevrhope.images.settings import made_by
 from clevrhope.splits.kinds import SPLITS, TRAIN
+from clevrhope.version import software_version
 
 PAPER = (
     "Berlot-Attwell, Agrawal, Carrell, Sharma and Saphra, "
@@ -20,76 +22,54 @@ CLEVR = (
 """Credit for CLEVR's scenes and images, which their licence, CC BY 4.0, asks for."""
 
 
-@dataclass(frozen=True)
-class Provenance:
-    """The software, settings and sources that a folder was made with."""
+def shares_clevr(manifest: Manifest) -> bool:
+    """Whether a folder has scenes of CLEVR, which only the pool of train takes."""
+    return "clevr" in manifest.world and TRAIN.name in _splits(manifest)
 
-    dataset_version: str
-    software_version: str
-    seed: int
-    world: Mapping[str, object]
-    """Fingerprint and constraints of the world."""
-    attributes: Mapping[str, Sequence[str]]
-    """The world's attribute types with their values."""
-    templates: Mapping[str, object]
-    """Fingerprint and folder of the templates."""
-    rendering: Mapping[str, object] | None
-    """How images were rendered; None if none were."""
-    image_files: Sequence[str]
-    """The kinds of image files: "PNG", "HDF5"."""
-    splits: Collection[str]
-    """Names of all splits in the folder."""
-    passes: Sequence[str] = ()
-    """Annotations of each pixel: some of mask, depth and normal."""
-    match: str = "none"
-    """What is equally frequent in all splits: "none" or "objects"."""
-    strictness: str = "description"
+
+def strictness(manifest: Manifest) -> str:
     """What pairs are held out of: "description", or "implied" for likenesses too."""
-    clevr: Mapping[str, object] | None = None
-    """Number, share and fingerprint of CLEVR's train scenes, if the folder is bound to them."""
-
-    @property
-    def shares_clevr(self) -> bool:
-        """Whether the folder has scenes of CLEVR, which only the pool of train takes."""
-        return self.clevr is not None and TRAIN.name in self.splits
+    return str(manifest.questions.get("strictness", "description"))
 
 
-def provenance_sections(made: Provenance) -> str:
+def match(manifest: Manifest) -> str:
+    """What is equally frequent in all splits: "none" or "objects"."""
+    return str(manifest.questions.get("match", "none"))
+
+
+def provenance_sections(manifest: Manifest) -> str:
     """How the folder was made, licensed and maintained, which is the same in each of its datasheets."""
-    constraints = made.world.get("constraints", {})
+    passes, templates = manifest.config.get("passes", ()), manifest.templates
     rows = [
-        ("dataset version", escape(made.dataset_version)),
-        ("clevrhope", escape(made.software_version)),
-        ("seed", str(made.seed)),
-        ("world", code(made.world.get("fingerprint", ""))),
-        (
-            "templates",
-            f"{code(made.templates.get('folder', ''))} {code(made.templates.get('fingerprint', ''))}",
-        ),
-        ("images", _rendering(made)),
-        *([("`--passes`", listed([code(kind) for kind in made.passes]))] if made.passes else []),
-        ("`--match`", code(made.match)),
-        ("`--strictness`", code(made.strictness)),
+        ("dataset version", escape(manifest.version)),
+        ("clevrhope", escape(software_version())),
+        ("seed", str(manifest.seed)),
+        ("world", code(manifest.world["fingerprint"])),
+        ("templates", f"{code(manifest.config['templates'])} {code(templates['fingerprint'])}"),
+        ("images", _rendering(manifest)),
+        *([("`--passes`", listed([code(kind) for kind in passes]))] if passes else []),
+        ("`--match`", code(match(manifest))),
+        ("`--strictness`", code(strictness(manifest))),
     ]
-    if isinstance(constraints, Mapping):
-        rows += [(escape(name), escape(value)) for name, value in constraints.items() if _is_plain(value)]
+    constraints = manifest.world["constraints"].items()
+    rows += [(escape(name), escape(value)) for name, value in constraints if _is_plain(value)]
     return "\n\n".join(
         [
             "## How was it made?",
             "Scenes are sampled at random under the constraints below; each depends on world, seed, pool and "
             "index alone. "
-            + _questions(made.splits)
-            + _binding(made)
+            + _questions(_splits(manifest))
+            + _binding(manifest)
             + (
                 ""
-                if made.rendering is None
-                else f"Images are rendered from the scenes by {escape(made_by(made.rendering))}. "
+                if manifest.rendering is None
+                else f"Images are rendered from the scenes by {escape(made_by(manifest.rendering))}. "
             )
             + "No people took part; "
             + (
-                "nothing was taken from elsewhere"
-                if made.clevr is None or not made.shares_clevr
-                else f"{_taken(made.clevr)}, nothing else was taken from elsewhere"
+                f"{_taken(manifest.world['clevr'])}, nothing else was taken from elsewhere"
+                if shares_clevr(manifest)
+                else "nothing was taken from elsewhere"
             )
             + ". The settings, the options of the command and the checksum of every file are in "
             "`manifest.json`. The same settings and seed give the same bytes, except that pixels may differ "
@@ -98,11 +78,16 @@ def provenance_sections(made: Provenance) -> str:
             "## How is it distributed and kept?",
             "The data are under the Creative Commons Attribution licence, CC BY 4.0; clevrhope, which made "
             "them, is under the MIT licence. "
-            + _renderers_licence(made)
+            + _renderers_licence(manifest)
             + "Whoever publishes a folder maintains it. More pairs and larger sizes can be added without "
             "changing what is there; a release that changed it would have another dataset version.",
         ]
     )
+
+
+def _splits(manifest: Manifest) -> set[str]:
+    """Names of all splits in the folder."""
+    return {name for splits in manifest.splits.values() for name in splits}
 
 
 def _questions(splits: Collection[str]) -> str:
@@ -122,20 +107,21 @@ def _questions(splits: Collection[str]) -> str:
     return "".join(parts)
 
 
-def _binding(made: Provenance) -> str:
+def _binding(manifest: Manifest) -> str:
     """The options that a folder is bound to, including defaults; another choice needs another folder."""
-    match = (
+    thinned = (
         "scenes are thinned until all numbers of objects are equally likely in every split of whole scenes"
-        if made.match == "objects"
+        if match(manifest) == "objects"
         else "the numbers of objects are left as they are"
     )
-    strictness = (
+    held_out = (
         "train and IID questions do not ask for a held-out pair through likenesses either"
-        if made.strictness == "implied"
+        if strictness(manifest) == "implied"
         else "no description in a train or IID question holds all values of a held-out pair"
     )
-    text = f"With `--match {made.match}` {match}; with `--strictness {made.strictness}` {strictness}. "
-    if made.clevr is not None and not made.shares_clevr:
+    text = f"With `--match {match(manifest)}` {thinned}; "
+    text += f"with `--strictness {strictness(manifest)}` {held_out}. "
+    if "clevr" in manifest.world and not shares_clevr(manifest):
         text += (
             "With `--clevr`, a train split would have scenes and images of CLEVR among its own; this folder "
             "has no train split, so nothing in it is CLEVR's. "
@@ -143,26 +129,27 @@ def _binding(made: Provenance) -> str:
     return text + "This also holds for whatever is added to the folder. "
 
 
-def _taken(clevr: Mapping[str, object]) -> str:
+def _taken(clevr: Mapping[str, Any]) -> str:
     return (
         f"scenes of the pool `train`, at a share of {clevr['share']}, and their images are from CLEVR's "
-        f"train split ({CLEVR}; CC BY 4.0; {number(int(str(clevr['scenes'])))} scenes, spread by a seeded "
+        f"train split ({CLEVR}; CC BY 4.0; {number(clevr['scenes'])} scenes, spread by a seeded "
         "permutation until they are used up)"
     )
 
 
-def _renderers_licence(made: Provenance) -> str:
+def _renderers_licence(manifest: Manifest) -> str:
     """A sentence on what Blender's licence means for images, if it rendered them."""
-    if made.rendering is None or made.rendering.get("renderer", "blender") != "blender":
+    if manifest.rendering is None or manifest.rendering.get("renderer", "blender") != "blender":
         return ""
     return "The licence of Blender, which renders images, puts no conditions on them. "
 
 
-def _rendering(made: Provenance) -> str:
-    if made.rendering is None:
+def _rendering(manifest: Manifest) -> str:
+    if manifest.rendering is None:
         return "not rendered"
-    settings = ", ".join(f"{name} {value}" for name, value in made.rendering.items() if _is_plain(value))
-    return escape(f"{listed(list(made.image_files))}: {settings}" if made.image_files else settings)
+    files = sorted({kind for pool in manifest.pools.values() for kind in pool.get("files", ())})
+    settings = ", ".join(f"{name} {value}" for name, value in manifest.rendering.items() if _is_plain(value))
+    return escape(f"{listed(files)}: {settings}" if files else settings)
 
 
 def _is_plain(value: object) -> bool:

@@ -7,7 +7,7 @@ dataset as a whole.
 
 from collections.abc import Sequence
 
-from clevrhope.describe.datasheet.origin import CLEVR, PAPER, provenance_sections
+from clevrhope.describe.datasheet.origin import CLEVR, PAPER, provenance_sections, strictness
 from clevrhope.describe.datasheet.sections import (
     baselines,
     composition,
@@ -36,7 +36,7 @@ def sub_datasheet(data: SubDataset) -> str:
         _published(data),
         validated(data),
         _uses(data),
-        provenance_sections(data.provenance),
+        provenance_sections(data.manifest),
         families(data),
         _plots(data.plots),
     ]
@@ -95,7 +95,7 @@ def _composition(data: SubDataset) -> str:
 
 
 def _strictness(data: SubDataset) -> str:
-    if data.provenance.strictness == "implied":
+    if strictness(data.manifest) == "implied":
         return (
             "The pair is held out by `--strictness implied`: train and IID questions do not ask for it "
             f"through likenesses either, such as for {_likened(data.hop)}."
@@ -149,7 +149,7 @@ def clevr_share(split: str, n_from_clevr: int, n_images: int) -> str:
 
 
 def _published(data: SubDataset) -> str:
-    if data.provenance.clevr is None or data.split(TRAIN.name) is None:
+    if "clevr" not in data.manifest.world or data.split(TRAIN.name) is None:
         return ""
     parts = [
         clevr_share(each.split, data.from_clevr.get(each.split, 0), each.n_images)
@@ -169,9 +169,10 @@ def _published(data: SubDataset) -> str:
 
 def validated(data: SubDataset) -> str:
     """The section on what the check for leaks found correct."""
-    if not data.checked:
+    checked = data.manifest.checked.get(data.hop.name)
+    if not checked:
         return ""
-    lines = "\n".join(f"- {escape(line)}" for line in data.checked)
+    lines = "\n".join(f"- {escape(line)}" for line in checked)
     return (
         "## How was it validated?\n\nA check that shares no code with the generator read the finished "
         f"files and found:\n\n{lines}"

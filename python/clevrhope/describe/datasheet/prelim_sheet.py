@@ -30,7 +30,7 @@ def prelim_datasheet(data: SubDataset) -> str:
         _families(data),
         validated(data),
         _uses(),
-        provenance_sections(data.provenance),
+        provenance_sections(data.manifest),
     ]
     return with_plots("\n\n".join(part for part in parts if part) + "\n\n", data.plots)
 
@@ -68,14 +68,16 @@ def _values(data: SubDataset) -> str:
     return (
         "## What do the objects look like?\n\nValues (share of the objects in the split's images; the values "
         "of each type add up to 100%; half of the objects have the value that is asked for):\n\n"
-        + value_table(data.splits, data.provenance.attributes)
+        + value_table(data.splits, data.manifest.world["attributes"])
     )
 
 
 def _families(data: SubDataset) -> str:
     def name(split: SplitStats, index: int) -> str:
-        family = data.families.get(index)
-        where = "" if family is None else f" {code(family.file)} {family.index}"
+        where = ""
+        if index in data.families:
+            file, place = data.families[index]
+            where = f" {code(file)} {place}"
         return f"{code(split.split)}: family {index}{where}, {number(split.families[index])} questions"
 
     lines = [f"- {name(each, index)}" for each in data.splits for index in sorted(each.families)]

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from clevrhope.describe.datasheet.origin import match
 from clevrhope.describe.distributions import (
     answer_type_table,
     distances,
@@ -76,7 +77,7 @@ def palette(data: SubDataset) -> str:
 def _combinations(data: SubDataset, palette: Palette, shown: SplitStats) -> str:
     """A split's objects with each combination: the palette's first type down, its second across."""
     first, second = palette.types
-    values = [data.provenance.attributes[kind] for kind in palette.types]
+    values = [data.manifest.world["attributes"][kind] for kind in palette.types]
 
     def cell(a: str, b: str) -> str:
         n = shown.pairs.get(sorted_pair((first, a), (second, b)), 0)
@@ -88,7 +89,7 @@ def _combinations(data: SubDataset, palette: Palette, shown: SplitStats) -> str:
 
 
 def _why_they_differ(data: SubDataset) -> str:
-    if data.provenance.match == "objects":
+    if match(data.manifest) == "objects":
         return (
             "With `--match objects`, scenes were thinned until all numbers of objects were equally likely in "
             "every split, so images with the pair do not have more objects than others. Questions that name "
@@ -111,7 +112,7 @@ def differences(data: SubDataset) -> str:
         parts = ["## How do its splits differ?", *_why_plain_ones_differ(data)]
     else:
         parts = ["## How do in- and out-of-distribution sets differ beyond the pair?", _why_they_differ(data)]
-    parts += images_and_lengths(columns, data.provenance.attributes, data.hop.pair or ())
+    parts += images_and_lengths(columns, data.manifest.world["attributes"], data.hop.pair or ())
     parts += [distances(a, b) for a, b in _compared(data)]
     if data.families_never:
         parts.append(
@@ -216,15 +217,18 @@ def relations(data: SubDataset) -> str:
 
 
 def _family_name(data: SubDataset, index: int) -> str:
-    family = data.families.get(index)
-    return str(index) if family is None else f"{code(family.file)} {family.index}"
+    if index not in data.families:
+        return str(index)
+    file, place = data.families[index]
+    return f"{code(file)} {place}"
 
 
 def _families_by_file(data: SubDataset, indices: Sequence[int]) -> str:
     """Families as a list in a sentence: each file once, with the places in it."""
     places: dict[str, list[str]] = {}
     for index in indices:
-        places.setdefault(data.families[index].file, []).append(str(data.families[index].index))
+        file, place = data.families[index]
+        places.setdefault(file, []).append(str(place))
     return "; ".join(f"{code(file)} {listed(numbers)}" for file, numbers in places.items())
 
 
