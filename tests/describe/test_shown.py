@@ -30,7 +30,7 @@ from clevrhope.describe.scene_counts import read_scene_counts
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.describe.thumbnails import pair_boxes, sketch_url, thumbnail_url
 from clevrhope.runtime.atomic import FileRecord
-from clevrhope.splits.hops import paper_hops
+from clevrhope.splits.hops import Hop, paper_hops
 
 HOP = paper_hops()[4]
 
@@ -257,9 +257,7 @@ def page(question: str, *, sketch: bool = True) -> _Page:
     )
     words = [frozenset({"rubber", "matte"}), frozenset({"cylinder", "cylinders"})]
     hop = HopCards(
-        HOP.name,
-        HOP.title,
-        HOP.words,
+        HOP,
         words,
         frozenset({"red", "shiny"}.union(*words)),
         [SplitCards("complex_ood", 4, 2, [card])],
@@ -301,17 +299,15 @@ def test_a_thumbnail_has_the_same_bytes_each_time() -> None:
     assert thumbnail_url(pixels).startswith("data:image/jpeg;base64,/9j/")
 
 
-def cards(name: str, title: str, *, pair: bool = False, alone: bool = False, source: str = "") -> HopCards:
+def cards(hop: Hop, *, source: str = "") -> HopCards:
     card = Card("HOPE_train_000003.png", "data:,", True, [], [CardQuestion("Is it?", "yes", "f")], source)
-    words = [frozenset({"rubber"}), frozenset({"cylinder"})] if pair else []
-    return HopCards(
-        name, title, title, words, frozenset(), [SplitCards("train", 1, 1, [card])], is_single_value=alone
-    )
+    words = [frozenset({value}) for _, value in hop.pair or ()]
+    return HopCards(hop, words, frozenset(), [SplitCards("train", 1, 1, [card])])
 
 
-PAIR = cards("rubber_cylinder", "rubber cylinder held out", pair=True)
-CYAN = cards("prelim_cyan", "cyan alone", alone=True)
-NONE = cards("none", "nothing held out", source="CLEVR_train_000034.png")
+PAIR = cards(HOP)
+CYAN = cards(Hop("prelim_cyan", None, 0, value=("color", "cyan")))
+NONE = cards(Hop("none", None, 0), source="CLEVR_train_000034.png")
 
 
 @pytest.mark.parametrize(
@@ -331,7 +327,7 @@ def test_the_heading_says_what_is_there_and_each_part_links_to_its_datasheet(
     assert f"<h1>{heading}</h1>" in sheet
     seen = _Page()
     seen.feed(sheet)
-    assert {f"hops/{hop.name}/DATASHEET.md" for hop in hops} <= set(seen.addresses)
+    assert {f"hops/{each.hop.name}/DATASHEET.md" for each in hops} <= set(seen.addresses)
 
 
 def test_images_of_clevr_are_marked_and_counted() -> None:

@@ -9,6 +9,7 @@ from html import escape
 from importlib.resources import files
 
 from clevrhope.describe.markdown import listed, number
+from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
 
@@ -61,18 +62,12 @@ class SplitCards:
 class HopCards:
     """What the page shows of a sub-dataset."""
 
-    name: str
-    title: str
-    """A title, such as "rubber cylinder held out"."""
-    words: str
-    """The pair or the value in words."""
+    hop: Hop
     pair_words: Sequence[frozenset[str]]
     """For each value of the pair, the words that questions use for it."""
     value_words: frozenset[str]
     """The words for all values, which may stand between the pair's words in a description."""
     splits: Sequence[SplitCards]
-    is_single_value: bool = False
-    """Whether it asks about a single value, and holds nothing out."""
 
 
 @dataclass(frozen=True)
@@ -92,10 +87,8 @@ class Sheet:
 
 def contact_sheet(sheet: Sheet) -> str:
     """The page as HTML."""
-    names = ", ".join(hop.name for hop in sheet.hops)
-    navigation = "".join(
-        f'<a href="#{escape(hop.name)}">{escape(hop.name)}</a>' for hop in sheet.hops if len(sheet.hops) > 1
-    )
+    names = [cards.hop.name for cards in sheet.hops]
+    navigation = "".join(f'<a href="#{escape(name)}">{escape(name)}</a>' for name in names if len(names) > 1)
     counts = [
         (number(sheet.n_questions), "questions"),
         (number(sheet.n_images), "images" if sheet.n_rendered else "scenes"),
@@ -112,7 +105,8 @@ def contact_sheet(sheet: Sheet) -> str:
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(names)} &middot; clevrhope</title>\n<style>\n{style}</style>\n</head>\n<body>\n"
+        f"<title>{escape(', '.join(names))} &middot; clevrhope</title>\n"
+        f"<style>\n{style}</style>\n</head>\n<body>\n"
         f"<header><h1>{escape(_title(sheet))}</h1>"
         "<p>A few images and questions of each split. "
         '<a href="DATASHEET.md">DATASHEET.md</a> has the numbers, and '
@@ -124,9 +118,9 @@ def contact_sheet(sheet: Sheet) -> str:
 
 def _title(sheet: Sheet) -> str:
     if len(sheet.hops) == 1:
-        return sheet.hops[0].title
-    n_pairs = sum(bool(hop.pair_words) for hop in sheet.hops)
-    n_values = sum(hop.is_single_value for hop in sheet.hops)
+        return sheet.hops[0].hop.title
+    n_pairs = sum(cards.hop.pair is not None for cards in sheet.hops)
+    n_values = sum(cards.hop.value is not None for cards in sheet.hops)
     parts = [
         *["a held-out pair" if n_pairs == 1 else "held-out pairs"] * (n_pairs > 0),
         *["a single value" if n_values == 1 else "single values"] * (n_values > 0),
@@ -146,15 +140,16 @@ def _published(sheet: Sheet) -> str:
     )
 
 
-def _hop(hop: HopCards) -> str:
+def _hop(cards: HopCards) -> str:
+    hop = cards.hop
     marks = (
         f"<i></i> an object with the pair; <mark>{escape(hop.words)}</mark> its words, including synonyms"
-        if hop.pair_words
+        if hop.pair
         else escape(hop.title)
     )
     datasheet = f'<a href="hops/{escape(hop.name)}/DATASHEET.md">datasheet</a>'
     legend = f'<p class="legend">{marks}; {datasheet}</p>'
-    splits = "\n".join(_split(hop, split) for split in hop.splits)
+    splits = "\n".join(_split(cards, split) for split in cards.splits)
     return f'<section id="{escape(hop.name)}"><h2>{escape(hop.name)}</h2>{legend}\n{splits}\n</section>'
 
 

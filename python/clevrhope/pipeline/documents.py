@@ -186,13 +186,10 @@ def _hop_cards(hop: Hop, resolved: Resolved, manifest: Manifest, n_shown: int) -
         for split, entry in manifest.splits[hop.name].items()
     ]
     return HopCards(
-        hop.name,
-        hop.title,
-        hop.words,
+        hop,
         [words(value) for _, value in hop.pair or ()],
         value_words,
         splits,
-        is_single_value=hop.value is not None,
     )
 
 
