@@ -94,9 +94,11 @@ class SetsAside(FakeRenderer):
     """Gives no image of the first scene of each pool, as Blender does that died over it three times."""
 
     def render(self, scenes: Iterable[tuple[Any, Scene]]) -> Iterator[tuple[Any, Pixels]]:
-        (first, _), *others = scenes
-        yield from super().render(others)
-        raise ScenesFailedError({first: "3 workers in turn ended over it, the last one because it died"})
+        tasks = list(scenes)
+        first = {path.parent: path for path, _ in reversed(tasks)}
+        yield from super().render((path, scene) for path, scene in tasks if path not in first.values())
+        why = "3 workers in turn ended over it, the last one because it died"
+        raise ScenesFailedError(dict.fromkeys(first.values(), why))
 
 
 def test_a_scene_that_gave_no_image_is_told_at_the_end_and_tried_again(

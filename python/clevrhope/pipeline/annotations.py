@@ -1,7 +1,8 @@
 """Masks, depths and normals of the images of the scenes in use, one HDF5 file per pool."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,9 @@ from clevrhope.dataset.layout import Layout, own_files
 from clevrhope.dataset.manifest import Manifest
 from clevrhope.dataset.passes_h5 import aggregate_passes, annotated_in, kinds_in_record, pack, write_record
 from clevrhope.dataset.questions_h5 import Ints
-from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.passes import Passes, annotator_of
-from clevrhope.images.renderer import Renderer, Scene
-from clevrhope.images.stage import TRY_AGAIN, write_results
+from clevrhope.images.renderer import Renderer
+from clevrhope.images.stage import write_results
 from clevrhope.pipeline.images import PoolWork, archive_record, scenes_of
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.atomic import WorkingFolder
@@ -43,21 +43,18 @@ def annotate_missing(
     if not n_missing:
         return
     layout, kinds = resolved.layout, resolved.config.passes
-    annotator = annotator_of(renderer)
-    failed: dict[Path, str] = {}
 
     def write(path: Path, passes: Passes) -> None:
         write_record(path, pack(passes, kinds))
 
     with progress.stage("Annotating images", total=n_missing, unit="images") as advance:
-        for each in work:
-            try:
-                for _ in write_results(annotator.passes(_scenes(each, layout)), write):
-                    advance(1)
-            except ScenesFailedError as error:
-                failed.update(error.reasons)
-    if failed:
-        raise ScenesFailedError(failed, remedy=TRY_AGAIN)
+        tasks = (
+            (layout.passes_record(each.pool, scene["image_index"]), scene)
+            for each in work
+            for scene in scenes_of(layout, each.pool, each.missing)
+        )
+        for _ in write_results(annotator_of(renderer).passes(tasks), write):
+            advance(1)
 
 
 def passes_store(layout: Layout, pool: str) -> WorkingFolder:
@@ -65,29 +62,20 @@ def passes_store(layout: Layout, pool: str) -> WorkingFolder:
     return WorkingFolder(layout.passes_store(pool), own_files(pool, ".passes"))
 
 
-def _scenes(each: PoolWork, layout: Layout) -> Iterator[tuple[Path, Scene]]:
-    for scene in scenes_of(layout, each.pool, each.missing):
-        yield layout.passes_record(each.pool, scene["image_index"]), scene
-
-
 def store_passes(each: PoolWork, resolved: Resolved, manifest: Manifest, advance: Advance) -> Manifest:
     """Packs a pool's annotations, all of them made already, into its HDF5 file."""
     layout, pool, kinds = resolved.layout, each.pool, resolved.config.passes
     path = layout.passes_h5(pool)
 
-    def aggregate() -> bool:
-        changed = aggregate_passes(
-            path,
-            each.used.tolist(),
-            lambda index: layout.passes_record(pool, index),
-            kinds=kinds,
-            about={"pool": pool},
-            on_image=lambda: advance(1),
-        )
-        advance(0 if changed else len(each.used))
-        return changed
-
-    files = {layout.relative(path): archive_record(path, aggregate, layout, manifest)}
+    aggregate = partial(
+        aggregate_passes,
+        path,
+        each.used.tolist(),
+        lambda index: layout.passes_record(pool, index),
+        kinds=kinds,
+        about={"pool": pool},
+    )
+    files = {layout.relative(path): archive_record(path, each, aggregate, layout, manifest, advance)}
     passes_store(layout, pool).remove()
     entry = {**manifest.pools[pool], "passes": list(kinds)}
     return replace(manifest.with_files(files), pools={**manifest.pools, pool: entry})

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -15,10 +14,9 @@ from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, images_of, own_file
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
-from clevrhope.images.blender.pool import ScenesFailedError
 from clevrhope.images.png import encode_png, is_whole_png
 from clevrhope.images.renderer import Renderer, Scene
-from clevrhope.images.stage import TRY_AGAIN, render_png_files, stage_title
+from clevrhope.images.stage import stage_title, write_results
 from clevrhope.pipeline.clevr import copy_images
 from clevrhope.pipeline.resolution import Resolved
 from clevrhope.runtime.atomic import FileRecord, WorkingFolder, record, write_whole
@@ -54,23 +52,19 @@ def render_missing(
     Raises:
         ScenesFailedError: some scenes gave no image; raised after all others, of all pools, are written.
     """
-    layout = resolved.layout
     rendered = _copy_published(work, resolved, progress)
     n_missing = sum(map(len, rendered.values()))
     if not n_missing:
         return
-    failed: dict[Path, str] = {}
+    missing = (
+        (_png_folder(pool, resolved) / scene["image_filename"], scene)
+        for pool, indices in rendered.items()
+        for scene in scenes_of(resolved.layout, pool, indices)
+    )
     with progress.stage(stage_title(renderer), total=n_missing, unit="images") as advance:
-        for pool, missing in rendered.items():
-            folder = _png_folder(pool, resolved)
-            scenes = scenes_of(layout, pool, missing)
-            try:
-                for _ in render_png_files(scenes, partial(_path_in, folder), renderer=renderer):
-                    advance(1)
-            except ScenesFailedError as error:
-                failed.update(error.reasons)
-    if failed:
-        raise ScenesFailedError(failed, remedy=TRY_AGAIN)
+        images = renderer.render(missing)
+        for _ in write_results(images, lambda path, pixels: write_whole(path, encode_png(pixels))):
+            advance(1)
 
 
 def _copy_published(work: Sequence[PoolWork], resolved: Resolved, progress: Progress) -> Mapping[str, Ints]:
@@ -118,18 +112,14 @@ def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance
             index: folder for folder in (store, png_folder) for index in _png_indices(folder, pool).tolist()
         }
 
-        def aggregate() -> bool:
-            changed = aggregate_images(
-                h5,
-                each.used.tolist(),
-                lambda index: sources.get(index, png_folder) / layout.image(pool, index).name,
-                pool=pool,
-                on_image=lambda: advance(1),
-            )
-            advance(0 if changed else len(each.used))
-            return changed
-
-        files[layout.relative(h5)] = archive_record(h5, aggregate, layout, manifest)
+        aggregate = partial(
+            aggregate_images,
+            h5,
+            each.used.tolist(),
+            lambda index: sources.get(index, png_folder) / layout.image(pool, index).name,
+            pool=pool,
+        )
+        files[layout.relative(h5)] = archive_record(h5, each, aggregate, layout, manifest, advance)
     image_store(layout, pool).remove()
     entry = {
         "pictures": len(each.used),
@@ -142,7 +132,12 @@ def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance
 
 
 def archive_record(
-    path: Path, aggregate: Callable[[], bool], layout: Layout, manifest: Manifest
+    path: Path,
+    each: PoolWork,
+    aggregate: Callable[..., bool],
+    layout: Layout,
+    manifest: Manifest,
+    advance: Advance,
 ) -> FileRecord:
     """The record of a pool's HDF5 file after `aggregate`, which returns whether it rewrote the file.
 
@@ -152,7 +147,8 @@ def archive_record(
     listed = manifest.files.get(name)
     if listed is not None:
         write_manifest(layout.manifest, manifest.without_file(name))
-    changed = aggregate()
+    changed = aggregate(on_image=lambda: advance(1))
+    advance(0 if changed else len(each.used))
     return record(path) if changed or listed is None else listed
 
 
@@ -194,10 +190,6 @@ def scenes_of(layout: Layout, pool: str, indices: Ints) -> Iterator[Scene]:
     for shard in np.unique(indices // SCENES_A_SHARD).tolist():
         wanted = set(indices[indices // SCENES_A_SHARD == shard].tolist())
         yield from read_scenes_at(layout.scene_shard(pool, shard), wanted)
-
-
-def _path_in(folder: Path, scene: Mapping[str, Any]) -> Path:
-    return folder / str(scene["image_filename"])
 
 
 def image_store(layout: Layout, pool: str) -> WorkingFolder:
