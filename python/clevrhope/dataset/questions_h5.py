@@ -83,10 +83,6 @@ class QuestionArrays:
     def __len__(self) -> int:
         return len(self.answers)
 
-    def first(self, n: int) -> "QuestionArrays":
-        """The first n questions."""
-        return QuestionArrays(**{each.name: getattr(self, each.name)[:n] for each in fields(self)})
-
     def arrays(self) -> Mapping[str, npt.NDArray[np.int32] | npt.NDArray[np.int8]]:
         """Name -> array."""
         return {each.name: getattr(self, each.name) for each in fields(self)}

@@ -49,23 +49,17 @@ class Palette:
         """Number of combinations, the held-out pair included."""
         return len(self.combinations) + (self.held_out is not None)
 
-    def allowed(self, pool: str) -> tuple[tuple[str, ...], ...]:
-        """The combinations of a pool's objects."""
-        return self.combinations + self._held_out_in(pool)
-
     def data(self, pool: str) -> bytes:
         """The palette of a pool as JSON, as `World.with_palette` reads it."""
-        rows = [row if k else row + self._held_out_in(pool) for k, row in enumerate(self.rows)]
+        has_held_out = self.held_out and parse_pool_name(pool)[0] == WITH_PAIR
+        added = (self.held_out,) if has_held_out else ()
+        rows = [row if k else row + added for k, row in enumerate(self.rows)]
         return json.dumps({"types": self.types, "rows": rows}).encode()
 
     def as_json(self) -> dict[str, Any]:
         """As in the manifest."""
         found = {"types": list(self.types), "rows": [[list(each) for each in row] for row in self.rows]}
         return found if self.held_out is None else {**found, "held_out": list(self.held_out)}
-
-    def _held_out_in(self, pool: str) -> tuple[tuple[str, ...], ...]:
-        """The held-out combination, if the pool has it."""
-        return (self.held_out,) if self.held_out and parse_pool_name(pool)[0] == WITH_PAIR else ()
 
     def without(self, pair: Sequence[tuple[str, str]]) -> "Palette":
         """The palette with all combinations except a pair in one row, and the pair held out."""
