@@ -40,11 +40,6 @@ from clevrhope.runtime.lock import locked
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.threads import map_in_threads
 
-
-class LeakError(DatasetError):
-    """A held-out pair where it must not be, or files that contradict each other: a bug in clevrhope."""
-
-
 MakeRenderer = Callable[[Rendering, int | None], Renderer]
 """Makes a renderer from settings and a number of workers."""
 
@@ -273,9 +268,9 @@ def _check_leaks(check: LeakCheck, resolved: Resolved, manifest: Manifest, progr
     with progress.stage("Checking for leaks", total=len(unchecked), unit="sub-datasets") as advance:
         look = partial(check.check, images=resolved.request.render)
         for hop, report in zip(unchecked, map_in_threads(look, map(resolved.hop, unchecked)), strict=True):
-            if not report.ok:
+            if not report.ok:  # a bug in clevrhope
                 shown = "; ".join(map(str, report.violations[:3]))
-                raise LeakError(f"{resolved.layout.hop(hop)}: {report.n_violations} violations: {shown}")
+                raise DatasetError(f"{resolved.layout.hop(hop)}: {report.n_violations} violations: {shown}")
             manifest = replace(manifest, checked={**manifest.checked, hop: list(report.checked())})
             write_manifest(resolved.layout.manifest, manifest)
             advance(1)
