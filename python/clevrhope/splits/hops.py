@@ -12,6 +12,7 @@ from difflib import get_close_matches
 from math import prod
 
 from clevrhope.errors import ConfigError
+from clevrhope.runtime.settings import suggestion
 from clevrhope.splits.palettes import MARK, is_palette_name, parse_diversity
 
 NONE = "none"
@@ -189,9 +190,9 @@ def _prelim(value: str, attribute_types: Sequence[tuple[str, Sequence[str]]]) ->
         if value in values:
             return Hop(f"{PRELIM}_{value}", None, 0, value=(kind, value))
     known = [each for _, values in attribute_types for each in values]
-    near = get_close_matches(value, known, n=1, cutoff=0.6)
-    hint = f' (did you mean "{near[0]}"?)' if near else ""
-    raise ConfigError(f'--prelim: no value "{value}"{hint}; known: {", ".join(known)}, or {ALL}')
+    raise ConfigError(
+        f'--prelim: no value "{value}"{suggestion(value, known)}; known: {", ".join(known)}, or {ALL}'
+    )
 
 
 def _typed_values(name: str, values_of: Mapping[str, Sequence[str]]) -> list[tuple[str, str]]:
@@ -211,8 +212,7 @@ def _typed_values(name: str, values_of: Mapping[str, Sequence[str]]) -> list[tup
 
 
 def _hint(name: str, known: Iterable[str]) -> str:
-    near = get_close_matches(name, list(known), n=1, cutoff=0.6)
-    return f' (did you mean "{near[0]}"?)' if near else f"; known: {', '.join(known)}"
+    return suggestion(name, known) or f"; known: {', '.join(known)}"
 
 
 def _pair(
