@@ -4,7 +4,6 @@ It is written beside its place under a hidden name and renamed at the end. The n
 killed one left under that name.
 """
 
-import errno
 import os
 import shutil
 from collections.abc import Iterator, Sequence
@@ -26,7 +25,7 @@ from clevrhope.dataset.vocab import read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.export.formats import FORMATS, Format
 from clevrhope.export.source import Source, SplitSource, source_json
-from clevrhope.runtime.atomic import disk_errors, sync_folder, temporary_path
+from clevrhope.runtime.atomic import FULL_DISK, disk_errors, sync_folder, temporary_path
 from clevrhope.runtime.lock import LOCK_FILE, locked
 from clevrhope.runtime.paths import check_links
 from clevrhope.runtime.progress import Advance, Progress, Silent
@@ -35,8 +34,6 @@ from clevrhope.splits.kinds import TRAIN
 
 SOURCE = "source.json"
 """Says what an export was made from; it is written first."""
-
-_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass(frozen=True)
@@ -249,7 +246,7 @@ def _full_disk(out: Path) -> Iterator[None]:
             yield
     except DatasetError as error:
         cause = error.__cause__
-        if isinstance(cause, OSError) and cause.errno in _FULL:
+        if isinstance(cause, OSError) and cause.errno in FULL_DISK:
             raise DatasetError(
                 f"{out}: no space left; nothing was written there: free some and run the same command again"
             ) from cause

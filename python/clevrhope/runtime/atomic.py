@@ -24,7 +24,9 @@ OWN_PREFIX = ".clevrhope-"
 TEMPORARY_SUFFIX = ".partial"
 """Suffix of files that are being written."""
 
-_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+FULL_DISK = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+"""Errors of a full disk."""
+
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
 
 
@@ -149,7 +151,7 @@ def disk_errors(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         number = error.errno
-        if number in _FULL:
+        if number in FULL_DISK:
             raise DatasetError(
                 f"{path}: no space left; what is finished stays: "
                 "free some space and run the same command to resume"
