@@ -17,7 +17,7 @@ from clevrhope.audit.checks.object_counts import check_object_counts
 from clevrhope.audit.checks.passes import check_passes
 from clevrhope.audit.checks.readability import check_readable, unreadable
 from clevrhope.audit.checks.scenes import check_scenes, n_grouped_scenes
-from clevrhope.audit.checks.text import check_templates, check_text
+from clevrhope.audit.checks.text import check_text
 from clevrhope.audit.checks.visibility import MOST_SCENES, check_visibility
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.leaks.check import LeakCheck
@@ -79,7 +79,7 @@ def audit(
             of the dataset that are missing or cannot be read.
     """
     opened = AuditFolder(folder, templates=templates, properties=properties)
-    check_templates(opened)
+    opened.templates.files()  # errors come before anything long begins
     if against is not None:
         check_clevr_folder(against)
     shown = progress or Silent()

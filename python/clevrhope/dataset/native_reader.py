@@ -14,6 +14,7 @@ import numpy.typing as npt
 from clevrhope._core import AuditReader, AuditScenes, Vocabulary
 from clevrhope.dataset.scene_files import Rows
 from clevrhope.dataset.split_files import Value, Vocab
+from clevrhope.dataset.vocab import by_number
 
 Ints = npt.NDArray[np.int32]
 
@@ -80,21 +81,13 @@ class QuestionReader:
         Raises:
             VocabularyError: a held-out value is not in the vocabulary.
         """
-        values = vocab.values()
-        named = {**CLEVR_WORDS, **words}
-        known: list[tuple[str, int | None, bool, bool]] = [
-            (noun, None, False, True) for noun in named["thing"]
-        ]
-        for value in values:
-            place = pair.index(value) if value in pair else None
-            known += [(word, place, True, value[0] == "shape") for word in named.get(value[1], (value[1],))]
         self._reader = AuditReader(
             vocabulary,
-            question_tokens=names_by_number(vocab.words),
-            program_tokens=names_by_number(vocab.functions),
-            answers=names_by_number(vocab.answers),
+            question_tokens=by_number(vocab.words),
+            program_tokens=by_number(vocab.functions),
+            answers=by_number(vocab.answers),
             pair=list(pair),
-            words=known,
+            words=known_words(vocab, words, pair),
         )
 
     def encode(
@@ -133,6 +126,22 @@ class QuestionReader:
         return self._reader.relations_needed(programs, scenes, rows, width)
 
 
+def known_words(
+    vocab: Vocab, words: Mapping[str, Sequence[str]], held_out: Sequence[Value]
+) -> list[tuple[str, int | None, bool, bool]]:
+    """The words for objects and values, as native readers take them.
+
+    Each is a word, the place of its value in `held_out` (None elsewhere), whether it is one for a value, and
+    whether it can be a noun. `words` are those that are not CLEVR's.
+    """
+    named = {**CLEVR_WORDS, **words}
+    known: list[tuple[str, int | None, bool, bool]] = [(noun, None, False, True) for noun in named["thing"]]
+    for value in vocab.values():
+        place = held_out.index(value) if value in held_out else None
+        known += [(word, place, True, value[0] == "shape") for word in named.get(value[1], (value[1],))]
+    return known
+
+
 def vocabulary_of(vocab: Vocab) -> Vocabulary:
     """A native vocabulary with the values of a vocab.json."""
     attributes: dict[str, list[str]] = {kind: [] for kind in _PROPERTIES}
@@ -154,11 +163,3 @@ def vocabulary_with(attributes: Mapping[str, Sequence[str]], *, file: str = "voc
     }
     data = json.dumps(properties).encode()
     return Vocabulary(data, file="vocab.json", largest_count=_MOST_OBJECTS)
-
-
-def names_by_number(numbers: Mapping[str, int]) -> list[str]:
-    """Names at the places of their numbers; "" where there is none."""
-    names = [""] * (1 + max(numbers.values(), default=-1))
-    for name, number in numbers.items():
-        names[number] = name
-    return names

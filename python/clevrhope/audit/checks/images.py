@@ -24,7 +24,6 @@ from clevrhope.audit.checks.reference_render import ReferenceRender
 from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Check
 from clevrhope.dataset.clevr_json import parse_row
-from clevrhope.dataset.hdf5 import hdf5_words
 from clevrhope.dataset.images_h5 import ImageArray, images_in, read_images
 from clevrhope.errors import DatasetError
 from clevrhope.images.png import read_png
@@ -206,10 +205,7 @@ class _PoolCheck:
     def _read_h5(self, scenes: Sequence[Mapping[str, Any]]) -> Iterator[ImageArray | None]:
         assert self._h5 is not None
         there = [scene["image_index"] for scene in scenes if scene["image_index"] in self._packed]
-        try:
-            images = dict(read_images(self._h5, there))
-        except OSError as error:
-            raise DatasetError(f"{self._h5}: cannot be read ({hdf5_words(error)})") from error
+        images = dict(read_images(self._h5, there))
         for scene in scenes:
             index = scene["image_index"]
             if index not in images:

@@ -13,10 +13,10 @@ from clevrhope._core import TextReader, find_windows
 from clevrhope.audit.checks.columns import ColumnCheck
 from clevrhope.audit.folder import AuditFolder, SplitPlace
 from clevrhope.audit.report import Check
-from clevrhope.dataset.native_reader import Ints, names_by_number, vocabulary_of
+from clevrhope.dataset.native_reader import Ints, vocabulary_of
 from clevrhope.dataset.scene_files import Pools, PoolScenes
 from clevrhope.dataset.split_files import SplitArrays
-from clevrhope.errors import TemplateError
+from clevrhope.dataset.vocab import by_number
 from clevrhope.runtime.progress import Advance
 
 ROWS_A_BATCH = 50_000
@@ -52,9 +52,9 @@ class _Pass:
         vocab, templates = folder.vocab, folder.templates
         self._reader = TextReader(
             vocabulary_of(vocab),
-            question_tokens=names_by_number(vocab.words),
-            program_tokens=names_by_number(vocab.functions),
-            answers=names_by_number(vocab.answers),
+            question_tokens=by_number(vocab.words),
+            program_tokens=by_number(vocab.functions),
+            answers=by_number(vocab.answers),
             templates=templates.files(),
             synonyms=templates.synonyms,
         )
@@ -173,11 +173,3 @@ def _seen_before(keys: Digests) -> Iterator[int]:
     order = np.argsort(keys, kind="stable")
     again = np.flatnonzero(keys[order][1:] == keys[order][:-1])
     yield from np.sort(order[again + 1]).tolist()
-
-
-def check_templates(folder: AuditFolder) -> None:
-    """Checks that the templates can be read, before anything long begins."""
-    try:
-        folder.templates.files()
-    except OSError as error:
-        raise TemplateError(f"{folder.templates.folder}: cannot be read ({error})") from error

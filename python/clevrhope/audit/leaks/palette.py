@@ -13,9 +13,10 @@ import numpy as np
 from clevrhope._core import AbsentReader, Vocabulary
 from clevrhope.dataset.layout import Layout
 from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
-from clevrhope.dataset.native_reader import CLEVR_WORDS, Ints, names_by_number
+from clevrhope.dataset.native_reader import Ints, known_words
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import Vocab
+from clevrhope.dataset.vocab import by_number
 from clevrhope.errors import DatasetError, VocabularyError
 from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.hops import Hop
@@ -119,20 +120,15 @@ def _reader(
     types: tuple[str, ...],
     seen: Sequence[Combination],
 ) -> AbsentReader:
-    names = {**CLEVR_WORDS, **words}
     counted = [(kind, value) for kind in types for value in dict(vocabulary.attribute_types)[kind]]
-    known: list[tuple[str, int | None, bool, bool]] = [(noun, None, False, True) for noun in names["thing"]]
-    for value in vocab.values():
-        place = counted.index(value) if value in counted else None
-        known += [(word, place, True, value[0] == "shape") for word in names.get(value[1], (value[1],))]
     try:
         return AbsentReader(
             vocabulary,
-            question_tokens=names_by_number(vocab.words),
-            program_tokens=names_by_number(vocab.functions),
+            question_tokens=by_number(vocab.words),
+            program_tokens=by_number(vocab.functions),
             types=(types[0], types[1]),
             seen=[(each[0], each[1]) for each in seen],
-            words=known,
+            words=known_words(vocab, words, counted),
         )
     except VocabularyError as error:
         raise DatasetError(f"a palette and vocab.json do not fit each other: {error}") from error
