@@ -7,16 +7,14 @@ renders those.)
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
-
-import numpy as np
 
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.resolution import Resolved
-from clevrhope.pipeline.text import indices_by_pool, questions_of
+from clevrhope.pipeline.text import images_of, indices_by_pool
 
 SCENES_TOGETHER = 50
 """Consecutive scenes that one machine renders; few, so that all machines get about the same number."""
@@ -90,7 +88,6 @@ def _questions(job: Job) -> int:
 
 def _scenes(job: Job, resolved: Resolved) -> Ints:
     if job.minimal or job.prelim:
-        textless = replace(job, question_json=False)
-        return np.concatenate([batch.arrays.image_idxs for batch in questions_of(textless, resolved)])
+        return images_of(job, resolved)
     n_scenes = -(-job.goal // job.kind.questions_per_scene)
     return resolved.engine.eligible_scenes(job.split, job.pool, job.hop.pair, n_scenes)

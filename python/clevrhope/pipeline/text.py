@@ -124,6 +124,13 @@ def questions_of(job: Job, resolved: Resolved) -> Iterator[Questions]:
             return engine.stream(job.split, job.pool, pair, job.goal, rows=job.question_json)
 
 
+def images_of(job: Job, resolved: Resolved) -> Ints:
+    """The images of a split, sorted, each once; makes its questions to find them."""
+    batches = questions_of(replace(job, question_json=False), resolved)
+    indices: Ints = np.unique(np.concatenate([batch.arrays.image_idxs for batch in batches]))
+    return indices
+
+
 def in_canonical_order(
     splits: Mapping[str, Mapping[str, Any]], resolved: Resolved
 ) -> dict[str, dict[str, Any]]:

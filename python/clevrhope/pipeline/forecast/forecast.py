@@ -7,7 +7,6 @@ from clevrhope.pipeline.forecast.images import (
     annotations_there,
     estimate_copies,
     estimate_images,
-    images_of,
     images_of_hops,
     images_there,
     split_plan,
@@ -16,7 +15,7 @@ from clevrhope.pipeline.forecast.rates import measure_rates
 from clevrhope.pipeline.forecast.result import Plan
 from clevrhope.pipeline.request import Request
 from clevrhope.pipeline.resolution import resolve
-from clevrhope.pipeline.text import indices_by_pool
+from clevrhope.pipeline.text import images_of, indices_by_pool
 
 COUNTED = 20_000
 """Up to this many questions, a request is made in memory and counted; a larger one is estimated."""

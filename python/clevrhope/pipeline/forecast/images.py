@@ -21,21 +21,13 @@ from clevrhope.pipeline.images import missing_images
 from clevrhope.pipeline.jobs import Job
 from clevrhope.pipeline.minimal import first_places
 from clevrhope.pipeline.resolution import Resolved
-from clevrhope.pipeline.text import indices_by_pool, questions_of, scenes_in_use
+from clevrhope.pipeline.text import images_of, indices_by_pool, scenes_in_use
 from clevrhope.splits.kinds import SPLITS, TRAIN
 
 SCENES_LOOKED_AT = 2_000
 """The first scenes of a pool, from which shares are estimated."""
 
 NONE: Ints = np.zeros(0, dtype=np.int32)
-
-
-def images_of(job: Job, resolved: Resolved) -> Ints:
-    """The images of a split, sorted, each once; makes its questions to find them."""
-    indices: Ints = np.unique(
-        np.concatenate([batch.arrays.image_idxs for batch in questions_of(job, resolved)])
-    )
-    return indices
 
 
 def split_plan(job: Job, resolved: Resolved, used: Mapping[Job, Ints] | None) -> SplitPlan:
