@@ -95,7 +95,7 @@ def find_images(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Imag
         DatasetError: some of the images are missing, or an HDF5 file is cut off.
     """
     wanted = np.unique(wanted)
-    there = {"h5": images_in(layout.images_h5(pool)), "png": png_indices(layout, pool)}
+    there = {"h5": images_in(layout.images_h5(pool)), "png": png_indices(layout.images(pool), pool)}
     kinds = ("h5", "png") if prefer == "h5" else ("png", "h5")
     missing = {kind: np.setdiff1d(wanted, there[kind], assume_unique=True) for kind in kinds}
     for kind in kinds:
@@ -117,6 +117,6 @@ def clevr_images(folder: Path, split: str) -> Images:
     return PngImages(images_folder(folder, split), partial(image_name, split=split))
 
 
-def png_indices(layout: Layout, pool: str) -> Ints:
-    """(n,) int32 scene indices of a pool's PNG files, sorted; empty where there is no folder."""
-    return np.asarray(sorted(images_of(layout.images(pool), pool)), dtype=np.int32)
+def png_indices(folder: Path, pool: str) -> Ints:
+    """(n,) int32 scene indices of a pool's PNG files in a folder, sorted; empty where there is no folder."""
+    return np.asarray(sorted(images_of(folder, pool)), dtype=np.int32)

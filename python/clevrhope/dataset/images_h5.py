@@ -74,15 +74,7 @@ def aggregate_images(
             return lambda: chunk
 
         with writing_hdf5(temporary) as (file, check):
-            images = file.create_dataset(
-                "images",
-                shape=(int(wanted[-1]) + 1, height, width, 3),
-                chunks=(1, height, width, 3),
-                dtype=np.uint8,
-                compression="gzip",
-                compression_opts=DEFLATE_LEVEL,
-                track_times=False,
-            )
+            images = create_images(file, int(wanted[-1]) + 1, (height, width))
             file.create_dataset("indices", data=wanted, track_times=False)
             file.attrs["pool"] = pool
             chunks = map_in_threads(call, map(packing, wanted.tolist()), threads=None)
@@ -91,6 +83,19 @@ def aggregate_images(
                 check()
                 on_image()
     return True
+
+
+def create_images(file: h5py.File, n_rows: int, size: tuple[int, int]) -> h5py.Dataset:
+    """A new array `images` of a file, with a chunk for each image of `size` (height, width)."""
+    return file.create_dataset(
+        "images",
+        shape=(n_rows, *size, 3),
+        chunks=(1, *size, 3),
+        dtype=np.uint8,
+        compression="gzip",
+        compression_opts=DEFLATE_LEVEL,
+        track_times=False,
+    )
 
 
 def _pack(png: Path, size: tuple[int, int]) -> bytes:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from clevrhope.dataset.hdf5_writer import writing_hdf5
-from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
+from clevrhope.dataset.images_h5 import create_images
 from clevrhope.dataset.questions_h5 import CHUNK_ROWS
 from clevrhope.export.source import Source, SplitSource
 from clevrhope.runtime.progress import Advance
@@ -67,15 +67,7 @@ def _write_images(path: Path, split: SplitSource, advance: Advance) -> None:
     source, indices = split.images, split.indices
     height, width = source.pixels(int(indices[0])).shape[:2]
     with writing_hdf5(path) as (file, check):
-        images = file.create_dataset(
-            "images",
-            shape=(len(indices), height, width, 3),
-            chunks=(1, height, width, 3),
-            dtype=np.uint8,
-            compression="gzip",
-            compression_opts=DEFLATE_LEVEL,
-            track_times=False,
-        )
+        images = create_images(file, len(indices), (height, width))
         packed = map_in_threads(call, map(source.deflated, indices.tolist()), threads=None)
         for row, (chunk, count) in enumerate(zip(packed, split.counts.tolist(), strict=True)):
             images.id.write_direct_chunk((row, 0, 0, 0), chunk)

@@ -75,7 +75,7 @@ class BuiltDataset:
     def image_indices(self, pool: str) -> Ints:
         """(n,) int32: the scenes of a pool that have an image, sorted."""
         h5 = images_in(self.layout.images_h5(pool))
-        return h5 if len(h5) else png_indices(self.layout, pool)
+        return h5 if len(h5) else png_indices(self.layout.images(pool), pool)
 
     def images(self, pool: str, indices: Ints) -> Images | None:
         """The images of these scenes; None if there are none."""

@@ -9,8 +9,9 @@ import numpy as np
 
 from clevrhope.dataset.clevr_folder import image_name
 from clevrhope.dataset.clevr_json import read_scenes_at
+from clevrhope.dataset.image_source import png_indices
 from clevrhope.dataset.images_h5 import aggregate_images, images_in, read_images
-from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, images_of, own_files
+from clevrhope.dataset.layout import SCENES_A_SHARD, Layout, own_files
 from clevrhope.dataset.manifest import Manifest, write_manifest
 from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import DatasetError
@@ -38,8 +39,8 @@ def missing_images(used: Mapping[str, Ints], layout: Layout) -> list[PoolWork]:
     """For each pool, the scenes whose images are neither in PNG files nor in HDF5."""
     found = []
     for pool, indices in used.items():
-        there = np.union1d(images_in(layout.images_h5(pool)), _png_indices(layout.images(pool), pool))
-        there = np.union1d(there, _png_indices(layout.image_store(pool), pool))
+        there = np.union1d(images_in(layout.images_h5(pool)), png_indices(layout.images(pool), pool))
+        there = np.union1d(there, png_indices(layout.image_store(pool), pool))
         found.append(PoolWork(pool, indices, np.setdiff1d(indices, there)))
     return found
 
@@ -109,7 +110,7 @@ def store_images(each: PoolWork, resolved: Resolved, manifest: Manifest, advance
             advance(1)
     if resolved.config.h5:
         sources = {
-            index: folder for folder in (store, png_folder) for index in _png_indices(folder, pool).tolist()
+            index: folder for folder in (store, png_folder) for index in png_indices(folder, pool).tolist()
         }
 
         aggregate = partial(
@@ -197,17 +198,12 @@ def image_store(layout: Layout, pool: str) -> WorkingFolder:
     return WorkingFolder(layout.image_store(pool), own_files(pool, ".png"))
 
 
-def _png_indices(folder: Path, pool: str) -> Ints:
-    """The scene indices of a pool's PNG files in a folder, sorted."""
-    return np.asarray(sorted(images_of(folder, pool)), dtype=np.int32)
-
-
 def _png_from_elsewhere(
     used: Ints, folder: Path, store: Path, h5: Path, layout: Layout, pool: str
 ) -> list[int]:
     """Writes the PNG files of images that are only in HDF5 or in the store; gives their scenes' indices."""
-    missing = np.setdiff1d(used, _png_indices(folder, pool))
-    stored = np.intersect1d(missing, _png_indices(store, pool))
+    missing = np.setdiff1d(used, png_indices(folder, pool))
+    stored = np.intersect1d(missing, png_indices(store, pool))
     for index in stored.tolist():
         path = layout.image(pool, index)
         write_whole(path, (store / path.name).read_bytes())
