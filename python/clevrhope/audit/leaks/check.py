@@ -65,7 +65,9 @@ class LeakCheck:
         self.words = words
         self.vocab = read_vocab(self.layout.vocab)
         self.vocabulary = vocabulary_of(self.vocab)
-        strictness = _manifest(self.layout).get("questions", {}).get("strictness", "description")
+        manifest = _manifest(self.layout)
+        self.palettes: Mapping[str, Any] = manifest.get("palettes", {})
+        strictness = manifest.get("questions", {}).get("strictness", "description")
         self.may_imply = strictness != "implied"
         """Whether questions may ask for a pair through likenesses."""
         self.pools = Pools(self.layout, self.vocabulary)
@@ -110,7 +112,9 @@ class _HopCheck:
             self.reader = QuestionReader(leaks.vocab, hop.target, leaks.words, leaks.vocabulary)
         except VocabularyError as error:
             raise DatasetError(f"{leaks.layout.vocab}: {error}") from error
-        self.palette = PaletteCheck(leaks.layout, hop, leaks.vocab, leaks.words, leaks.vocabulary)
+        self.palette = PaletteCheck(
+            leaks.layout.manifest, leaks.palettes, hop, leaks.vocab, leaks.words, leaks.vocabulary
+        )
         self.found = Violations()
         self.answers = {number: name for name, number in self.vocab.answers.items()}
         self.tokens = {number: name for name, number in self.vocab.words.items()}

@@ -6,19 +6,17 @@ reader, which shares no code with the generator.
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from clevrhope._core import AbsentReader, Vocabulary
-from clevrhope.dataset.layout import Layout
-from clevrhope.dataset.manifest import MAX_MANIFEST_BYTES
 from clevrhope.dataset.native_reader import Ints, known_words
 from clevrhope.dataset.scene_files import PoolScenes, Rows
 from clevrhope.dataset.split_files import Vocab
 from clevrhope.dataset.vocab import by_number
 from clevrhope.errors import DatasetError, VocabularyError
-from clevrhope.runtime.json_text import read_object
 from clevrhope.splits.hops import Hop
 from clevrhope.splits.kinds import SPLITS
 
@@ -31,23 +29,20 @@ class PaletteCheck:
 
     def __init__(
         self,
-        layout: Layout,
+        file: Path,
+        palettes: Mapping[str, Any],
         hop: Hop,
         vocab: Vocab,
         words: Mapping[str, Sequence[str]],
         vocabulary: Vocabulary,
     ) -> None:
-        """Reads the palette; without one, there is nothing to search for.
+        """Takes the palettes in the manifest `file`; without one for the HOP, there is nothing to search for.
 
         Raises:
             DatasetError: the manifest lacks the HOP's palette, or it is malformed or does not fit the HOP.
         """
         self._hop = hop
-        self._file = layout.manifest
-        self._palettes: Mapping[str, Any] = {}
-        if layout.manifest.is_file() and hop.palette:
-            manifest = read_object(layout.manifest, "a manifest", max_bytes=MAX_MANIFEST_BYTES)
-            self._palettes = manifest.get("palettes", {})
+        self._file, self._palettes = file, palettes
         self._values = {kind: list(values) for kind, values in vocabulary.attribute_types}
         self._readers: dict[bool, AbsentReader] = {}
         if hop.pair is None or not hop.palette:
