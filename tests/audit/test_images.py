@@ -197,7 +197,7 @@ def test_an_object_that_its_neighbours_light_otherwise_passes(rendered: Path) ->
     world, scene = read_world(), first_scene(rendered)
     data = json.dumps({"scenes": [scene]}).encode()
     [raster] = object_ids(world, SceneBatch.from_json(world.vocabulary, data, file="rendered"))
-    colours, inner = Colours(assets.blender_assets() / "properties.json"), without_outlines(raster)
+    colours, inner = Colours(properties_colours()), without_outlines(raster)
     with Image.open(rendered / "images/train" / scene["image_filename"]) as image:
         image = np.asarray(image.convert("RGB"))
     seems = [
@@ -285,9 +285,16 @@ def look_scenes() -> Iterator[tuple[dict[str, Any], npt.NDArray[np.uint8]]]:
     return zip(scenes, rasters, strict=True)
 
 
+def properties_colours() -> dict[str, list[float]]:
+    found: dict[str, list[float]] = json.loads((assets.blender_assets() / "properties.json").read_bytes())[
+        "colors"
+    ]
+    return found
+
+
 def test_every_object_of_rendered_images_has_its_colour_and_no_other() -> None:
-    path = assets.blender_assets() / "properties.json"
-    colours, names = Colours(path), json.loads(path.read_bytes())["colors"]
+    names = properties_colours()
+    colours = Colours(names)
     n = 0
     for scene, raster in look_scenes():
         with Image.open(LOOK / scene["image_filename"]) as image:

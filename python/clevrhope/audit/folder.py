@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,8 +22,8 @@ from clevrhope.dataset.split_files import SplitArrays, Vocab, read_vocab
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.questions import Templates, read_templates, synonyms_path
 from clevrhope.runtime import assets
-from clevrhope.runtime.forms import COUNT, TEXT, Fields, ListOf, MapOf, check_form
-from clevrhope.runtime.json_text import parse_json
+from clevrhope.runtime.forms import COUNT, TEXT, Fields, Form, ListOf, MapOf, check_form
+from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
 from clevrhope.scenes import World, read_world
 from clevrhope.splits.hops import Hop, parse_hop
@@ -159,6 +160,23 @@ class AuditFolder:
             return frozenset(tuple(each[k] for k in order) for row in raw["rows"] for each in row)
         except (KeyError, TypeError, ValueError, IndexError) as error:
             raise DatasetError(f"{self.layout.manifest}: no palette of {hop.name} ({error!r})") from error
+
+    @property
+    def image_size(self) -> tuple[int, int]:
+        """Height and width of the images, which the user may have chosen: not always the scenes' frame."""
+        size = {**self.manifest.world["constraints"], **(self.manifest.rendering or {})}
+        return int(size["height"]), int(size["width"])
+
+    def properties_of(self, key: str, form: Form) -> Mapping[str, Any]:
+        """What the properties file has under a key.
+
+        Raises:
+            DatasetError: the file cannot be read, or has something else there.
+        """
+        path = self.properties or assets.blender_assets() / "properties.json"
+        raw = read_object(path, "a properties file")
+        check_form(raw, Fields({key: form}), path)
+        return dict(raw[key])
 
     @property
     def pools(self) -> tuple[str, ...]:

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,9 +26,7 @@ from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.images_h5 import ImageArray, images_in, read_images
 from clevrhope.errors import DatasetError
 from clevrhope.images.png import read_png
-from clevrhope.runtime import assets
-from clevrhope.runtime.forms import NUMBER, Fields, ListOf, MapOf, check_form
-from clevrhope.runtime.json_text import read_object
+from clevrhope.runtime.forms import NUMBER, ListOf, MapOf
 from clevrhope.runtime.progress import Advance
 
 LEAST_SPREAD = 2.0
@@ -136,10 +133,8 @@ class _PoolCheck:
         self._folder, self._pool, self._used = folder, pool, used
         self._images, self._objects = images, objects
         self._cameras, self._undecided = cameras, undecided
-        self._colours = Colours(folder.properties or assets.blender_assets() / "properties.json")
-        # The user may choose another size than that of the frame in which visible pixels were counted.
-        size = {**folder.manifest.world["constraints"], **(folder.manifest.rendering or {})}
-        self._size = (int(size["height"]), int(size["width"]))
+        self._colours = Colours(folder.properties_of("colors", MapOf(ListOf(NUMBER, 3))))
+        self._size = folder.image_size
         self._reference = ReferenceRender(self._size, folder.properties)
         layout = folder.layout
         self._png = layout.images(pool) if layout.images(pool).is_dir() else None
@@ -290,15 +285,9 @@ def without_outlines(raster: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
 class Colours:
     """The colours of a properties file, compared with the means of objects' pixels."""
 
-    def __init__(self, path: Path) -> None:
-        """Reads the file.
-
-        Raises:
-            DatasetError: it cannot be read.
-        """
-        named = read_object(path, "a properties file")
-        check_form(named, Fields({"colors": MapOf(ListOf(NUMBER, 3))}), path)
-        chromas = {name: _chroma(np.asarray(rgb, np.float64)) for name, rgb in named["colors"].items()}
+    def __init__(self, named: Mapping[str, Sequence[float]]) -> None:
+        """Takes red, green and blue of each colour, from 0 to 255."""
+        chromas = {name: _chroma(np.asarray(rgb, np.float64)) for name, rgb in named.items()}
         lengths = {name: float(np.linalg.norm(chroma)) for name, chroma in chromas.items()}
         self._towards = {
             name: chroma / lengths[name] for name, chroma in chromas.items() if lengths[name] >= COLOURED

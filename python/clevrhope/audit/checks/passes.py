@@ -18,9 +18,7 @@ from clevrhope.audit.folder import AuditFolder
 from clevrhope.audit.report import Check
 from clevrhope.dataset.clevr_json import parse_row
 from clevrhope.dataset.passes_h5 import PassesFile
-from clevrhope.runtime import assets
 from clevrhope.runtime.forms import NUMBER, OBJECT, Fields, MapOf, check_form
-from clevrhope.runtime.json_text import read_object
 from clevrhope.runtime.progress import Advance
 
 NOBODY = 255
@@ -62,9 +60,7 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Check:
     if not promised and not any(pools.values()):
         check.skip("made without --passes")
         return check
-    sizes = _sizes(folder)
-    rendering = {**folder.manifest.world["constraints"], **(folder.manifest.rendering or {})}
-    size = (int(rendering["height"]), int(rendering["width"]))
+    sizes, size = folder.properties_of("sizes", MapOf(NUMBER)), folder.image_size
     for pool, used in used_scenes(folder).items():
         kinds, path = pools.get(pool, ()), folder.layout.passes_h5(pool)
         if not kinds or not folder.is_readable(path):
@@ -91,14 +87,6 @@ def check_passes(folder: AuditFolder, advance: Advance) -> Check:
                     check.fault(name, scene["image_index"], *fault)
             advance(len(batch))
     return check
-
-
-def _sizes(folder: AuditFolder) -> Mapping[str, float]:
-    path = folder.properties or assets.blender_assets() / "properties.json"
-    raw = read_object(path, "a properties file")
-    check_form(raw, Fields({"sizes": MapOf(NUMBER)}), path)
-    sizes: Mapping[str, float] = raw["sizes"]
-    return sizes
 
 
 def _rows(folder: AuditFolder, pool: str, wanted: set[int]) -> Iterator[tuple[dict[str, Any], bytes]]:
