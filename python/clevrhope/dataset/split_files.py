@@ -39,18 +39,6 @@ RELATIONS = "relation_needed"
 """The array with a row of relations a question, which the audit can do without."""
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
-    """What the audit reads in a row of a question file."""
-
-    text: str
-    steps: tuple[Step, ...]
-    answer: str
-    image_index: int
-    image_filename: str
-    family: int
-
-
 @dataclass(frozen=True)
 class Vocab:
     """Numbers of words, functions and answers, from vocab.json."""
@@ -170,25 +158,18 @@ def read_question_rows(path: Path) -> Iterator[tuple[int, bytes]]:
         yield from rows_of_lines(file, path)
 
 
-def parse_question(path: Path, n: int, line: int, row: bytes) -> Question:
-    """The n-th row of a question file, which is in this line of it.
+def parse_question(path: Path, n: int, line: int, row: bytes) -> tuple[str, list[Step]]:
+    """Text and program of the n-th row of a question file, which is in this line of it.
 
     Raises:
         DatasetError: the row is not a question; says why.
     """
     fields = parse_json(row, path, line=line)
     check_form(fields, _QUESTION, path, place=f"questions[{n}]")
-    return Question(
-        text=fields["question"],
-        steps=tuple(
-            (step["function"], "".join(step["value_inputs"]), tuple(step["inputs"]))
-            for step in fields["program"]
-        ),
-        answer=str(fields["answer"]),
-        image_index=fields["image_index"],
-        image_filename=fields["image_filename"],
-        family=fields["question_family_index"],
-    )
+    steps = [
+        (step["function"], "".join(step["value_inputs"]), tuple(step["inputs"])) for step in fields["program"]
+    ]
+    return fields["question"], steps
 
 
 _QUESTION = Fields(

@@ -72,7 +72,7 @@ class JsonAgreement:
             there = arrays.tokens(name, first, len(rows))
             for k in np.flatnonzero((there != tokens[: len(there)]).any(axis=1)).tolist():
                 # Rows are parsed only here, to describe the fault.
-                question = parse_question(self._json, first + k, *rows[k])
-                text = question.text if name == "questions" else " ".join(prefix(question.steps))
+                question, steps = parse_question(self._json, first + k, *rows[k])
+                text = question if name == "questions" else " ".join(prefix(steps))
                 problem = f"{name} does not decode to the text in JSON"
                 self._found.add(Kind.DISAGREEMENT, self._h5_name, first + k, problem, text)
