@@ -33,20 +33,6 @@ _SCENES_A_BLOCK = 16_384
 
 
 @dataclass(frozen=True)
-class ImageCounts:
-    """Counts of what is in some images."""
-
-    objects: Mapping[int, int]
-    """Objects in an image -> images."""
-    values: Mapping[Value, int]
-    """Value -> objects that have it."""
-    pairs: Mapping[Pair, int]
-    """Two values of two types -> objects that have both."""
-    images_with: Mapping[Pair, int]
-    """Two values of two types -> images with an object that has both."""
-
-
-@dataclass(frozen=True)
 class SceneCounts:
     """What the S scenes of a pool show, with O objects in all."""
 
@@ -68,8 +54,13 @@ class SceneCounts:
         """The rows (N,) of scenes by index (N,)."""
         return np.searchsorted(self.indices, indices)
 
-    def in_images(self, images: Ints) -> ImageCounts:
+    def in_images(
+        self, images: Ints
+    ) -> tuple[dict[int, int], dict[Value, int], dict[Pair, int], dict[Pair, int]]:
         """Counts what is in images (N,), given by unique index.
+
+        Returns:
+            `objects`, `values` with their types, `pairs` and `images_with`, as of `SplitStats`.
 
         Raises:
             DatasetError: an image has no scene.
@@ -92,12 +83,8 @@ class SceneCounts:
                 values[value] += n
             for pair in combinations(combination, 2):
                 pairs[pair] += n
-        return ImageCounts(
-            objects=_counted(n_objects[chosen]),
-            values=dict(sorted(values.items())),
-            pairs=dict(sorted(pairs.items())),
-            images_with=self._images_with(sorted(pairs), np.flatnonzero(chosen)),
-        )
+        images_with = self._images_with(sorted(pairs), np.flatnonzero(chosen))
+        return _counted(n_objects[chosen]), _sorted(values), _sorted(pairs), images_with
 
     def _images_with(self, pairs: Sequence[Pair], rows: npt.NDArray[np.intp]) -> dict[Pair, int]:
         has = np.array(
@@ -268,7 +255,7 @@ class QuestionTally:
         Raises:
             DatasetError: a question is about an image without a scene.
         """
-        images = scenes.in_images(np.array(sorted(self._images), dtype=np.int32))
+        objects, values, pairs, images_with = scenes.in_images(np.array(sorted(self._images), dtype=np.int32))
         families: dict[int, dict[str, int]] = {}
         for (family, answer), n in sorted(self._answers.items()):
             families.setdefault(family, {})[answer] = n
@@ -283,10 +270,10 @@ class QuestionTally:
             functions=_sorted(self._functions),
             relations=_sorted(self._relations),
             relations_a_question=_sorted(self._relations_a_question),
-            objects=images.objects,
-            values={value: n for (_, value), n in images.values.items()},
-            pairs=images.pairs,
-            images_with=images.images_with,
+            objects=objects,
+            values={value: n for (_, value), n in values.items()},
+            pairs=pairs,
+            images_with=images_with,
             questions_a_picture=_sorted(Counter(self._images.values())),
             n_all_needed=self._n_all_needed,
         )
