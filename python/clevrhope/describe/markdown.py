@@ -33,9 +33,9 @@ def percent(share: float, digits: int = 1) -> str:
     return "-" if share != share else f"{100 * share:.{digits}f}%"
 
 
-def decimal(value: float, digits: int = 2) -> str:
-    """A number with a few decimals; a dash for nan."""
-    return "-" if value != value else f"{value:.{digits}f}"
+def decimal(value: float) -> str:
+    """A number with two decimals; a dash for nan."""
+    return "-" if value != value else f"{value:.2f}"
 
 
 def listed(words: Sequence[str]) -> str:

@@ -112,17 +112,15 @@ MAX_LINE = 1 << 20
 """Characters of one line of a file that is read line by line."""
 
 
-def numbered_lines(
-    path: Path, file: TextIO, *, error: type[ClevrhopeError] = PredictionsError
-) -> Iterator[tuple[int, str]]:
-    """The lines of an open file, counted from 1.
+def numbered_lines(path: Path, file: TextIO) -> Iterator[tuple[int, str]]:
+    """The lines of an open file of predictions, requests or replies, counted from 1.
 
     Raises:
-        ClevrhopeError: of class `error`: a line is longer than `MAX_LINE`.
+        PredictionsError: a line is longer than `MAX_LINE`.
     """
     number = 0
     while line := file.readline(MAX_LINE + 1):
         number += 1
         if len(line) > MAX_LINE:
-            raise error(f"{path}:{number}: a line of over {MAX_LINE:,} characters")
+            raise PredictionsError(f"{path}:{number}: a line of over {MAX_LINE:,} characters")
         yield number, line

@@ -9,7 +9,7 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
-from clevrhope.errors import MAX_SHOWN, ClevrhopeError, ConfigError, shown
+from clevrhope.errors import MAX_SHOWN, ConfigError, shown
 from clevrhope.runtime.reading import read_bytes
 
 MAX_BYTES = 1 << 20
@@ -24,25 +24,24 @@ _LONG_KEY = re.compile(
 """A key of too many parts; tomllib's time for a key grows with the square of its length."""
 
 
-def read_toml(path: Path, what: str, *, error: type[ClevrhopeError] = ConfigError) -> dict[str, Any]:
+def read_toml(path: Path, what: str) -> dict[str, Any]:
     """The table that a TOML file holds.
 
     Args:
         path: of the file.
         what: what it should be, to follow "not": "an experiment".
-        error: the class that is raised.
 
     Raises:
-        ClevrhopeError: of class `error`: the file is missing, unreadable, not a regular file, too large, not
-            UTF-8, or broken TOML; or a value in it is nested too deeply or too large.
+        ConfigError: the file is missing, unreadable, not a regular file, too large, not UTF-8, or broken
+            TOML; or a value in it is nested too deeply or too large.
     """
-    content = read_bytes(path, what, error=error, max_bytes=MAX_BYTES)
+    content = read_bytes(path, what, error=ConfigError, max_bytes=MAX_BYTES)
     try:
         return parse_toml(str(content, "utf-8-sig"))
     except UnicodeDecodeError as problem:
-        raise error(f"{path}: not text in UTF-8") from problem
+        raise ConfigError(f"{path}: not text in UTF-8") from problem
     except ValueError as problem:
-        raise error(f"{path}: broken TOML: {str(problem)[:MAX_SHOWN]}") from problem
+        raise ConfigError(f"{path}: broken TOML: {str(problem)[:MAX_SHOWN]}") from problem
 
 
 def parse_toml(text: str) -> dict[str, Any]:

@@ -88,8 +88,8 @@ def family_order(columns: Sequence[Column]) -> list[tuple[str, int]]:
     return sorted(index, key=lambda name: (index[name], name))
 
 
-def _head(sheet: Sheet, first: str = "") -> list[str]:
-    return [first, *(each.label for each in sheet.columns)]
+def _head(sheet: Sheet) -> list[str]:
+    return ["", *(each.label for each in sheet.columns)]
 
 
 def _row(sheet: Sheet, name: str, cell: Callable[[SplitStats], str]) -> list[str]:
