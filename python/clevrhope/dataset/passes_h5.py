@@ -37,14 +37,13 @@ from clevrhope.dataset.hdf5_writer import writing_hdf5
 from clevrhope.dataset.images_h5 import DEFLATE_LEVEL
 from clevrhope.dataset.layout import Layout, image_filename
 from clevrhope.dataset.process_file import ProcessFile
+from clevrhope.dataset.questions_h5 import Ints
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.images.passes import BACKGROUND, DEPTH_STEP, Passes, parse_passes
 from clevrhope.runtime.atomic import whole_file, write_whole
 from clevrhope.runtime.forms import COUNT, Fields, ListOf, MapOf, check_form
 from clevrhope.runtime.json_text import parse_json
 from clevrhope.runtime.reading import MAX_LINE, read_bytes, reading
-
-Ints = npt.NDArray[np.int32]
 
 DTYPES: Mapping[str, tuple[type[np.generic], tuple[int, ...]]] = {
     "mask": (np.uint8, ()),

@@ -48,11 +48,6 @@ class Job:
         """Whether it asks about one value, in groups or sets."""
         return self.hop.value is not None
 
-    @property
-    def unit(self) -> str:
-        """What the goal counts."""
-        return self.kind.unit
-
 
 def expand_jobs(
     request: Request, config: Config, hops: Sequence[Hop], files: QuestionFiles, engine: Engine

@@ -85,8 +85,9 @@ def build_part(
         )
         manifest = write_text(mine, manifest, progress)
         images = shard.images(resolved) if renderer is not None else {}
+        n_images = sum(map(len, images.values()))
         if renderer is not None:
-            with progress.stage("Writing scenes", total=_n(images), unit="scenes") as advance:
+            with progress.stage("Writing scenes", total=n_images, unit="scenes") as advance:
                 for pool, indices in images.items():
                     manifest = write_scenes(pool, indices, resolved, manifest, advance)
             # Parts have PNG files; merge makes the formats that the whole dataset has.
@@ -95,7 +96,7 @@ def build_part(
             annotations = missing_passes(images, resolved.layout, resolved.config.passes)
             annotate_missing(annotations, resolved, renderer, progress)
         write_manifest(resolved.layout.manifest, replace(manifest, complete=True))
-    return PartSummary(request.out, shard, len(mine.jobs), _n(images), monotonic() - began)
+    return PartSummary(request.out, shard, len(mine.jobs), n_images, monotonic() - began)
 
 
 def merge(
@@ -145,10 +146,6 @@ def merge(
                         if index in in_use:
                             _place(path, target / path.name)
     return build(request, make_renderer=make_renderer, progress=progress)
-
-
-def _n(images: Mapping[str, Any]) -> int:
-    return sum(map(len, images.values()))
 
 
 def _check_is_part(out: Path, shard: Shard) -> None:

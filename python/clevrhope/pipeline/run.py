@@ -122,7 +122,7 @@ def build(
         write_manifest(resolved.layout.manifest, manifest)
     n_copied = sum(resolved.engine.n_published(each.pool, each.missing) for each in work)
     kept = [
-        f"{job.hop.name} {job.split}: the {job.goal:,} existing {job.unit} are kept, more than the "
+        f"{job.hop.name} {job.split}: the {job.goal:,} existing {job.kind.unit} are kept, more than the "
         f"{job.requested:,} asked for"
         for job in resolved.jobs
         if 0 < job.requested < job.goal
@@ -216,7 +216,7 @@ def write_text(resolved: Resolved, manifest: Manifest, progress: Progress) -> Ma
     with closing(generate_questions(jobs, resolved)) as splits:
         for job, questions in splits:
             title = f"Generating {job.hop.name} {job.split}"
-            total = job.goal if job.unit == "questions" else 0
+            total = job.goal if job.kind.unit == "questions" else 0
             with progress.stage(title, total=total, unit="questions") as advance:
                 manifest = write_split(job, questions, resolved, manifest, advance)
             write_manifest(resolved.layout.manifest, manifest)

@@ -49,8 +49,8 @@ def write_split(
             advance(len(batch.arrays))
     n_images = len(np.unique(np.concatenate(images)))
     entry: dict[str, Any] = {"pool": job.pool, "questions": n_questions, "pictures": n_images}
-    if job.unit != "questions":
-        entry[job.unit] = job.goal
+    if job.kind.unit != "questions":
+        entry[job.kind.unit] = job.goal
     splits = {name: dict(entries) for name, entries in manifest.splits.items()}
     splits.setdefault(job.hop.name, {})[job.split] = entry
     files = {layout.relative(path): record(path) for path in ((h5, rows) if job.question_json else (h5,))}

@@ -28,7 +28,7 @@ def make_plan(request: Request) -> Plan:
         ClevrhopeError: as `build`.
     """
     resolved = resolve(request)
-    streamed = [job for job in resolved.jobs if job.unit == "questions"]
+    streamed = [job for job in resolved.jobs if job.kind.unit == "questions"]
     exact = sum(job.goal for job in streamed) <= COUNTED
     used = {job: images_of(job, resolved) for job in resolved.jobs} if exact else None
     splits = [split_plan(job, resolved, used) for job in resolved.jobs]

@@ -33,7 +33,7 @@ BYTES_OF_ARRAYS = 30
 
 def measure_rates(resolved: Resolved, *, images: bool) -> tuple[Rates, str]:
     """Rates of this machine, and why images could not be timed ("" where they were)."""
-    job = max(resolved.jobs, key=lambda job: job.goal if job.unit == "questions" else 0)
+    job = max(resolved.jobs, key=lambda job: job.goal if job.kind.unit == "questions" else 0)
     began = perf_counter()
     batch = next(iter(questions_of(replace(job, goal=min(job.goal, QUESTIONS_LOOKED_AT)), resolved)))
     questions_per_second = len(batch.arrays) / (perf_counter() - began)
