@@ -4,24 +4,19 @@ Source: Perez et al. 2018. Reading the question with an LSTM (theirs is a GRU) a
 choices of this project.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
+from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import QuestionEncoder
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
-from clevrhope.models.settings import read_model_settings
 from clevrhope.models.stems import make_stem, with_coordinates
 from clevrhope.runtime.settings import check_at_least
-
-NAME = "film"
 
 
 @dataclass(frozen=True)
@@ -66,9 +61,11 @@ class FilmBlock(nn.Module):
         return x + torch.relu(normed * scale[:, :, None, None] + shift[:, :, None, None])
 
 
-class Film(nn.Module):
+class Film(BaseModel):
     """FiLM, for any image features that give maps."""
 
+    name = "film"
+    settings = FilmConfig
     recipe = single_stage(updates=500_000, optimiser=Optimiser(rate=3e-4, decay=1e-5), origin="model's paper")
 
     def __init__(self, config: FilmConfig, vocab: Vocab) -> None:
@@ -86,15 +83,6 @@ class Film(nn.Module):
             nn.ReLU(),
             nn.Linear(config.classifier_hidden, len(vocab.answers())),
         )
-
-    @classmethod
-    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model with the settings of `FilmConfig`."""
-        return cls(read_model_settings(FilmConfig, config, model=NAME), vocab)
-
-    def loss(self, batch: Batch) -> Tensor:
-        """Mean cross-entropy of the answers."""
-        return F.cross_entropy(self.predict(batch), batch.answers)
 
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores."""

@@ -4,24 +4,20 @@ Source: Hudson and Manning 2018; a cell's control, read and write units as in it
 variants of its appendix. The number of updates is a choice of this project.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
+from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import EncodedQuestions, QuestionEncoder
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
-from clevrhope.models.settings import read_model_settings
 from clevrhope.models.stems import make_stem, with_coordinates
 from clevrhope.runtime.settings import check_at_least
-
-NAME = "mac"
 
 
 @dataclass(frozen=True)
@@ -77,9 +73,11 @@ class Cell(nn.Module):
         return control, self.write(torch.cat([read, memory], dim=1))
 
 
-class Mac(nn.Module):
+class Mac(BaseModel):
     """MAC: one cell with the same weights at each step, apart from each step's view of the question."""
 
+    name = "mac"
+    settings = MacConfig
     # Only its authors' code clips gradients; the paper does not mention it.
     recipe = single_stage(
         updates=500_000, optimiser=Optimiser(rate=1e-4, clip_norm=8.0), origin="model's paper"
@@ -104,15 +102,6 @@ class Mac(nn.Module):
             nn.Dropout(config.dropout),
             nn.Linear(hidden, len(vocab.answers())),
         )
-
-    @classmethod
-    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model with the settings of `MacConfig`."""
-        return cls(read_model_settings(MacConfig, config, model=NAME), vocab)
-
-    def loss(self, batch: Batch) -> Tensor:
-        """Mean cross-entropy of the answers."""
-        return F.cross_entropy(self.predict(batch), batch.answers)
 
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores."""

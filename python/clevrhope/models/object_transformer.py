@@ -7,7 +7,7 @@ perception can give. All its numbers are choices of this project.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -15,12 +15,11 @@ from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
 from clevrhope.errors import ConfigError
+from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Optimiser, Schedule, single_stage
-from clevrhope.models.settings import read_model_settings
 from clevrhope.runtime.settings import check_at_least
 
-NAME = "object_transformer"
 ATTRIBUTE_TYPES = ("size", "color", "material", "shape")
 """Columns of a feature store of true attributes."""
 
@@ -83,9 +82,11 @@ class AttributeTokens(nn.Module):
         return self.values(values + first).sum(2) + self.place(features["places"])  # type: ignore[no-any-return]
 
 
-class ObjectTransformer(nn.Module):
+class ObjectTransformer(BaseModel):
     """A transformer over words and objects, which answers from the state of the question's <START>."""
 
+    name = "object_transformer"
+    settings = ObjectTransformerConfig
     recipe = single_stage(
         updates=200_000,
         optimiser=Optimiser(rate=1e-4, clip_norm=1.0),
@@ -119,15 +120,6 @@ class ObjectTransformer(nn.Module):
         self.transformer = nn.TransformerEncoder(layer, config.layers, enable_nested_tensor=False)
         self.norm = nn.LayerNorm(config.hidden)
         self.classifier = nn.Linear(config.hidden, len(vocab.answers()))
-
-    @classmethod
-    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model with the settings of `ObjectTransformerConfig`."""
-        return cls(read_model_settings(ObjectTransformerConfig, config, model=NAME), vocab)
-
-    def loss(self, batch: Batch) -> Tensor:
-        """Mean cross-entropy of the answers."""
-        return F.cross_entropy(self.predict(batch), batch.answers)
 
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores.

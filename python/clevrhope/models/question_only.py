@@ -1,20 +1,15 @@
 """The question-only baseline: how far the words alone go, without the image."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
+from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import QuestionEncoder
 from clevrhope.models.recipe import Optimiser, single_stage
-from clevrhope.models.settings import read_model_settings
 from clevrhope.runtime.settings import check_at_least
-
-NAME = "question_only"
 
 
 @dataclass(frozen=True)
@@ -33,9 +28,11 @@ class QuestionOnlyConfig:
         check_at_least(1, words=self.words, hidden=self.hidden)
 
 
-class QuestionOnly(nn.Module):
+class QuestionOnly(BaseModel):
     """An LSTM over the question and a classifier of two layers. All numbers are choices of this project."""
 
+    name = "question_only"
+    settings = QuestionOnlyConfig
     feature_kind = "none"
     recipe = single_stage(updates=50_000, optimiser=Optimiser(rate=5e-4), origin="choice")
 
@@ -47,15 +44,6 @@ class QuestionOnly(nn.Module):
             nn.ReLU(),
             nn.Linear(config.hidden, len(vocab.answers())),
         )
-
-    @classmethod
-    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model with the settings of `QuestionOnlyConfig`."""
-        return cls(read_model_settings(QuestionOnlyConfig, config, model=NAME), vocab)
-
-    def loss(self, batch: Batch) -> Tensor:
-        """Mean cross-entropy of the answers."""
-        return F.cross_entropy(self.predict(batch), batch.answers)
 
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores."""

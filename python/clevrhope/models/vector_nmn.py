@@ -8,7 +8,6 @@ this project.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Self
 
 import torch
 import torch.nn.functional as F
@@ -16,15 +15,13 @@ from torch import Tensor, nn
 
 from clevrhope import _core
 from clevrhope.dataset.vocab import Vocab
+from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
-from clevrhope.models.settings import read_model_settings
 from clevrhope.models.stems import make_stem, with_coordinates
 from clevrhope.models.tensor_nmn.levels import plan_levels
 from clevrhope.runtime.settings import check_at_least
-
-NAME = "vector_nmn"
 
 
 @dataclass(frozen=True)
@@ -62,9 +59,11 @@ class SteeredModule(nn.Module):
         return torch.relu(image + hidden).amax((2, 3))
 
 
-class VectorNmn(nn.Module):
+class VectorNmn(BaseModel):
     """Vector-NMN on true programs; an ill-formed program has no answer."""
 
+    name = "vector_nmn"
+    settings = VectorNmnConfig
     recipe = single_stage(updates=500_000, optimiser=Optimiser(rate=1e-4), origin="model's paper")
     ways: Mapping[str, str] = {"true_programs": "predict"}
 
@@ -82,11 +81,6 @@ class VectorNmn(nn.Module):
             nn.ReLU(),
             nn.Linear(config.hidden, len(vocab.answers())),
         )
-
-    @classmethod
-    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model with the settings of `VectorNmnConfig`."""
-        return cls(read_model_settings(VectorNmnConfig, config, model=NAME), vocab)
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy over the questions whose programs are well-formed."""

@@ -1,13 +1,11 @@
 """The two LXMERT models, pretrained and from scratch: their losses and their answers to a batch."""
 
-from collections.abc import Mapping
-from typing import Any, Self
-
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
+from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
 from clevrhope.models.lxmert.config import LxmertConfig
 from clevrhope.models.lxmert.network import AnswerHead, Body, draw_weights
@@ -15,15 +13,15 @@ from clevrhope.models.lxmert.pretrained import check_file, load_pretrained
 from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
 from clevrhope.models.lxmert.word_pieces import WordPieces
 from clevrhope.models.recipe import Recipe
-from clevrhope.models.settings import read_model_settings
 
 
-class LxmertScratch(nn.Module):
+class LxmertScratch(BaseModel):
     """LXMERT-s, trained from scratch. Weights are named as in transformers' `LxmertForQuestionAnswering`."""
 
     recipe: Recipe = SCRATCH
     feature_kind: str = "frcnn"
     name = "lxmert_s"
+    settings = LxmertConfig
 
     def __init__(self, config: LxmertConfig, vocab: Vocab) -> None:
         super().__init__()
@@ -35,15 +33,6 @@ class LxmertScratch(nn.Module):
         self.lxmert = Body(config)
         self.answer_head = AnswerHead(config, len(self.answers))
         self.apply(draw_weights)
-
-    @classmethod
-    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model with the settings of `LxmertConfig`.
-
-        Raises:
-            ConfigError: an unknown setting or an invalid value.
-        """
-        return cls(read_model_settings(LxmertConfig, config, model=cls.name), vocab)
 
     def forward(self, batch: Batch) -> Tensor:
         """(B, answers) scores, special tokens left out."""

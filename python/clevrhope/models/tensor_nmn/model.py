@@ -1,16 +1,16 @@
 """Tensor-NMN: the losses of its three training stages, and its answers on true or predicted programs."""
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from clevrhope.dataset.vocab import Vocab
+from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
 from clevrhope.models.recipe import Recipe
-from clevrhope.models.settings import read_model_settings
 from clevrhope.models.tensor_nmn.config import NAME, GeneratorKind, TensorNmnConfig
 from clevrhope.models.tensor_nmn.engine import Engine
 from clevrhope.models.tensor_nmn.generator import ProgramGenerator
@@ -23,12 +23,14 @@ GENERATORS: Mapping[GeneratorKind, Mapping[str, Any]] = {
 }
 
 
-class TensorNmn(nn.Module):
+class TensorNmn(BaseModel):
     """A program generator and an engine of modules.
 
     An ill-formed program, one that is no tree of functions, has no answer: its row of scores is NaN.
     """
 
+    name = NAME
+    settings = TensorNmnConfig
     recipe: Recipe = THREE_STAGES
     feature_kind: str = "resnet101"
     ways: Mapping[str, str] = {"true_programs": "predict_true_programs", "predicted_programs": "predict"}
@@ -56,15 +58,6 @@ class TensorNmn(nn.Module):
             )
         self.register_buffer("baseline", torch.zeros(()))
         self.register_buffer("ill_formed", torch.zeros(()))
-
-    @classmethod
-    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
-        """A new model with the settings of `TensorNmnConfig`.
-
-        Raises:
-            ConfigError: an unknown setting or an invalid value.
-        """
-        return cls(read_model_settings(TensorNmnConfig, config, model=NAME), vocab)
 
     def generator_loss(self, batch: Batch) -> Tensor:
         """The generator's cross-entropy on true programs."""

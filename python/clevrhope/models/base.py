@@ -1,0 +1,40 @@
+"""The base of this package's models: how settings make one, and the loss that most of them have."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from clevrhope.dataset.vocab import Vocab
+from clevrhope.models.batch import Batch
+from clevrhope.models.settings import read_model_settings
+
+
+class BaseModel(nn.Module):
+    """A model that is made from a dataclass of settings and a vocabulary; see `protocol.Model`.
+
+    Attributes:
+        name: of the model, for messages.
+        settings: the dataclass.
+    """
+
+    name: ClassVar[str]
+    settings: ClassVar[type[Any]]
+
+    @classmethod
+    def build(cls, config: Mapping[str, Any], vocab: Vocab) -> Self:
+        """A new model with these settings.
+
+        Raises:
+            ConfigError: an unknown setting or an invalid value.
+        """
+        return cls(read_model_settings(cls.settings, config, model=cls.name), vocab)
+
+    def loss(self, batch: Batch) -> Tensor:
+        """Mean cross-entropy of the answers."""
+        return F.cross_entropy(self.predict(batch), batch.answers)
+
+    def predict(self, batch: Batch) -> Tensor:
+        """(B, A) scores."""
+        raise NotImplementedError
