@@ -1,16 +1,13 @@
 """Images by a Ray cluster: as the local ones, also when actors are killed; and what it cannot, in words."""
 
 import json
-import os
 import random
-import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +22,7 @@ from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images import NativeRenderer, RenderSettings, ScenesFailedError, read_look
 from clevrhope.images.blender.devices import Device
 from clevrhope.images.quality import reference_folder, reference_scenes
-from clevrhope.images.ray.actor import RenderActor
+from clevrhope.images.ray.actor import Answer, RenderActor
 from clevrhope.images.ray.cluster import connect
 from clevrhope.images.ray.engine import Places, RayRenderer, places_in
 from clevrhope.images.settings import NativeSettings
@@ -101,7 +98,7 @@ def test_an_actor_says_what_its_machine_lacks(monkeypatch: pytest.MonkeyPatch) -
     blind = of(RenderSettings(), has_gpu=True).hello().problem
     assert blind.startswith(f"{socket.gethostname()}: Ray has a GPU here, but Blender finds none")
     well = of(TINY)
-    assert well.hello().pid == os.getpid()
+    assert well.hello() == Answer()
     refused = well.render({"objects": [{**scene["objects"][0], "color": "ochre"}]})
     assert "ochre" in refused.reason
     assert not refused.problem
@@ -119,7 +116,7 @@ def test_an_actor_renders_on_the_gpu_that_ray_shows_it(
     )
     look = read_look()
     actor = RenderActor(RenderSettings(device=kind), look, 2, True, software_version())
-    assert actor.hello().pid == os.getpid()
+    assert actor.hello() == Answer()
     assert opened == [{"look": look, "settings": RenderSettings(device=name), "workers": 1, "cores": 2}]
 
 
@@ -140,7 +137,7 @@ def test_scenes_come_back_whatever_happens_to_actors(tmp_path: Path) -> None:
     with RayRenderer(TINY, workers=2, actor=FakeActor) as renderer:
         with pytest.raises(ScenesFailedError) as failure:
             collect(renderer)
-        assert renderer.actor_pids
+        assert ready(renderer)
         # And the next run has actors that are there.
         assert len(dict(renderer.render((i, tasks[0]) for i in range(3)))) == 3
     assert found == {i: i for i in range(30) if i not in (8, 12, 20)}
@@ -182,7 +179,7 @@ def test_actors_that_cannot_work_end_the_run(monkeypatch: pytest.MonkeyPatch) ->
 def test_a_cluster_that_is_full_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     tasks = [(i, {"do": "ok", "value": 0}) for i in range(2)]
     with RayRenderer(TINY, workers=2, actor=FakeActor) as all_places:
-        while len(all_places.actor_pids) < 2:
+        while len(ready(all_places)) < 2:
             assert len(dict(all_places.render(tasks))) == 2
         monkeypatch.setattr("clevrhope.images.ray.engine.PLACE_TIMEOUT_S", 2.0)
         with (
@@ -192,6 +189,10 @@ def test_a_cluster_that_is_full_is_told(monkeypatch: pytest.MonkeyPatch) -> None
             ),
         ):
             list(renderer.render(tasks))
+
+
+def ready(renderer: RayRenderer) -> list[Any]:
+    return [actor.handle for actor in renderer._actors if actor.is_ready]
 
 
 class Unlucky(RayRenderer):
@@ -205,8 +206,7 @@ class Unlucky(RayRenderer):
         for done in super().render(scenes):
             left -= 1
             if not left and self.killed < 2:
-                with suppress(ProcessLookupError):  # it was killed before, and nobody has noticed yet
-                    os.kill(chance.choice(self.actor_pids), signal.SIGKILL)
+                self._ray.kill(chance.choice(ready(self)))
                 Unlucky.killed += 1
                 left = chance.randrange(1, 5)
             yield done

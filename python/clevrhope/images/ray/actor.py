@@ -30,13 +30,11 @@ class Answer:
         made: an image, (height, width, 3) uint8, or annotations.
         reason: why there is none for this scene.
         problem: why this machine can render no scene.
-        pid: process number of the actor.
     """
 
     made: Pixels | Passes | None = None
     reason: str = ""
     problem: str = ""
-    pid: int = 0
 
 
 class RenderActor:
@@ -61,7 +59,7 @@ class RenderActor:
             self._renderer = self._open()
         except ClevrhopeError as error:
             return Answer(problem=f"{socket.gethostname()}: {error}")
-        return Answer(pid=os.getpid())
+        return Answer()
 
     def render(self, scene: Scene) -> Answer:
         """An image, after a successful `hello`."""

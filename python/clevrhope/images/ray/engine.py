@@ -93,7 +93,6 @@ class _Actor(Generic[K]):
     handle: Any
     tasks: deque[_Task[K]] = field(default_factory=deque)
     is_ready: bool = False
-    pid: int = 0
 
 
 class RayRenderer(Renderer):
@@ -146,11 +145,6 @@ class RayRenderer(Renderer):
         """Number of actors when Ray has found places for all."""
         return self._places.actors
 
-    @property
-    def actor_pids(self) -> list[int]:
-        """Process numbers of the actors that are ready, each on its own machine."""
-        return [actor.pid for actor in self._actors if actor.is_ready]
-
     def render(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Pixels]]:
         """Yields images, (height, width, 3) uint8 sRGB, in the order in which they are done.
 
@@ -192,7 +186,7 @@ class RayRenderer(Renderer):
                                     f"{ATTEMPTS} of Ray's actors in turn were lost over it: {answer}"
                                 )
                     elif given is None:
-                        actor.is_ready, actor.pid = True, answer.pid
+                        actor.is_ready = True
                     elif answer.made is None:
                         failed[given.key] = answer.reason
                     else:
