@@ -31,7 +31,6 @@ def renderer(
     timeout_s: float = 60.0,
     allowance_s: float | None = None,
     samples: int = 1,
-    images: int = 1000,
     memory_limit_bytes: int | None = None,
 ) -> CyclesRenderer:
     return CyclesRenderer(
@@ -39,7 +38,6 @@ def renderer(
         workers=workers,
         timeout_s=timeout_s,
         allowance_s=allowance_s,
-        images_per_worker=images,
         memory_limit_bytes=memory_limit_bytes,
         command=FAKE_WORKER,
     )
@@ -233,8 +231,9 @@ def test_a_scene_that_a_worker_refuses_is_not_tried_again() -> None:
     assert failure.reasons == {0: "objects[0].color: unknown name"}
 
 
-def test_workers_are_replaced_after_some_images_and_when_they_grow() -> None:
-    with renderer(workers=1, images=3) as made:
+def test_workers_are_replaced_after_some_images_and_when_they_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch, renderer(workers=1) as made:
+        patch.setattr("clevrhope.images.blender.pool.IMAGES_PER_WORKER", 3)
         pids = [made.worker_pids for _ in made.render(scenes(9))]
     assert len({pid for each in pids for pid in each}) >= 2
 

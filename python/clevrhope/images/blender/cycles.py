@@ -9,7 +9,7 @@ from typing import TypeVar
 from clevrhope.errors import ConfigError, RenderError
 from clevrhope.images.blender.devices import WORKER_COMMAND, Device, choose_gpus
 from clevrhope.images.blender.memory import available_bytes
-from clevrhope.images.blender.pool import GROWTH_BYTES, IMAGES_PER_WORKER, WorkerPool
+from clevrhope.images.blender.pool import WorkerPool
 from clevrhope.images.blender.process import StartError
 from clevrhope.images.device_choice import parse_device
 from clevrhope.images.passes import Passes, from_bytes
@@ -49,8 +49,6 @@ class CyclesRenderer(Renderer):
         timeout_s: how long an image may take; by default what its samples would take on a very slow core.
         allowance_s: how much longer a worker's first image may take; by default half an hour on a GPU, for
             which kernels may have to be compiled.
-        images_per_worker: a worker is replaced after so many images,
-        growth_bytes: and when it holds so much more than after its first image.
         memory_limit_bytes: a worker that holds more is killed, and its image begun again; by default its
             part of four fifths of the memory that this process may use, in proportion to `cores`.
         command: the command line of a worker, for tests.
@@ -72,8 +70,6 @@ class CyclesRenderer(Renderer):
         cores: int | None = None,
         timeout_s: float | None = None,
         allowance_s: float | None = None,
-        images_per_worker: int = IMAGES_PER_WORKER,
-        growth_bytes: int = GROWTH_BYTES,
         memory_limit_bytes: int | None = None,
         command: Sequence[str] = WORKER_COMMAND,
     ) -> None:
@@ -104,8 +100,6 @@ class CyclesRenderer(Renderer):
             timeout_s=timeout_s,
             allowance_s=allowance_s,
             command=command,
-            images_per_worker=images_per_worker,
-            growth_bytes=growth_bytes,
             memory_limit_bytes=memory_limit_bytes or memory_share(cores) // len(threads),
         )
 

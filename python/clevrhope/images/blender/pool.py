@@ -73,14 +73,11 @@ class WorkerPool:
         timeout_s: float,
         allowance_s: float,
         command: Sequence[str],
-        images_per_worker: int,
-        growth_bytes: int,
         memory_limit_bytes: int,
     ) -> None:
         self._start, self._command = start, command
         self._timeout_s, self._allowance_s = timeout_s, allowance_s
-        self._images_per_worker = images_per_worker
-        self._growth_bytes, self._memory_limit_bytes = growth_bytes, memory_limit_bytes
+        self._memory_limit_bytes = memory_limit_bytes
         self._tasks: queue.SimpleQueue[tuple[Any, Mapping[str, Any]] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[_Done[Any] | RenderError] = queue.SimpleQueue()
         self._drivers: list[_Driver] = []
@@ -208,7 +205,7 @@ class _Driver:
                 reason = f"{ATTEMPTS} workers in turn ended over it, the last one because it {error}"
                 self._drop()
                 continue
-            if process.images >= pool._images_per_worker or process.growth_bytes > pool._growth_bytes:
+            if process.images >= IMAGES_PER_WORKER or process.growth_bytes > GROWTH_BYTES:
                 self._drop()
             return _Done(key, pixels)
         return _Done(key, reason=reason, ended_workers=True)
