@@ -6,7 +6,8 @@ is that ray alone. Lights and bounces do not show in these passes and are off, w
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,59 +30,54 @@ class Found:
     normal: npt.NDArray[np.float32]
 
 
-class CentreRays:
-    """A context in which `look` gives the passes of a scene; afterwards all settings are as they were.
+@contextmanager
+def centre_rays(
+    scene: Any, lights: list[Any], folder: Path, render: Callable[[], object]
+) -> Iterator[Callable[[], Found]]:
+    """A block in which a function gives the passes of the scene as it stands; it restores all settings.
 
     Args:
         scene: Blender's.
-        lights: its lights, which are switched off within the context.
+        lights: its lights, which are switched off within the block.
         folder: for the file between Blender and the reader.
         render: renders the scene into its file.
     """
+    path, layer = folder / "passes.exr", scene.view_layers[0]
+    image = scene.render.image_settings
+    wanted = [
+        (image, "file_format", "OPEN_EXR_MULTILAYER"),  # first: what others can be depends on it
+        (image, "color_depth", "32"),
+        (image, "exr_codec", "NONE"),
+        (scene.render, "filepath", str(path)),
+        (scene.cycles, "samples", 1),
+        (scene.cycles, "use_denoising", False),
+        (scene.cycles, "max_bounces", 0),
+        (layer, "use_pass_object_index", True),
+        (layer, "use_pass_z", True),
+        (layer, "use_pass_normal", True),
+        # Hidden, they would come back in another order, and the next image's noise with them.
+        *((light.data, "energy", 0.0) for light in lights),
+    ]
+    before = [(thing, name, getattr(thing, name)) for thing, name, _ in wanted]
+    before.append((image, "color_mode", image.color_mode))  # goes with the format
 
-    def __init__(self, scene: Any, lights: list[Any], folder: Path, render: Callable[[], object]) -> None:
-        self._scene, self._lights, self._render = scene, lights, render
-        self._path = folder / "passes.exr"
-        self._before: list[tuple[Any, str, Any]] = []
-
-    def __enter__(self) -> CentreRays:
-        scene, layer = self._scene, self._scene.view_layers[0]
-        image = scene.render.image_settings
-        wanted = [
-            (image, "file_format", "OPEN_EXR_MULTILAYER"),  # first: what others can be depends on it
-            (image, "color_depth", "32"),
-            (image, "exr_codec", "NONE"),
-            (scene.render, "filepath", str(self._path)),
-            (scene.cycles, "samples", 1),
-            (scene.cycles, "use_denoising", False),
-            (scene.cycles, "max_bounces", 0),
-            (layer, "use_pass_object_index", True),
-            (layer, "use_pass_z", True),
-            (layer, "use_pass_normal", True),
-            # Hidden, they would come back in another order, and the next image's noise with them.
-            *((light.data, "energy", 0.0) for light in self._lights),
-        ]
-        self._before = [(thing, name, getattr(thing, name)) for thing, name, _ in wanted]
-        self._before.append((image, "color_mode", image.color_mode))  # goes with the format
-        for thing, name, value in wanted:
-            setattr(thing, name, value)
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        for thing, name, value in self._before:
-            setattr(thing, name, value)
-        self._before = []
-        self._path.unlink(missing_ok=True)
-
-    def look(self) -> Found:
-        """The passes of the scene as it stands."""
-        self._path.unlink(missing_ok=True)  # so that a failed write never gives the passes before
-        self._render()
+    def look() -> Found:
+        path.unlink(missing_ok=True)  # so that a failed write never gives the passes before
+        render()
         # "<layer>.<pass>.<component>"; there is one layer.
-        channels = {name.split(".", 1)[1]: each for name, each in read_exr(self._path.read_bytes()).items()}
+        channels = {name.split(".", 1)[1]: each for name, each in read_exr(path.read_bytes()).items()}
         depth = channels["Depth.Z"]
         return Found(
             index=np.rint(channels["IndexOB.X"]).astype(np.int32),
             depth=np.where(depth < NOTHING, depth, np.float32(0.0)),
             normal=np.stack([channels[f"Normal.{axis}"] for axis in "XYZ"], axis=-1),
         )
+
+    try:
+        for thing, name, value in wanted:
+            setattr(thing, name, value)
+        yield look
+    finally:
+        for thing, name, value in before:
+            setattr(thing, name, value)
+        path.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ that Cycles keeps its geometry, its trees and its shaders from image to image.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,10 @@ import bpy
 import mathutils
 import numpy as np
 import numpy.typing as npt
+from PIL import Image
 
 from clevrhope.images.blender.boxes import box_in_image, disjoint_groups
-from clevrhope.images.blender.passes import CentreRays
+from clevrhope.images.blender.passes import Found, centre_rays
 from clevrhope.images.blender.preferences import use_device
 from clevrhope.images.passes import BACKGROUND, Passes, check_countable, measure_passes
 from clevrhope.images.placement import Placement, place
@@ -79,7 +81,8 @@ class BlenderScene:
         self._place(place(scene, self._look))
         self._image.unlink(missing_ok=True)  # so that a failed write never gives the image before
         bpy.ops.render.render(write_still=True)
-        return read_targa(self._image.read_bytes())[:, :, :3]
+        with Image.open(self._image, formats=("TGA",)) as image:
+            return np.asarray(image.convert("RGB"))
 
     def object_ids(self, scene: Mapping[str, Any]) -> Pixels:
         """Which object each pixel shows, (height, width) uint8: 0 background, i + 1 object i of the scene.
@@ -87,8 +90,8 @@ class BlenderScene:
         Cycles' object-index pass: the object that the pixel's first ray hits, whatever the filter and seed.
         """
         self._place(place(scene, self._look))
-        with self._centre_rays() as rays:
-            return rays.look().index.astype(np.uint8)
+        with self._centre_rays() as look:
+            return look().index.astype(np.uint8)
 
     def passes(self, scene: Mapping[str, Any]) -> Passes:
         """The annotations of a scene.
@@ -102,8 +105,8 @@ class BlenderScene:
         placement = place(scene, self._look)
         check_countable(len(placement.things))
         bodies = self._place(placement)
-        with self._centre_rays() as rays:
-            found = rays.look()
+        with self._centre_rays() as look:
+            found = look()
             alone_px = _counts(found.index, len(bodies))
             render, lens = self._scene.render, self._look.look["camera"]
             size = (render.resolution_x, render.resolution_y)
@@ -111,15 +114,15 @@ class BlenderScene:
             for group in disjoint_groups(boxes):
                 for number, body in enumerate(bodies):
                     body.hide_render = number not in group
-                alone_px[group] = _counts(rays.look().index, len(bodies))[group]
+                alone_px[group] = _counts(look().index, len(bodies))[group]
         mask = np.where(found.index == 0, BACKGROUND, found.index - 1).astype(np.uint8)
         return measure_passes(mask, found.depth, found.normal, alone_px)
 
-    def _centre_rays(self) -> CentreRays:
+    def _centre_rays(self) -> AbstractContextManager[Callable[[], Found]]:
         def render() -> None:
             bpy.ops.render.render(write_still=True)
 
-        return CentreRays(self._scene, list(self._lights.values()), self._image.parent, render)
+        return centre_rays(self._scene, list(self._lights.values()), self._image.parent, render)
 
     def _place(self, placement: Placement) -> list[Any]:
         """Puts everything where it belongs; returns Blender's objects in the order of the scene's."""
@@ -419,18 +422,3 @@ def _bind(scene: Any, gpu: Mapping[str, str] | None) -> str:
 def cycles_preferences() -> Any:
     """Cycles' preferences, which list the devices and choose those to use."""
     return bpy.context.preferences.addons["cycles"].preferences
-
-
-def read_targa(data: bytes) -> Pixels:
-    """The pixels of an uncompressed TGA file of 24 or 32 bits, (height, width, 3 or 4), top row first."""
-    width, height = int.from_bytes(data[12:14], "little"), int.from_bytes(data[14:16], "little")
-    channels = data[16] // 8
-    start = 18 + data[0]
-    if data[2] != 2 or channels not in (3, 4):
-        raise ValueError(f"not an uncompressed colour TGA: type {data[2]}, {data[16]} bits a pixel")
-    pixels = np.frombuffer(data, dtype=np.uint8, count=width * height * channels, offset=start)
-    rows = pixels.reshape(height, width, channels)
-    if not data[17] & 0x20:
-        rows = rows[::-1]
-    order = [2, 1, 0, 3][:channels]
-    return np.ascontiguousarray(rows[:, :, order])
