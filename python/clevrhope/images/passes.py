@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy.typing as npt
 
 from clevrhope.errors import ConfigError, SceneError
 from clevrhope.images.renderer import Renderer, Scene
+from clevrhope.runtime.settings import suggestion
 
 K = TypeVar("K", bound=Hashable)
 
@@ -107,8 +107,7 @@ def parse_passes(names: Sequence[str], place: str) -> tuple[str, ...]:
     wanted = list(names)
     for name in wanted:
         if name not in PASSES:
-            near = get_close_matches(str(name), PASSES, n=1)
-            hint = f' (did you mean "{near[0]}"?)' if near else ""
+            hint = suggestion(str(name), PASSES)
             raise ConfigError(f'{place}: unknown pass "{name}"{hint}; known: {", ".join(PASSES)}')
     return tuple(name for name in PASSES if name in wanted)
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, TypeGuard
 
 from clevrhope.errors import SceneError
 from clevrhope.look.definition import Look
+from clevrhope.runtime.settings import suggestion
 
 Vector = tuple[float, float, float]
 
@@ -108,6 +108,4 @@ def _is_number(value: Any) -> TypeGuard[float]:
 
 
 def _unknown(name: Any, known: Mapping[str, Any]) -> str:
-    near = get_close_matches(str(name), known, n=1)
-    hint = f'did you mean "{near[0]}"?' if near else f"known: {', '.join(known)}"
-    return f'unknown name "{name}" ({hint})'
+    return f'unknown name "{name}"' + (suggestion(str(name), known) or f" (known: {', '.join(known)})")

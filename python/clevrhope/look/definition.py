@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from clevrhope.look.meshes import build_mesh
 from clevrhope.runtime.assets import blender_assets
 from clevrhope.runtime.json_text import parse_json, read_object
 from clevrhope.runtime.reading import read_bytes
+from clevrhope.runtime.settings import suggestion
 
 #: Nodes of a material's shader graph -> keys that each needs.
 SHADER_NODES = {
@@ -98,9 +98,7 @@ def _problems(look: Look, look_path: Path, properties_path: Path) -> Iterator[tu
     for section, known in (("shapes", look.shapes), ("materials", look.materials)):
         for name, asset in look.properties[section].items():
             if asset not in known:
-                near = get_close_matches(str(asset), known, n=1)
-                listed = ", ".join(look.look[section])
-                hint = f' (did you mean "{near[0]}"?)' if near else f"; it has {listed}"
+                hint = suggestion(str(asset), known) or f"; it has {', '.join(look.look[section])}"
                 yield properties_path, f'{section}.{name}: {look_path.name} has no "{asset}"{hint}'
 
 
