@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from io import BytesIO
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
@@ -123,22 +124,14 @@ def check_countable(n_objects: int) -> None:
 
 
 def to_bytes(passes: Passes) -> npt.NDArray[np.uint8]:
-    """All arrays of an image's annotations, one after the other, as (1, bytes) uint8."""
-    arrays = (passes.mask, passes.depth, passes.normal, passes.boxes, passes.visible_px, passes.alone_px)
-    return np.frombuffer(b"".join(each.tobytes() for each in arrays), dtype=np.uint8)[None]
+    """All arrays of an image's annotations as numpy saves them, one after the other, (1, bytes) uint8."""
+    content = BytesIO()
+    for array in vars(passes).values():
+        np.save(content, array)
+    return np.frombuffer(content.getbuffer(), dtype=np.uint8)[None]
 
 
-def from_bytes(content: npt.NDArray[np.uint8], *, height: int, width: int) -> Passes:
-    """The annotations of an image of this size from the bytes of `to_bytes`."""
-    data = content.tobytes()
-    n_pixels = height * width
-    n_objects = (len(data) - 11 * n_pixels) // 24
-    places = np.cumsum([0, n_pixels, 4 * n_pixels, 6 * n_pixels, 16 * n_objects, 4 * n_objects]).tolist()
-    return Passes(
-        mask=np.frombuffer(data, np.uint8, n_pixels, places[0]).reshape(height, width),
-        depth=np.frombuffer(data, np.float32, n_pixels, places[1]).reshape(height, width),
-        normal=np.frombuffer(data, np.float16, 3 * n_pixels, places[2]).reshape(height, width, 3),
-        boxes=np.frombuffer(data, np.int32, 4 * n_objects, places[3]).reshape(n_objects, 4),
-        visible_px=np.frombuffer(data, np.int32, n_objects, places[4]),
-        alone_px=np.frombuffer(data, np.int32, n_objects, places[5]),
-    )
+def from_bytes(content: npt.NDArray[np.uint8]) -> Passes:
+    """The annotations of an image from the bytes of `to_bytes`."""
+    arrays = BytesIO(content.tobytes())
+    return Passes(*(np.load(arrays) for _ in fields(Passes)))

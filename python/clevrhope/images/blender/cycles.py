@@ -128,9 +128,8 @@ class CyclesRenderer(Renderer):
 
     def passes(self, scenes: Iterable[tuple[K, Scene]]) -> Iterator[tuple[K, Passes]]:
         """Yields annotations, from Cycles' passes for rays through the pixels' centres; see `Annotator`."""
-        size = {"height": self._settings.height, "width": self._settings.width}
         for key, content in self._run("passes", scenes):
-            yield key, from_bytes(content, **size)
+            yield key, from_bytes(content)
 
     def close(self) -> None:
         """Ends the workers at once."""
