@@ -8,7 +8,7 @@ from clevrhope.dataset.vocab import SPECIAL_TOKENS, Vocab
 from clevrhope.models.base import BaseModel
 from clevrhope.models.batch import Batch
 from clevrhope.models.lxmert.config import LxmertConfig
-from clevrhope.models.lxmert.network import AnswerHead, Body, draw_weights
+from clevrhope.models.lxmert.network import Body, answer_head, draw_weights
 from clevrhope.models.lxmert.pretrained import check_file, load_pretrained
 from clevrhope.models.lxmert.recipe import PRETRAINED, SCRATCH
 from clevrhope.models.lxmert.word_pieces import WordPieces
@@ -31,7 +31,7 @@ class LxmertScratch(BaseModel):
         """The answers that the head scores: all but the special tokens."""
         self.pieces = WordPieces(vocab.questions(), config.length)
         self.lxmert = Body(config)
-        self.answer_head = AnswerHead(config, len(self.answers))
+        self.answer_head = answer_head(config, len(self.answers))
         self.apply(draw_weights)
 
     def forward(self, batch: Batch) -> Tensor:

@@ -5,6 +5,8 @@ as they are; attention is torch's fused one. Nothing uses the boxes' half of the
 not computed and its weights are frozen.
 """
 
+from collections import OrderedDict
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -55,16 +57,9 @@ class Residual(nn.Module):
         return self.LayerNorm(self.dropout(self.dense(hidden)) + residual)  # type: ignore[no-any-return]
 
 
-class Intermediate(nn.Module):
-    """The wide feed-forward layer."""
-
-    def __init__(self, config: LxmertConfig) -> None:
-        super().__init__()
-        self.dense = nn.Linear(config.hidden, config.intermediate)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """(B, N, D) to (B, N, intermediate)."""
-        return F.gelu(self.dense(x))
+def _intermediate(config: LxmertConfig) -> nn.Module:
+    """The wide feed-forward layer, (B, N, D) to (B, N, intermediate)."""
+    return nn.Sequential(OrderedDict(dense=nn.Linear(config.hidden, config.intermediate), gelu=nn.GELU()))
 
 
 class AttentionLayer(nn.Module):
@@ -87,7 +82,7 @@ class Layer(nn.Module):
     def __init__(self, config: LxmertConfig) -> None:
         super().__init__()
         self.attention = AttentionLayer(config, "self")
-        self.intermediate = Intermediate(config)
+        self.intermediate = _intermediate(config)
         self.output = Residual(config.intermediate, config)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -105,9 +100,9 @@ class CrossLayer(nn.Module):
         self.visual_attention = AttentionLayer(config, "att")
         self.lang_self_att = AttentionLayer(config, "self")
         self.visn_self_att = AttentionLayer(config, "self")
-        self.lang_inter = Intermediate(config)
+        self.lang_inter = _intermediate(config)
         self.lang_output = Residual(config.intermediate, config)
-        self.visn_inter = Intermediate(config)
+        self.visn_inter = _intermediate(config)
         self.visn_output = Residual(config.intermediate, config)
         if last:
             for unused in (self.visn_self_att, self.visn_inter, self.visn_output):
@@ -189,18 +184,6 @@ class Encoder(nn.Module):
         return words
 
 
-class Pooler(nn.Module):
-    """A layer over the state of the first piece, [CLS], which stands for the question."""
-
-    def __init__(self, config: LxmertConfig) -> None:
-        super().__init__()
-        self.dense = nn.Linear(config.hidden, config.hidden)
-
-    def forward(self, words: Tensor) -> Tensor:
-        """(B, N, D) to (B, D)."""
-        return torch.tanh(self.dense(words[:, 0]))
-
-
 class Body(nn.Module):
     """All of LXMERT but the head that scores answers."""
 
@@ -208,7 +191,9 @@ class Body(nn.Module):
         super().__init__()
         self.embeddings = Embeddings(config)
         self.encoder = Encoder(config)
-        self.pooler = Pooler(config)
+        self.pooler = nn.Sequential(
+            OrderedDict(dense=nn.Linear(config.hidden, config.hidden), tanh=nn.Tanh())
+        )
 
     def forward(
         self, pieces: Tensor, word_mask: Tensor, vectors: Tensor, coordinates: Tensor, box_mask: Tensor
@@ -216,24 +201,18 @@ class Body(nn.Module):
         """(B, N) pieces, (B, M, 2048) vectors and (B, M, 4) boxes to (B, D); masks are false at padding."""
         word_mask, box_mask = word_mask[:, None, None], box_mask[:, None, None]  # (B, 1, 1, N or M)
         words = self.encoder(self.embeddings(pieces), word_mask, vectors, coordinates, box_mask)
-        return self.pooler(words)  # type: ignore[no-any-return]
+        return self.pooler(words[:, 0])  # type: ignore[no-any-return]  # [CLS] stands for the question
 
 
-class AnswerHead(nn.Module):
-    """The head that scores answers."""
-
-    def __init__(self, config: LxmertConfig, n_answers: int) -> None:
-        super().__init__()
-        self.logit_fc = nn.Sequential(
-            nn.Linear(config.hidden, 2 * config.hidden),
-            nn.GELU(),
-            nn.LayerNorm(2 * config.hidden, eps=_EPSILON),
-            nn.Linear(2 * config.hidden, n_answers),
-        )
-
-    def forward(self, pooled: Tensor) -> Tensor:
-        """(B, D) to (B, answers)."""
-        return self.logit_fc(pooled)  # type: ignore[no-any-return]
+def answer_head(config: LxmertConfig, n_answers: int) -> nn.Module:
+    """The head that scores answers, (B, D) to (B, answers)."""
+    layers = nn.Sequential(
+        nn.Linear(config.hidden, 2 * config.hidden),
+        nn.GELU(),
+        nn.LayerNorm(2 * config.hidden, eps=_EPSILON),
+        nn.Linear(2 * config.hidden, n_answers),
+    )
+    return nn.Sequential(OrderedDict(logit_fc=layers))
 
 
 def draw_weights(module: nn.Module) -> None:
