@@ -1,7 +1,7 @@
 """The training loop: stage by stage and update by update, with log, tuning, checkpoints and states."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from time import monotonic, time
 from typing import Any
@@ -42,10 +42,14 @@ GPU_CHECK_UPDATES = 50
 SHOW_SECONDS = 0.25
 
 
-@dataclass(frozen=True)
-class RunContext:
-    """What a run works with and never changes; `about` is the metadata of its checkpoints."""
+@dataclass(repr=False)
+class Trainer:
+    """A run in progress: runs the stages, and writes checkpoints and states.
 
+    The first fields are what it works with and never changes; `about` is the metadata of its checkpoints.
+    """
+
+    model: nn.Module
     request: TrainRequest
     folder: RunFolder
     stages: tuple[Stage, ...]
@@ -54,27 +58,21 @@ class RunContext:
     tune: Questions | None
     n_answers: int
     about: Mapping[str, Any]
+    log: Log
+    progress: Progress
+    interrupt: Interrupt
+    done: RunProgress = field(default_factory=RunProgress)
+    last_loss: float | None = None
+    busy_seconds: float = 0.0
+    n_made: int = 0
 
-
-class Trainer:
-    """A run in progress: runs the stages, and writes checkpoints and states."""
-
-    def __init__(
-        self, context: RunContext, model: nn.Module, *, log: Log, progress: Progress, interrupt: Interrupt
-    ) -> None:
-        self.context = context
-        self.model = model
-        self.done = RunProgress()
-        self.last_loss: float | None = None
-        self.busy_seconds = 0.0
-        self.n_made = 0
-        self._log, self._progress, self._interrupt = log, progress, interrupt
-        self._trainable = trainable_weights(model)
+    def __post_init__(self) -> None:
+        self._trainable = trainable_weights(self.model)
 
     @property
     def total(self) -> int:
         """Updates made in all stages."""
-        return updates_made(self.context.stages, self.done)
+        return updates_made(self.stages, self.done)
 
     def run(self, resumed: tuple[RunProgress, Mapping[str, Tensor]] | None) -> None:
         """Makes all remaining updates, and writes the last weights.
@@ -86,8 +84,8 @@ class Trainer:
         tensors: Mapping[str, Tensor] | None = None
         if resumed is not None:
             self.done, tensors = resumed
-        while self.done.stage < len(self.context.stages):
-            self._run_stage(self.context.stages[self.done.stage], tensors)
+        while self.done.stage < len(self.stages):
+            self._run_stage(self.stages[self.done.stage], tensors)
             tensors = None
 
     def _run_stage(self, stage: Stage, tensors: Mapping[str, Tensor] | None) -> None:
@@ -97,16 +95,16 @@ class Trainer:
         if tensors is not None:
             load_state(tensors, self.model, optimiser if self.done.update > 0 else None)
         if self.done.update == 0:
-            torch.manual_seed(derived_seed(self.context.request.seed, f"stage {number}"))
-        title = f"{self.context.about['model']} {stage.name}"
-        with self._progress.stage(title, total=stage.updates, unit="updates") as advance:
+            torch.manual_seed(derived_seed(self.request.seed, f"stage {number}"))
+        title = f"{self.about['model']} {stage.name}"
+        with self.progress.stage(title, total=stage.updates, unit="updates") as advance:
             advance(self.done.update, there=True)
-            with determinism_errors(deterministic=self.context.request.deterministic):
+            with determinism_errors(deterministic=self.request.deterministic):
                 _Updates(self, stage, weights, optimiser, advance).run()
         self._end_stage(stage)
 
     def _end_stage(self, stage: Stage) -> None:
-        is_last = self.done.stage + 1 == len(self.context.stages)
+        is_last = self.done.stage + 1 == len(self.stages)
         self.check_weights(stage)
         if stage.evaluated and not is_last:
             self.keep(stage.name, stage)
@@ -118,7 +116,7 @@ class Trainer:
             stage=self.done.stage + 1,
             update=0,
             position=Position(epoch),
-            log_bytes=self._log.length,
+            log_bytes=self.log.length,
         )
         self.save(None)
         if not is_last and self.is_interrupted:
@@ -126,23 +124,23 @@ class Trainer:
 
     def keep(self, name: str, stage: Stage) -> None:
         """Writes a checkpoint."""
-        about = {**self.context.about, "checkpoint": name, "stage": stage.name, "update": self.done.update}
-        save_weights(self.context.folder.checkpoint(name), self.model, about)
+        about = {**self.about, "checkpoint": name, "stage": stage.name, "update": self.done.update}
+        save_weights(self.folder.checkpoint(name), self.model, about)
 
     def save(self, optimiser: torch.optim.Optimizer | None) -> None:
         """Writes the state that a run resumes from."""
-        self._log.sync()
-        save_state(self.context.folder.state, self.done, self.total, self.model, optimiser)
+        self.log.sync()
+        save_state(self.folder.state, self.done, self.total, self.model, optimiser)
 
     @property
     def is_interrupted(self) -> bool:
         """Whether the run is to stop after this update."""
-        return self._interrupt.is_set
+        return self.interrupt.is_set
 
     def write(self, line: Mapping[str, Any]) -> None:
         """Adds a line to the log."""
-        self._log.add(line, step=self.total)
-        self.done = replace(self.done, log_bytes=self._log.length)
+        self.log.add(line, step=self.total)
+        self.done = replace(self.done, log_bytes=self.log.length)
 
     def check_weights(self, stage: Stage) -> None:
         """Checks that all weights are finite.
@@ -156,14 +154,14 @@ class Trainer:
 
     def failure(self, problem: str, stage: Stage) -> TrainingError:
         """An error that says why the run cannot continue, and what is kept of it."""
-        saved = states_in(self.context.folder.state)
+        saved = states_in(self.folder.state)
         kept = (
             f"the last good state, after {int(saved[-1].name):,} updates in all, is kept"
             if saved
             else "no state was saved yet"
         )
         return TrainingError(
-            f"{self.context.folder.root}: {problem} of stage {stage.name}; {kept}; start another run, for "
+            f"{self.folder.root}: {problem} of stage {stage.name}; {kept}; start another run, for "
             f"example with a smaller rate (--set recipe.{stage.name}.rate={stage.optimiser.rate / 10:g})"
         )
 
@@ -182,13 +180,11 @@ class _Updates:
         self._trainer, self._stage, self._weights, self._optimiser = trainer, stage, weights, optimiser
         self._advance = advance
         self._loss: Callable[[Batch], Tensor] = getattr(trainer.model, stage.loss)
-        context, request = trainer.context, trainer.context.request
-        self._context = context
-        self._per_epoch = len(context.questions) // stage.batch_size
-        self._is_last = stage is context.stages[-1]
+        self._per_epoch = len(trainer.questions) // stage.batch_size
+        self._is_last = stage is trainer.stages[-1]
         self._log_every = max(1, min(LOG_UPDATES, stage.updates // 20))
-        self._tune_every = request.tune_every or max(1, stage.updates // TUNE_EVALUATIONS)
-        self._check_every = GPU_CHECK_UPDATES if context.questions.device.type == "cuda" else 1
+        self._tune_every = trainer.request.tune_every or max(1, stage.updates // TUNE_EVALUATIONS)
+        self._check_every = GPU_CHECK_UPDATES if trainer.questions.device.type == "cuda" else 1
         self._losses: list[Tensor] = []
         """Losses that have not been checked yet."""
         self._seconds = 0.0
@@ -197,10 +193,10 @@ class _Updates:
 
     def run(self) -> None:
         """Makes the remaining updates."""
-        trainer, stage, context = self._trainer, self._stage, self._context
+        trainer, stage = self._trainer, self._stage
         groups = self._optimiser.param_groups
         clip = stage.optimiser.clip_norm
-        device, precision = context.questions.device, context.precision
+        device, precision = trainer.questions.device, trainer.precision
         batches: Iterator[Batch] = iter(())
         self._saved = self._shown = self._clock = monotonic()
         n_shown = 0
@@ -235,18 +231,16 @@ class _Updates:
 
     def _batches(self, position: Position) -> Iterator[Batch]:
         """The rest of an epoch from a position on."""
-        size, questions = self._stage.batch_size, self._context.questions
-        order = permutation(self._context.request.seed, position.epoch, len(questions))
+        size, questions = self._stage.batch_size, self._trainer.questions
+        order = permutation(self._trainer.request.seed, position.epoch, len(questions))
         return questions.batches(order[position.index * size : self._per_epoch * size], size)
 
     def _after(self, made: int, now: float) -> None:
         """Does what is due after an update: a line of the log, tuning, a checkpoint, a state."""
-        trainer, stage, request = self._trainer, self._stage, self._context.request
+        trainer, stage, request = self._trainer, self._stage, self._trainer.request
         is_end = made == stage.updates
         is_log = made % self._log_every == 0 or is_end
-        is_tune = (
-            self._is_last and self._context.tune is not None and (made % self._tune_every == 0 or is_end)
-        )
+        is_tune = self._is_last and trainer.tune is not None and (made % self._tune_every == 0 or is_end)
         name = self._kept_name(made)
         if request.save_every is None:
             is_save = now - self._saved >= SAVE_SECONDS
@@ -276,7 +270,7 @@ class _Updates:
 
     def _kept_name(self, made: int) -> str | None:
         """The name of the late checkpoint of the last stage that is due; the one at its end is "last"."""
-        request = self._context.request
+        request = self._trainer.request
         left = self._stage.updates - made
         if not self._is_last or request.keep_every is None or left == 0 or left % request.keep_every:
             return None
@@ -323,18 +317,18 @@ class _Updates:
         self._seconds = 0.0
 
     def _tune(self, made: int) -> None:
-        trainer, context = self._trainer, self._context
-        assert context.tune is not None
+        trainer = self._trainer
+        assert trainer.tune is not None
         answers = predict_answers(
-            trainer.model, "predict", context.tune, n_answers=context.n_answers, precision=context.precision
+            trainer.model, "predict", trainer.tune, n_answers=trainer.n_answers, precision=trainer.precision
         )
-        percent = accuracy(answers, context.tune)
+        percent = accuracy(answers, trainer.tune)
         trainer.write(
             {
                 "stage": self._stage.name,
                 "update": made,
                 "of": self._stage.updates,
-                "tuned_on": context.request.tune_on,
+                "tuned_on": trainer.request.tune_on,
                 "accuracy": percent,
                 "time": round(time(), 3),
             }

@@ -33,7 +33,7 @@ from clevrhope.training.data import Questions
 from clevrhope.training.device import chosen_precision, computing
 from clevrhope.training.interrupts import interrupts
 from clevrhope.training.log import Log
-from clevrhope.training.loop import RunContext, Trainer, check_stage, updates_made
+from clevrhope.training.loop import Trainer, check_stage, updates_made
 from clevrhope.training.order import derived_seed
 from clevrhope.training.recipe_settings import DEFAULT_RECIPE, apply_settings, split_settings
 from clevrhope.training.rehearsal import rehearse
@@ -121,22 +121,6 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
             return TrainSummary(
                 request.out, total, total, monotonic() - began, 0.0, folder.checkpoints(), None
             )
-        context = RunContext(
-            request=request,
-            folder=folder,
-            stages=recipe.stages,
-            precision=precision,
-            questions=questions,
-            tune=tune,
-            n_answers=len(vocab.answers()),
-            about={
-                "model": request.model,
-                "hop": request.hop,
-                "size": request.size,
-                "seed": request.seed,
-                "vocab": vocab_digest(vocab),
-            },
-        )
         resumed = read_state(folder.state)
         log = Log(
             folder.log,
@@ -149,7 +133,26 @@ def train(request: TrainRequest, progress: Progress | None = None) -> TrainSumma
                 interrupts() as interrupt,
                 computing(device, precision=precision, deterministic=request.deterministic),
             ):
-                trainer = Trainer(context, model, log=log, progress=progress or Silent(), interrupt=interrupt)
+                trainer = Trainer(
+                    model=model,
+                    request=request,
+                    folder=folder,
+                    stages=recipe.stages,
+                    precision=precision,
+                    questions=questions,
+                    tune=tune,
+                    n_answers=len(vocab.answers()),
+                    about={
+                        "model": request.model,
+                        "hop": request.hop,
+                        "size": request.size,
+                        "seed": request.seed,
+                        "vocab": vocab_digest(vocab),
+                    },
+                    log=log,
+                    progress=progress or Silent(),
+                    interrupt=interrupt,
+                )
                 trainer.run(resumed)
         finally:
             log.close()
