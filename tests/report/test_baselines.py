@@ -1,6 +1,7 @@
 """Guessers by hand on a small folder, the symbolic oracle on a built one, and requests with their replies."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,13 @@ from clevrhope.errors import ConfigError
 from clevrhope.images.png import read_png
 from clevrhope.metrics import score
 from clevrhope.metrics.baselines import BASELINES, baseline
-from clevrhope.metrics.collapse import beats_question_only, is_collapsed, mean_of, without_collapsed
+from clevrhope.metrics.means import mean_of
 from clevrhope.metrics.predictions import read_origin
 from clevrhope.metrics.score_tables import scores_lines
+from clevrhope.report.results import Result
+from clevrhope.report.runs import Source
+from clevrhope.report.tables import below_question_only, with_uncollapsed
+from clevrhope.splits.kinds import IID
 
 __all__ = ["make"]
 
@@ -214,12 +219,15 @@ def test_without_images_there_is_nothing_to_ask_about(make: Make, tmp_path: Path
 
 
 def test_collapsed_runs_are_those_below_the_question_only_baseline() -> None:
-    assert is_collapsed(18.0, 43.0)
-    assert not is_collapsed(43.0, 43.0)
-    assert not beats_question_only(43.0, 43.0)
+    source = Source(Path("p.jsonl"), Path("data"), "film", Path("p.jsonl"))
+    result = Result(source, "film", "last", HOP, HOP, (), 24, "", 25_000, "1", {IID: 18.0}, floor=43.0)
+    assert result.collapsed
+    assert not replace(result, accuracies={IID: 43.0}).collapsed
+    assert below_question_only([43.0], [43.0])
+    assert not below_question_only([43.1], [43.0])
     runs = [97.4, 97.4, 14.9]
     # The cell of the paper's table 4 that has a deviation of 38.90 follows from one such run.
     assert mean_of(runs).value == pytest.approx(69.9)
     assert mean_of(runs).deviation == pytest.approx(38.9, abs=0.01)
-    assert without_collapsed(runs, [False, False, True]) == [97.4, 97.4]
-    assert without_collapsed([10.0], [True]) == []
+    assert with_uncollapsed(runs, [False, False, True], str) == f"{runs} / [97.4, 97.4] without 1 collapsed"
+    assert with_uncollapsed([10.0], [True], str) == "[10.0] / none left without 1 collapsed"

@@ -4,8 +4,8 @@ Needs no model and no torch: it scores anybody's predictions, from a file that d
 """
 
 from clevrhope.metrics.answer_key import BREAKDOWNS
-from clevrhope.metrics.collapse import Mean
 from clevrhope.metrics.gaps import gap_by_diversity, gaps_by_run, systematicity_gap
+from clevrhope.metrics.means import Mean
 from clevrhope.metrics.paper import ResultRow, paper_results
 from clevrhope.metrics.results import Accuracy, Condition, Gap, Interval, Part, Run, Scored, Scores
 from clevrhope.metrics.scorer import DEFAULT_BOOTSTRAP, GAPS, score

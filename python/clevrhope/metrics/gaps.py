@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from clevrhope.errors import MismatchedRunsError, PredictionsError
-from clevrhope.metrics.collapse import Mean, mean_of
+from clevrhope.metrics.means import Mean, mean_of
 from clevrhope.splits.kinds import SYSTEMATICITY_GAPS, GapKind
 
 GapKey = tuple[Any, str, Any, Any]

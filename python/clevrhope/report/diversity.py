@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from clevrhope.metrics.collapse import mean_of
+from clevrhope.metrics.means import mean_of
 from clevrhope.report.document import Cell, Table
 from clevrhope.report.results import Result
 from clevrhope.report.runs import LAST
@@ -91,7 +91,7 @@ def diversity_tables(runs: Sequence[LateRun], *, least_iid: float) -> Iterator[T
         rows.append([
             Cell(f"{pair}, {mode}, {diversity}"), Cell(model), Cell(size),
             Cell(f"{len(kept)} of {len(cell)}", not kept),
-            Cell(with_uncollapsed([run.iid for run in shown], collapsed, _spread), grey),
+            Cell(with_uncollapsed([run.iid for run in shown], collapsed, spread), grey),
             Cell(with_uncollapsed([run.gap for run in shown], collapsed, _range), grey),
             Cell(
                 with_uncollapsed(points, [run.collapsed for run in matched], _range) if matched else "", grey
@@ -139,10 +139,6 @@ def _row_of(run: LateRun, *, grey: bool) -> list[Cell]:
 def _place(run: LateRun) -> tuple[str, str, int, str, str, str]:
     e = run.result
     return e.pair, e.mode, e.diversity, e.model, e.size, e.run
-
-
-def _spread(values: Sequence[float]) -> str:
-    return spread(mean_of(values))
 
 
 def _range(values: Sequence[float]) -> str:

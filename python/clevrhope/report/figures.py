@@ -15,7 +15,7 @@ from matplotlib.figure import Figure as Drawn
 from matplotlib.lines import Line2D
 
 from clevrhope.describe.stats.charts import FAINT, GRID, INK, figure, png
-from clevrhope.metrics.collapse import Mean, mean_of
+from clevrhope.metrics.means import Mean, mean_of
 from clevrhope.report.diversity import LateRun
 from clevrhope.report.document import Figure
 from clevrhope.report.paper_values import paper_accuracies, paper_gap, paper_gaps, paper_sizes
@@ -66,7 +66,7 @@ def gap_curves(results: Sequence[Result], model: str) -> Figure | None:
                     )  # fmt: skip
                 name, hops = own[0].source.paper_model, {each.hop for each in of_level}
                 printed = [
-                    (size, theirs.points)
+                    (size, theirs.value)
                     for size in paper_sizes(name)
                     if (theirs := paper_gap(name, kind, diversity, size, hops)) is not None and any(sizes)
                 ]

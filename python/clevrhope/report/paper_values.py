@@ -10,18 +10,20 @@ from clevrhope.splits.kinds import SYSTEMATICITY_GAPS
 
 
 @dataclass(frozen=True, slots=True)
-class PaperGap:
-    """The paper's mean gap over some pairs of a diversity.
+class PaperValue:
+    """A mean of the paper: an accuracy on a pair, or a gap over some pairs of a diversity.
 
-    Attributes: points: The mean, as printed in tables 16 to 21 if it is over all of the paper's pairs,
-    else worked out from tables 4 to 15. deviation: Deviation over pairs and seeds, as printed; None if it
-    is not over all pairs. n_pairs: Number of these pairs. n_all: Number of pairs in the paper.
+    Attributes:
+        value: As printed; a gap that is not over all of the paper's pairs is worked out from tables 4 to 15.
+        deviation: Deviation over seeds, of a gap over pairs and seeds, as printed; None if it is not printed.
+        n_pairs: Number of these pairs.
+        n_all: Number of pairs in the paper.
     """
 
-    points: float
+    value: float
     deviation: float | None
-    n_pairs: int
-    n_all: int
+    n_pairs: int = 1
+    n_all: int = 1
 
 
 def paper_accuracies(model: str) -> Mapping[tuple[str, str, int], float]:
@@ -49,7 +51,7 @@ def paper_sizes(model: str) -> tuple[int, ...]:
     return tuple(sorted(map(size_number, sizes)))
 
 
-def paper_gap(model: str, kind: str, diversity: int, size: int, hops: Collection[str]) -> PaperGap | None:
+def paper_gap(model: str, kind: str, diversity: int, size: int, hops: Collection[str]) -> PaperValue | None:
     """The mean gap over some pairs; None if the paper does not have all of them."""
     printed = [
         each
@@ -63,5 +65,5 @@ def paper_gap(model: str, kind: str, diversity: int, size: int, hops: Collection
     if not printed or not shared or len(shared) < len(set(hops)):
         return None
     if len(shared) == len(of_pairs):
-        return PaperGap(printed[0].mean_percent, printed[0].std_percent, len(shared), len(of_pairs))
-    return PaperGap(float(np.mean(shared)), None, len(shared), len(of_pairs))
+        return PaperValue(printed[0].mean_percent, printed[0].std_percent, len(shared), len(of_pairs))
+    return PaperValue(float(np.mean(shared)), None, len(shared), len(of_pairs))

@@ -4,15 +4,14 @@ Accuracies are in per cent, gaps in percentage points. A cell has mean and devia
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
-from clevrhope.metrics.collapse import Mean, beats_question_only, mean_of, without_collapsed
 from clevrhope.metrics.matched_gap import MatchedGap
+from clevrhope.metrics.means import mean_of
 from clevrhope.metrics.paper import ResultRow, paper_results, size_name
 from clevrhope.report.document import Cell, Table
-from clevrhope.report.paper_values import paper_gap
+from clevrhope.report.paper_values import PaperValue, paper_gap
 from clevrhope.report.results import KINDS, Result
 from clevrhope.splits.kinds import IID, PAIR_TEST_SPLITS
 
@@ -67,7 +66,7 @@ def gap_tables(results: Sequence[Result], model: str) -> Iterator[Table]:
             row = [Cell(str(diversity))]
             for size in sizes:
                 cell = [e for e in found if (e.diversity, e.train_size) == (diversity, size)]
-                theirs = _paper_gap_cell(name, kind, diversity, size, cell)
+                theirs = paper_gap(name, kind, diversity, size or 0, {e.hop for e in cell})
                 row += _cells(cell, [e.gap(kind) or 0.0 for e in cell], theirs, bool(printed), signed=True)
             rows.append(row)
         yield Table(
@@ -95,10 +94,11 @@ def matched_table(results: Sequence[Result], model: str) -> Table | None:
             points = [e.matched.points or 0.0 for e in matched if e.matched is not None]
             collapsed = [e.collapsed for e in matched]
             grey = _is_grey(cell)
+            text_of = partial(spread, signed=True)
             rows.append([
                 Cell(f"{diversity}, {size_name(size) or 'unknown size'}"),
-                Cell(with_uncollapsed(plain, collapsed, _signed_spread) if matched else "", grey),
-                Cell(with_uncollapsed(points, collapsed, _signed_spread) if matched else "", grey),
+                Cell(with_uncollapsed(plain, collapsed, text_of) if matched else "", grey),
+                Cell(with_uncollapsed(points, collapsed, text_of) if matched else "", grey),
                 *unmatched_cells(cell),
             ])  # fmt: skip
     if not rows:
@@ -153,7 +153,7 @@ def with_uncollapsed(
     """The text of all values; if some runs collapsed, after a slash that of the others."""
     if not any(collapsed):
         return text_of(values)
-    others = without_collapsed(values, collapsed)
+    others = [value for value, has_collapsed in zip(values, collapsed, strict=True) if not has_collapsed]
     without = text_of(others) if others else "none left"
     return f"{text_of(values)} / {without} without {sum(collapsed)} collapsed"
 
@@ -162,30 +162,6 @@ def _printed(own: Sequence[Result], metric: str, split: str) -> list[ResultRow]:
     """The paper's numbers to show beside a model's."""
     names = {each.source.paper_model for each in own}
     return [e for e in paper_results() if e.model in names and (e.metric, e.split) == (metric, split)]
-
-
-@dataclass(frozen=True, slots=True)
-class _PaperValue:
-    """A value of the paper, and the text that follows it."""
-
-    value: float
-    beside: str
-
-
-def _beside(deviation: float) -> str:
-    return f" \N{PLUS-MINUS SIGN} {deviation:.1f}"
-
-
-def _paper_gap_cell(
-    model: str, kind: str, diversity: int, size: int | None, cell: Sequence[Result]
-) -> _PaperValue | None:
-    """The paper's mean gap over a cell's pairs, if it has all of them."""
-    found = paper_gap(model, kind, diversity, size or 0, {each.hop for each in cell})
-    if found is None:
-        return None
-    if found.deviation is not None:
-        return _PaperValue(found.points, _beside(found.deviation))
-    return _PaperValue(found.points, f" ({found.n_pairs} of {found.n_all} pairs)")
 
 
 def _accuracy_cells(
@@ -199,7 +175,7 @@ def _accuracy_cells(
     for size in sizes:
         cell = [e for e in own if (e.hop, e.train_size) == (hop, size) and split in e.accuracies]
         found = printed.get((hop, size_name(size)))
-        theirs = _PaperValue(found.mean_percent, _beside(found.std_percent)) if found else None
+        theirs = PaperValue(found.mean_percent, found.std_percent) if found else None
         row += _cells(cell, [e.accuracies[split] for e in cell], theirs, bool(printed))
     return row
 
@@ -207,25 +183,29 @@ def _accuracy_cells(
 def _cells(
     cell: Sequence[Result],
     values: Sequence[float],
-    theirs: _PaperValue | None,
+    theirs: PaperValue | None,
     with_paper: bool,
     *,
     signed: bool = False,
 ) -> list[Cell]:
     """Our value and, if the paper has the table, the paper's value and the difference."""
-    ours = mean_of(values) if values else None
-    text = ""
-    if ours:
-        text = with_uncollapsed(
-            values,
-            [each.collapsed for each in cell],
-            lambda of_runs: spread(mean_of(of_runs), signed=signed),
-        )
+    collapsed = [each.collapsed for each in cell]
+    text = with_uncollapsed(values, collapsed, partial(spread, signed=signed)) if values else ""
     found = [Cell(text, _is_grey(cell))]
     if with_paper:
-        found.append(Cell(f"{_point(theirs.value, signed=signed)}{theirs.beside}" if theirs else ""))
-        found.append(Cell(with_sign(ours.value - theirs.value)) if theirs and ours else _NO_NUMBER)
+        found.append(Cell(_paper_text(theirs, signed=signed) if theirs else ""))
+        found.append(
+            Cell(with_sign(mean_of(values).value - theirs.value)) if theirs and values else _NO_NUMBER
+        )
     return found
+
+
+def _paper_text(theirs: PaperValue, *, signed: bool) -> str:
+    if theirs.deviation is None:
+        beside = f" ({theirs.n_pairs} of {theirs.n_all} pairs)"
+    else:
+        beside = _plus_minus(theirs.deviation)
+    return _point(theirs.value, signed=signed) + beside
 
 
 def _is_grey(cell: Sequence[Result]) -> bool:
@@ -237,17 +217,18 @@ def _is_grey(cell: Sequence[Result]) -> bool:
 def below_question_only(iid: Sequence[float], floors: Iterable[float | None]) -> bool:
     """Whether the mean IID accuracy of some runs is known not to beat the question-only baseline."""
     known = [floor for floor in floors if floor is not None]
-    return bool(iid and known) and not beats_question_only(mean_of(iid).value, mean_of(known).value)
+    return bool(iid and known) and mean_of(iid).value <= mean_of(known).value
 
 
-def spread(mean: Mean, *, signed: bool = False) -> str:
+def spread(values: Sequence[float], *, signed: bool = False) -> str:
     """Mean, deviation and number of values as text."""
-    text = _point(mean.value, signed=signed) + (_beside(mean.deviation) if mean.n > 1 else "")
+    mean = mean_of(values)
+    text = _point(mean.value, signed=signed) + (_plus_minus(mean.deviation) if mean.n > 1 else "")
     return f"{text} ({mean.n})"
 
 
-def _signed_spread(values: Sequence[float]) -> str:
-    return spread(mean_of(values), signed=True)
+def _plus_minus(deviation: float) -> str:
+    return f" \N{PLUS-MINUS SIGN} {deviation:.1f}"
 
 
 def _point(value: float, *, signed: bool) -> str:
