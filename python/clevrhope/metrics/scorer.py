@@ -145,7 +145,7 @@ def _score_condition(
             Run(run, _scored({split: each.only(k) for split, each in rates.items() if each.defined[k]}))
             for k, run in enumerate(runs)
         ),
-        mean=_mean(rates, tallies),
+        mean=_scored(rates, tallies),
         breakdowns={name: _parts(name, tallies, key, hop) for name in by},
         missing=missing,
     )
@@ -165,30 +165,19 @@ def _in_order(runs: Iterable[str | None]) -> list[str | None]:
 # From rates to results
 
 
-def _scored(rates: Mapping[str, Rates]) -> Scored:
-    """Accuracies and gaps of splits with one column each."""
-    splits = {
-        split: Accuracy(
-            percent=100 * float(each.found[0]),
-            interval=interval(100 * each.drawn[:, 0]),
-            n_questions=int(each.n_questions[0]),
-            n_pictures=int(each.n_images[0]),
-        )
-        for split, each in rates.items()
-    }
-    return Scored(splits, _gaps(rates))
+def _scored(rates: Mapping[str, Rates], tallies: Mapping[str, Tallies] | None = None) -> Scored:
+    """Means over the columns that have a split; of a gap, over those that have both of its splits.
 
-
-def _mean(rates: Mapping[str, Rates], tallies: Mapping[str, Tallies]) -> Scored:
-    """Means over the runs that have a split; of a gap, over those that have both of its splits."""
+    Questions and images are counted by `tallies`, over all runs; without them, splits have one column each.
+    """
     splits = {}
     for split, each in rates.items():
         found, drawn = each.found[each.defined], each.drawn[:, each.defined]
         splits[split] = Accuracy(
             percent=100 * float(found.mean()),
             interval=interval(100 * drawn.mean(axis=1)),
-            n_questions=tallies[split].n_questions,
-            n_pictures=tallies[split].n_images,
+            n_questions=tallies[split].n_questions if tallies else int(each.n_questions[0]),
+            n_pictures=tallies[split].n_images if tallies else int(each.n_images[0]),
             deviation=_deviation(found),
         )
     return Scored(splits, _gaps(rates))
