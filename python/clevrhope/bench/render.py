@@ -261,57 +261,54 @@ def text_lines(compared: Compared) -> list[str]:
     return [*lines, *compared.notes]
 
 
+@dataclass(frozen=True)
 class _Studio:
     """The reference scenes and images, and renderers that are compared with them."""
 
-    def __init__(
-        self,
-        scenes: Sequence[Scene],
-        references: Mapping[int, Pixels],
-        *,
-        device: str,
-        workers: int | None,
-        measures_ssim: bool,
-        advance: Callable[[str], None],
-    ) -> None:
-        self._scenes = scenes
-        self._references = references
-        self._measures_ssim = measures_ssim
-        self._advance = advance
-        self._height, self._width = next(iter(references.values())).shape[:2]
-        self._device, self._workers = device, workers
+    scenes: Sequence[Scene]
+    references: Mapping[int, Pixels]
+    device: str
+    workers: int | None
+    measures_ssim: bool
+    advance: Callable[[str], None]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Width and height of the images."""
+        height, width = next(iter(self.references.values())).shape[:2]
+        return width, height
 
     def cycles(self, name: str) -> CyclesRenderer:
         """Cycles at a quality or number of samples."""
-        settings = RenderSettings(width=self._width, height=self._height, device=self._device)
-        return CyclesRenderer(settings=settings.with_samples(samples_of(name)), workers=self._workers)
+        settings = RenderSettings(*self.size, device=self.device)
+        return CyclesRenderer(settings=settings.with_samples(samples_of(name)), workers=self.workers)
 
     def native(self, quality: str) -> NativeRenderer:
         """The native renderer at a quality."""
-        settings = NativeSettings(width=self._width, height=self._height).with_quality(quality)
+        settings = NativeSettings(*self.size).with_quality(quality)
         return NativeRenderer(**asdict(settings))
 
     def measure(self, renderers: Sequence[tuple[Effort, Renderer]]) -> None:
         """Lets renderers take turns at all scenes, as many in a row as the most workers of a renderer."""
-        chosen = list(self._references)
+        chosen = list(self.references)
         turn = max(renderer.workers for _, renderer in renderers)
         for effort, renderer in renderers:
-            self._advance(f"{effort.renderer} {effort.name}, warming up")
-            list(renderer.render((i, self._scenes[chosen[0]]) for i in range(turn)))
+            self.advance(f"{effort.renderer} {effort.name}, warming up")
+            list(renderer.render((i, self.scenes[chosen[0]]) for i in range(turn)))
         for begin in range(0, len(chosen), turn):
             numbers = chosen[begin : begin + turn]
             for effort, renderer in renderers:
-                self._advance(f"{effort.renderer} {effort.name}, {begin + len(numbers)} of {len(chosen)}")
+                self.advance(f"{effort.renderer} {effort.name}, {begin + len(numbers)} of {len(chosen)}")
                 began, worked = perf_counter(), process_time()
-                made = dict(renderer.render((i, self._scenes[i]) for i in numbers))
+                made = dict(renderer.render((i, self.scenes[i]) for i in numbers))
                 n = len(numbers)
                 effort.seconds += [(perf_counter() - began) / n] * n
                 effort.processor_seconds += [(process_time() - worked) / n] * n
                 for i, pixels in made.items():
                     effort.images[i] = pixels
-                    effort.psnr_db[i] = psnr(pixels, self._references[i])
-                    if self._measures_ssim:
-                        effort.ssim[i] = ssim(pixels, self._references[i])
+                    effort.psnr_db[i] = psnr(pixels, self.references[i])
+                    if self.measures_ssim:
+                        effort.ssim[i] = ssim(pixels, self.references[i])
 
 
 def _png_seconds(images: Collection[Pixels]) -> float:
