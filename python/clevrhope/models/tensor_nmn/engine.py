@@ -1,7 +1,6 @@
 """Tensor-NMN's execution engine: runs programs on image features and scores the answers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -18,13 +17,6 @@ FORMS: Mapping[str, Callable[[ModuleBank, Tensor, Tensor, Arities], tuple[Tensor
     "bucketed": run_bucketed,
     "gathered": run_gathered,
 }
-
-
-class Scores(NamedTuple):
-    """Scores of the R well-formed programs of a batch."""
-
-    scores: Tensor  # (R, A)
-    rows: Tensor  # (R,) int64: their rows in the batch
 
 
 class Engine(nn.Module):
@@ -53,12 +45,12 @@ class Engine(nn.Module):
             nn.Linear(config.classifier_hidden, n_answers),
         )
 
-    def forward(self, features: Mapping[str, Tensor], programs: Tensor) -> Scores:
-        """Scores of (B, P) program tokens; ill-formed programs are left out."""
+    def forward(self, features: Mapping[str, Tensor], programs: Tensor) -> tuple[Tensor, Tensor]:
+        """Scores (R, A) of the R well-formed programs of (B, P) tokens, and their rows (R,) in the batch."""
         maps = self.stem(features)  # (B, C, H, W)
         form = self.config.form
         if form == "auto":
             form = "gathered" if maps.is_cuda else "bucketed"
         answers, plan = FORMS[form](self.bank, maps, programs, self.arities)  # (R, C, H, W)
         rows = torch.from_numpy(plan.well_formed).to(maps.device, non_blocking=True)
-        return Scores(self.classifier(answers), rows)
+        return self.classifier(answers), rows

@@ -40,7 +40,7 @@ def run_modules(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Ariti
     """
     plan = plan_levels(programs, arities)
     outputs: list[Tensor] = []
-    firsts, seconds, joins = (_one_by_one(each) for each in _kernels(bank))
+    firsts, seconds, joins = (_one_by_one(each) for each in (bank.first, bank.second, bank.joins))
     for token, row, operands in zip(
         plan.tokens.tolist(), plan.rows.tolist(), plan.operands.tolist(), strict=True
     ):
@@ -62,7 +62,7 @@ def run_bucketed(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arit
         return maps[:0], plan
     # Weights are laid out like the maps once a step, or each convolution would do it anew.
     maps = maps.contiguous(memory_format=torch.channels_last)
-    kernels = (_channels_last(each) for each in _kernels(bank))
+    kernels = (_channels_last(each) for each in (bank.first, bank.second, bank.joins))
     firsts, seconds, joins = (_one_by_one(each) for each in kernels)
     outputs: list[Tensor] = []  # (H, W, C) of each node
 
@@ -105,10 +105,6 @@ def run_gathered(bank: ModuleBank, maps: Tensor, programs: Tensor, arities: Arit
         hidden = first(x, tokens[here]).relu_()
         outputs.append(second(hidden, tokens[here]).add_(x).relu_())
     return _answers(outputs, plan, on_device[4 * len(plan) :].view(2, -1)), plan
-
-
-def _kernels(bank: ModuleBank) -> tuple[Kernels, Kernels, Kernels]:
-    return bank.first, bank.second, bank.joins
 
 
 def _channels_last(kernels: Kernels) -> Kernels:
