@@ -11,6 +11,11 @@ from clevrhope.models.batch import Batch
 from clevrhope.models.settings import read_model_settings
 
 
+def two_layers(n_in: int, hidden: int, n_out: int) -> nn.Sequential:
+    """A linear layer, ReLU and another linear layer."""
+    return nn.Sequential(nn.Linear(n_in, hidden), nn.ReLU(), nn.Linear(hidden, n_out))
+
+
 class BaseModel(nn.Module):
     """A model that is made from a dataclass of settings and a vocabulary; see `protocol.Model`.
 

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.models.base import BaseModel
+from clevrhope.models.base import BaseModel, two_layers
 from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import QuestionEncoder
 from clevrhope.models.maps import MapsConfig
@@ -78,10 +78,8 @@ class Film(BaseModel):
         self.steer = nn.Linear(config.hidden, config.blocks * 2 * config.channels)
         self.blocks = nn.ModuleList(FilmBlock(config.channels) for _ in range(config.blocks))
         self.look = nn.Conv2d(config.channels + 2, config.classifier_channels, 1)
-        self.classifier = nn.Sequential(
-            nn.Linear(config.classifier_channels, config.classifier_hidden),
-            nn.ReLU(),
-            nn.Linear(config.classifier_hidden, len(vocab.answers())),
+        self.classifier = two_layers(
+            config.classifier_channels, config.classifier_hidden, len(vocab.answers())
         )
 
     def predict(self, batch: Batch) -> Tensor:

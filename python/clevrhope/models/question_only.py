@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from torch import Tensor, nn
+from torch import Tensor
 
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.models.base import BaseModel
+from clevrhope.models.base import BaseModel, two_layers
 from clevrhope.models.batch import Batch
 from clevrhope.models.lstm import QuestionEncoder
 from clevrhope.models.recipe import Optimiser, single_stage
@@ -39,11 +39,7 @@ class QuestionOnly(BaseModel):
     def __init__(self, config: QuestionOnlyConfig, vocab: Vocab) -> None:
         super().__init__()
         self.reader = QuestionEncoder(len(vocab.questions()), config.words, config.hidden)
-        self.classifier = nn.Sequential(
-            nn.Linear(config.hidden, config.hidden),
-            nn.ReLU(),
-            nn.Linear(config.hidden, len(vocab.answers())),
-        )
+        self.classifier = two_layers(config.hidden, config.hidden, len(vocab.answers()))
 
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores."""

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 
 from clevrhope import _core
 from clevrhope.dataset.vocab import Vocab
-from clevrhope.models.base import BaseModel
+from clevrhope.models.base import BaseModel, two_layers
 from clevrhope.models.batch import Batch
 from clevrhope.models.maps import MapsConfig
 from clevrhope.models.recipe import Optimiser, single_stage
@@ -44,9 +44,7 @@ class SteeredModule(nn.Module):
 
     def __init__(self, channels: int, hidden: int) -> None:
         super().__init__()
-        self.steer = nn.Sequential(
-            nn.Linear(3 * channels, hidden), nn.ReLU(), nn.Linear(hidden, 4 * channels)
-        )
+        self.steer = two_layers(3 * channels, hidden, 4 * channels)
         self.first = nn.Conv2d(channels, channels, 3, padding=1)
         self.second = nn.Conv2d(channels, channels, 3, padding=1)
 
@@ -76,11 +74,7 @@ class VectorNmn(BaseModel):
         self.enter = nn.Conv2d(config.channels + 2, config.channels, 1)
         self.tokens = nn.Embedding(len(vocab.programs()), config.channels)
         self.module = SteeredModule(config.channels, config.hidden)
-        self.classifier = nn.Sequential(
-            nn.Linear(config.channels, config.hidden),
-            nn.ReLU(),
-            nn.Linear(config.hidden, len(vocab.answers())),
-        )
+        self.classifier = two_layers(config.channels, config.hidden, len(vocab.answers()))
 
     def loss(self, batch: Batch) -> Tensor:
         """Mean cross-entropy over the questions whose programs are well-formed."""
