@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from clevrhope.errors import DatasetError
-from clevrhope.features.extractor import ExtractorOptions, Sample
+from clevrhope.features.extractor import Extractor, ExtractorOptions, Sample
 from clevrhope.features.store import Array, ArraySpec
 
 OBJECTS = 10
@@ -15,7 +15,7 @@ REACH = 3.0
 """Divisor of coordinates: CLEVR's objects stand between -3 and 3."""
 
 
-class Attributes:
+class Attributes(Extractor):
     """`attributes`, `places` and `n_boxes`, in the order of the scene's objects.
 
     - `attributes`, (10, types) int64: each value's index among those of its type, types as in the manifest;
@@ -26,14 +26,11 @@ class Attributes:
     """
 
     reads = ("scene",)
-    weights = None
-    code = 1
     note = "true attributes, nothing seen"
-    suffix = ""
 
     def __init__(self, options: ExtractorOptions) -> None:
         n = max(OBJECTS, options.most_objects)
-        self.options: Mapping[str, int] = {}
+        self.options = {}
         self.arrays = {
             "attributes": ArraySpec("int64", (n, len(options.attributes))),
             "places": ArraySpec("float32", (n, 3)),

@@ -66,11 +66,11 @@ class Extractor(Protocol):
 
     reads: tuple[str, ...]
     options: Mapping[str, Any]
-    suffix: str
+    suffix: str = ""
     arrays: Mapping[str, ArraySpec]
-    weights: str | None
-    code: int
-    note: str | None
+    weights: str | None = None
+    code: int = 1
+    note: str | None = None
 
     def rows(self, samples: Sequence[Sample]) -> Mapping[str, Array]:
         """The arrays of n samples by name, each (n, ...).

@@ -9,7 +9,7 @@ import torch
 
 from clevrhope.features.backbone import AdaptiveBatches
 from clevrhope.features.device import chosen_device
-from clevrhope.features.extractor import ExtractorOptions, Sample
+from clevrhope.features.extractor import Extractor, ExtractorOptions, Sample
 from clevrhope.features.frcnn_checkpoint import read_frcnn
 from clevrhope.features.frcnn_network import FrcnnConfig, preprocess
 from clevrhope.features.kinds import given_weights
@@ -19,7 +19,7 @@ from clevrhope.features.weights import file_digest
 WIDTH = 2048
 
 
-class FrcnnFeatures:
+class FrcnnFeatures(Extractor):
     """`vectors`, `boxes` and `n_boxes`, best box first; rows after the last box are 0.
 
     - `vectors`, (36, 2048) float16: those of the proposals that the boxes came from.
@@ -28,9 +28,6 @@ class FrcnnFeatures:
     """
 
     reads = ("image",)
-    code = 1
-    note = None
-    suffix = ""
 
     def __init__(self, options: ExtractorOptions, shapes: FrcnnConfig | None = None) -> None:
         path = Path(given_weights("frcnn", options.weights))
@@ -40,7 +37,7 @@ class FrcnnFeatures:
         file = path / "pytorch_model.bin" if path.is_dir() else path
         digests = [file_digest(each) for each in (file, file.with_name("config.yaml"))]
         self.weights = hashlib.sha256(" ".join(digests).encode()).hexdigest()
-        self.options: Mapping[str, int] = {"boxes": self.config.boxes}
+        self.options = {"boxes": self.config.boxes}
         self.arrays = {
             "vectors": ArraySpec("float16", (self.config.boxes, WIDTH)),
             "boxes": ArraySpec("float32", (self.config.boxes, 4)),

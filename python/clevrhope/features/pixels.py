@@ -6,26 +6,23 @@ import numpy as np
 from PIL import Image
 
 from clevrhope.errors import ConfigError
-from clevrhope.features.extractor import ExtractorOptions, ImageArray, Sample
+from clevrhope.features.extractor import Extractor, ExtractorOptions, ImageArray, Sample
 from clevrhope.features.store import Array, ArraySpec
 
 SIDE = 224
 """Default width and height, those of models with a stem of their own (`MapsConfig`)."""
 
 
-class Pixels:
+class Pixels(Extractor):
     """`pixels`, (3, 224, 224) uint8 RGB or another size, resized with a bicubic filter."""
 
     reads = ("image",)
-    weights = None
-    code = 1
-    note = None
 
     def __init__(self, options: ExtractorOptions) -> None:
         if options.image_size is None:
             raise ConfigError("the dataset has no images; build it without --no-render")
         self.size = size = options.size or (SIDE, SIDE)
-        self.options: Mapping[str, int] = {"width": size[0], "height": size[1]}
+        self.options = {"width": size[0], "height": size[1]}
         self.suffix = f"-{size[0]}x{size[1]}"
         self.arrays = {"pixels": ArraySpec("uint8", (3, size[1], size[0]))}
 

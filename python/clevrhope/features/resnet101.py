@@ -6,7 +6,7 @@ import torch
 
 from clevrhope.features.backbone import AdaptiveBatches, normalised, read_resnet101, up_to_layer3
 from clevrhope.features.device import chosen_device
-from clevrhope.features.extractor import ExtractorOptions, Sample
+from clevrhope.features.extractor import Extractor, ExtractorOptions, Sample
 from clevrhope.features.kinds import RANDOM
 from clevrhope.features.pixels import resized
 from clevrhope.features.store import Array, ArraySpec
@@ -18,17 +18,16 @@ STRIDE = 16
 CHANNELS = 1024
 
 
-class Resnet101:
+class Resnet101(Extractor):
     """`maps`, (1024, 14, 14) float16, of a 224 x 224 bicubic image."""
 
     reads = ("image",)
-    code = 1
 
     def __init__(self, options: ExtractorOptions) -> None:
         self.size = options.size or (SIDE, SIDE)
         width, height = self.size
         net, self.weights = read_resnet101(options.weights, "resnet101")
-        self.options: Mapping[str, int] = {"width": width, "height": height}
+        self.options = {"width": width, "height": height}
         random = self.weights == RANDOM
         self.note = "random weights, not the paper's" if random else None
         size = "" if self.size == (SIDE, SIDE) else f"-{width}x{height}"

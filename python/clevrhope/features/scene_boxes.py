@@ -9,7 +9,7 @@ from torchvision.ops import roi_align
 from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.backbone import AdaptiveBatches, normalised, read_resnet101, up_to_layer3
 from clevrhope.features.device import chosen_device
-from clevrhope.features.extractor import ExtractorOptions, Sample
+from clevrhope.features.extractor import Extractor, ExtractorOptions, Sample
 from clevrhope.features.kinds import RANDOM
 from clevrhope.features.pixels import resized
 from clevrhope.features.store import Array, ArraySpec
@@ -22,7 +22,7 @@ BIN = 14
 STRIDE = 16
 
 
-class SceneBoxes:
+class SceneBoxes(Extractor):
     """`vectors`, `boxes` and `n_boxes`, in the order of the scene's objects.
 
     - `vectors`, (36, 2048) float16: RoIAlign (14 x 14) on ResNet-101's third group of blocks, then its
@@ -32,7 +32,6 @@ class SceneBoxes:
     """
 
     reads = ("image", "scene")
-    code = 1
 
     def __init__(self, options: ExtractorOptions) -> None:
         size = options.size or options.image_size
@@ -42,7 +41,7 @@ class SceneBoxes:
         net, self.weights = read_resnet101(options.weights, "scene-boxes")
         random = self.weights == RANDOM
         self.note = "true boxes" + (" and random weights" if random else "") + ", not the paper's"
-        self.options: Mapping[str, int] = {"width": size[0], "height": size[1]}
+        self.options = {"width": size[0], "height": size[1]}
         self.suffix = f"-{size[0]}x{size[1]}" + ("-random" if random else "")
         self.arrays = {
             "vectors": ArraySpec("float16", (BOXES, WIDTH)),
