@@ -8,7 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from clevrhope.errors import ConfigError, DatasetError
 from clevrhope.features.dataset_folder import BuiltDataset, ClevrFolder, DatasetFolder, Ints, open_folder
 from clevrhope.features.extractor import Extractor, ExtractorOptions, Sample
 from clevrhope.features.kinds import make_extractor
-from clevrhope.features.store import FOLDER, Array, StoreInfo, map_array, pool_source, read_info
+from clevrhope.features.store import FOLDER, Array, StoreInfo, map_array, read_info
 from clevrhope.runtime.atomic import OWN_PREFIX, WorkingFolder, disk_errors, sync_folder, write_whole
 from clevrhope.runtime.forms import COUNT, TEXT, Fields, check_form
 from clevrhope.runtime.json_text import as_json_values, read_object
@@ -122,7 +122,7 @@ def make_features(
         total = sum(len(each.indices) for each in sources.values())
         with (progress or Silent()).stage(f"Features of kind {kind}", total=total, unit="images") as advance:
             for pool, writer in zip(sources, writers, strict=True):
-                for n_rows, n_new in writer.make(pool_source(folder, pool, info)):
+                for n_rows, n_new in writer.make(folder.digest(pool, kind=kind, images=info.of_images)):
                     n_made += n_new
                     advance(n_rows - n_new, there=True)
                     advance(n_new)
@@ -149,16 +149,13 @@ def _options(
                 f"{folder.root}: no images, so their size is unknown; build it without --no-render"
             )
         size = image_size
-    options = ExtractorOptions(size, weights, device, {}, (0, 0), 0, image_size)
     if not isinstance(folder, BuiltDataset):
-        return options
+        return ExtractorOptions(size, weights, device, {}, (0, 0), 0, image_size)
     world = folder.manifest.world
-    constraints = world["constraints"]
-    return replace(
-        options,
-        attributes=world["attributes"],
-        raster=(constraints["width"], constraints["height"]),
-        most_objects=constraints["max_objects"],
+    limits = world["constraints"]
+    raster = (limits["width"], limits["height"])
+    return ExtractorOptions(
+        size, weights, device, world["attributes"], raster, limits["max_objects"], image_size
     )
 
 

@@ -171,7 +171,8 @@ class FeatureStore:
         if not (folder / "pool.json").exists():
             raise DatasetError(f"{folder}: no features of pool {pool} yet; {remedy}")
         record = read_object(folder / "pool.json", "a record of finished features", remedy=remedy)
-        if record.get("source") != pool_source(self._dataset, pool, self.info):
+        info = self.info
+        if record.get("source") != self._dataset.digest(pool, kind=info.kind, images=info.of_images):
             raise DatasetError(f"{folder}: made before the pool's images or scenes changed; {remedy}")
         # Copy-on-write: torch takes such an array without a copy or a warning, and no file can change.
         map_here = partial(map_array, mode="c", remedy=remedy)
@@ -315,11 +316,6 @@ _STORE = Fields(
     }
 )
 """The form of store.json."""
-
-
-def pool_source(dataset: DatasetFolder, pool: str, info: StoreInfo) -> str:
-    """SHA-256 of what a pool's features are made from."""
-    return dataset.digest(pool, kind=info.kind, images=info.of_images)
 
 
 def map_array(path: Path, *, mode: Literal["c", "r", "r+"], remedy: str = "") -> Array:
