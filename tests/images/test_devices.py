@@ -131,7 +131,7 @@ def test_that_auto_came_to_the_cpu_for_a_failure_is_said(monkeypatch: pytest.Mon
             "Rendering images on the CPU, as asking for HIP devices failed: "
             "the process ended with status 11 (a driver crashed)"
         )
-        assert {start["allowance_s"] for start in made._pool._start} == {0.0}
+        assert {start["allowance_s"] for start in made._pool.start} == {0.0}
         assert len(dict(made.render(scenes(2)))) == 2
 
 
@@ -173,9 +173,9 @@ def test_each_gpu_has_its_own_workers(
     )
     with CyclesRenderer(settings=RenderSettings(device="cuda"), workers=workers, command=FAKE_WORKER) as made:
         assert made.workers == 2 * of_each
-        assert {start["allowance_s"] for start in made._pool._start} == {KERNELS_S}
+        assert {start["allowance_s"] for start in made._pool.start} == {KERNELS_S}
         assert stage_title(made) == "Rendering images on Card 3, Card 1"
-        starts = [start["gpu"] for start in made._pool._start]
+        starts = [start["gpu"] for start in made._pool.start]
         assert len(dict(made.render(scenes(12)))) == 12
         assert made.devices <= {"cuda:0 (Card 3)", "cuda:1 (Card 1)"}
     assert [start["identity"] for start in starts].count("CUDA_Card_0000:3a:00") == of_each

@@ -55,6 +55,7 @@ class _Done(Generic[K]):
     """Whether the workers ended over it, rather than reporting the reason."""
 
 
+@dataclass(eq=False, repr=False)
 class WorkerPool:
     """Worker processes, started when they are first needed and kept until `close`.
 
@@ -66,24 +67,19 @@ class WorkerPool:
     The other arguments are those of `CyclesRenderer`.
     """
 
-    def __init__(
-        self,
-        start: Sequence[Mapping[str, Any]],
-        *,
-        timeout_s: float,
-        allowance_s: float,
-        command: Sequence[str],
-        memory_limit_bytes: int,
-    ) -> None:
-        self._start, self._command = start, command
-        self._timeout_s, self._allowance_s = timeout_s, allowance_s
-        self._memory_limit_bytes = memory_limit_bytes
+    start: Sequence[Mapping[str, Any]]
+    timeout_s: float
+    allowance_s: float
+    command: Sequence[str]
+    memory_limit_bytes: int
+
+    def __post_init__(self) -> None:
         self._tasks: queue.SimpleQueue[tuple[Any, Mapping[str, Any]] | None] = queue.SimpleQueue()
         self._done: queue.SimpleQueue[_Done[Any] | RenderError] = queue.SimpleQueue()
         self._drivers: list[_Driver] = []
 
     def __len__(self) -> int:
-        return len(self._start)
+        return len(self.start)
 
     @property
     def pids(self) -> list[int]:
@@ -106,7 +102,7 @@ class WorkerPool:
             ScenesFailedError: after all other tasks are done, if some gave no pixels.
         """
         if not self._drivers:
-            self._drivers = [_Driver(self, number) for number in range(len(self._start))]
+            self._drivers = [_Driver(self, number) for number in range(len(self.start))]
             for driver in self._drivers:
                 driver.thread.start()
         source = iter(tasks)
@@ -197,8 +193,8 @@ class _Driver:
             if process is None:
                 break
             try:
-                allowance_s = 0.0 if process.images else pool._allowance_s
-                pixels = process.ask(task, timeout_s=pool._timeout_s + allowance_s)
+                allowance_s = 0.0 if process.images else pool.allowance_s
+                pixels = process.ask(task, timeout_s=pool.timeout_s + allowance_s)
             except TaskError as error:
                 return _Done(key, reason=str(error))
             except WorkerEndedError as error:
@@ -222,11 +218,11 @@ class _Driver:
                 if self._stopped:
                     return None
                 if self.process is None:
-                    limit = self._pool._memory_limit_bytes
-                    self.process = WorkerProcess(self._pool._command, memory_limit_bytes=limit)
+                    limit = self._pool.memory_limit_bytes
+                    self.process = WorkerProcess(self._pool.command, memory_limit_bytes=limit)
                 process = self.process
             try:
-                process.wait_until_ready(self._pool._start[self._number])
+                process.wait_until_ready(self._pool.start[self._number])
                 return process
             except WorkerEndedError as error:
                 problem = str(error)
