@@ -19,6 +19,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -149,11 +150,11 @@ def run(
     numbers["scenes_per_second"] = _scenes_per_second(world, work)
     # One pool serves both splits, because scenes take most of the time and only questions count.
     scan = PoolScan(world, seed=SEED, pool="bench")
-    train, ood = (_Splits(scan, templates, SPLITS[name]) for name in (TRAIN.name, OOD))
     advance("questions")
-    found, questions = train.measure(work)
+    found, questions = _measured_split(scan, templates, TRAIN, work)
     numbers |= found
-    numbers |= {f"ood_{name}": number for name, number in ood.measure(work)[0].items()}
+    found, _ = _measured_split(scan, templates, SPLITS[OOD], work)
+    numbers |= {f"ood_{name}": number for name, number in found.items()}
     advance("programs")
     numbers |= _programs_per_second(world, questions, work)
     advance("a small build")
@@ -189,42 +190,35 @@ def text_rows(result: BenchResult) -> list[tuple[str, str]]:
     ]
 
 
-@dataclass(frozen=True)
-class _Splits:
-    """A split that can be made again and again on scenes that are sampled once."""
-
-    scan: PoolScan
-    templates: _core.Templates
-    kind: SplitKind
-
-    def measure(self, work: Work) -> tuple[dict[str, float], _core.QuestionBatch]:
-        """The numbers of the split by their names in `ROWS`, and the questions."""
-        self._stream().skip(work.windows)  # the scenes are there when the clock starts
-        rates = []
-        for _ in range(work.repetitions):
-            stream = self._stream()
-            stream.prepare(work.windows)
-            began = time.perf_counter()
-            questions = stream.next(work.windows)
-            rates.append(len(questions) / (time.perf_counter() - began))
-        nanoseconds = self._stream().time_attempts(work.windows)
-        return {
-            "questions_per_second": statistics.median(rates),
-            "states_per_question": stream.work["states"] / len(questions),
-            "options_per_question": stream.work["options"] / len(questions),
-            "slowest_attempt_us": float(np.quantile(nanoseconds, 0.999)) / 1_000,
-        }, questions
-
-    def _stream(self) -> SplitStream:
-        return SplitStream(
-            self.scan,
-            self.templates,
-            split=self.kind.name,
-            pair=PAIR,
-            scenes=self.kind.rule,
-            questions=self.kind.rule,
-            questions_per_scene=self.kind.questions_per_scene,
-        )
+def _measured_split(
+    scan: PoolScan, templates: _core.Templates, kind: SplitKind, work: Work
+) -> tuple[dict[str, float], _core.QuestionBatch]:
+    """The numbers of a split by their names in `ROWS`, and its questions; scenes are sampled once."""
+    new_stream = partial(
+        SplitStream,
+        scan,
+        templates,
+        split=kind.name,
+        pair=PAIR,
+        scenes=kind.rule,
+        questions=kind.rule,
+        questions_per_scene=kind.questions_per_scene,
+    )
+    new_stream().skip(work.windows)  # the scenes are there when the clock starts
+    rates = []
+    for _ in range(work.repetitions):
+        stream = new_stream()
+        stream.prepare(work.windows)
+        began = time.perf_counter()
+        questions = stream.next(work.windows)
+        rates.append(len(questions) / (time.perf_counter() - began))
+    nanoseconds = new_stream().time_attempts(work.windows)
+    return {
+        "questions_per_second": statistics.median(rates),
+        "states_per_question": stream.work["states"] / len(questions),
+        "options_per_question": stream.work["options"] / len(questions),
+        "slowest_attempt_us": float(np.quantile(nanoseconds, 0.999)) / 1_000,
+    }, questions
 
 
 def _scenes_per_second(world: _core.World, work: Work) -> float:
