@@ -42,11 +42,6 @@ class LateRun:
     highest: float
     matched: float | None
 
-    @property
-    def collapsed(self) -> bool:
-        """Whether the run collapsed, by its last weights."""
-        return self.result.collapsed
-
 
 def late_runs(results: Iterable[Result]) -> list[LateRun]:
     """The runs of some results, each over all of its checkpoints."""
@@ -85,17 +80,16 @@ def diversity_tables(runs: Sequence[LateRun], *, least_iid: float) -> Iterator[T
         kept = [run for run in cell if run.iid >= least_iid]
         shown = kept or cell
         matched = [run for run in kept if run.matched is not None]
-        collapsed = [run.collapsed for run in shown]
+        collapsed = [run.result.collapsed for run in shown]
         points = [run.matched or 0.0 for run in matched]
+        of_matched = [run.result.collapsed for run in matched]
         grey = not kept or _below_question_only(shown)
         rows.append([
             Cell(f"{pair}, {mode}, {diversity}"), Cell(model), Cell(size),
             Cell(f"{len(kept)} of {len(cell)}", not kept),
             Cell(with_uncollapsed([run.iid for run in shown], collapsed, spread), grey),
             Cell(with_uncollapsed([run.gap for run in shown], collapsed, _range), grey),
-            Cell(
-                with_uncollapsed(points, [run.collapsed for run in matched], _range) if matched else "", grey
-            ),
+            Cell(with_uncollapsed(points, of_matched, _range) if matched else "", grey),
             *unmatched_cells(run.result for run in shown),
         ])  # fmt: skip
     if not rows:
@@ -127,7 +121,7 @@ def _below_question_only(runs: Sequence[LateRun]) -> bool:
 
 def _row_of(run: LateRun, *, grey: bool) -> list[Cell]:
     e = run.result
-    name = f"{e.run}, collapsed" if run.collapsed else e.run
+    name = f"{e.run}, collapsed" if e.collapsed else e.run
     return [
         Cell(f"{e.pair}, {e.mode}, {e.diversity}"), Cell(e.model), Cell(e.size), Cell(name),
         Cell(str(run.n_checkpoints)), Cell(f"{run.iid:.1f}", grey), Cell(f"{run.ood:.1f}", grey),

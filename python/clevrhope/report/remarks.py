@@ -6,7 +6,7 @@ from clevrhope.metrics.predictions import NOT_TRAINED
 from clevrhope.report.document import Block, Cell, Table, Text
 from clevrhope.report.results import QUESTION_ONLY, Result
 from clevrhope.report.runs import LAST
-from clevrhope.report.setups import Setup, differences
+from clevrhope.report.setups import differences
 from clevrhope.splits.kinds import IID
 
 
@@ -46,7 +46,8 @@ def setup_tables(results: Sequence[Result]) -> Iterator[Table]:
     """For each model whose runs were trained in different ways, a table of what its names mean."""
     for model in dict.fromkeys(each.source.model for each in results if each.source.group):
         named = {each.source.name: each for each in results if each.source.model == model and each.source.hop}
-        setups = [_without_folder(each.source.setup) for each in named.values()]
+        # Names contain the dataset's path only if nothing else distinguishes datasets.
+        setups = [{**each.source.setup, "dataset.folder": None} for each in named.values()]
         yield Table(
             title=f"Runs of {model} that were trained in different ways, and are not seeds of each other",
             head=["name in this report", "settings that differ"],
@@ -105,8 +106,3 @@ def _models_by_note(results: Sequence[Result]) -> Mapping[str, Sequence[str]]:
     for note, model in dict.fromkeys((each.note, each.model) for each in results if each.note):
         found.setdefault(note, []).append(model)
     return found
-
-
-def _without_folder(setup: Setup) -> Setup:
-    """A setup without the dataset's path, which names contain if nothing else distinguishes datasets."""
-    return {name: value for name, value in setup.items() if name != "dataset.folder"}
