@@ -119,7 +119,7 @@ class Trainer:
             log_bytes=self.log.length,
         )
         self.save(None)
-        if not is_last and self.is_interrupted:
+        if not is_last and self.interrupt.is_set:
             raise KeyboardInterrupt
 
     def keep(self, name: str, stage: Stage) -> None:
@@ -131,11 +131,6 @@ class Trainer:
         """Writes the state that a run resumes from."""
         self.log.sync()
         save_state(self.folder.state, self.done, self.total, self.model, optimiser)
-
-    @property
-    def is_interrupted(self) -> bool:
-        """Whether the run is to stop after this update."""
-        return self.interrupt.is_set
 
     def write(self, line: Mapping[str, Any]) -> None:
         """Adds a line to the log."""
@@ -246,7 +241,7 @@ class _Updates:
             is_save = now - self._saved >= SAVE_SECONDS
         else:
             is_save = made % request.save_every == 0
-        is_save = (is_save or trainer.is_interrupted) and not is_end
+        is_save = (is_save or trainer.interrupt.is_set) and not is_end
         if not (is_log or is_tune or name or is_save):
             return
         self._check_losses(made)
@@ -264,7 +259,7 @@ class _Updates:
         if is_save:
             trainer.save(self._optimiser)
             self._saved = monotonic()
-            if trainer.is_interrupted:
+            if trainer.interrupt.is_set:
                 raise KeyboardInterrupt
         self._clock = monotonic()
 
