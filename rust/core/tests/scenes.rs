@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+use clevrhope_core::rng::StreamRng;
 use clevrhope_core::scene::{Asset, DirectionsFrom, Pool, Scene, SceneConfig, SceneError, World, json};
 use proptest::prelude::*;
 use serde_json::Value;
@@ -218,22 +219,30 @@ fn a_fingerprint_is_of_content_and_changes_with_all_of_it() {
 fn images_of_a_place_differ_in_attributes_alone() {
     let world = world(SceneConfig::default());
     let pool = Pool::new(&world, 2, "minimal_material_shape");
-    let images = [(40, [0, 1, 0, 0]), (41, [0, 1, 0, 1]), (42, [0, 1, 1, 2]), (43, [1, 1, 1, 2])];
-    for place in 0..20 {
-        let scenes = pool.single(place, &images).unwrap();
+    let images = [[0, 1, 0, 0], [0, 1, 0, 1], [0, 1, 1, 2], [1, 1, 1, 2]];
+    let all = one_object_images(&pool, 20, &images).unwrap();
+    for (place, scenes) in all.chunks(images.len()).enumerate() {
         let first = &scenes[0];
-        for (scene, (index, attributes)) in scenes.iter().zip(images) {
+        for (i, (scene, attributes)) in scenes.iter().zip(images).enumerate() {
             let [object] = scene.objects[..] else { panic!("one object expected") };
-            assert_eq!((scene.index, object.attributes), (index, attributes));
+            assert_eq!((scene.index, object.attributes), ((4 * place + i) as u64, attributes));
             assert_eq!(scene.staging, first.staging);
             assert_eq!(object.position[..2], first.objects[0].position[..2]);
             assert_eq!(object.position[2], world.radius(attributes[0]));
             assert_eq!(object.rotation_deg, first.objects[0].rotation_deg);
             assert!(object.sight.unwrap().visible_px >= 100);
         }
-        assert_eq!(pool.single(place, &images[1..3]).unwrap()[0].directions, scenes[1].directions);
+        assert_eq!(one_object_images(&pool, 20, &images[1..3]).unwrap()[2 * place].directions, scenes[1].directions);
     }
-    assert_ne!(pool.single(0, &images).unwrap()[0].staging, pool.single(1, &images).unwrap()[0].staging);
+    assert_ne!(all[0].staging, all[4].staging);
+}
+
+/// The images of a pool's first places, of one object with each of these values.
+fn one_object_images(pool: &Pool<'_>, n_places: u64, images: &[[u8; 4]]) -> Result<Vec<Scene>, SceneError> {
+    let n_images = images.len() as u64;
+    let indices: Vec<u64> = (0..n_places * n_images).collect();
+    let values = |_, _: &mut StreamRng| images.iter().map(|values| vec![*values]).collect();
+    pool.arranged(&indices, n_images, |rng| vec![pool.draw_position(rng)], values)
 }
 
 #[test]
@@ -253,7 +262,9 @@ fn constraints_that_cannot_be_met_end_in_a_sentence() {
         assert!(message.contains(cause), "{message}");
     }
     let unseen = world(SceneConfig { min_pixels: 60_000, ..SceneConfig::default() });
-    assert!(Pool::new(&unseen, 7, "m").single(0, &[(0, [0; 4])]).unwrap_err().to_string().contains("min_pixels"));
+    assert!(
+        one_object_images(&Pool::new(&unseen, 7, "m"), 1, &[[0; 4]]).unwrap_err().to_string().contains("min_pixels")
+    );
     let properties = Asset { file: "properties.json", bytes: PROPERTIES };
     let config = SceneConfig { max_objects: 40, ..SceneConfig::default() };
     let error = World::new(properties, Asset { file: "look.json", bytes: LOOK }, config).unwrap_err().to_string();

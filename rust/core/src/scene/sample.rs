@@ -152,60 +152,53 @@ impl<'w> Pool<'w> {
         results.into_iter().flatten().collect()
     }
 
-    /// The one-object images of a place: the same position, rotation, camera and lights, with the
-    /// attributes given, each with the index that its scene has in the pool.
+    /// Images by index, `n_images` of them to a place: objects at the same positions on the ground, with one draw of
+    /// rotations, camera and lights. `ground` draws the positions, `draw` the objects' values in each image of a place.
     ///
-    /// Drawn again until each of them shows at least `min_pixels` of its object.
-    pub fn single(&self, place: u64, images: &[(u64, [u8; N_TYPES])]) -> Result<Vec<Scene>, SceneError> {
-        let mut rng = self.places.at(place);
-        let mut workspace = Workspace::default();
-        let mut rejections = Rejections::default();
-        'draw: while rejections.restarts() <= u64::from(self.world.config().max_restarts) {
-            let stage = self.draw_stage(&mut rng);
-            let ground = self.draw_position(&mut rng);
-            let rotation_deg = draw_rotation(&mut rng);
-            let mut scenes = Vec::with_capacity(images.len());
-            for &(index, attributes) in images {
-                workspace.placed.clear();
-                workspace.placed.push(self.placed(attributes, ground, rotation_deg));
-                match self.finish(index, &stage, &mut workspace) {
-                    Some(scene) => scenes.push(scene),
-                    None => {
-                        rejections.visibility += 1;
-                        continue 'draw;
-                    }
-                }
-            }
-            return Ok(scenes);
-        }
-        Err(self.exhausted(place, 1, rejections))
-    }
-
-    /// Images of objects that stand at the same positions on the ground, with one draw of rotations, camera and
-    /// lights; `draw` gives each image's index and its objects' values.
-    ///
-    /// Drawn again until all images satisfy every constraint.
+    /// Drawn again until all images of a place satisfy every constraint.
     pub fn arranged(
         &self,
+        indices: &[u64],
+        n_images: u64,
+        ground: impl Fn(&mut StreamRng) -> Vec<[f64; 2]> + Sync,
+        draw: impl Fn(u64, &mut StreamRng) -> Vec<Vec<[u8; N_TYPES]>> + Sync,
+    ) -> Result<Vec<Scene>, SceneError> {
+        // A place is drawn once for a run of its images.
+        let runs: Vec<&[u64]> = indices.chunk_by(|a, b| a / n_images == b / n_images).collect();
+        let scenes = runs.par_iter().map(|run| {
+            let place = run[0] / n_images;
+            let drawn = self.draw_place(place, n_images, &ground, |rng| draw(place, rng))?;
+            Ok(run.iter().map(|index| drawn[(index % n_images) as usize].clone()).collect())
+        });
+        Ok(scenes.collect::<Result<Vec<Vec<Scene>>, SceneError>>()?.concat())
+    }
+
+    /// All images of a place.
+    fn draw_place(
+        &self,
         place: u64,
-        ground: &[[f64; 2]],
-        draw: impl Fn(&mut StreamRng) -> Vec<(u64, Vec<[u8; N_TYPES]>)>,
+        n_images: u64,
+        ground: impl Fn(&mut StreamRng) -> Vec<[f64; 2]>,
+        draw: impl Fn(&mut StreamRng) -> Vec<Vec<[u8; N_TYPES]>>,
     ) -> Result<Vec<Scene>, SceneError> {
         let mut rng = self.places.at(place);
         let mut workspace = Workspace::default();
         let mut rejections = Rejections::default();
+        let mut n_objects = 0;
         while rejections.restarts() <= u64::from(self.world.config().max_restarts) {
             let stage = self.draw_stage(&mut rng);
+            let ground = ground(&mut rng);
+            n_objects = ground.len();
             let rotations_deg: Vec<f64> = ground.iter().map(|_| draw_rotation(&mut rng)).collect();
             let images = draw(&mut rng);
             let mut scenes = Vec::with_capacity(images.len());
-            for (index, objects) in &images {
-                let standing = objects.iter().zip(ground).zip(&rotations_deg);
+            for (image, objects) in (0..).zip(&images) {
+                let standing = objects.iter().zip(&ground).zip(&rotations_deg);
                 if !self.stand(standing, &stage.directions, &mut workspace.placed, &mut rejections) {
                     rejections.placement += 1;
                     break;
                 }
-                let Some(scene) = self.finish(*index, &stage, &mut workspace) else {
+                let Some(scene) = self.finish(place * n_images + image, &stage, &mut workspace) else {
                     rejections.visibility += 1;
                     break;
                 };
@@ -215,7 +208,7 @@ impl<'w> Pool<'w> {
                 return Ok(scenes);
             }
         }
-        Err(self.exhausted(place, ground.len(), rejections))
+        Err(self.exhausted(place, n_objects, rejections))
     }
 
     /// Puts objects where they are to stand; false when two of them are too near, or nearly level.
@@ -292,7 +285,8 @@ impl<'w> Pool<'w> {
         std::array::from_fn(|kind| rng.below(self.world.vocab().n_values(kind) as u32) as u8)
     }
 
-    fn draw_position(&self, rng: &mut StreamRng) -> [f64; 2] {
+    /// A position on the ground, uniform in the world's range.
+    pub fn draw_position(&self, rng: &mut StreamRng) -> [f64; 2] {
         let range = self.world.config().position_range;
         [round6(rng.uniform(-range, range)), round6(rng.uniform(-range, range))]
     }

@@ -17,7 +17,6 @@ use crate::rng::StreamRng;
 use crate::scene::geometry::round6;
 use crate::scene::{Directions, Pool, Scene, SceneError, World};
 use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
-use rayon::prelude::*;
 use std::ops::Range;
 
 /// Right and behind, as the camera sees it without its jitter, of each position, in units of `UNIT`.
@@ -87,14 +86,8 @@ impl CountingPool {
     pub fn scenes_at(&self, world: &World, seed: u64, indices: &[u64]) -> Result<Vec<Scene>, SceneError> {
         let pool = Pool::new(world, seed, &self.name());
         let ground = Self::positions(world);
-        // A set is drawn once for a run of its images.
-        let runs: Vec<&[u64]> = indices.chunk_by(|a, b| self.place_of(*a) == self.place_of(*b)).collect();
-        let scenes = runs.par_iter().map(|run| {
-            let place = self.place_of(run[0]);
-            let drawn = pool.arranged(place, &ground, |rng| self.draw_set(world.vocab(), place, rng))?;
-            Ok(run.iter().map(|index| drawn[(index % IMAGES as u64) as usize].clone()).collect())
-        });
-        Ok(scenes.collect::<Result<Vec<Vec<Scene>>, SceneError>>()?.concat())
+        let draw = |place: u64, rng: &mut StreamRng| self.draw_set(world.vocab(), place, rng);
+        pool.arranged(indices, IMAGES as u64, |_| ground.to_vec(), draw)
     }
 
     /// The questions of some sets of a value: each set's images with none, one, ... all, asked the same.
@@ -123,13 +116,8 @@ impl CountingPool {
         Ok(questions)
     }
 
-    /// A set's number and its value's, in one.
-    fn place_of(&self, index: u64) -> u64 {
-        index / IMAGES as u64
-    }
-
-    /// The objects' values in each image of a set, with the index of its scene.
-    fn draw_set(&self, vocab: &Vocabulary, place: u64, rng: &mut StreamRng) -> Vec<(u64, Vec<[u8; N_TYPES]>)> {
+    /// The objects' values in each image of a set; `place` is the set's number and its value's, in one.
+    fn draw_set(&self, vocab: &Vocabulary, place: u64, rng: &mut StreamRng) -> Vec<Vec<[u8; N_TYPES]>> {
         let value = (place % self.n_values) as u8;
         let without: [[u8; N_TYPES]; POSITIONS.len()] = std::array::from_fn(|_| {
             std::array::from_fn(|kind| {
@@ -146,7 +134,7 @@ impl CountingPool {
             .map(|matching| {
                 let mut objects = without.to_vec();
                 turns[..matching].iter().for_each(|&object| objects[object][self.kind] = value);
-                (place * IMAGES as u64 + matching as u64, objects)
+                objects
             })
             .collect()
     }

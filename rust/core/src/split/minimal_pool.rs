@@ -18,9 +18,8 @@ use super::stream::SplitError;
 use crate::holdout::Holdout;
 use crate::question::instantiate::Question;
 use crate::question::template::TemplateSet;
-use crate::scene::{Palette, Pool, Scene, SceneError, World};
+use crate::scene::{Palette, Pool, Scene, World};
 use crate::vocab::{Answer, N_TYPES, TYPE_NAMES, Vocabulary};
-use rayon::prelude::*;
 
 /// How many groups hold the pair at the paper's size, as near as whole copies come to it from below.
 const GROUPS_OF_A_PAIR: usize = 960;
@@ -188,15 +187,8 @@ impl MinimalPool {
             return Err(SplitError::Impossible { split: self.name(), problem });
         }
         let pool = Pool::new(world, seed, &self.name());
-        // A place is drawn once for a run of its images.
-        let runs: Vec<&[u64]> = indices.chunk_by(|a, b| a / corners == b / corners).collect();
-        let scenes = runs.par_iter().map(|run| {
-            let place = run[0] / corners;
-            let image = |corner: u64| (place * corners + corner, self.attributes(place, corner as usize));
-            let drawn = pool.single(place, &(0..corners).map(image).collect::<Vec<_>>())?;
-            Ok(run.iter().map(|index| drawn[(index % corners) as usize].clone()).collect())
-        });
-        Ok(scenes.collect::<Result<Vec<Vec<Scene>>, SceneError>>()?.concat())
+        let draw = |place: u64| (0..self.corners()).map(|corner| vec![self.attributes(place, corner)]).collect();
+        Ok(pool.arranged(indices, corners, |rng| vec![pool.draw_position(rng)], |place, _| draw(place))?)
     }
 
     /// The questions of a set on some places: group by group, the match first, then the images with

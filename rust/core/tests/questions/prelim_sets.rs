@@ -10,10 +10,10 @@ use clevrhope_core::split::{CountingPool, MinimalKind, MinimalPool};
 use clevrhope_core::vocab::{Answer, N_TYPES, Vocabulary};
 use proptest::prelude::*;
 use serde_json::Value;
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Type, number and name of every value.
 fn values(vocab: &Vocabulary) -> Vec<(usize, u8, String)> {
@@ -207,15 +207,15 @@ proptest! {
         place in any::<u64>(),
         objects in prop::array::uniform5((0u8..2, 0u8..8, 0u8..2, 0u8..3).prop_map(|(z, c, m, s)| [z, c, m, s])),
     ) {
-        let n_draws = Cell::new(0);
+        let n_draws = AtomicUsize::new(0);
         let pool = Pool::new(&WORLD, 7, "any");
-        let scenes = pool.arranged(place, &CountingPool::positions(&WORLD), |_| {
-            n_draws.set(n_draws.get() + 1);
-            vec![(place, objects.to_vec())]
+        let scenes = pool.arranged(&[place], 1, |_| CountingPool::positions(&WORLD).to_vec(), |_, _| {
+            n_draws.fetch_add(1, Ordering::Relaxed);
+            vec![objects.to_vec()]
         });
         let scene = scenes.unwrap().remove(0);
         let config = WORLD.config();
-        prop_assert_eq!(n_draws.get(), 1, "a constraint was not met at the first try");
+        prop_assert_eq!(n_draws.into_inner(), 1, "a constraint was not met at the first try");
         for (i, a) in scene.objects.iter().enumerate() {
             let seen = a.sight.unwrap();
             let [left, top, right, bottom] = seen.bbox;
