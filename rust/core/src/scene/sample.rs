@@ -9,7 +9,7 @@ use super::geometry::{Vec3, nearest, round6};
 use super::relation::Directions;
 use super::view::turn;
 use super::visibility::{Body, Viewer};
-use super::world::{SHAPE, SIZE, World};
+use super::world::{SIZE, World};
 use super::{Object, Origin, Scene, SceneError, Seen, Staging, StreamId};
 use crate::rng::{StreamKey, StreamRng};
 use crate::scene::camera::{Camera, Lens};
@@ -355,7 +355,7 @@ impl<'w> Pool<'w> {
     fn finish(&self, index: u64, stage: &Stage, workspace: &mut Workspace<'w>) -> Option<Scene> {
         let Workspace { placed, bodies, viewer } = workspace;
         bodies.clear();
-        bodies.extend(placed.iter().map(|object| self.body(object)));
+        bodies.extend(placed.iter().map(|o| self.world.body(o.attributes, o.position, o.turn)));
         let ground = &self.world.look().ground;
         let sights = viewer.view(bodies, &stage.camera, ground, self.world.config().min_pixels)?;
         let objects: Vec<Object> = placed
@@ -388,15 +388,6 @@ impl<'w> Pool<'w> {
             directions: stage.directions,
             staging: Some(stage.staging.clone()),
         })
-    }
-
-    fn body(&self, object: &Placed) -> Body<'w> {
-        Body {
-            solid: self.world.solid(object.attributes[SHAPE]),
-            radius: self.world.radius(object.attributes[SIZE]),
-            position: object.position,
-            turn: object.turn,
-        }
     }
 }
 

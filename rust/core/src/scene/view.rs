@@ -1,36 +1,27 @@
 //! The object-id raster of a finished scene: the one on which visibility was counted when it was sampled.
 
-use super::camera::Camera;
+use super::geometry::Vec3;
 use super::visibility::{Body, Viewer};
 use super::world::{SHAPE, SIZE, World};
 use super::{Object, Scene};
+use crate::vocab::N_TYPES;
 
 impl World {
     /// The nearest object in each pixel, row by row: 0 for none, 1 + its number otherwise.
     ///
     /// None for a scene that does not say where its camera stands.
     pub fn object_ids(&self, scene: &Scene) -> Option<Vec<u8>> {
-        let camera = self.camera(scene)?;
-        Some(Viewer::default().ids(&self.bodies(scene), &camera, &self.look().ground))
-    }
-
-    fn camera(&self, scene: &Scene) -> Option<Camera> {
         let spec = &self.look().camera;
         let lens = spec.lens(self.config().width, self.config().height);
-        scene.staging.as_ref().map(|staging| spec.at(staging.camera, lens))
+        let camera = spec.at(scene.staging.as_ref()?.camera, lens);
+        let body = |object: &Object| self.body(object.attributes, object.position, turn(object.rotation_deg));
+        let bodies: Vec<_> = scene.objects.iter().map(body).collect();
+        Some(Viewer::default().ids(&bodies, &camera, &self.look().ground))
     }
 
-    fn bodies(&self, scene: &Scene) -> Vec<Body<'_>> {
-        scene.objects.iter().map(|object| self.body(object)).collect()
-    }
-
-    fn body(&self, object: &Object) -> Body<'_> {
-        Body {
-            solid: self.solid(object.attributes[SHAPE]),
-            radius: self.radius(object.attributes[SIZE]),
-            position: object.position,
-            turn: turn(object.rotation_deg),
-        }
+    /// The solid of an object with these values.
+    pub(super) fn body(&self, attributes: [u8; N_TYPES], position: Vec3, turn: [f64; 2]) -> Body<'_> {
+        Body { solid: self.solid(attributes[SHAPE]), radius: self.radius(attributes[SIZE]), position, turn }
     }
 }
 
