@@ -5,6 +5,7 @@
 //! surface: `v` to the viewer, `l` to the light, `n` is the shading normal.
 
 use super::vector::{V3, v3};
+use serde::Deserialize;
 use std::f32::consts::{FRAC_1_PI, PI};
 
 /// The largest number below 1.
@@ -119,7 +120,8 @@ pub enum Kind {
     Glossy { distribution: Distribution, alpha_x: f32, alpha_y: f32, x: V3, y: V3 },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Distribution {
     Beckmann,
     Ggx,

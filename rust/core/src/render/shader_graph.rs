@@ -23,7 +23,7 @@ pub enum Shader {
         sigma: f32,
     },
     Glossy {
-        distribution: Microfacets,
+        distribution: Distribution,
         color: Color,
         roughness: f32,
         #[serde(default)]
@@ -50,13 +50,6 @@ pub enum Color {
 #[serde(rename_all = "snake_case")]
 pub enum Owner {
     Object,
-}
-
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Microfacets {
-    Beckmann,
-    Ggx,
 }
 
 /// What a surface's lobes depend on.
@@ -93,7 +86,7 @@ impl Shader {
     pub fn is_metal(&self) -> bool {
         match self {
             Self::Mix { first, second, .. } => first.is_metal() || second.is_metal(),
-            Self::Glossy { distribution, .. } => matches!(distribution, Microfacets::Ggx),
+            Self::Glossy { distribution, .. } => *distribution == Distribution::Ggx,
             _ => false,
         }
     }
@@ -118,16 +111,12 @@ impl Shader {
             Self::Diffuse { color, .. } => add(color, Kind::Diffuse),
             Self::Sheen { color, sigma } => add(color, Kind::Sheen { sigma: *sigma }),
             Self::Glossy { distribution, color, roughness, anisotropy } => {
-                let distribution = match distribution {
-                    Microfacets::Beckmann => Distribution::Beckmann,
-                    Microfacets::Ggx => Distribution::Ggx,
-                };
                 let alpha = roughness * roughness;
                 let y = surface.normal.cross(surface.tangent).unit();
                 let x = y.cross(surface.normal);
                 let alpha_x = (alpha * (1.0 - anisotropy)).max(surface.least_alpha);
                 let alpha_y = (alpha / (1.0 - anisotropy)).max(surface.least_alpha);
-                add(color, Kind::Glossy { distribution, alpha_x, alpha_y, x, y });
+                add(color, Kind::Glossy { distribution: *distribution, alpha_x, alpha_y, x, y });
             }
         }
     }
