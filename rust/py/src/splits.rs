@@ -251,11 +251,8 @@ impl PyMinimalPool {
     fn new(world: &PyWorld, pair: Values) -> PyResult<Self> {
         let vocab = world.vocab.clone();
         let holdout = conversion::value_or_pair(&vocab, &pair)?;
-        let pool = match world.world.palette() {
-            Some(palette) => MinimalPool::within(&vocab, &holdout, palette),
-            None => MinimalPool::new(&vocab, &holdout),
-        };
-        Ok(Self { vocab, holdout, pool: pool.map_err(to_python)? })
+        let pool = MinimalPool::new(&vocab, &holdout, world.world.palette()).map_err(to_python)?;
+        Ok(Self { vocab, holdout, pool })
     }
 
     /// `minimal_<type>_<type>`, the name under which `sample_scenes` gives its scenes.

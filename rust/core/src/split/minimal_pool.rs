@@ -48,18 +48,16 @@ pub struct MinimalPool {
 }
 
 impl MinimalPool {
-    /// The pool of the types that a conjunction holds out.
-    pub fn new(vocab: &Vocabulary, holdout: &Holdout) -> Result<Self, SplitError> {
-        Self::of_types(vocab, types_of(holdout), None)
-    }
-
-    /// The pool for what a palette lets be seen, of the types of a pair that it has not.
+    /// The pool of the types that a conjunction holds out; with a palette, for what it lets be seen.
     ///
     /// # Errors
-    /// `Diversity` for a palette with which the pair could not be held out.
-    pub fn within(vocab: &Vocabulary, holdout: &Holdout, palette: &Palette) -> Result<Self, SplitError> {
-        check_seen(vocab, holdout, palette)?;
-        Self::of_types(vocab, types_of(holdout), Some(palette))
+    /// `Diversity` for a palette with which the conjunction could not be held out.
+    pub fn new(vocab: &Vocabulary, holdout: &Holdout, palette: Option<&Palette>) -> Result<Self, SplitError> {
+        if let Some(palette) = palette {
+            check_seen(vocab, holdout, palette)?;
+        }
+        let kinds = (0..N_TYPES).filter(|&kind| holdout.values()[kind].is_some()).collect();
+        Self::of_types(vocab, kinds, palette)
     }
 
     /// The pool of a name, `minimal_<type>_<type>`, in a world with a palette `minimal_<type>_<type>-<palette>`;
@@ -92,7 +90,8 @@ impl MinimalPool {
                 grids.iter().flat_map(|grid| pairs.iter().map(move |pair| [&grid[..], &[*pair]].concat())).collect();
         }
         if let Some(palette) = palette {
-            grids.retain(|grid| corners_of(&kinds, grid).filter(|&corner| !palette.allows(corner)).count() < 2);
+            let is_absent = |grid: &[[u8; 2]], corner| !palette.allows(at_corner([0; N_TYPES], &kinds, grid, corner));
+            grids.retain(|grid| (0..1 << kinds.len()).filter(|&corner| is_absent(grid, corner)).count() < 2);
             if palette.kinds() != kinds || grids.is_empty() {
                 let problem = format!("palette {} shows no three corners of a grid of these types", palette.name());
                 return Err(SplitError::Impossible { split: Self::name_of(&kinds), problem });
@@ -145,11 +144,7 @@ impl MinimalPool {
     /// The attribute values shown at a corner of a place.
     pub fn attributes(&self, place: u64, corner: usize) -> [u8; N_TYPES] {
         let combination = place as usize / self.copies % self.others.len();
-        let mut values = self.others[combination];
-        for (bit, (&kind, pair)) in self.kinds.iter().zip(self.grid(place)).enumerate() {
-            values[kind] = pair[corner >> bit & 1];
-        }
-        values
+        at_corner(self.others[combination], &self.kinds, self.grid(place), corner)
     }
 
     fn grid(&self, place: u64) -> &[[u8; 2]] {
@@ -231,17 +226,10 @@ impl MinimalPool {
     }
 }
 
-/// The types that a conjunction holds out, ascending.
-fn types_of(holdout: &Holdout) -> Vec<usize> {
-    (0..N_TYPES).filter(|&kind| holdout.values()[kind].is_some()).collect()
-}
-
-/// The values of `kinds` at each corner of a grid, 0 for the other types.
-fn corners_of(kinds: &[usize], grid: &[[u8; 2]]) -> impl Iterator<Item = [u8; N_TYPES]> {
-    (0..1usize << kinds.len()).map(move |corner| {
-        let sides = kinds.iter().zip(grid).enumerate();
-        sides.fold([0; N_TYPES], |values, (bit, (&kind, pair))| with_value(values, kind, pair[corner >> bit & 1]))
-    })
+/// Values with those of `kinds` at a corner of a grid.
+fn at_corner(values: [u8; N_TYPES], kinds: &[usize], grid: &[[u8; 2]], corner: usize) -> [u8; N_TYPES] {
+    let sides = kinds.iter().zip(grid).enumerate();
+    sides.fold(values, |values, (bit, (&kind, pair))| with_value(values, kind, pair[corner >> bit & 1]))
 }
 
 fn with_value(mut values: [u8; N_TYPES], kind: usize, value: u8) -> [u8; N_TYPES] {

@@ -114,7 +114,7 @@ fn the_numbers_are_the_papers_for_all_pairs() {
         for pair in of_it {
             pairs.insert(pair);
             let holdout = Holdout::new(vocab, pair).unwrap();
-            let pool = MinimalPool::new(vocab, &holdout).unwrap();
+            let pool = MinimalPool::new(vocab, &holdout, None).unwrap();
             let n: usize = (0..4).filter(|&k| holdout.values()[k].is_some()).map(|k| vocab.n_values(k)).product();
             assert_eq!(n, diversity, "{pair:?}");
             let shape = (pool.n_grids(), pool.n_combinations(), pool.copies(), pool.corners());
@@ -162,7 +162,7 @@ fn a_palette_leaves_the_groups_of_what_it_shows() {
     ] {
         for seed in 0..4 {
             let palette = seen_palette(vocab, &holdout, diversity, mode, seed, "seen").unwrap();
-            let pool = MinimalPool::within(vocab, &holdout, &palette).unwrap();
+            let pool = MinimalPool::new(vocab, &holdout, Some(&palette)).unwrap();
             assert_eq!(pool.name(), "minimal_color_shape-seen");
             let places: Vec<u64> = (0..pool.n_places()).collect();
             let ask = |kind| pool.questions(&templates.set, seed, &holdout, kind, &places).unwrap();
@@ -194,7 +194,7 @@ fn a_palettes_minimal_pool_is_found_by_its_name() {
     let vocab = world.vocab().clone();
     let holdout = Holdout::new(&vocab, &["cyan", "cylinder"]).unwrap();
     let palette = seen_palette(&vocab, &holdout, 4, DiversityMode::Nested, 1, "seen").unwrap();
-    let own = MinimalPool::within(&vocab, &holdout, &palette).unwrap();
+    let own = MinimalPool::new(&vocab, &holdout, Some(&palette)).unwrap();
     assert!(MinimalPool::named(&world, "minimal_color_shape-seen").is_none());
     assert_eq!(MinimalPool::named(&world, "minimal_color_shape").unwrap().unwrap().n_grids(), 84);
     let world = world.with_palette(palette.clone());
@@ -236,7 +236,7 @@ fn every_combination_of_the_other_values_is_used_equally_often() {
     let world = project_world();
     let vocab = world.vocab();
     let holdout = Holdout::new(vocab, &["rubber", "cylinder"]).unwrap();
-    let pool = MinimalPool::new(vocab, &holdout).unwrap();
+    let pool = MinimalPool::new(vocab, &holdout, None).unwrap();
     let mut counts: BTreeMap<[u8; 4], usize> = BTreeMap::new();
     for place in 0..pool.n_places() {
         (0..4).for_each(|corner| *counts.entry(pool.attributes(place, corner)).or_default() += 1);
@@ -253,7 +253,7 @@ fn a_places_images_differ_in_the_values_alone_and_answers_hold() {
     let templates = Templates::own(vocab);
     for pair in [["rubber", "cylinder"], ["large", "cyan"]] {
         let holdout = Holdout::new(vocab, &pair).unwrap();
-        let pool = MinimalPool::new(vocab, &holdout).unwrap();
+        let pool = MinimalPool::new(vocab, &holdout, None).unwrap();
         let (with, without): (Vec<u64>, Vec<u64>) =
             (0..pool.n_places()).step_by(7).partition(|&place| pool.held_corner(place, &holdout).is_some());
         let places = [&with[..3], &without[..2]].concat();

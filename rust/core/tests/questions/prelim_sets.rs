@@ -47,7 +47,7 @@ fn existence_has_the_numbers_that_follow_from_the_minimal_sets() {
     for (kind, value, name) in values(vocab) {
         let (grids, with_value, combinations, copies) = table[kind];
         let asked = Holdout::of_one(vocab, &name).unwrap();
-        let pool = MinimalPool::new(vocab, &asked).unwrap();
+        let pool = MinimalPool::new(vocab, &asked, None).unwrap();
         assert_eq!(
             (pool.n_grids(), pool.n_combinations(), pool.copies(), pool.corners()),
             (grids, combinations, copies, 2)
