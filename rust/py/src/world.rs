@@ -99,7 +99,7 @@ impl PyWorld {
     #[getter]
     fn clevr(&self) -> Option<(&str, usize, u64)> {
         let import = self.world.import()?;
-        Some((import.scenes().digest(), import.scenes().len(), import.reach()))
+        Some((import.scenes().digest(), import.scenes().n_scenes(), import.reach()))
     }
 
     /// (N,) the published index of the CLEVR scene at each index of a pool; -1 for the pool's own scenes.

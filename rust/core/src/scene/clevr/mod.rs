@@ -22,11 +22,8 @@ pub const SPLIT: &str = "train";
 /// The scenes of CLEVR's train split, by their published indices.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ClevrScenes {
-    /// Ascending.
-    indices: Vec<u32>,
-    /// Where each scene's objects begin, and where the last one's end.
-    begins: Vec<u32>,
-    objects: Vec<Object>,
+    /// Objects of the scenes with their published indices, which ascend.
+    scenes: Vec<(u32, Vec<Object>)>,
     /// Those of the camera before its jitter, which all published scenes have.
     directions: Directions,
     digest: String,
@@ -57,17 +54,13 @@ impl ClevrScenes {
     /// From scenes with their published indices, ascending.
     fn new(vocab: &Vocabulary, scenes: Vec<(u32, Vec<Object>)>, directions: Directions) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("clevrhope CLEVR scenes v1");
-        let mut hash_numbers = |numbers: &[f64]| {
-            numbers.iter().for_each(|x| {
-                hasher.update(&x.to_bits().to_le_bytes());
-            });
-        };
-        hash_numbers(directions.relations.as_flattened());
-        let (mut indices, mut begins, mut all) = (Vec::new(), vec![0], Vec::new());
-        for (index, objects) in scenes {
+        for number in directions.relations.as_flattened() {
+            hasher.update(&number.to_bits().to_le_bytes());
+        }
+        for (index, objects) in &scenes {
             hasher.update(&index.to_le_bytes());
             hasher.update(&[objects.len() as u8]);
-            for object in &objects {
+            for object in objects {
                 for (kind, &value) in object.attributes.iter().enumerate() {
                     let name = vocab.value_name(kind, usize::from(value));
                     hasher.update(&[name.len() as u8]);
@@ -79,19 +72,12 @@ impl ClevrScenes {
                     hasher.update(&number.to_bits().to_le_bytes());
                 }
             }
-            indices.push(index);
-            all.extend(objects);
-            begins.push(all.len() as u32);
         }
-        Self { indices, begins, objects: all, directions, digest: hasher.finalize().to_hex().to_string() }
+        Self { scenes, directions, digest: hasher.finalize().to_hex().to_string() }
     }
 
-    pub fn len(&self) -> usize {
-        self.indices.len()
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.indices.is_empty()
+    pub fn n_scenes(&self) -> usize {
+        self.scenes.len()
     }
 
     /// BLAKE3 of the scenes' content, in hex: the same in any order of scenes and keys.
@@ -101,12 +87,7 @@ impl ClevrScenes {
 
     /// The published index of the scene with a number.
     pub fn published_index(&self, number: usize) -> u32 {
-        self.indices[number]
-    }
-
-    /// The objects of the scene with a number.
-    fn objects(&self, number: usize) -> &[Object] {
-        &self.objects[self.begins[number] as usize..self.begins[number + 1] as usize]
+        self.scenes[number].0
     }
 }
 
@@ -135,7 +116,7 @@ impl ClevrImport {
 
     /// How many of a pool's first places the scenes are spread over; after these there are none.
     pub fn reach(&self) -> u64 {
-        self.run_begins(self.scenes.len() as u64)
+        self.run_begins(self.scenes.n_scenes() as u64)
     }
 
     /// The first place of a run; in each run one place has a published scene.
@@ -151,7 +132,7 @@ impl<'w> Places<'w> {
     pub(super) fn new(import: &'w ClevrImport, key: &StreamKey, pool: &str) -> Self {
         Self {
             import,
-            order: Permutation::new(&StreamKey::new(&[b"order", key.as_bytes()]), import.scenes.len() as u32),
+            order: Permutation::new(&StreamKey::new(&[b"order", key.as_bytes()]), import.scenes.n_scenes() as u32),
             draws: StreamKey::new(&[b"place in run", key.as_bytes()]),
             origin: Arc::new(Origin { pool: pool.to_owned(), stream: None, lights: Vec::new() }),
         }
@@ -172,13 +153,13 @@ impl<'w> Places<'w> {
     /// A published scene, as the pool has it at an index.
     pub(super) fn scene(&self, number: usize, index: u64) -> Scene {
         let scenes = &self.import.scenes;
-        let objects = scenes.objects(number).to_vec();
+        let (published, objects) = scenes.scenes[number].clone();
         let positions: Vec<_> = objects.iter().map(|object| object.position).collect();
         Scene {
             origin: Arc::clone(&self.origin),
             index,
             image_filename: None,
-            source: Some(image_name(scenes.indices[number]).into()),
+            source: Some(image_name(published).into()),
             related: scenes.directions.related(&positions),
             objects,
             directions: scenes.directions,
