@@ -5,7 +5,7 @@
 
 use crate::scene::{Object, Scene};
 use crate::vocab::{N_TYPES, RELATION_NAMES, TYPE_NAMES, Vocabulary};
-use serde::ser::{SerializeMap, SerializeSeq};
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 /// Appends a scene as one JSON object.
@@ -36,7 +36,8 @@ impl Serialize for SceneJson<'_> {
             &Seq(scene.objects.iter().map(|object| ObjectJson { object, vocab: self.vocab })),
         )?;
         let n = scene.n_objects();
-        let sets = |relation: usize| Seq(scene.related[relation * n..][..n].iter().map(|&set| Set(set)));
+        let numbers = |&set: &u32| Seq((0..n as u32).filter(move |object| set >> object & 1 == 1));
+        let sets = |relation: usize| Seq(scene.related[relation * n..][..n].iter().map(numbers));
         map.serialize_entry(
             "relationships",
             &Map(RELATION_NAMES.iter().enumerate().map(|(r, name)| (*name, sets(r)))),
@@ -92,21 +93,6 @@ impl Serialize for ObjectJson<'_> {
             map.serialize_entry("bbox", &seen.bbox)?;
         }
         map.end()
-    }
-}
-
-/// A set of objects, as the list of their numbers.
-struct Set(u32);
-
-impl Serialize for Set {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut seq = serializer.serialize_seq(None)?;
-        let mut rest = self.0;
-        while rest != 0 {
-            seq.serialize_element(&rest.trailing_zeros())?;
-            rest &= rest - 1;
-        }
-        seq.end()
     }
 }
 
