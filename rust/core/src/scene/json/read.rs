@@ -28,8 +28,8 @@ pub fn read_scenes(bytes: &[u8], file: &str, vocab: &Vocabulary) -> Result<Vec<S
 /// Relations are the file's `relationships`; where there are none, they follow from `3d_coords`
 /// and `directions`.
 pub fn read_graphs(bytes: &[u8], file: &str, vocab: &Vocabulary) -> Result<Vec<SceneGraph>, SceneError> {
-    let graph = |(index, raw)| {
-        let fields = Fields::of(raw)?;
+    let graph = |raw| {
+        let fields = Fields::within(String::new(), raw)?;
         let objects = objects(&fields)?;
         let attributes = objects.iter().map(|object| attributes(object, vocab)).collect::<Result<Vec<_>, _>>()?;
         let related = match fields.optional("relationships", relationships(objects.len()))? {
@@ -40,11 +40,10 @@ pub fn read_graphs(bytes: &[u8], file: &str, vocab: &Vocabulary) -> Result<Vec<S
                 fields.required("directions", directions)?.related(&positions)
             }
         };
-        Ok::<_, Fault>((index, SceneGraph::from_masks(vocab, attributes, related)))
+        Ok::<_, Fault>(SceneGraph::from_masks(vocab, attributes, related))
     };
     let scenes = raw_scenes(bytes, file)?;
-    let graphs = scenes.iter().enumerate().map(|scene| graph(scene).map_err(|fault| fault.at(file, scene.0)));
-    graphs.map(|result| result.map(|(_, graph)| graph)).collect()
+    scenes.iter().enumerate().map(|(index, raw)| graph(raw).map_err(|fault| fault.at(file, index))).collect()
 }
 
 /// The scenes of a file, not looked into.
@@ -68,10 +67,6 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn of(scene: &'a Value) -> Result<Self, Fault> {
-        Self::within(String::new(), scene)
-    }
-
     fn within(place: String, value: &'a Value) -> Result<Self, Fault> {
         match value.as_object() {
             Some(entries) => Ok(Self { place: if place.is_empty() { place } else { place + "." }, entries }),
@@ -89,8 +84,10 @@ impl<'a> Fields<'a> {
         self.entries.get(key).map(|value| read(value).map_err(fault)).transpose()
     }
 
-    fn fields(&self, key: &str) -> Result<Option<Fields<'a>>, Fault> {
-        self.entries.get(key).map(|value| Fields::within(format!("{}{key}", self.place), value)).transpose()
+    /// What `read` makes of an object that may be missing.
+    fn object<T>(&self, key: &str, read: impl FnOnce(Fields<'a>) -> Result<T, Fault>) -> Result<Option<T>, Fault> {
+        let object = |value| read(Fields::within(format!("{}{key}", self.place), value)?);
+        self.entries.get(key).map(object).transpose()
     }
 }
 
@@ -104,7 +101,7 @@ fn typed<T: serde::de::DeserializeOwned>(value: &Value) -> Result<T, String> {
 }
 
 fn scene(raw: &Value, vocab: &Vocabulary) -> Result<Scene, Fault> {
-    let fields = Fields::of(raw)?;
+    let fields = Fields::within(String::new(), raw)?;
     let objects: Vec<Object> =
         objects(&fields)?.iter().map(|object| read_object(object, vocab)).collect::<Result<_, _>>()?;
     let directions = fields.required("directions", directions)?;
@@ -112,25 +109,15 @@ fn scene(raw: &Value, vocab: &Vocabulary) -> Result<Scene, Fault> {
         Some(related) => related,
         None => directions.related(&objects.iter().map(|object| object.position).collect::<Vec<_>>()),
     };
-    let camera: Option<Vec3> = match fields.fields("camera")? {
-        Some(camera) => Some(camera.required("location", typed)?),
-        None => None,
-    };
-    let lights: Vec<(String, Vec3)> = match fields.fields("lights")? {
-        Some(lights) => lights
-            .entries
-            .keys()
-            .map(|name| lights.required(name, typed).map(|location| (name.clone(), location)))
-            .collect::<Result<_, _>>()?,
-        None => Vec::new(),
-    };
-    let (names, locations) = lights.into_iter().unzip();
-    let stream = match fields.fields("stream")? {
-        Some(stream) => {
-            Some(StreamId { world: stream.required("world", typed)?, seed: stream.required("seed", typed)? })
-        }
-        None => None,
-    };
+    let camera = fields.object("camera", |camera| camera.required("location", typed))?;
+    let lights = fields.object("lights", |lights| {
+        let light = |name: &String| lights.required(name, typed).map(|location| (name.clone(), location));
+        lights.entries.keys().map(light).collect::<Result<Vec<(String, Vec3)>, _>>()
+    })?;
+    let (names, locations) = lights.unwrap_or_default().into_iter().unzip();
+    let stream = fields.object("stream", |stream| {
+        Ok(StreamId { world: stream.required("world", typed)?, seed: stream.required("seed", typed)? })
+    })?;
     let pool: String = fields.required("split", typed)?;
     let index = fields.required("image_index", typed)?;
     let filename: Option<Box<str>> = fields.optional("image_filename", typed)?;
