@@ -21,10 +21,10 @@ mod words;
 
 pub use absent_pairs::AbsentReader;
 pub use balance::{QuestionColumns, WindowSearch, check_balance};
-pub use parse::{Agreement, Names, ParseError, Parsed, Reading, TextParser, parse_rows};
+pub use parse::{Agreement, Names, Parsed, Reading, TextParser, parse_rows};
 pub use program::ProgramReader;
 pub use question_file::{QuestionFileReader, QuestionRow};
-pub use scenes::{FinishedScene, FinishedScenes, SceneFileError};
+pub use scenes::{FinishedScene, FinishedScenes};
 pub use words::{Word, WordReader};
 
 use crate::message::shown;
@@ -44,6 +44,14 @@ pub enum AuditError {
     Scene { row: usize, scene: i64, scenes: usize },
     #[error("{questions} rows of words, {programs} rows of programs and {scenes} scenes; expected as many of each")]
     Shape { questions: usize, programs: usize, scenes: usize },
+}
+
+/// What is wrong with a file that the audit reads, and where in it.
+#[derive(Debug, Error)]
+#[error("{place}: {problem}")]
+pub struct FileError {
+    pub place: String,
+    pub problem: String,
 }
 
 /// What a question asks for, and its answer.

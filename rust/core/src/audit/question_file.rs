@@ -3,7 +3,7 @@
 //! This is the audit's own reading of CLEVR's JSON. The tokens of a program are its last function, then those of its
 //! inputs, in prefix order.
 
-use super::{Names, ParseError, split_text};
+use super::{FileError, Names, split_text};
 use crate::message::json_cause;
 use serde::Deserialize;
 
@@ -61,8 +61,8 @@ impl QuestionFileReader {
     }
 
     /// One row, a JSON object; `row` is its number in messages.
-    pub fn read(&self, json: &[u8], row: usize) -> Result<QuestionRow, ParseError> {
-        let wrong = |problem: String| ParseError { place: format!("row {row}"), problem };
+    pub fn read(&self, json: &[u8], row: usize) -> Result<QuestionRow, FileError> {
+        let wrong = |problem: String| FileError { place: format!("row {row}"), problem };
         let raw: Row = serde_json::from_slice(json).map_err(|error| wrong(json_cause(&error)))?;
         let words = split_text(&raw.question).map(|word| self.names.token(word).unwrap_or(-1));
         let question = std::iter::once(START).chain(words).chain([END]).collect();

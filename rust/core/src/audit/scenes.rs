@@ -1,7 +1,7 @@
 //! Finished scene files: the scenes that programs see, and digests to find scenes that are alike.
 
-use super::AuditError;
 use super::relations::{ByRelation, Directions, find_wrong_relation};
+use super::{AuditError, FileError};
 use crate::message::{json_cause, shown};
 use crate::scene::{SceneGraph, SceneView};
 use crate::vocab::{MAX_OBJECTS, N_TYPES, RELATION_NAMES, Vocabulary};
@@ -9,17 +9,6 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use std::borrow::Cow;
 use std::path::PathBuf;
-use thiserror::Error;
-
-#[derive(Debug, Error)]
-pub enum SceneFileError {
-    #[error("{file}: {error}")]
-    Io { file: String, error: std::io::Error },
-    #[error("{file}:{line}:{column}: {problem}")]
-    Json { file: String, line: usize, column: usize, problem: String },
-    #[error("{file}: scene {index}: {problem}")]
-    Scene { file: String, index: i64, problem: String },
-}
 
 /// A scene of a finished file.
 #[derive(Debug)]
@@ -85,12 +74,12 @@ struct Object<'a> {
 
 impl FinishedScenes {
     /// Reads files; uses all cores.
-    pub fn read(paths: &[PathBuf], vocab: &Vocabulary) -> Result<Self, SceneFileError> {
+    pub fn read(paths: &[PathBuf], vocab: &Vocabulary) -> Result<Self, FileError> {
         let read = |path: &PathBuf| {
             let file = path.display().to_string();
             match std::fs::read(path) {
                 Ok(bytes) => Ok(Self::from_json(&bytes, &file, vocab)?.0),
-                Err(error) => Err(SceneFileError::Io { file, error }),
+                Err(error) => Err(FileError { place: file, problem: error.to_string() }),
             }
         };
         let files: Vec<Vec<FinishedScene>> = paths.par_iter().map(read).collect::<Result<_, _>>()?;
@@ -98,19 +87,15 @@ impl FinishedScenes {
     }
 
     /// The scenes of a file's bytes; `file` names it in messages.
-    pub fn from_json(bytes: &[u8], file: &str, vocab: &Vocabulary) -> Result<Self, SceneFileError> {
-        let parsed: File<'_> = serde_json::from_slice(bytes).map_err(|error| SceneFileError::Json {
-            file: file.to_owned(),
-            line: error.line(),
-            column: error.column(),
-            problem: match error.classify() {
-                serde_json::error::Category::Data => format!("not a CLEVR scene file ({})", json_cause(&error)),
-                _ => format!("broken JSON ({})", json_cause(&error)),
-            },
+    pub fn from_json(bytes: &[u8], file: &str, vocab: &Vocabulary) -> Result<Self, FileError> {
+        let parsed: File<'_> = serde_json::from_slice(bytes).map_err(|error| {
+            let kind = if error.is_data() { "not a CLEVR scene file" } else { "broken JSON" };
+            let place = format!("{file}:{}:{}", error.line(), error.column());
+            FileError { place, problem: format!("{kind} ({})", json_cause(&error)) }
         })?;
         let scenes = parsed.scenes.into_iter().map(|row| {
             let index = row.image_index;
-            row.read(vocab).map_err(|problem| SceneFileError::Scene { file: file.to_owned(), index, problem })
+            row.read(vocab).map_err(|problem| FileError { place: format!("{file}: scene {index}"), problem })
         });
         Ok(Self(scenes.collect::<Result<_, _>>()?))
     }

@@ -1,7 +1,7 @@
 //! The surface forms of parameters: the sequences of tokens that can stand for their values.
 
 use super::template::{RELATION, SHAPE};
-use super::{Names, ParseError};
+use super::{FileError, Names};
 use crate::message::{json_cause, shown};
 use std::collections::BTreeMap;
 
@@ -59,8 +59,8 @@ impl Slot {
 
 impl<'a> Slots<'a> {
     /// `synonyms` is a JSON object from a value, relation or "thing" to words; a missing name stands for itself.
-    pub fn new(names: &'a Names, synonyms: &[u8]) -> Result<Self, ParseError> {
-        let synonyms = serde_json::from_slice(synonyms).map_err(|error| ParseError {
+    pub fn new(names: &'a Names, synonyms: &[u8]) -> Result<Self, FileError> {
+        let synonyms = serde_json::from_slice(synonyms).map_err(|error| FileError {
             place: "synonyms".to_owned(),
             problem: format!("not an object from names to lists of words ({})", json_cause(&error)),
         })?;

@@ -14,19 +14,11 @@ pub use names::Names;
 use lexicon::Slots;
 use rayon::prelude::*;
 use template::{Family, MOST_PARAMS, Other, Part, Step};
-use thiserror::Error;
 use trie::{ARTICLES, Edge, Leaf, SlotMatch, Tokens, Trie, TrieBuilder, Walk};
 
-use super::Rows;
 use super::program::ProgramReader;
+use super::{FileError, Rows};
 use crate::scene::SceneView;
-
-#[derive(Debug, Error)]
-#[error("{place}: {problem}")]
-pub struct ParseError {
-    pub place: String,
-    pub problem: String,
-}
 
 /// A meaning of a text: a family, and a program as numbers of functions in prefix order.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,18 +41,18 @@ impl TextParser {
     ///
     /// # Errors
     /// A file that is not valid, or a phrasing that cannot be parsed; names the place.
-    pub fn new(names: &Names, files: &[(String, Vec<u8>)], synonyms: &[u8]) -> Result<Self, ParseError> {
+    pub fn new(names: &Names, files: &[(String, Vec<u8>)], synonyms: &[u8]) -> Result<Self, FileError> {
         let mut slots = Slots::new(names, synonyms)?;
         let mut tree = TrieBuilder::new();
         let mut families = Vec::new();
         for (file, bytes) in files {
             for (i, family) in template::read_file(file, bytes, names)?.into_iter().enumerate() {
-                let number = u16::try_from(families.len()).map_err(|_| ParseError {
+                let number = u16::try_from(families.len()).map_err(|_| FileError {
                     place: format!("{file}[{i}]"),
                     problem: format!("over {} families", u16::MAX),
                 })?;
                 add_family(&mut tree, &family, number, names, &mut slots)
-                    .map_err(|problem| ParseError { place: format!("{file}[{i}]"), problem })?;
+                    .map_err(|problem| FileError { place: format!("{file}[{i}]"), problem })?;
                 families.push(family);
             }
         }

@@ -4,7 +4,7 @@
 //! This is the audit's own reading of CLEVR's template format. It keeps only what matters for the meaning of texts: the
 //! words, which parameters must or must not have a value, and the order of functions.
 
-use super::{Names, ParseError};
+use super::{FileError, Names};
 use crate::audit::split_text;
 use crate::message::{json_cause, shown};
 use serde::Deserialize;
@@ -133,15 +133,15 @@ struct RawConstraint {
 }
 
 /// The families of a template file, in order.
-pub fn read_file(file: &str, bytes: &[u8], names: &Names) -> Result<Vec<Family>, ParseError> {
-    let raw: Vec<RawFamily> = serde_json::from_slice(bytes).map_err(|error| ParseError {
+pub fn read_file(file: &str, bytes: &[u8], names: &Names) -> Result<Vec<Family>, FileError> {
+    let raw: Vec<RawFamily> = serde_json::from_slice(bytes).map_err(|error| FileError {
         place: file.to_owned(),
         problem: format!("not a list of templates ({})", json_cause(&error)),
     })?;
     raw.into_iter()
         .enumerate()
         .map(|(i, family)| {
-            let wrong = |problem| ParseError { place: format!("{file}[{i}]"), problem };
+            let wrong = |problem| FileError { place: format!("{file}[{i}]"), problem };
             family.read(names).map_err(wrong)
         })
         .collect()
