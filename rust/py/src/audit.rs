@@ -5,8 +5,7 @@ use crate::errors::{SceneError, VocabularyError, raise};
 use crate::vocabulary::PyVocabulary;
 use clevrhope_core::Vocabulary;
 use clevrhope_core::audit::{
-    self, FinishedScenes, ProgramReader, QuestionFileReader, QuestionRow, Rows, Word, WordReader, needed_rows,
-    read_rows,
+    self, FinishedScenes, Names, ProgramReader, QuestionRow, Rows, Word, WordReader, needed_rows, read_rows,
 };
 use clevrhope_core::vocab::N_TYPES;
 use numpy::{PyArray1, PyArray2, PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
@@ -58,7 +57,7 @@ pub fn rows_of<'a>(
 pub struct PyAuditReader {
     programs: ProgramReader,
     words: Option<WordReader>,
-    spoken: QuestionFileReader,
+    names: Names,
     pair: Values,
 }
 
@@ -201,10 +200,10 @@ impl PyAuditReader {
     ) -> PyResult<Self> {
         let programs = ProgramReader::new(&vocabulary.0, &program_tokens, &answers, &pair);
         let programs = programs.map_err(raise::<VocabularyError>)?;
-        let spoken = QuestionFileReader::new(&question_tokens, &program_tokens, &answers);
+        let names = Names::new(&question_tokens, &program_tokens, &answers);
         let words =
             WordReader::new(&question_tokens, &words_of(words), pair.len()).map_err(raise::<VocabularyError>)?;
-        Ok(Self { programs, words: (!pair.is_empty()).then_some(words), spoken, pair })
+        Ok(Self { programs, words: (!pair.is_empty()).then_some(words), names, pair })
     }
 
     /// Rows of a question file, JSON objects, in numbers; -1 for what has none. Uses all cores.
@@ -221,7 +220,7 @@ impl PyAuditReader {
         question_width: usize,
         program_width: usize,
     ) -> PyResult<Encoded<'py>> {
-        let read = |(row, json): (usize, &PyBackedBytes)| self.spoken.read(json, row);
+        let read = |(row, json): (usize, &PyBackedBytes)| QuestionRow::read(json, row, &self.names);
         let encoded: Result<Vec<QuestionRow>, _> = py.detach(|| rows.par_iter().enumerate().map(read).collect());
         let encoded = encoded.map_err(raise::<PyValueError>)?;
         let matrix = |of: fn(&QuestionRow) -> &[i32], width: usize| {

@@ -23,7 +23,7 @@ pub use absent_pairs::AbsentReader;
 pub use balance::{QuestionColumns, WindowSearch, check_balance};
 pub use parse::{Agreement, Names, Parsed, Reading, TextParser, parse_rows};
 pub use program::ProgramReader;
-pub use question_file::{QuestionFileReader, QuestionRow};
+pub use question_file::QuestionRow;
 pub use scenes::{FinishedScene, FinishedScenes};
 pub use words::{Word, WordReader};
 

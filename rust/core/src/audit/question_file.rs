@@ -7,12 +7,6 @@ use super::{FileError, Names, split_text};
 use crate::message::json_cause;
 use serde::Deserialize;
 
-/// Reads rows with the token numbers of one vocabulary.
-#[derive(Clone, Debug)]
-pub struct QuestionFileReader {
-    names: Names,
-}
-
 /// A row as numbers; -1 for tokens and answers that are not in the vocabulary.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuestionRow {
@@ -54,57 +48,54 @@ const END: i32 = 2;
 /// Maximum length of a program's tokens.
 const MOST_TOKENS: usize = 4_096;
 
-impl QuestionFileReader {
-    /// From the names of `vocab.json`, each list by number.
-    pub fn new(words: &[String], functions: &[String], answers: &[String]) -> Self {
-        Self { names: Names::new(words, functions, answers) }
-    }
-
+impl QuestionRow {
     /// One row, a JSON object; `row` is its number in messages.
-    pub fn read(&self, json: &[u8], row: usize) -> Result<QuestionRow, FileError> {
+    pub fn read(json: &[u8], row: usize, names: &Names) -> Result<Self, FileError> {
         let wrong = |problem: String| FileError { place: format!("row {row}"), problem };
         let raw: Row = serde_json::from_slice(json).map_err(|error| wrong(json_cause(&error)))?;
-        let words = split_text(&raw.question).map(|word| self.names.token(word).unwrap_or(-1));
+        let words = split_text(&raw.question).map(|word| names.token(word).unwrap_or(-1));
         let question = std::iter::once(START).chain(words).chain([END]).collect();
         let mut program = vec![START];
         let last = raw.program.len().checked_sub(1).ok_or_else(|| wrong("a program without nodes".into()))?;
-        let numbers: Vec<i32> = raw.program.iter().map(|node| self.number(node)).collect();
-        self.write(&raw.program, &numbers, last, &mut program).map_err(wrong)?;
+        let numbers: Vec<i32> = raw.program.iter().map(|node| node.number(names)).collect();
+        write(&raw.program, &numbers, last, &mut program).map_err(wrong)?;
         program.push(END);
         let answer = match raw.answer {
             Answer::Text(text) => text,
             Answer::Number(number) => number.to_string(),
         };
-        Ok(QuestionRow {
+        Ok(Self {
             question,
             program,
-            answer: self.names.answer(&answer).unwrap_or(-1),
+            answer: names.answer(&answer).unwrap_or(-1),
             image_index: raw.image_index,
             family: raw.question_family_index,
             image_filename: raw.image_filename,
         })
     }
+}
 
-    /// Appends the tokens of a node and its inputs.
-    fn write(&self, nodes: &[Node], numbers: &[i32], at: usize, tokens: &mut Vec<i32>) -> Result<(), String> {
-        if tokens.len() > MOST_TOKENS {
-            return Err("a program of too many tokens".into());
-        }
-        tokens.push(numbers[at]);
-        for &input in &nodes[at].inputs {
-            if input >= at {
-                return Err(format!("node {at} takes node {input}, which is not an earlier node"));
-            }
-            self.write(nodes, numbers, input, tokens)?;
-        }
-        Ok(())
-    }
-
-    /// A node's token; -1 if there is none.
-    fn number(&self, node: &Node) -> i32 {
-        match node.value_inputs.concat() {
-            _ if node.value_inputs.is_empty() => self.names.function(&node.function),
-            value => self.names.function(&format!("{}[{value}]", node.function)),
+impl Node {
+    /// Its token; -1 if there is none.
+    fn number(&self, names: &Names) -> i32 {
+        match self.value_inputs.concat() {
+            _ if self.value_inputs.is_empty() => names.function(&self.function),
+            value => names.function(&format!("{}[{value}]", self.function)),
         }
     }
+}
+
+/// Appends the tokens of a node and its inputs.
+fn write(nodes: &[Node], numbers: &[i32], at: usize, tokens: &mut Vec<i32>) -> Result<(), String> {
+    if tokens.len() > MOST_TOKENS {
+        return Err("a program of too many tokens".into());
+    }
+    tokens.push(numbers[at]);
+    for &input in &nodes[at].inputs {
+        if input >= at {
+            return Err(format!("node {at} takes node {input}, which is not an earlier node"));
+        }
+        write(nodes, numbers, input, tokens)?;
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Documents and rows that are huge, deep or run in circles.
 
 use crate::{LOOK, PROPERTIES, SYNONYMS, VOCAB, checked, world};
-use clevrhope_core::audit::{AbsentReader, FinishedScenes, Names, ProgramReader, QuestionFileReader, TextParser, Word};
+use clevrhope_core::audit::{AbsentReader, FinishedScenes, Names, ProgramReader, QuestionRow, TextParser, Word};
 use clevrhope_core::program::encode::ProgramVocabulary;
 use clevrhope_core::question::TemplateSet;
 use clevrhope_core::scene::{Palette, SceneGraph};
@@ -39,9 +39,9 @@ fn programs_of_any_length_are_refused_or_run() {
             node["value_inputs"] = json!([]);
             node
         }).collect::<Vec<_>>()});
-    let spoken = QuestionFileReader::new(&[], &[], &[]);
+    let names = Names::new(&[], &[], &[]);
     assert_eq!(
-        spoken.read(row.to_string().as_bytes(), 3).unwrap_err().to_string(),
+        QuestionRow::read(row.to_string().as_bytes(), 3, &names).unwrap_err().to_string(),
         "row 3: a program of too many tokens"
     );
 }

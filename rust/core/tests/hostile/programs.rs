@@ -3,7 +3,7 @@
 use crate::documents::damage;
 use crate::{VOCAB, checked};
 use clevrhope_core::Program;
-use clevrhope_core::audit::QuestionFileReader;
+use clevrhope_core::audit::{Names, QuestionRow};
 use clevrhope_core::program::encode::ProgramVocabulary;
 use clevrhope_core::program::question_file::read_questions;
 use clevrhope_core::program::{ProgramTable, execute, trace};
@@ -48,14 +48,10 @@ fn use_program(program: &Program) {
     assert_eq!(Program::from_json(&json, &VOCAB, "again").as_ref(), Ok(program));
 }
 
-fn spoken() -> QuestionFileReader {
+fn names() -> Names {
     let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
     let functions = ProgramVocabulary::new(&VOCAB);
-    QuestionFileReader::new(
-        &names(&["<NULL>", "<START>", "<END>", "<UNK>", "red"]),
-        functions.names(),
-        &names(&["no", "yes"]),
-    )
+    Names::new(&names(&["<NULL>", "<START>", "<END>", "<UNK>", "red"]), functions.names(), &names(&["no", "yes"]))
 }
 
 #[test]
@@ -66,7 +62,7 @@ fn undamaged_documents_are_read() {
     let row = json!({"inputs": [0], "function": "count", "value_inputs": []});
     let mut question = question();
     question["program"] = json!([{"inputs": [], "function": "scene", "value_inputs": []}, row]);
-    assert_eq!(spoken().read(question.to_string().as_bytes(), 0).unwrap().program.len(), 4);
+    assert_eq!(QuestionRow::read(question.to_string().as_bytes(), 0, &names()).unwrap().program.len(), 4);
 }
 
 proptest! {
@@ -89,6 +85,6 @@ proptest! {
 
     #[test]
     fn rows_of_questions(damage in damage()) {
-        checked(spoken().read(&damage.of(&question()), 7));
+        checked(QuestionRow::read(&damage.of(&question()), 7, &names()));
     }
 }
