@@ -170,10 +170,6 @@ impl Vocabulary {
         TYPE_NAMES.iter().position(|t| *t == name).ok_or_else(|| self.unknown("attribute type", name, TYPE_NAMES))
     }
 
-    pub fn relation(&self, name: &str) -> Result<usize, VocabError> {
-        RELATION_NAMES.iter().position(|r| *r == name).ok_or_else(|| self.unknown("relation", name, RELATION_NAMES))
-    }
-
     /// Largest integer answer.
     pub fn largest_count(&self) -> u8 {
         self.largest_count

@@ -40,11 +40,6 @@ impl<'a> QuestionGenerator<'a> {
         Self { instantiator: Instantiator::new(vocab, templates, plans, rule, holdout), key, per_scene }
     }
 
-    /// Numbers of the families that can satisfy the rule.
-    pub fn usable_families(&self) -> &[u16] {
-        self.instantiator.usable_families()
-    }
-
     /// The questions on scenes, given with their indices; the last window may be shorter. Uses all cores.
     ///
     /// The random draws for a scene depend on its index alone.

@@ -88,11 +88,6 @@ impl Phrasing {
         Ok(Self { text: text.to_owned(), cut, without_other, two_objects })
     }
 
-    /// The phrasing as in its file.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
     /// The question for these values of the parameters (None: unset).
     pub fn question(
         &self,

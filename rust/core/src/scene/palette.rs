@@ -119,16 +119,6 @@ impl Palette {
         Ok(Self { name: name.to_owned(), kinds, rows })
     }
 
-    /// The same under another name, with one more combination in its first row.
-    pub fn with(&self, combination: Combination) -> Self {
-        let mut palette = self.clone();
-        if !palette.allows(combination) {
-            palette.rows[0].push(self.own(combination));
-            palette.rows[0].sort_unstable();
-        }
-        palette
-    }
-
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -136,11 +126,6 @@ impl Palette {
     /// The types whose values it limits, ascending.
     pub fn kinds(&self) -> &[usize] {
         &self.kinds
-    }
-
-    /// Number of combinations allowed.
-    pub fn n_combinations(&self) -> usize {
-        self.rows.iter().map(Vec::len).sum()
     }
 
     /// All combinations allowed: values of `kinds`, 0 for the other types.
@@ -249,7 +234,7 @@ mod tests {
     #[test]
     fn both_forms_say_the_same_in_any_order() {
         let palette = read(COGENT).unwrap();
-        assert_eq!((palette.kinds(), palette.n_combinations()), ([1, 3].as_slice(), 6));
+        assert_eq!((palette.kinds(), palette.combinations().count()), ([1, 3].as_slice(), 6));
         assert_eq!(read(&palette.to_json(&vocab()).to_string()).unwrap(), palette);
         let turned = r#"{"sphere": ["cyan", "blue", "red"], "cube": ["blue", "red"], "cylinder": ["cyan"]}"#;
         assert_eq!(read(turned).unwrap(), palette);

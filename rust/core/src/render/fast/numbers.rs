@@ -55,11 +55,6 @@ impl Numbers {
         let index = self.index ^ (again & 0xff);
         [unit(index.reverse_bits() ^ scramble), unit(sobol(index) ^ again)]
     }
-
-    #[inline(always)]
-    pub fn one(&self, dimension: u32) -> f32 {
-        self.pair(dimension)[0]
-    }
 }
 
 /// Sobol's second dimension of the low 16 bits of an index.
