@@ -202,7 +202,7 @@ impl PySplitStream {
     fn skip<'py>(&self, py: Python<'py>, n_windows: usize) -> PyResult<Bound<'py, PyArray1<u64>>> {
         let mut state = self.state(py);
         self.look(py, &mut state.stream, n_windows)?;
-        Ok(PyArray1::from_vec(py, state.stream.skip_windows(n_windows).map_err(to_python)?))
+        Ok(PyArray1::from_vec(py, state.stream.skip_windows(n_windows)))
     }
 
     /// So far: scenes (asked about), scanned, attempts, states, options, found, exhausted.

@@ -139,21 +139,14 @@ impl SplitStream {
         Ok(stream)
     }
 
-    /// The next windows' questions. Uses all cores; what it returns does not depend on their number.
-    pub fn next_windows(&mut self, count: usize) -> Result<Windows, SplitError> {
-        self.look_for(count)?;
-        self.ask(count)
-    }
-
     /// Has each attempt timed from now on, for benchmarks; questions stay the same.
     pub fn time_attempts(&mut self, stopwatch: Stopwatch) {
         self.stopwatch = Some(stopwatch);
     }
 
-    /// Passes over windows without asking; gives the indices of their scenes, in order.
-    pub fn skip_windows(&mut self, count: usize) -> Result<Vec<u64>, SplitError> {
-        self.look_for(count)?;
-        Ok(self.waiting.drain(..count * WINDOW).map(|(index, _)| index).collect())
+    /// Passes over the next windows, as many as `ask` would ask about; gives the indices of their scenes, in order.
+    pub fn skip_windows(&mut self, count: usize) -> Vec<u64> {
+        self.take_windows(count).map(|(index, _)| index).collect()
     }
 
     /// How many windows are whole and wait to be asked about.
@@ -161,9 +154,7 @@ impl SplitStream {
         self.waiting.len() / WINDOW
     }
 
-    /// Looks at some more scenes of the pool for eligible ones.
-    ///
-    /// Together with `ask` it does the work of `next_windows`, in pieces that each take a fraction of a second.
+    /// Looks at some more scenes of the pool for eligible ones, for a fraction of a second.
     pub fn look_further(&mut self) -> Result<(), SplitError> {
         let found = self.waiting.len() % WINDOW;
         if let Some((number, times, blocks)) = self.empty_blocks.too_many() {
@@ -211,10 +202,15 @@ impl SplitStream {
         thin(eligible, n_objects, range, &self.matching, block)
     }
 
-    /// The questions of the next windows, at most `count` and at most those that are whole.
+    /// The scenes of the next windows, at most `count` and at most those that are whole.
+    fn take_windows(&mut self, count: usize) -> impl Iterator<Item = Eligible> {
+        self.waiting.drain(..count.min(self.waiting_windows()) * WINDOW)
+    }
+
+    /// The questions of the next windows, at most `count` and at most those that are whole. Uses all cores; what it
+    /// returns does not depend on their number.
     pub fn ask(&mut self, count: usize) -> Result<Windows, SplitError> {
-        let n_scenes = count.min(self.waiting_windows()) * WINDOW;
-        let scenes: Vec<Eligible> = self.waiting.drain(..n_scenes).collect();
+        let scenes: Vec<Eligible> = self.take_windows(count).collect();
         let windows: Vec<&[Eligible]> = scenes.chunks_exact(WINDOW).collect();
         let instantiator = self.instantiator();
         let made: Vec<Windows> = windows
@@ -242,13 +238,6 @@ impl SplitStream {
             all.attempt_ns.extend(window.attempt_ns);
         }
         Ok(all)
-    }
-
-    fn look_for(&mut self, count: usize) -> Result<(), SplitError> {
-        while self.waiting_windows() < count {
-            self.look_further()?;
-        }
-        Ok(())
     }
 
     /// The index after the last scene looked at.

@@ -3,7 +3,7 @@
 use crate::distribution::{self, check_draws};
 use crate::plain::Plain;
 use crate::reachable::check_families;
-use crate::world::{RawNode, RawTemplate, Templates, TestScene, clevr, project_world, rng, tiny};
+use crate::world::{RawNode, RawTemplate, Templates, TestScene, clevr, next_windows, project_world, rng, tiny};
 use clevrhope_core::Vocabulary;
 use clevrhope_core::audit::ProgramReader;
 use clevrhope_core::holdout::Holdout;
@@ -296,7 +296,7 @@ fn questions(templates: &TemplateSet, names: &[&str], rule: QuestionRule, n_wind
     let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, "train"));
     let holdout = Holdout::new(WORLD.vocab(), names).unwrap();
     let mut stream = SplitStream::new(scan, Arc::new(templates.clone()), rule, Some(holdout)).unwrap();
-    stream.next_windows(n_windows).unwrap().questions
+    next_windows(&mut stream, n_windows).unwrap().questions
 }
 
 /// How many questions imply a conjunction.

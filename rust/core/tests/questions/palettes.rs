@@ -2,7 +2,7 @@
 
 use crate::chi_square::p_value;
 use crate::mention::{Words, program_mentions};
-use crate::world::{Templates, own_folder, project_world};
+use crate::world::{Templates, next_windows, own_folder, project_world};
 use clevrhope_core::Vocabulary;
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::program::execute;
@@ -105,7 +105,7 @@ fn questions(world: &Arc<World>, pair: &[&str; 2], with: bool) -> Vec<Question> 
     let scan = Arc::new(PoolScan::new(Arc::clone(world), SEED, name));
     let holdout = Holdout::new(WORLD.vocab(), pair).unwrap();
     let mut stream = SplitStream::new(scan, Arc::new(TEMPLATES.set.clone()), rule, Some(holdout)).unwrap();
-    stream.next_windows(1).unwrap().questions
+    next_windows(&mut stream, 1).unwrap().questions
 }
 
 /// Every set of values of two types, one of each or one alone, that no object of a palette has.

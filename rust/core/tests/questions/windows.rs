@@ -1,7 +1,7 @@
 //! Splits over a pool: the same at any number of threads, cut anywhere, in balance, true to their rule.
 
 use crate::mention::{Words, program_mentions};
-use crate::world::{Templates, own_folder, project_world};
+use crate::world::{Templates, look_for, next_windows, own_folder, project_world};
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::program::catalogue::Type;
 use clevrhope_core::program::execute;
@@ -39,7 +39,7 @@ fn questions(split: (&str, SceneRule, QuestionRule, u32), at_a_time: &[usize], n
     let threads = ThreadPoolBuilder::new().num_threads(n_threads).build().unwrap();
     threads.install(|| {
         let mut stream = SplitStream::new(scan, templates, rule, Some(holdout)).unwrap();
-        at_a_time.iter().map(|&count| stream.next_windows(count).unwrap().questions).collect()
+        at_a_time.iter().map(|&count| next_windows(&mut stream, count).unwrap().questions).collect()
     })
 }
 
@@ -87,6 +87,12 @@ fn rare_world() -> World {
     World::new(properties, look, config).unwrap()
 }
 
+/// The scenes of a split's next windows, without questions.
+fn skip_windows(stream: &mut SplitStream, count: usize) -> Vec<u64> {
+    look_for(stream, count).unwrap();
+    stream.skip_windows(count)
+}
+
 #[test]
 fn a_matched_split_that_a_number_of_objects_starves_says_so() {
     let world = Arc::new(rare_world());
@@ -96,7 +102,7 @@ fn a_matched_split_that_a_number_of_objects_starves_says_so() {
     let scan = Arc::new(PoolScan::new(world, SEED, pool));
     let rule = SplitRule { name: "complex_ood".to_owned(), scenes, questions, per_scene, match_objects: true };
     let mut stream = SplitStream::new(Arc::clone(&scan), templates, rule, Some(holdout)).unwrap();
-    let error = stream.next_windows(1).unwrap_err().to_string();
+    let error = next_windows(&mut stream, 1).unwrap_err().to_string();
     assert_eq!(
         error,
         "split complex_ood: of 50 blocks of 2000 scenes of pool test_ood in a row, from scene 0 on, none has scenes of \
@@ -114,7 +120,7 @@ fn matched_splits_have_each_number_of_objects_equally_often() {
         let scan = Arc::new(PoolScan::new(Arc::clone(&WORLD), SEED, pool));
         let templates = Arc::new(TEMPLATES.set.clone());
         let open = || SplitStream::new(scan.clone(), templates.clone(), rule.clone(), Some(holdout(vocab))).unwrap();
-        let indices = open().skip_windows(8).unwrap();
+        let indices = skip_windows(&mut open(), 8);
         assert!(indices.is_sorted());
         let mut counts = BTreeMap::new();
         for &index in &indices {
@@ -126,9 +132,9 @@ fn matched_splits_have_each_number_of_objects_equally_often() {
         assert_eq!(counts.keys().copied().collect::<Vec<_>>(), (3..=10).collect::<Vec<_>>());
         // A cut in the middle of the last block of 2,000 scenes shifts them by that block's few.
         assert!(counts.values().all(|n| (230..=270).contains(n)), "{counts:?}");
-        let in_two = [open().skip_windows(3).unwrap(), open().skip_windows(8).unwrap()[750..].to_vec()].concat();
+        let in_two = [skip_windows(&mut open(), 3), skip_windows(&mut open(), 8)[750..].to_vec()].concat();
         assert_eq!(in_two, indices);
-        let asked: BTreeSet<u64> = open().next_windows(1).unwrap().questions.iter().map(|q| q.scene).collect();
+        let asked: BTreeSet<u64> = next_windows(&mut open(), 1).unwrap().questions.iter().map(|q| q.scene).collect();
         assert!(asked.iter().all(|scene| indices[..WINDOW].contains(scene)));
     }
 }

@@ -4,6 +4,7 @@ use clevrhope_core::question::TemplateSet;
 use clevrhope_core::question::plan::Plan;
 use clevrhope_core::rng::{StreamKey, StreamRng};
 use clevrhope_core::scene::{Asset, SceneConfig, World};
+use clevrhope_core::split::{SplitError, SplitStream, Windows};
 use clevrhope_core::{SceneGraph, Vocabulary};
 use serde::Deserialize;
 use serde_json::Value;
@@ -26,6 +27,20 @@ pub fn clevr() -> Vocabulary {
 
 pub fn tiny() -> Vocabulary {
     Vocabulary::from_properties_json(TINY.as_bytes(), "properties.json", 10).unwrap()
+}
+
+/// Looks for a split's scenes until so many windows are whole.
+pub fn look_for(stream: &mut SplitStream, count: usize) -> Result<(), SplitError> {
+    while stream.waiting_windows() < count {
+        stream.look_further()?;
+    }
+    Ok(())
+}
+
+/// A split's next windows.
+pub fn next_windows(stream: &mut SplitStream, count: usize) -> Result<Windows, SplitError> {
+    look_for(stream, count)?;
+    stream.ask(count)
 }
 
 /// A scene as plain lists, and the same as the engine holds it.
