@@ -264,22 +264,17 @@ fn name_problem(name: &str) -> Option<String> {
 fn attribute_type(name: &'static str, entries: &Map<String, Value>) -> Result<AttributeType, (String, String)> {
     let mut kind = AttributeType { name, values: Vec::new(), definitions: Vec::new() };
     for (value, definition) in entries {
-        let fault = |expected: &str| {
-            Err((value.clone(), format!("expected {expected}, got {}", shown(&definition.to_string()))))
+        let is_radius = || definition.as_f64().is_some_and(|r| r > 0.0 && r.is_finite());
+        let is_byte = |number: &Value| number.as_f64().is_some_and(|number| (0.0..=255.0).contains(&number));
+        let is_rgb = || definition.as_array().is_some_and(|rgb| rgb.len() == 3 && rgb.iter().all(is_byte));
+        let (is_valid, expected) = match name {
+            "size" => (is_radius(), "a radius above 0 in Blender units"),
+            "color" => (is_rgb(), "three numbers from 0 to 255"),
+            _ => (definition.is_string(), "the name of an asset"),
         };
-        let valid = match name {
-            "size" => definition.as_f64().is_some_and(|r| r > 0.0 && r.is_finite()),
-            "color" => definition.as_array().is_some_and(|rgb| {
-                rgb.len() == 3 && rgb.iter().all(|c| c.as_f64().is_some_and(|c| (0.0..=255.0).contains(&c)))
-            }),
-            _ => definition.is_string(),
-        };
-        if !valid {
-            return match name {
-                "size" => fault("a radius above 0 in Blender units"),
-                "color" => fault("three numbers from 0 to 255"),
-                _ => fault("the name of an asset"),
-            };
+        if !is_valid {
+            let problem = format!("expected {expected}, got {}", shown(&definition.to_string()));
+            return Err((value.clone(), problem));
         }
         kind.values.push(value.clone());
         kind.definitions.push(definition.clone());
