@@ -21,38 +21,31 @@ pub enum PlainQuestion {
 
 /// Words such questions in the phrasings of a family.
 pub struct PlainQuestions<'t> {
-    kind: PlainQuestion,
+    function: Function,
     templates: &'t TemplateSet,
     family: &'t Family,
     key: StreamKey,
 }
 
 impl PlainQuestion {
-    fn tail(self) -> (Tail, Function) {
-        match self {
-            Self::Exist => (Tail::Exist, Function::Exist),
-            Self::Count => (Tail::Count, Function::Count),
-        }
-    }
-
     /// In the first family that asks this about the whole scene, without constraints; for a pool of a seed.
     ///
     /// # Errors
     /// `Impossible` when there is no such family.
     pub fn of_pool(self, templates: &TemplateSet, pool: String, seed: u64) -> Result<PlainQuestions<'_>, SplitError> {
-        let wanted = [NodeKind::Plain(Function::Scene), NodeKind::Filter(self.tail().0)];
+        let (stream, what, node, tail, function): (&[u8], _, _, _, _) = match self {
+            Self::Exist => (b"minimal question", "existence", "filter_exist", Tail::Exist, Function::Exist),
+            Self::Count => (b"counting question", "a count", "filter_count", Tail::Count, Function::Count),
+        };
+        let wanted = [NodeKind::Plain(Function::Scene), NodeKind::Filter(tail)];
         let asks_this_alone =
             |family: &&Family| family.nodes.iter().map(|node| node.kind).eq(wanted) && family.constraints.is_empty();
-        let (stream, what, node): (&[u8], _, _) = match self {
-            Self::Exist => (b"minimal question", "existence", "filter_exist"),
-            Self::Count => (b"counting question", "a count", "filter_count"),
-        };
         let Some(family) = templates.families().iter().find(asks_this_alone) else {
             let problem = format!("no template asks for {what} alone (scene, then {node}, without constraints)");
             return Err(SplitError::Impossible { split: pool, problem });
         };
         let parts = [stream, templates.fingerprint().as_bytes(), pool.as_bytes(), &seed.to_le_bytes()];
-        Ok(PlainQuestions { kind: self, templates, family, key: StreamKey::new(&parts) })
+        Ok(PlainQuestions { function, templates, family, key: StreamKey::new(&parts) })
     }
 }
 
@@ -70,7 +63,7 @@ impl PlainQuestions<'_> {
                 add(Function::Filter(kind), value);
             }
         }
-        add(self.kind.tail().1, 0);
+        add(self.function, 0);
         let chosen: Vec<Option<u8>> = family
             .params
             .iter()
