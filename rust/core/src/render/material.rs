@@ -48,11 +48,7 @@ impl Lobes {
     #[inline]
     pub fn value(&self, n: V3, v: V3, l: V3) -> V3 {
         let Some(pass) = Pass::new(n, v, l) else { return V3::ZERO };
-        let mut value = V3::ZERO;
-        for lobe in self.iter() {
-            value += lobe.weight * lobe.evaluate(&pass).0;
-        }
-        value
+        self.iter().map(|lobe| lobe.weight * lobe.evaluate(&pass).0).sum()
     }
 
     /// As `value`, and how densely `choose` and then `Lobe::sample` give the direction, as Cycles

@@ -1,5 +1,6 @@
 //! Vectors of three single-precision numbers, for points, directions and linear colours.
 
+use std::iter::Sum;
 use std::ops::{Add, AddAssign, Div, Index, Mul, Neg, Sub};
 
 /// A point or direction in Blender units (Z up), or a linear RGB colour.
@@ -90,6 +91,13 @@ impl AddAssign for V3 {
     #[inline(always)]
     fn add_assign(&mut self, b: Self) {
         *self = *self + b;
+    }
+}
+
+impl Sum for V3 {
+    #[inline(always)]
+    fn sum<I: Iterator<Item = Self>>(vectors: I) -> Self {
+        vectors.fold(Self::ZERO, Self::add)
     }
 }
 

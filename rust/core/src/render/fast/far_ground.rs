@@ -166,9 +166,5 @@ impl Far {
 /// Light that reaches a place directly where nothing stands in the way (irradiance).
 #[inline]
 pub fn unshadowed(lights: &[Light], point: V3, normal: V3) -> V3 {
-    let mut sum = V3::ZERO;
-    for light in lights {
-        sum += light.irradiance(point, normal);
-    }
-    sum
+    lights.iter().map(|light| light.irradiance(point, normal)).sum()
 }

@@ -62,12 +62,10 @@ impl LitStage<'_> {
     #[inline]
     pub fn ground_direct(&self, point: V3, normal: V3, numbers: &Numbers, few: u32, most: u32) -> V3 {
         let origin = point + normal * OFFSET;
-        let mut sum = V3::ZERO;
-        for (number, light) in self.lights.iter().enumerate() {
-            let full = light.irradiance(point, normal);
-            sum += full * self.clear(number, origin, numbers, few, most);
-        }
-        sum
+        let seen = |(number, light): (usize, &Light)| {
+            light.irradiance(point, normal) * self.clear(number, origin, numbers, few, most)
+        };
+        self.lights.iter().enumerate().map(seen).sum()
     }
 
     /// Whether a body stands between a place on the body `number` and a place on a light.
@@ -157,13 +155,8 @@ impl LitStage<'_> {
     /// Lamps that a ray meets within `distance`, weighed against their own sampling.
     #[inline]
     pub fn lamps_met(&self, origin: V3, direction: V3, distance: f32, density: f32) -> V3 {
-        let mut sum = V3::ZERO;
-        for lamp in self.lights {
-            if let Some((radiance, by_lamp)) = lamp.met(origin, direction, distance) {
-                sum += radiance * power(density, by_lamp);
-            }
-        }
-        sum
+        let met = self.lights.iter().filter_map(|lamp| lamp.met(origin, direction, distance));
+        met.map(|(radiance, by_lamp)| radiance * power(density, by_lamp)).sum()
     }
 
     /// Light from the lamps by one place on each, weighed against rays of the lobes themselves.
@@ -201,11 +194,7 @@ impl LitStage<'_> {
         let below = self.near.radiance(x, y).unwrap_or_else(|| self.far.radiance(local) * open());
         let above = self.far.indirect(local) * FRAC_1_PI;
         let around = below * (0.5 * (1.0 - normal.z)) + above * (0.5 * (1.0 + normal.z));
-        let mut color = V3::ZERO;
-        for lobe in lobes.iter() {
-            color += lobe.weight;
-        }
-        color.times(around)
+        lobes.iter().map(|lobe| lobe.weight).sum::<V3>().times(around)
     }
 }
 
