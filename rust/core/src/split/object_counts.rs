@@ -11,24 +11,27 @@ use std::ops::{Range, RangeInclusive};
 /// How many scenes of a pool are thinned together, apart from those before and after; a multiple of a scan's chunk.
 pub const BLOCK: u64 = 2_000;
 
-/// Keeps as many scenes of each number of objects as the rarest number has, drawn at random; the order stays.
-pub fn thin<T>(
-    scenes: Vec<T>,
+/// The places of the scenes with each number of objects of a range.
+pub fn by_number<T>(
+    scenes: &[T],
     n_objects: impl Fn(&T) -> usize,
     range: RangeInclusive<usize>,
-    key: &StreamKey,
-    block: u64,
-) -> Vec<T> {
-    let mut by_number: Vec<Vec<usize>> = vec![Vec::new(); range.end() + 1];
+) -> BTreeMap<usize, Vec<usize>> {
+    let mut found: BTreeMap<usize, Vec<usize>> = range.map(|number| (number, Vec::new())).collect();
     for (place, scene) in scenes.iter().enumerate() {
-        if let Some(places) = by_number.get_mut(n_objects(scene)) {
+        if let Some(places) = found.get_mut(&n_objects(scene)) {
             places.push(place);
         }
     }
-    let of_each = range.clone().map(|n| by_number[n].len()).min().unwrap_or(0);
+    found
+}
+
+/// Keeps as many scenes of each number of objects as the rarest number has, drawn at random; the order stays.
+pub fn thin<T>(scenes: Vec<T>, mut by_number: BTreeMap<usize, Vec<usize>>, key: &StreamKey, block: u64) -> Vec<T> {
+    let of_each = by_number.values().map(Vec::len).min().unwrap_or(0);
     let mut rng = key.at(block);
     let mut keeps = vec![false; scenes.len()];
-    for places in &mut by_number[range] {
+    for places in by_number.values_mut() {
         for i in 0..of_each {
             let other = i + rng.below((places.len() - i) as u32) as usize;
             places.swap(i, other);
@@ -51,9 +54,9 @@ pub struct EmptyBlocks {
 }
 
 impl EmptyBlocks {
-    /// Counts a block by its numbers of eligible scenes with each number of objects.
-    pub fn count(&mut self, block: u64, found: &BTreeMap<usize, usize>) {
-        if found.values().all(|&n| n > 0) {
+    /// Counts a block by its eligible scenes with each number of objects.
+    pub fn count(&mut self, block: u64, found: &BTreeMap<usize, Vec<usize>>) {
+        if !found.values().any(Vec::is_empty) {
             *self = Self::default();
             return;
         }
@@ -61,7 +64,7 @@ impl EmptyBlocks {
             self.first = block;
         }
         self.n += 1;
-        for (&number, _) in found.iter().filter(|(_, n)| **n == 0) {
+        for (&number, _) in found.iter().filter(|(_, places)| places.is_empty()) {
             *self.missing.entry(number).or_insert(0) += 1;
         }
     }
@@ -74,21 +77,6 @@ impl EmptyBlocks {
     }
 }
 
-/// How many scenes there are with each number of objects of a range.
-pub fn by_number<T>(
-    scenes: &[T],
-    n_objects: impl Fn(&T) -> usize,
-    range: RangeInclusive<usize>,
-) -> BTreeMap<usize, usize> {
-    let mut found: BTreeMap<usize, usize> = range.map(|number| (number, 0)).collect();
-    for scene in scenes {
-        if let Some(n) = found.get_mut(&n_objects(scene)) {
-            *n += 1;
-        }
-    }
-    found
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -99,20 +87,23 @@ mod tests {
         // Scene i has 3 objects if i is a multiple of 5, else 4 or 5.
         let scenes: Vec<usize> = (0..100).collect();
         let n_objects = |&i: &usize| if i % 5 == 0 { 3 } else { 4 + i % 2 };
-        let kept = thin(scenes.clone(), n_objects, 3..=5, &key, 0);
+        let places = by_number(&scenes, n_objects, 3..=5);
+        let kept = thin(scenes.clone(), places.clone(), &key, 0);
         assert!(kept.is_sorted());
         for n in 3..=5 {
             assert_eq!(kept.iter().filter(|i| n_objects(i) == n).count(), 20);
         }
-        assert_eq!(kept, thin(scenes.clone(), n_objects, 3..=5, &key, 0));
-        assert_ne!(kept, thin(scenes.clone(), n_objects, 3..=5, &key, 1), "which are kept is drawn");
-        assert!(thin(scenes.clone(), n_objects, 3..=6, &key, 0).is_empty(), "none has six objects");
-        assert_eq!(by_number(&scenes, n_objects, 3..=6), BTreeMap::from([(3, 20), (4, 40), (5, 40), (6, 0)]));
+        assert_eq!(kept, thin(scenes.clone(), places.clone(), &key, 0));
+        assert_ne!(kept, thin(scenes.clone(), places, &key, 1), "which are kept is drawn");
+        let places = by_number(&scenes, n_objects, 3..=6);
+        assert!(places.iter().all(|(n, places)| places.iter().all(|place| n_objects(&scenes[*place]) == *n)));
+        assert_eq!(places.values().map(Vec::len).collect::<Vec<_>>(), [20, 40, 40, 0]);
+        assert!(thin(scenes, places, &key, 0).is_empty(), "none has six objects");
     }
 
     #[test]
     fn fifty_empty_blocks_in_a_row_are_too_many() {
-        let found = |three: usize, four: usize| BTreeMap::from([(3, three), (4, four)]);
+        let found = |three: usize, four: usize| BTreeMap::from([(3, vec![0; three]), (4, vec![0; four])]);
         let mut empty = EmptyBlocks::default();
         (0..49).for_each(|block| empty.count(block, &found(0, 7)));
         assert_eq!(empty.too_many(), None);

@@ -198,8 +198,9 @@ impl SplitStream {
         let config = self.scan.world().config();
         let range = config.min_objects as usize..=config.max_objects as usize;
         let n_objects = |(index, chunk): &Eligible| graph(chunk, *index).n_objects();
-        self.empty_blocks.count(block, &by_number(&eligible, n_objects, range.clone()));
-        thin(eligible, n_objects, range, &self.matching, block)
+        let by_number = by_number(&eligible, n_objects, range);
+        self.empty_blocks.count(block, &by_number);
+        thin(eligible, by_number, &self.matching, block)
     }
 
     /// The scenes of the next windows, at most `count` and at most those that are whole.
