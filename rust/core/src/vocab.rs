@@ -240,6 +240,11 @@ impl Vocabulary {
     }
 }
 
+/// The names of types, as a sentence lists them.
+pub fn type_names(kinds: &[usize]) -> String {
+    kinds.iter().map(|&kind| TYPE_NAMES[kind]).collect::<Vec<_>>().join(" and ")
+}
+
 /// What is wrong with a value's name, worded to follow it in a sentence; None for a valid name.
 ///
 /// Names become parts of folders' and files' names (`rubber_cylinder-d8`), of tokens (`filter_color[red]`), of

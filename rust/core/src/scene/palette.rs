@@ -10,7 +10,7 @@ use super::SceneError;
 use crate::json::read_unique;
 use crate::message::shown;
 use crate::rng::StreamRng;
-use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
+use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary, type_names};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -171,18 +171,13 @@ type Values = Vec<(usize, usize)>;
 /// The combinations of a value with each of its partners, as CoGenT's files list them.
 fn partners_of(vocab: &Vocabulary, file: &str, value: &str, partners: &Value) -> Result<Vec<Values>, SceneError> {
     let place = format!("\"{}\"", shown(value));
-    let first = vocab.find_value(value).map_err(|error| fault(file, &place, error.to_string()))?;
     let expected = || {
         fault(file, &place, format!("expected a list of values that go with it, got {}", shown(&partners.to_string())))
     };
+    let number = |name: &str| vocab.find_value(name).map_err(|error| fault(file, &place, error.to_string()));
+    let first = number(value)?;
     let list = partners.as_array().ok_or_else(expected)?;
-    list.iter()
-        .map(|partner| {
-            let name = partner.as_str().ok_or_else(expected)?;
-            let second = vocab.find_value(name).map_err(|error| fault(file, &place, error.to_string()))?;
-            Ok(vec![first, second])
-        })
-        .collect()
+    list.iter().map(|partner| Ok(vec![first, number(partner.as_str().ok_or_else(expected)?)?])).collect()
 }
 
 /// The rows of the form with types and rows, each with its place in the file.
@@ -207,10 +202,6 @@ fn rows_of(vocab: &Vocabulary, file: &str, rows: &Value) -> Result<Vec<(String, 
 
 fn fault(file: &str, place: &str, problem: String) -> SceneError {
     SceneError::Invalid { file: file.to_owned(), place: place.to_owned(), problem }
-}
-
-fn type_names(kinds: &[usize]) -> String {
-    kinds.iter().map(|&kind| TYPE_NAMES[kind]).collect::<Vec<_>>().join(" and ")
 }
 
 #[cfg(test)]

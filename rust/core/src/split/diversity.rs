@@ -9,7 +9,7 @@ use super::stream::SplitError;
 use crate::holdout::Holdout;
 use crate::rng::StreamKey;
 use crate::scene::Palette;
-use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary};
+use crate::vocab::{N_TYPES, TYPE_NAMES, Vocabulary, type_names};
 
 /// Which combinations are seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,8 +54,8 @@ pub fn seen_palette(
     }
     if diversity > n_all {
         return Err(chooser.fault(format!(
-            "diversity {diversity} is too high: {} and {} have {n_all} combinations",
-            TYPE_NAMES[chooser.kinds[0]], TYPE_NAMES[chooser.kinds[1]]
+            "diversity {diversity} is too high: {} have {n_all} combinations",
+            type_names(&chooser.kinds)
         )));
     }
     let seen = match mode {
@@ -73,9 +73,12 @@ pub fn seen_palette(
 pub fn check_seen(vocab: &Vocabulary, holdout: &Holdout, palette: &Palette) -> Result<(), SplitError> {
     let chooser = Chooser::new(vocab, holdout, 0)?;
     let fault = |problem: String| Err(chooser.fault(format!("palette {}: {problem}", palette.name())));
-    let types = |kinds: &[usize]| kinds.iter().map(|&k| TYPE_NAMES[k]).collect::<Vec<_>>().join(" and ");
     if palette.kinds() != chooser.kinds {
-        return fault(format!("is of {}, but the pair is of {}", types(palette.kinds()), types(&chooser.kinds)));
+        return fault(format!(
+            "is of {}, but the pair is of {}",
+            type_names(palette.kinds()),
+            type_names(&chooser.kinds)
+        ));
     }
     let [first, second] = [0, 1].map(|i| chooser.values[i][0]);
     if palette.allows(chooser.combination(first, second)) {
