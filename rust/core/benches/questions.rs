@@ -45,7 +45,7 @@ impl Workload<'_> {
             let mut workspace = instantiator.workspace();
             let scenes = scenes.iter().map(|(index, scene)| (*index, scene.view()));
             let questions = instantiator.window(&mut workspace, scenes, &self.key, self.per_scene);
-            (questions.len(), workspace.stats())
+            (questions.len(), workspace.stats)
         };
         let made: Vec<(usize, SearchStats)> = self.scenes.par_chunks(WINDOW).map(window).collect();
         let mut stats = SearchStats::default();

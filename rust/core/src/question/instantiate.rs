@@ -51,8 +51,8 @@ pub struct Instantiator<'a> {
 /// The buffers of one thread.
 pub struct Workspace {
     pub searcher: Searcher,
-    /// The work for each family, by number.
-    pub by_family: Vec<SearchStats>,
+    /// The work of all attempts.
+    pub stats: SearchStats,
     /// The duration of each attempt, if there is a stopwatch.
     pub attempt_ns: Vec<u64>,
     stopwatch: Option<Stopwatch>,
@@ -94,7 +94,7 @@ impl<'a> Instantiator<'a> {
     pub fn workspace(&self) -> Workspace {
         Workspace {
             searcher: Searcher::new(self.vocab, self.holdout),
-            by_family: vec![SearchStats::default(); self.plans.len()],
+            stats: SearchStats::default(),
             attempt_ns: Vec::new(),
             stopwatch: None,
             balance: Balance::new(self.plans.iter(), &self.usable),
@@ -164,7 +164,7 @@ impl<'a> Instantiator<'a> {
         if let (Some(now), Some(began)) = (workspace.stopwatch, began) {
             workspace.attempt_ns.push(now() - began);
         }
-        workspace.by_family[usize::from(family)].add(workspace.searcher.last_attempt());
+        workspace.stats.add(workspace.searcher.last_attempt());
         if verdict != Verdict::Found {
             return None;
         }
@@ -216,13 +216,6 @@ impl Workspace {
     /// The workspace with each attempt timed.
     pub fn timed_by(self, stopwatch: Option<Stopwatch>) -> Self {
         Self { stopwatch, ..self }
-    }
-
-    /// The work for all families.
-    pub fn stats(&self) -> SearchStats {
-        let mut sum = SearchStats::default();
-        self.by_family.iter().for_each(|stats| sum.add(*stats));
-        sum
     }
 }
 

@@ -219,11 +219,11 @@ impl SplitStream {
             .map_init(
                 || instantiator.workspace().timed_by(self.stopwatch),
                 |workspace, window| {
-                    let before = workspace.stats();
                     let scenes = window.iter().map(|(index, chunk)| (*index, graph(chunk, *index)));
                     let questions = instantiator.window(workspace, scenes, &self.key, self.rule.per_scene);
+                    let stats = std::mem::take(&mut workspace.stats);
                     let attempt_ns = std::mem::take(&mut workspace.attempt_ns);
-                    Windows { questions, scenes: window.len(), stats: workspace.stats().since(before), attempt_ns }
+                    Windows { questions, scenes: window.len(), stats, attempt_ns }
                 },
             )
             .collect();

@@ -71,7 +71,6 @@ pub struct Searcher {
     params: [Option<Option<u8>>; super::param::MAX_PARAMS],
     levels: Vec<Level>,
     attempt_seed: u64,
-    max_options: u64,
 }
 
 /// Buffers of one choice.
@@ -105,14 +104,12 @@ impl Searcher {
             params: [None; super::param::MAX_PARAMS],
             levels: (0..MAX_NODES).map(|_| Level::default()).collect(),
             attempt_seed: 0,
-            max_options: 0,
         }
     }
 
     /// Runs an attempt on the scene loaded in `options`. After `Found`, the choices are in `choices`.
     pub fn attempt(&mut self, task: &Task<'_>, rng: &mut StreamRng) -> Verdict {
         self.attempt_seed = rng.word();
-        self.max_options = task.max_options;
         self.memo.clear();
         self.params = [None; super::param::MAX_PARAMS];
         self.stats = SearchStats { attempts: 1, ..SearchStats::default() };
@@ -198,7 +195,7 @@ impl Searcher {
         if key.is_some_and(|key| self.memo.contains(key)) {
             return Verdict::None;
         }
-        if self.stats.options > self.max_options {
+        if self.stats.options > task.max_options {
             return Verdict::Exhausted;
         }
         let verdict = self.try_options(attempt, state);

@@ -49,24 +49,12 @@ pub struct SearchStats {
 }
 
 impl SearchStats {
-    /// The work since an earlier count.
-    pub fn since(self, earlier: Self) -> Self {
-        self.combined(earlier, u64::wrapping_sub)
-    }
-
     pub fn add(&mut self, other: Self) {
-        *self = self.combined(other, u64::wrapping_add);
-    }
-
-    #[inline]
-    fn combined(self, other: Self, of: impl Fn(u64, u64) -> u64) -> Self {
-        Self {
-            attempts: of(self.attempts, other.attempts),
-            states: of(self.states, other.states),
-            options: of(self.options, other.options),
-            found: of(self.found, other.found),
-            exhausted: of(self.exhausted, other.exhausted),
-        }
+        self.attempts += other.attempts;
+        self.states += other.states;
+        self.options += other.options;
+        self.found += other.found;
+        self.exhausted += other.exhausted;
     }
 }
 
