@@ -1,6 +1,6 @@
 //! Converts numpy arrays and Python values to the engine's types and back.
 
-use crate::errors::{SplitError, VocabularyError, raise, to_python};
+use crate::errors::{SplitError, VocabularyError, to_python};
 use clevrhope_core::holdout::Holdout;
 use clevrhope_core::message::shown;
 use clevrhope_core::program::{ILL_FORMED, INVALID, Output, Step};
@@ -178,11 +178,6 @@ pub fn json_rows<'py>(py: Python<'py>, rows: &[Vec<u8>]) -> Vec<Bound<'py, PyByt
 /// JSON rows as a JSON list, a row a line.
 pub fn json_list<'py>(py: Python<'py>, rows: &[Vec<u8>]) -> Bound<'py, PyBytes> {
     PyBytes::new(py, &[b"[".as_slice(), &rows.join(b",\n".as_slice()), b"]"].concat())
-}
-
-/// A setting as JSON.
-pub fn json_text(value: &impl serde::Serialize) -> PyResult<String> {
-    serde_json::to_string(value).map_err(raise::<PyValueError>)
 }
 
 /// The first characters of a fingerprint, for a repr.

@@ -2,7 +2,7 @@
 
 use crate::choice::Choice;
 use crate::conversion::{self, Values};
-use crate::errors::to_python;
+use crate::errors::{raise, to_python};
 use crate::interrupt::Interruptible;
 use crate::vocabulary::{PyVocabulary, attribute_types};
 use clevrhope_core::scene::clevr::read_clevr;
@@ -10,6 +10,7 @@ use clevrhope_core::scene::{Asset, ClevrImport, Palette, Pool, SceneConfig, Scen
 use clevrhope_core::split::{self, DiversityMode};
 use clevrhope_core::vocab::Vocabulary;
 use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::fs::File;
 use std::path::PathBuf;
@@ -155,7 +156,7 @@ impl PyWorld {
     /// All constraints, defaults included, as JSON.
     #[getter]
     fn config_json(&self) -> PyResult<String> {
-        conversion::json_text(self.world.config())
+        serde_json::to_string(self.world.config()).map_err(raise::<PyValueError>)
     }
 
     /// The vocabulary of the world's scenes.
