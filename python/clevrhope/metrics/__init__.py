@@ -8,12 +8,11 @@ from clevrhope.metrics.gaps import gap_by_diversity, gaps_by_run, systematicity_
 from clevrhope.metrics.means import Mean
 from clevrhope.metrics.paper import ResultRow, paper_results
 from clevrhope.metrics.results import Accuracy, Condition, Gap, Interval, Part, Run, Scored, Scores
-from clevrhope.metrics.scorer import DEFAULT_BOOTSTRAP, GAPS, score
+from clevrhope.metrics.scorer import DEFAULT_BOOTSTRAP, score
 
 __all__ = [
     "BREAKDOWNS",
     "DEFAULT_BOOTSTRAP",
-    "GAPS",
     "Accuracy",
     "Condition",
     "Gap",

@@ -15,16 +15,7 @@ from clevrhope.metrics.rows import Target
 from clevrhope.metrics.tallies import AnsweredSplit, Rates, Tallies, tally
 from clevrhope.runtime.progress import Progress, Silent
 from clevrhope.runtime.settings import suggestion
-from clevrhope.splits.kinds import SPLITS
-
-GAPS: Mapping[str, tuple[str, str]] = {
-    row.gap: (row.name, row.baseline) for row in SPLITS.values() if row.gap
-}
-"""Gap -> the split whose accuracy it is about, and the split whose accuracy is subtracted.
-
-Those of `none` with a test palette are the generalisation gap between palettes, as from condition A of
-CLEVR's CoGenT to its condition B.
-"""
+from clevrhope.splits.kinds import GAPS
 
 DEFAULT_BOOTSTRAP = 1000
 
@@ -186,11 +177,12 @@ def _scored(rates: Mapping[str, Rates], tallies: Mapping[str, Tallies] | None = 
 def _gaps(rates: Mapping[str, Rates]) -> dict[str, Gap]:
     """The gaps whose two splits are there, in the mean over the columns that both have."""
     gaps = {}
-    for name, (ood, iid) in GAPS.items():
-        if ood in rates and iid in rates:
+    for name, gap in GAPS.items():
+        if gap.split in rates and gap.baseline in rates:
+            ood, iid = rates[gap.split], rates[gap.baseline]
             # Without predictions a rate is not a number, and so is its difference from another.
-            found = np.subtract(rates[ood].found, rates[iid].found)
-            drawn = np.subtract(rates[ood].drawn, rates[iid].drawn)
+            found = np.subtract(ood.found, iid.found)
+            drawn = np.subtract(ood.drawn, iid.drawn)
             both = ~np.isnan(found)
             if both.any():
                 gaps[name] = Gap(

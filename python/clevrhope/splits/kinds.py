@@ -260,7 +260,7 @@ class GapKind:
 
 
 GAPS: Mapping[str, GapKind] = {row.gap: GapKind(row.name, row.baseline) for row in _ROWS if row.gap}
-"""All gaps by name."""
+"""All gaps by name; that of `none` is between palettes, as between CoGenT's two conditions."""
 
 SYSTEMATICITY_GAPS: Mapping[str, GapKind] = {
     name: gap for name, gap in GAPS.items() if "pair" in SPLITS[gap.split].of

@@ -1,8 +1,8 @@
 """The datasheet of a sub-dataset, from what was measured in its files.
 
 Its questions follow Gebru et al., "Datasheets for Datasets" (2021), in our own words. Its tables of numbers
-are in `sections`, and how the folder was made is in `origin`; `folder` answers the questions about the
-dataset as a whole.
+are in `sections`, and how the folder was made is in `origin`; `dataset_sheet` answers the questions about
+the dataset as a whole.
 """
 
 from collections.abc import Sequence

@@ -82,7 +82,7 @@ pub fn sample(
         let mut sample = Sample { columns, rows, body: NOBODY, clean: V3::ZERO, noisy: V3::ZERO, glint: false };
         if let Some((t, body)) = lit.bodies.nearest_of(bodies, ray, f32::INFINITY) {
             sample.body = body;
-            let normal = shade(lit, ray, t, body, &numbers, &mut sample);
+            let normal = camera_radiance(lit, ray, t, body, &numbers, &mut sample);
             if mean.body == NOBODY {
                 mean.body = body;
             }
@@ -124,7 +124,7 @@ fn alike(samples: &[Sample], difference: f32) -> bool {
 
 /// What the camera sees of a body; gives the normal.
 #[inline]
-fn shade(lit: &LitStage<'_>, ray: Ray, t: f32, number: usize, numbers: &Numbers, sample: &mut Sample) -> V3 {
+fn camera_radiance(lit: &LitStage<'_>, ray: Ray, t: f32, number: usize, numbers: &Numbers, sample: &mut Sample) -> V3 {
     let (point, direction) = (ray.at(t), ray.direction);
     let body = &lit.bodies.list[number];
     let v = -direction;
