@@ -200,6 +200,15 @@ def test_a_datasheet_that_counts_wrong_is_named(data: Spoilt) -> None:
     assert "are CLEVR's, but the datasheet says" in fault.problem
 
 
+def test_the_sentence_of_an_older_datasheet_is_read_too(data: Spoilt) -> None:
+    sheet = data.path("hops/rubber_cylinder/DATASHEET.md")
+    text = sheet.read_text()
+    assert " images of `train` are CLEVR's own." in text
+    sheet.write_text(text.replace("images of `train` are", "pictures of `train` are"))
+    data.sign()
+    assert checks(data.root)["scenes from CLEVR"].faults == []
+
+
 @pytest.mark.parametrize("change", [{"share": 0.25}, {"share": 0.9}, {"scenes": 1}])
 def test_another_share_than_the_manifest_says_is_found(data: Spoilt, change: dict[str, float]) -> None:
     data.manifest(lambda raw: raw["world"]["clevr"].update(change))

@@ -1,6 +1,7 @@
 """The rows of the kinds of split fit each other and what the rest of the package knows."""
 
 import ast
+import re
 from dataclasses import fields
 from pathlib import Path
 
@@ -62,11 +63,23 @@ AMBIGUOUS = {"train", "val", "test"}
 MAY_QUOTE = ("splits/kinds.py", "config/presets.py")
 
 
+NAMES = re.compile("|".join(rf"\b{name}\b" for name in SPLITS if "_" in name))
+"""The names that cannot be other words, wherever in a sentence they are."""
+
+
+def names_split(constant: object) -> bool:
+    if not isinstance(constant, str):
+        return False
+    return constant in set(SPLITS) - AMBIGUOUS or NAMES.search(constant) is not None
+
+
 def quoted_splits(source: str) -> list[str]:
     """Names of splits that Python source quotes, and comparisons of anything called a split with a string."""
     found = []
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Constant) and node.value in set(SPLITS) - AMBIGUOUS:
+    tree = ast.parse(source)
+    docstrings = {node.value for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and node not in docstrings and names_split(node.value):
             found.append(f"{node.lineno}: {node.value!r}")
         if isinstance(node, ast.Compare):
             sides = [node.left, *node.comparators]
@@ -93,6 +106,7 @@ def test_no_other_file_asks_for_a_split_by_name() -> None:
 
 def test_the_scan_finds_what_it_looks_for() -> None:
     assert quoted_splits('a = b["complex_iid"]') == ["1: 'complex_iid'"]
+    assert quoted_splits('f"{n} of val_b"; """On val_b."""') == ["1: ' of val_b'"]
     assert quoted_splits('if split.name == "train": pass') == ["1: split.name == 'train'"]
     assert quoted_splits('if each.split in ("val", NAME): pass') == ["1: each.split in ('val', NAME)"]
     assert quoted_splits('stage == "train"; SPLITS[a].role != "test"; f"{split} of train"') == []

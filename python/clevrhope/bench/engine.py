@@ -73,15 +73,15 @@ FULL = Work(windows=128, scenes=4_000, pairs=10_000_000, images=16, repetitions=
 
 ROWS: Mapping[str, tuple[str, str]] = {
     "questions_per_second": ("questions a second, train", "{:,.0f}"),
-    "ood_questions_per_second": ("questions a second, complex_ood", "{:,.0f}"),
+    "ood_questions_per_second": (f"questions a second, {OOD}", "{:,.0f}"),
     # States are assignments of values, partial or whole, that the search evaluates for each question kept.
     "states_per_question": ("search states a question, train", "{:.1f}"),
-    "ood_states_per_question": ("search states a question, complex_ood", "{:.1f}"),
+    "ood_states_per_question": (f"search states a question, {OOD}", "{:.1f}"),
     # Options are drawn or listed for each question kept; most are ruled out by what they lead to.
     "options_per_question": ("options looked at a question, train", "{:.0f}"),
-    "ood_options_per_question": ("options looked at, complex_ood", "{:.0f}"),
+    "ood_options_per_question": (f"options looked at, {OOD}", "{:.0f}"),
     "slowest_attempt_us": ("slowest 0.1% of attempts, train, us", "{:,.0f}"),
-    "ood_slowest_attempt_us": ("slowest 0.1%, complex_ood, us", "{:,.0f}"),
+    "ood_slowest_attempt_us": (f"slowest 0.1%, {OOD}, us", "{:,.0f}"),
     "programs_per_second": ("programs a second, parsed once", "{:,.0f}"),
     "token_programs_per_second": ("programs a second, from tokens", "{:,.0f}"),
     "scenes_per_second": ("scenes a second", "{:,.0f}"),

@@ -20,7 +20,7 @@ SIDE_BY_SIDE = "CLEVRHOPE_RUNS_SIDE_BY_SIDE"
 TEST_SETS = tuple(row.name for row in SPLITS.values() if row.role == "test" and "value" not in row.of)
 """The splits that results are reported on; nothing may be chosen by them."""
 
-(TUNE_SET,) = (row.name for row in SPLITS.values() if row.role == "tune")
+(TUNE_SET,) = (row.name for row in SPLITS.values() if row.role == "tune" and "plain" in row.of)
 """The split of `none`, or of CLEVR, that weights may be chosen by."""
 
 _SIZE = re.compile(r"([1-9]\d{0,14})(k?)", re.ASCII)

@@ -27,7 +27,8 @@ _SOURCE = b'"source"'
 _SAMPLED = (b'"camera"', b'"stream"')
 """Keys of sampled scenes."""
 _NAME = re.compile(r"CLEVR_train_\d{6}\.png")
-_SHARE = re.compile(r"([\d,]+) of the ([\d,]+) images of `train` are CLEVR's own\.")
+_SHARE = re.compile(r"([\d,]+) of the ([\d,]+) (?:images|pictures) of `train` are CLEVR's own\.")
+"""The sentence of a datasheet, as it is written now and as older folders have it."""
 
 
 def check_clevr_scenes(folder: AuditFolder, cameras: Cameras, advance: Advance) -> Check:

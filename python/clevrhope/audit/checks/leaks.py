@@ -8,7 +8,7 @@ from clevrhope.audit.leaks.check import LeakCheck
 from clevrhope.audit.leaks.report import Kind, LeakReport
 from clevrhope.audit.report import Check
 from clevrhope.runtime.progress import Advance
-from clevrhope.splits.kinds import SPLITS
+from clevrhope.splits.kinds import OOD, SPLITS
 
 
 def check_pairs(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list[Check]:
@@ -25,7 +25,7 @@ def check_pairs(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list
             (
                 Kind.PAIR,
                 f"no train or IID image, program or text holds the pair{implied}; every OOD question and "
-                "complex_ood image does; every question about a single value names it",
+                f"{OOD} image does; every question about a single value names it",
                 "questions",
             ),
             (
@@ -38,8 +38,8 @@ def check_pairs(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list
             (Kind.DISAGREEMENT, "HDF5, JSON and scene files agree on every question", "questions"),
             (
                 Kind.GROUP,
-                "one image of each minimal_ood place shows the pair, or of existence the value; the answer "
-                "for all others is no; each counting set has the answers 0 to 5",
+                "of one-object images that ask for the pair or a value, one in each group shows it, and the "
+                "answer for all others is no; each set of images to count in has the answers 0 to 5",
                 "images",
             ),
         )
@@ -62,7 +62,9 @@ def check_pairs(folder: AuditFolder, leaks: LeakCheck, advance: Advance) -> list
     if not any(hop.palette for hop in folder.hops):
         lines[Kind.PALETTE].skip("all combinations of values occur in this folder")
     if not any(_has_groups(split.name) for split in folder.splits):
-        lines[Kind.GROUP].skip("this folder has neither minimal_ood nor questions about single values")
+        lines[Kind.GROUP].skip(
+            "this folder has no groups of one-object images, nor questions about single values"
+        )
     return list(lines.values())
 
 

@@ -23,7 +23,7 @@ class MinimalSets:
         self._check = Check(
             "minimal groups",
             "the images of a place differ in the pair's types alone; each question is asked about every "
-            "image that it may be, and true of one; exactly three in four answers of minimal_ood are no",
+            "image that it may be, and true of one; in the OOD set, all answers of a group but one are no",
             "images",
         )
         pools = dict.fromkeys((split.pool for split in folder.splits if split.is_minimal), 1)

@@ -232,14 +232,15 @@ class _HopCheck:
         """Adds questions that mention the pair and must not, or do not and must."""
         if not self.hop.target:
             return
+        asked = SPLITS[split].asked
         for mentions, where in ((found.by_program, "program"), (found.by_words, "words")):
-            wrong, what = mentions, "mentions"
-            if SPLITS[split].asked == "always":
-                wrong, what = ~mentions, "does not mention"
+            if asked == "anywhere":
+                continue
+            wrong, what = (mentions, "mentions") if asked == "never" else (~mentions, "does not mention")
             for k in np.flatnonzero(wrong).tolist():
                 problem = f"{what} {self.hop.words} in its {where}"
                 self.found.add(Kind.PAIR, file, first + k, problem, self._text(questions[k]))
-        if SPLITS[split].asked == "never" and not self.may_imply:
+        if asked == "never" and not self.may_imply:
             for k in np.flatnonzero(found.implied & ~found.by_program).tolist():
                 problem = f"asks for a {self.hop.words} through likenesses"
                 self.found.add(Kind.PAIR, file, first + k, problem, self._text(questions[k]))

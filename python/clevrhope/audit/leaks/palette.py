@@ -58,7 +58,7 @@ class PaletteCheck:
         """Rows (N, Q) and (N, P) that ask for an unseen combination, and what is wrong with each."""
         if not self._readers:
             return
-        found = self._readers[SPLITS[split].asked == "always"].read(questions, programs)
+        found = self._readers[SPLITS[split].asked != "never"].read(questions, programs)
         for wrong, where in zip(found, ("program", "words"), strict=True):
             for k in np.flatnonzero(wrong).tolist():
                 yield k, f"asks for an unseen combination in its {where}"
@@ -69,7 +69,7 @@ class PaletteCheck:
             return
         types, seen = self._palette(self._hop.name if self._hop.pair else pool.name.partition("-")[2])
         allowed = set(seen)
-        if SPLITS[split].asked == "always":
+        if self._hop.pair and SPLITS[split].shown != "never":
             allowed.add(self._check_pair(types, seen))
         for values in product(*(self._values[kind] for kind in types)):
             if values in allowed:

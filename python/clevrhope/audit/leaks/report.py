@@ -91,7 +91,7 @@ class LeakReport:
         if self.hop.palette:
             in_words = ", and no question asks for one, in its program or its words" if self.hop.pair else ""
             found.append(f"No object has a combination of values that is not in the palette{in_words}.")
-        apart = " except the two minimal ones" if self.hop.pair else ""
+        apart = " except the minimal ones" if self.hop.pair else ""
         agree = "; HDF5 and JSON agree on every question, program, answer and image"
         return (
             *found,
@@ -112,6 +112,8 @@ def _sentence(counts: SplitCounts, hop: Hop) -> str:
             f'{SET_SIZE - 1} objects with the value "{hop.words}", each number once; every question asks for '
             "the value, in its program and its words."
         )
+    if kind.asked == "anywhere":
+        return f"{about}, of which {counts.n_mentioning:,} ask for a {hop.noun}."
     if kind.asked == "never":
         return (
             f"{about}; there is no {hop.noun} in any image, nor in the program or the words of any question."

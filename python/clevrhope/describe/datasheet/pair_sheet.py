@@ -19,7 +19,7 @@ from clevrhope.describe.datasheet.sections import (
 from clevrhope.describe.markdown import code, escape, listed, number, table
 from clevrhope.describe.sub_dataset import SubDataset
 from clevrhope.splits.hops import Hop
-from clevrhope.splits.kinds import GAPS, TRAIN
+from clevrhope.splits.kinds import GAPS, SPLITS, TRAIN
 
 
 def sub_datasheet(data: SubDataset) -> str:
@@ -135,7 +135,7 @@ def _shared(data: SubDataset) -> str:
             + (
                 "."
                 if data.hop.pair is None
-                else ", and none in both complex sets. The two minimal sets share a pool, and images, "
+                else ", and none in both complex test sets. The minimal sets share a pool, and images, "
                 "as in the paper."
             ),
             table(["split", "images", "used by another sub-dataset of this folder too"], rows),
@@ -181,24 +181,29 @@ def validated(data: SubDataset) -> str:
 
 def _uses(data: SubDataset) -> str:
     train = "Train a model on a train set of this folder, or on a prefix of it, and "
+    tuning = listed([code(each.split) for each in data.splits if SPLITS[each.split].role == "tune"])
     if data.hop.pair is not None:
+        tune = (
+            f"Tune on {tuning}"
+            if tuning
+            else "There is no validation split: tune on the sub-dataset `none` or on CLEVR"
+        )
         how = (
             f"{train}report its accuracy on the test sets of the same pair: the out-of-distribution minus "
-            "the in-distribution accuracy is the systematicity gap. There is no validation split: tune on "
-            "the sub-dataset `none` or on CLEVR, never on these tests."
+            f"the in-distribution accuracy is the systematicity gap. {tune}, never on these tests."
         )
     elif data.second_palette:
-        tests, tuning = GAPS["test"], GAPS["val"]
+        tests, vals = GAPS["test"], GAPS["val"]
         how = (
             f"{train}report its accuracy on {code(tests.baseline)} and {code(tests.split)}: the second minus "
-            f"the first is the cost of unseen combinations. Tune on {code(tuning.baseline)}, which shows the "
-            f"combinations of the train set; {code(tuning.split)} shows the others, and tuning on it spoils "
+            f"the first is the cost of unseen combinations. Tune on {code(vals.baseline)}, which shows the "
+            f"combinations of the train set; {code(vals.split)} shows the others, and tuning on it spoils "
             "the comparison."
         )
     else:
-        how = f"{train}report its accuracy on `test`. Tune on `val`."
+        how = f"{train}report its accuracy on {code(GAPS['test'].baseline)}. Tune on {tuning}."
     where = "its splits (which may have seen the pair)" if data.hop.pair is not None else "its splits"
-    minimal = ", and do not count the two minimal sets as new images" if data.hop.pair is not None else ""
+    minimal = ", and do not count the minimal sets as new images" if data.hop.pair is not None else ""
     return "\n\n".join(
         [
             "## What is it for, and what not?",

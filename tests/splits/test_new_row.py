@@ -1,0 +1,82 @@
+"""A new kind of stream split takes one row: the package follows it, and older folders can be extended."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import clevrhope
+from clevrhope.splits import kinds
+
+KEPT = Path(__file__).parents[1] / "data" / "kept_folder"
+
+PROGRAM = """
+import importlib.util, sys
+from pathlib import Path
+
+path, row, *arguments = sys.argv[1:]
+source = Path(path).read_text()
+end = source.index(")\\n\\nSPLITS:")
+spec = importlib.util.spec_from_file_location("clevrhope.splits.kinds", path)
+kinds = importlib.util.module_from_spec(spec)
+sys.modules["clevrhope.splits.kinds"] = kinds
+exec(compile(source[:end] + row + source[end:], path, "exec"), kinds.__dict__)
+
+from clevrhope.__main__ import run_command
+import clevrhope.training.request
+sys.exit(run_command(arguments))
+"""
+"""The command line with one more row: read from the source, before anything else imports the rows."""
+
+CLOSED = """    SplitKind(
+        "new_split", ("pair",), "stream", "complex_iid", "For tuning.", "#333333", "v",
+        role="tune", pool="val", rule="without", questions_per_scene=3, shown="never", asked="never",
+    ),
+"""
+OPEN = """    SplitKind(
+        "new_split", ("pair",), "stream", "complex_iid", "Anything.", "#333333", "v",
+        pool="val", questions_per_scene=3,
+    ),
+"""
+
+
+def run(row: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM, str(kinds.__file__), row, *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(clevrhope.__file__).parents[1])},
+        check=False,
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "sentence"),
+    [
+        (CLOSED, r"new_split: 9 questions on 3 images; there is no rubber cylinder in any image, nor in"),
+        (OPEN, r"new_split: 9 questions on 3 images, of which \d ask for a rubber cylinder\."),
+    ],
+    ids=["without the pair", "any scenes and questions"],
+)
+def test_a_folder_is_extended_by_a_new_row(row: str, sentence: str, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    shutil.copytree(KEPT, folder)
+    before = {path: path.read_bytes() for path in folder.rglob("*.h5")}
+    built = run(row, "build", "--hop", "rubber_cylinder", "--no-render", "--quiet", "--out", str(folder))
+    assert built.returncode == 0, built.stderr
+    assert {path: path.read_bytes() for path in before} == before
+    manifest = json.loads((folder / "manifest.json").read_bytes())
+    assert manifest["questions"]["a_picture"]["new_split"] == 3
+    assert manifest["splits"]["rubber_cylinder"]["new_split"]["questions"] == 9
+    sheet = (folder / "hops/rubber_cylinder/DATASHEET.md").read_text().replace("\\_", "_")
+    assert re.search(sentence, sheet)
+    assert ("Tune on `new_split`" in sheet) == (row is CLOSED)
+    assert "new_split" in (folder / "index.html").read_text()
+    for command in ("audit", "stats"):
+        done = run(row, command, str(folder))
+        assert done.returncode == 0, done.stdout + done.stderr
