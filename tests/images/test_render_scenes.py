@@ -296,7 +296,7 @@ WHOLE = {**rendering_as_json(TINY), "look": "0"}
         ({"rendering": {}, "scenes": {}}, "rendering.renderer is missing"),
         ({"rendering": {"renderer": "native"}, "scenes": {}}, "rendering.width is missing"),
         ({"rendering": {**WHOLE, "renderer": "povray"}, "scenes": {}}, 'unknown renderer "povray"'),
-        ({"rendering": {**WHOLE, "quality": "worst"}, "scenes": {}}, 'has no quality "worst"'),
+        ({"rendering": {**WHOLE, "quality": "worst"}, "scenes": {}}, 'quality is "worst"; expected "draft"'),
         ({"rendering": {**WHOLE, "rays": 3}, "scenes": {}}, "rays"),
         ({"rendering": rendering_as_json(TINY), "scenes": {}}, "rendering.look is missing"),
         ({"rendering": WHOLE, "scenes": {"a.json": "0"}}, 'scenes.a.json is "0"; expected a JSON object'),

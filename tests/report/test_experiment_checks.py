@@ -89,7 +89,7 @@ OF_MODELS = {
     "range": (CHANNELS, "channels = 0", "model[0]: film: channels is 0; expected a whole number from 1"),
     "images": (CHANNELS, "halvings = 40", "are too small for 40 halvings"),
     "memory": (CHANNELS, "hidden = 2147483647", "model[0]: film: cannot be made with these settings"),
-    "recipe": (CHANNELS, '"recipe.halvings" = 0.5', 'recipe.halvings: unknown setting "halvings"'),
+    "recipe": (CHANNELS, '"recipe.halvings" = 0.5', 'unknown setting "recipe.halvings"'),
     "recipe's type": (CHANNELS, '"recipe.batch_size" = 0.5', "recipe.batch_size is 0.5; expected a whole"),
     "recipe's stage": (CHANNELS, '"recipe.x.rate" = 0.5', 'recipe.x.rate: no stage "x"'),
     "batch": (

@@ -68,8 +68,8 @@ def test_a_run_is_gone_on_with_in_its_own_precision_on_whatever_machine(
         run("stopped", **usual, precision="float32" if first else "bf16")
 
 
-def test_a_recipe_is_told_its_precision() -> None:
+def test_a_setting_chooses_the_recipe_s_precision() -> None:
     recipe = Recipe((Stage("only", updates=2, batch_size=8),))
     assert apply_settings(recipe, {"precision": "bf16"}, None).precision == "bf16"
-    with pytest.raises(ConfigError, match=r'recipe\.precision is "bf61" .*; expected float32, bf16'):
+    with pytest.raises(ConfigError, match=r'recipe\.precision is "bf61" .*; expected "float32" or "bf16"'):
         apply_settings(recipe, {"precision": "bf61"}, None)

@@ -113,8 +113,7 @@ def _with_folder(named: str | None, before: Mapping[str, Any]) -> Config:
     start = PRESETS[named or there.get("preset", "demo")]
     config = read_settings(Config, there, where="manifest.json", start=start)
     if rendering is not None:
-        with _naming("manifest.json: rendering"):
-            config = replace(config, rendering=rendering_from_json(rendering))
+        config = replace(config, rendering=rendering_from_json(rendering, where="manifest.json: rendering"))
     return config
 
 

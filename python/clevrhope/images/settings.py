@@ -8,6 +8,7 @@ from typing import Any, Literal, cast, get_args
 
 from clevrhope.errors import ConfigError, shown
 from clevrhope.images.device_choice import ANY, CPU, parse_device
+from clevrhope.runtime.settings import read_settings
 
 Prefilter = Literal["none", "fast", "accurate"]
 Quality = Literal["high", "balanced", "fast"]
@@ -186,22 +187,18 @@ def on_device(rendering: Rendering, device: str) -> Rendering:
     return rendering
 
 
-def rendering_from_json(found: Mapping[str, Any]) -> Rendering:
-    """The settings that a manifest records, as `rendering_as_json` wrote them.
+def rendering_from_json(found: Mapping[str, Any], *, where: str) -> Rendering:
+    """The settings that a file records, as `rendering_as_json` wrote them; `where` names it in messages.
 
     Raises:
-        ConfigError: a setting that this version does not know, or that has another type.
+        ConfigError: an unknown renderer or setting, or a value of another type.
     """
     settings = {name: value for name, value in found.items() if name not in ("renderer", "revision")}
-    defaults = default_settings(found.get("renderer", "blender"))
-    known = asdict(defaults)
-    for name, value in settings.items():
-        if name not in known:
-            raise ConfigError(f"unknown setting {shown(name)}; known: {', '.join(known)}")
-        number = type(value) is int and type(known[name]) is float
-        if type(value) is not type(known[name]) and not number:
-            raise ConfigError(f"{name} is {shown(value)}; expected one such as {shown(known[name])}")
-    return replace(defaults, **settings)
+    try:
+        defaults = default_settings(found.get("renderer", "blender"))
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from error
+    return read_settings(type(defaults), settings, where=where, start=defaults)
 
 
 def other_revision(there: Mapping[str, Any], here: Mapping[str, Any]) -> str:

@@ -9,6 +9,11 @@ Origin = Literal["paper", "public code", "model's paper", "choice", "setting"]
 CLEVR-HOPE does not have, a choice of this project, or a setting of the run."""
 
 
+OptimiserKind = Literal["adam", "bert_adam", "muon"]
+ScheduleKind = Literal["constant", "linear", "warmup_linear"]
+Precision = Literal["float32", "bf16"]
+
+
 @dataclass(frozen=True)
 class Optimiser:
     """An optimiser and its hyperparameters.
@@ -23,7 +28,7 @@ class Optimiser:
         clip_norm: the norm that gradients are clipped to, over all weights of a stage; None for no clipping.
     """
 
-    kind: Literal["adam", "bert_adam", "muon"] = "adam"
+    kind: OptimiserKind = "adam"
     rate: float = 1e-4
     betas: tuple[float, float] = (0.9, 0.999)
     epsilon: float = 1e-8
@@ -42,7 +47,7 @@ class Schedule:
         warmup: the fraction of updates that warm up.
     """
 
-    kind: Literal["constant", "linear", "warmup_linear"] = "constant"
+    kind: ScheduleKind = "constant"
     warmup: float = 0.0
 
     def factor(self, update: int, updates: int) -> float:
@@ -97,7 +102,7 @@ class Recipe:
     """
 
     stages: tuple[Stage, ...]
-    precision: Literal["float32", "bf16"] = "float32"
+    precision: Precision = "float32"
 
 
 def single_stage(

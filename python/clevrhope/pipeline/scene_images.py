@@ -285,9 +285,9 @@ def _read_record(path: Path) -> dict[str, Any] | None:
     check_form(found, _FORM, path, remedy="choose another --out")
     settings = {key: value for key, value in found["rendering"].items() if key != "look"}
     try:
-        known = rendering_as_json(rendering_from_json(settings))
+        known = rendering_as_json(rendering_from_json(settings, where=f"{path}: rendering"))
     except ConfigError as error:
-        raise DatasetError(f"{path}: rendering: {error}; choose another --out") from error
+        raise DatasetError(f"{error}; choose another --out") from error
     # A missing setting would be read as its default, which it may not have been.
     for key in ("renderer", *known, "look"):
         if key not in found["rendering"] and key != "revision":  # images from before the first revision

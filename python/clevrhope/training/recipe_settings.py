@@ -1,14 +1,14 @@
 """Applies a run's settings to its model's recipe."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import replace
-from functools import partial
-from math import isfinite
-from typing import Any, get_args
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from clevrhope.errors import ConfigError, shown
-from clevrhope.models.recipe import Optimiser, Recipe, Schedule, Stage
-from clevrhope.runtime.settings import suggestion
+from clevrhope.models.recipe import Optimiser, OptimiserKind, Precision, Recipe, ScheduleKind, Stage
+from clevrhope.runtime.settings import check_at_least, read_settings, suggestion
+
+Read = TypeVar("Read")
 
 PREFIX = "recipe."
 """Prefix of the settings of the recipe; those of the model have none."""
@@ -19,9 +19,49 @@ MOST = 1 << 53
 DEFAULT_RECIPE = Recipe((Stage("train", updates=20_000, batch_size=64, optimiser=Optimiser(rate=1e-4)),))
 """The recipe of a model without one: a choice of this project."""
 
-_SCHEDULES = get_args(Schedule.__annotations__["kind"])
-_OPTIMISERS = get_args(Optimiser.__annotations__["kind"])
-_PRECISIONS = get_args(Recipe.__annotations__["precision"])
+_PATHS = {
+    "optimiser": "optimiser.kind",
+    **{name: f"optimiser.{name}" for name in ("rate", "epsilon", "decay", "clip_norm")},
+    "schedule": "schedule.kind",
+    "warmup": "schedule.warmup",
+}
+"""Name of a setting -> the field of a `Stage` that it sets, where that has another name."""
+
+
+@dataclass(frozen=True)
+class _StageSettings:
+    """What can be set of a stage; the defaults only stand for what is not given."""
+
+    updates: int = 1
+    batch_size: int = 1
+    optimiser: OptimiserKind = "adam"
+    rate: float = 1.0
+    epsilon: float = 1.0
+    decay: float = 0.0
+    clip_norm: float | None = None
+    schedule: ScheduleKind = "constant"
+    warmup: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_at_least(1, updates=self.updates, batch_size=self.batch_size)
+        for name in ("rate", "epsilon", "clip_norm"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ConfigError(f"{name} is {value:g}; expected a number above 0")
+        if self.decay < 0:
+            raise ConfigError(f"decay is {self.decay:g}; expected a number from 0")
+        if not 0 <= self.warmup < 1:
+            raise ConfigError(
+                f"warmup is {self.warmup:g}; expected a share of the updates, from 0 and below 1"
+            )
+
+
+@dataclass(frozen=True)
+class _RecipeSettings:
+    """What can be set of a recipe as a whole."""
+
+    stages: str = ""
+    precision: Precision = "float32"
 
 
 def split_settings(settings: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -43,38 +83,29 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
     Raises:
         ConfigError: an unknown name, an invalid value, a decay for muon, or fewer updates than stages.
     """
-    settings = dict(settings)
     stages = list(recipe.stages)
     names = [stage.name for stage in stages]
+    of_recipe = {name: value for name, value in settings.items() if name in ("stages", "precision")}
+    whole = _read(_RecipeSettings, of_recipe)
     if "stages" in settings:
-        given = settings.pop("stages")
-        if not isinstance(given, str):
-            raise ConfigError(f"{PREFIX}stages is {shown(given)}; expected names with commas between them")
-        chosen = [name.strip() for name in given.split(",")]
-        for name in chosen:
-            if name not in names:
-                known = ", ".join(names)
-                raise ConfigError(
-                    f"{PREFIX}stages: no stage {shown(name)}{suggestion(name, names)}; there are: {known}"
-                )
+        chosen = [name.strip() for name in whole.stages.split(",")]
         stages = [stage for stage in stages if stage.name in chosen]
+        for name in chosen:
+            _check_stage(name, names, "stages")
     if "precision" in settings:
-        precision = _name(settings.pop("precision"), f"{PREFIX}precision", _PRECISIONS)
-        recipe = replace(recipe, precision=precision)
+        recipe = replace(recipe, precision=whole.precision)
     for name, value in settings.items():
         stage_name, dot, field = name.rpartition(".")
-        if dot and stage_name not in [stage.name for stage in stages]:
-            known = ", ".join(stage.name for stage in stages)
-            raise ConfigError(f"{PREFIX}{name[:80]}: no stage {shown(stage_name)}; there are: {known}")
-        if field not in _FIELDS:
-            raise ConfigError(
-                f"{PREFIX}{name[:80]}: unknown setting {shown(field)}{suggestion(field, _FIELDS)}; "
-                f"there are: stages, precision, {', '.join(_FIELDS)}"
-            )
-        path, read = _FIELDS[field]
-        value = read(value, f"{PREFIX}{name}")
+        if name in of_recipe:
+            continue
+        if dot:
+            _check_stage(stage_name, [stage.name for stage in stages], name)
+        if field == "clip_norm" and value == "none":
+            value = None
+        value = getattr(_read(_StageSettings, {field: value}, stage_name + dot), field)
         stages = [
-            _changed(stage, path, value) if not dot or stage.name == stage_name else stage for stage in stages
+            _changed(stage, _PATHS.get(field, field), value) if not dot or stage.name == stage_name else stage
+            for stage in stages
         ]
     for stage in stages:
         if stage.optimiser.kind == "muon" and stage.optimiser.decay:
@@ -84,6 +115,18 @@ def apply_settings(recipe: Recipe, settings: Mapping[str, Any], updates: int | N
     if updates is not None:
         stages = _scaled(stages, updates)
     return replace(recipe, stages=tuple(stages))
+
+
+def _read(kind: type[Read], given: Mapping[str, Any], path: str = "") -> Read:
+    return read_settings(kind, given, where="settings", path=PREFIX + path, most=MOST)
+
+
+def _check_stage(name: str, known: Sequence[str], setting: str) -> None:
+    if name not in known:
+        raise ConfigError(
+            f"{PREFIX}{setting[:80]}: no stage {shown(name)}{suggestion(name, known)}; there are: "
+            f"{', '.join(known)}"
+        )
 
 
 def _scaled(stages: list[Stage], updates: int) -> list[Stage]:
@@ -111,51 +154,3 @@ def _changed(stage: Stage, path: str, value: Any) -> Stage:
     if changed == stage:
         return stage
     return replace(changed, origins={**stage.origins, part if part == "schedule" else path: "setting"})
-
-
-def _whole(value: Any, place: str) -> int:
-    if type(value) is not int or not 1 <= value < MOST:
-        raise ConfigError(f"{place} is {shown(value)}; expected a whole number from 1")
-    return value
-
-
-def _number(value: Any, place: str, *, positive: bool = False) -> float:
-    is_finite = (type(value) is int and abs(value) < MOST) or (type(value) is float and isfinite(value))
-    if not is_finite or not (value > 0 if positive else value >= 0):
-        raise ConfigError(
-            f"{place} is {shown(value)}; expected a number {'above 0' if positive else 'from 0'}"
-        )
-    return float(value)
-
-
-def _name(value: Any, place: str, known: tuple[str, ...]) -> Any:
-    if value not in known:
-        raise ConfigError(
-            f"{place} is {shown(value)}{suggestion(str(value)[:80], known)}; expected {', '.join(known)}"
-        )
-    return value
-
-
-def _clip(value: Any, place: str) -> float | None:
-    return None if value in ("none", None) else _number(value, place, positive=True)
-
-
-def _share(value: Any, place: str) -> float:
-    share = _number(value, place)
-    if share >= 1:
-        raise ConfigError(f"{place} is {shown(value)}; expected a share of the updates, below 1")
-    return share
-
-
-_FIELDS: Mapping[str, tuple[str, Callable[[Any, str], Any]]] = {
-    "updates": ("updates", _whole),
-    "batch_size": ("batch_size", _whole),
-    "optimiser": ("optimiser.kind", partial(_name, known=_OPTIMISERS)),
-    "rate": ("optimiser.rate", partial(_number, positive=True)),
-    "epsilon": ("optimiser.epsilon", partial(_number, positive=True)),
-    "decay": ("optimiser.decay", _number),
-    "clip_norm": ("optimiser.clip_norm", _clip),
-    "schedule": ("schedule.kind", partial(_name, known=_SCHEDULES)),
-    "warmup": ("schedule.warmup", _share),
-}
-"""Name of a setting -> the field of a `Stage` that it sets, and what checks its value."""
