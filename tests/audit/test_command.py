@@ -23,7 +23,7 @@ def test_a_table_says_what_was_looked_at(clean: Path, capsys: pytest.CaptureFixt
     assert "no faults were found" in out
     for check in ("files", "counts", "text", "balance", "duplicates", "minimal groups", "held-out pair"):
         assert check in out
-    assert "Reading texts backwards" in err
+    assert "Parsing texts into programs" in err
 
 
 def test_json_is_one_object_on_standard_output(clean: Path, capsys: pytest.CaptureFixture[str]) -> None:

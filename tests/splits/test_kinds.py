@@ -41,7 +41,7 @@ def test_a_row_fits(kind: SplitKind) -> None:
 def test_groups_grow_with_the_values_held_out() -> None:
     kind = SPLITS["minimal_ood"]
     assert [kind.group_of(n) for n in (2, 3, 4)] == [4, 8, 16]
-    assert kind.caption_of(3).endswith("It is in one of 8.")
+    assert kind.caption_of(3).endswith("in one image of 8.")
     assert SPLITS["train"].caption_of(0) == "Nothing held out."
     assert SPLITS["counting"].group_of(1) == 6
 

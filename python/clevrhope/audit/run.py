@@ -40,7 +40,7 @@ LINES: Mapping[str, Sequence[str]] = {
     "Comparing splits": ("numbers of objects",),
     "Looking at CLEVR's scenes": ("scenes from CLEVR",),
     "Looking at objects": ("visible objects",),
-    "Reading texts backwards": ("text", "duplicates", "balance", "arrays"),
+    "Parsing texts into programs": ("text", "duplicates", "balance", "arrays"),
     "Executing programs, looking for leaks": (
         "programs",
         "held-out pair",
@@ -120,7 +120,7 @@ def audit(
     # A total of 0 is unknown: only the scenes tell how many of them are CLEVR's.
     stage("Looking at CLEVR's scenes", 0, "scenes", partial(check_clevr_scenes, opened, cameras))
     stage("Looking at objects", MOST_SCENES, "scenes", partial(check_visibility, opened, pools, cameras))
-    stage("Reading texts backwards", n_questions, "questions", partial(check_text, opened, pools))
+    stage("Parsing texts into programs", n_questions, "questions", partial(check_text, opened, pools))
     stage(
         "Executing programs, looking for leaks",
         len(opened.hops),

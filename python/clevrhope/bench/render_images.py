@@ -31,7 +31,7 @@ def write_curve(compared: Compared, path: Path) -> None:
     from clevrhope.describe.stats.charts import figure, png
 
     looks = {
-        "cycles": ("Cycles, samples a pixel, denoised", "#0072B2", "o"),
+        "cycles": ("Cycles, samples per pixel, denoised", "#0072B2", "o"),
         "native": ("native", "#D55E00", "s"),
     }
     n_images = len(compared.references)

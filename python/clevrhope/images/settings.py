@@ -226,7 +226,7 @@ def made_by(rendering: Mapping[str, Any]) -> str:
     """The renderer and its quality from a manifest's record, to follow "rendered by"."""
     if rendering.get("renderer", "blender") == "native":
         return f"clevrhope's native renderer (quality {rendering['quality']})"
-    return f"Blender's Cycles ({rendering['samples']} samples a pixel)"
+    return f"Blender's Cycles ({rendering['samples']} samples per pixel)"
 
 
 def check_quality(renderer: str, quality: str) -> None:

@@ -213,9 +213,9 @@ def _check_parts(found: Sequence[tuple[Path, Manifest]], resolved: Resolved) -> 
         seen[shard["number"]] = folder
     missing = [str(number) for number in range(1, of + 1) if number not in seen]
     if missing:
-        which = "part" if len(missing) == 1 else "parts"
+        which, them = ("part", "it") if len(missing) == 1 else ("parts", "them")
         raise DatasetError(
-            f"{which} {', '.join(missing[:10])} of {of} missing; name them too, or make them: "
+            f"{which} {', '.join(missing[:10])} of {of} missing; name {them} too, or make {them}: "
             f"build --shard {missing[0]}/{of}"
         )
 

@@ -61,7 +61,7 @@ class _Pass:
         self._answers_by_family = self._reader.answers_by_family
         self._agreement = Check(
             "text",
-            "each text, read backwards through the templates, means its program, family and answer",
+            "each text, parsed back through the templates, means its program, family and answer",
             "questions",
         )
         self._duplicates = Check(

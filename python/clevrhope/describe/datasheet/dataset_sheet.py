@@ -53,7 +53,7 @@ def folder_datasheet(data: WholeDataset) -> str:
             else ", but holds no pair out. "
         )
         + "It was made by whoever ran clevrhope with the settings below; no funding is "
-        "recorded. It differs from the paper's own release in its scenes: "
+        "recorded. It differs from the paper's dataset in its scenes: "
         + (
             "all are newly sampled and rendered (some of the paper's train images are CLEVR's)"
             if not shares_clevr(data.manifest)
@@ -164,7 +164,7 @@ def _sharing(data: WholeDataset) -> str:
     return (
         "## What do the sub-datasets share?\n\nAll sub-datasets draw images from the same pools, so an image "
         "can be in the train sets of several pairs or in the test sets of several, but never in both. Every "
-        f"two attribute types have a pool of one-object images, which {names} share; in the paper's "
-        "release these have images of their own. The preliminary sets have a pool of one-object images and "
-        "one of five-object images for each attribute type.\n\n" + table(head, rows)
+        f"two attribute types have a pool of one-object images, which {names} share; in the "
+        "paper's dataset they have images of their own. The preliminary sets have a pool of one-object "
+        "images and one of five-object images for each attribute type.\n\n" + table(head, rows)
     )

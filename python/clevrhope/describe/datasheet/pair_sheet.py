@@ -110,8 +110,9 @@ def _strictness(data: SubDataset) -> str:
 def _likened(hop: Hop) -> str:
     """Words that ask for the held-out pair without describing it."""
     *others, (kind, value) = hop.pair or ()
-    described = " and ".join(f"{kind} {value}" for kind, value in others)
-    return escape(f"something with {described} that has the {kind} of something with {kind} {value}")
+    described = " ".join(value for _, value in others)
+    other = value if kind == "shape" else f"{value} thing"
+    return escape(f"a {described} thing of the same {kind} as a {other}")
 
 
 def _diversity(data: SubDataset) -> str:
@@ -229,7 +230,9 @@ def _plots(names: Sequence[str]) -> str:
         PLOTS_HEADING,
         "`clevrhope stats` shows all of this and pairs of values, also beside another dataset or CLEVR. With "
         "`--datasheet` it draws plots into this datasheet"
-        + (", as below:" if names else ". There are none, or the splits that they showed have changed."),
+        + (
+            ", as below:" if names else ". It has none: none were drawn, or the questions have changed since."
+        ),
     ]
     parts += [f"![{escape(name.partition('.')[0])}](plots/{name})" for name in names]
     return "\n\n".join(parts)

@@ -59,7 +59,7 @@ def _baselines(data: SubDataset) -> str:
         )
         for each in data.splits
     ]
-    return "## What does a guesser reach?\n\n" + table(
+    return "## How well does guessing do?\n\n" + table(
         ["split", "most frequent answer", "always no", "answers"], rows
     )
 

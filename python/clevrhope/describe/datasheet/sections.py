@@ -158,9 +158,10 @@ def baselines(data: SubDataset) -> str:
     answers = sorted({answer for each in data.splits for answer in each.answers}, key=_answer_order)
     return "\n\n".join(
         [
-            "## What does a guesser reach?",
-            "The first two are chosen on the split itself, so they are a little better than an honest "
-            f"guesser; the third learned on {code(TRAIN.name)}. Report them with accuracies.",
+            "## How well does guessing do?",
+            "The first two are chosen on the split itself, so they are a little better than honest guessing; "
+            f"the third is learned on {code(TRAIN.name)}, and the fourth always answers no. Report them with "
+            "accuracies.",
             table(
                 [
                     "split",
@@ -209,7 +210,10 @@ def relations(data: SubDataset) -> str:
             'A question may name a relation ("left of the cube") that its answer does not need: without it, '
             "the answer would be the same. CLEVR does not say which relations are needed; here each question "
             "does (`relation_needed`). A model that ignores relations can still answer the other questions.",
-            table(["split", "questions with a relation", "of all", "every relation needed"], rows),
+            table(
+                ["split", "questions with a relation", "share of all questions", "every relation needed"],
+                rows,
+            ),
             "Relations named, and numbers of spatial ones in a question (share of the questions):",
             relation_table(data.splits),
         ]
