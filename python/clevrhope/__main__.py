@@ -45,6 +45,9 @@ def run_command(arguments: list[str]) -> int:
     try:
         code = commands.main(args=arguments, prog_name="clevrhope", standalone_mode=False)
         return code if isinstance(code, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return 2
     except click.ClickException as error:
         return _fail(error.format_message(), 2)
     except (KeyboardInterrupt, click.Abort):

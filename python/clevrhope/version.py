@@ -1,4 +1,4 @@
-"""Nothing in, the versions of dataset and software out."""
+"""The versions of datasets and of the software."""
 
 from importlib.metadata import PackageNotFoundError, version
 

@@ -1,4 +1,4 @@
-"""Scenes in, images as the audit expects them out, without Blender: each object's pixels in its colour."""
+"""Painted images for the audit, without Blender: each object's pixels in its colour."""
 
 import json
 from collections.abc import Hashable, Iterable, Iterator

@@ -1,4 +1,4 @@
-"""A copy of a dataset in, the same with a fault planted out, its checksums made to fit again.
+"""Copies of a dataset with a fault planted and their checksums made to fit again.
 
 Each method changes what a careless tool would, in all files that say the same, so that one check notices.
 """

@@ -1,4 +1,4 @@
-"""The executor as an import: dictionaries, files and arrays in, answers out."""
+"""The executor as an import, on dictionaries, files and arrays."""
 
 import json
 import os

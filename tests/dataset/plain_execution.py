@@ -1,4 +1,4 @@
-"""A program and a finished scene in, the answer as CLEVR spells it out: what the audit is held against.
+"""A plain executor that answers as CLEVR spells answers; the audit is compared with it.
 
 Sets of objects are bit masks; nothing else is clever.
 """

@@ -1,4 +1,4 @@
-"""Questions as a few tuples in, a folder that `score` reads out: small enough to work out by hand."""
+"""A folder for `score`, made of a few questions, small enough to work its scores out by hand."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A model and a batch in, how much of the batch it can learn by heart out."""
+"""How much of one batch a model can learn by heart."""
 
 import torch
 from torch import nn

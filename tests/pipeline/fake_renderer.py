@@ -1,4 +1,4 @@
-"""Scenes in, images out without Blender, as far as the pipeline can tell. As a script: the command line.
+"""A renderer for the pipeline's tests that makes images without Blender. As a script: the command line.
 
 `python fake_renderer.py build --hop ...` is `clevrhope build --hop ...` with these images. The environment
 variable FAKE_RENDERER_DELAY_S makes each take so long, so that a test can interrupt it.

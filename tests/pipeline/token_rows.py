@@ -1,4 +1,4 @@
-"""Lists of tokens in, the arrays that files hold out."""
+"""Lists of tokens as the arrays that files hold."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""A CLEVR program and scene as dictionaries in, each node's output out: slow, obvious, apart from the engine.
+"""A slow and obvious executor of CLEVR programs, written apart from the engine; it gives each node's output.
 
 Written from the published description of CLEVR's functions (Johnson et al. 2017, appendix A), a function a
 line or two, sets as Python lists. It is what the engine is held against, so it shares nothing with it.

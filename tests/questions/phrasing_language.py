@@ -1,4 +1,4 @@
-"""Template files in, the sentences that each phrasing can give out, as automata.
+"""The sentences that each phrasing of the templates can give, as automata.
 
 Written apart from the engine, so that the templates are checked against what their format means and not
 against one reader of it.

@@ -1,4 +1,4 @@
-"""A question in, whether it mentions a held-out pair out: by its program, and by its words.
+"""Whether a question mentions a held-out pair, by its program and by its words, in plain Python.
 
 A plain reading of what mentioning means, that the audit's is held against; written apart from it and from the
 generator's, and the two readings here share nothing either.

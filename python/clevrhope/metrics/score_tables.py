@@ -10,7 +10,6 @@ from clevrhope.splits.hops import PRELIM
 from clevrhope.splits.kinds import VALUE_SPLITS
 
 _NAME_WIDTH = 24
-_GAP_WORD = "gap"
 
 
 def scores_json(scores: Scores) -> dict[str, Any]:
@@ -40,7 +39,7 @@ def _condition(condition: Condition) -> Iterator[str]:
     mean = condition.mean
     columns = [*mean.splits, *mean.gaps]
     width = 2 + max(14, *map(len, columns))
-    yield _row("", [*mean.splits, *(f"{name} {_GAP_WORD}" for name in mean.gaps)], width)
+    yield _row("", [*mean.splits, *(f"{name} gap" for name in mean.gaps)], width)
     yield _row("questions", [f"{each.n_questions:,}" for each in mean.splits.values()], width)
     if condition.missing:
         yield _row("missing", [f"{condition.missing.get(split, 0):,}" for split in mean.splits], width)
@@ -69,7 +68,7 @@ def _breakdown(by: str, parts: Sequence[Part]) -> Iterator[str]:
     splits = Counter(name for part in parts for name in part.scored.splits)
     gaps = Counter(name for part in parts for name in part.scored.gaps)
     heads = {name: name for name in sorted(splits) if splits[name] > 1}
-    heads |= {name: f"{name} {_GAP_WORD}" for name in sorted(gaps) if gaps[name] > 1}
+    heads |= {name: f"{name} gap" for name in sorted(gaps) if gaps[name] > 1}
     columns = list(heads)
     if not columns:
         return
