@@ -1,8 +1,10 @@
 //! The held-out filter of the search: what the partial question asks for, which choices would ask for what it may not,
 //! and whether it can still ask for what it must.
 
-use super::choice::{Candidate, Choice, Criteria};
-use super::{Searcher, State, Task};
+use super::choice::{Candidate, Choice};
+use super::searcher::{Searcher, State};
+use super::source::Criteria;
+use super::task::Task;
 use crate::holdout::{Description, Domain, Holdout, Implications, Mentions};
 use crate::program::catalogue::Type;
 use crate::question::plan::PlanNode;
