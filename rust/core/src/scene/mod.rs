@@ -12,6 +12,7 @@ pub mod ground;
 pub mod json;
 pub mod look;
 pub mod palette;
+mod rejections;
 pub mod relation;
 pub mod sample;
 pub mod view;
@@ -22,8 +23,9 @@ pub use clevr::{ClevrImport, ClevrScenes};
 pub use config::{DirectionsFrom, SceneConfig};
 pub use graph::{SceneGraph, SceneView};
 pub use palette::Palette;
+pub use rejections::Rejections;
 pub use relation::Directions;
-pub use sample::{Pool, Rejections};
+pub use sample::Pool;
 pub use world::{Asset, World};
 
 use crate::vocab::{N_TYPES, VocabError, Vocabulary};

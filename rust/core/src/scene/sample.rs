@@ -6,6 +6,7 @@
 use super::clevr::{self, Places};
 use super::config::DirectionsFrom;
 use super::geometry::{Vec3, nearest, round6};
+use super::rejections::Rejections;
 use super::relation::Directions;
 use super::view::turn;
 use super::visibility::{Body, Viewer};
@@ -15,7 +16,6 @@ use crate::rng::{StreamKey, StreamRng};
 use crate::scene::camera::{Camera, Lens};
 use crate::vocab::N_TYPES;
 use rayon::prelude::*;
-use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -30,41 +30,6 @@ pub struct Pool<'w> {
     /// Where scenes from elsewhere are, in a pool that has some.
     imported: Option<Places<'w>>,
     lens: Lens,
-}
-
-/// How often each constraint turned something down while scenes were sampled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub struct Rejections {
-    /// Positions too near to another object.
-    pub distance: u64,
-    /// Positions nearly level with another object.
-    pub margin: u64,
-    /// Scenes with an object that found no position in its number of tries.
-    pub placement: u64,
-    /// Scenes with an object that too little is seen of.
-    pub visibility: u64,
-}
-
-impl Rejections {
-    /// Scenes that started again.
-    pub fn restarts(&self) -> u64 {
-        self.placement + self.visibility
-    }
-}
-
-impl fmt::Display for Rejections {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} attempts failed ({} because tries_per_object ran out, after min_distance rejected {} positions and \
-             margin {}; {} because of min_pixels)",
-            self.restarts(),
-            self.placement,
-            self.distance,
-            self.margin,
-            self.visibility
-        )
-    }
 }
 
 /// Camera and lights of a scene, and what follows from them.

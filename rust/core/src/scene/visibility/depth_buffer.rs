@@ -5,7 +5,8 @@ use super::layer::Layer;
 use super::order::Depth;
 use super::outline::Tracer;
 use super::rows::Outline;
-use super::{Sight, Solid};
+use super::sight::Sight;
+use super::solid::Solid;
 use crate::scene::camera::Camera;
 use crate::scene::ground::Ground;
 
