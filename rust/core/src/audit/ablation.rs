@@ -3,8 +3,8 @@
 //! A relation is needed if the question with "anywhere" in its place has another answer, or none. Here that question
 //! is written out, with the scene in place of the relation and its input, and executed.
 
-use super::MOST_TOKENS;
 use super::program::ProgramReader;
+use super::token::MOST_TOKENS;
 use crate::program::Function;
 use crate::scene::SceneView;
 use std::cmp::Reverse;

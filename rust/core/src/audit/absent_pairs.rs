@@ -4,9 +4,9 @@
 //! and looked up in the list of what was seen: a plain implementation of the definition that shares nothing with the
 //! generator.
 
-use super::token::Tokens;
+use super::error::AuditError;
+use super::token::{MOST_TOKENS, Tokens, tokens};
 use super::words::{Word, WordReader};
-use super::{AuditError, MOST_TOKENS, tokens};
 use crate::program::Effect;
 use crate::vocab::{TYPE_NAMES, Vocabulary};
 use rayon::prelude::*;

@@ -6,11 +6,18 @@
 //! one as well; `implication` handles it.) The program mentions the held-out values if an alternative of some step has
 //! all of them.
 
-use super::token::Tokens;
-use super::{AuditError, MOST_TOKENS, MOST_VALUES, NO_ANSWER, NO_PROGRAM, UNKNOWN_ANSWER};
+use super::error::{AuditError, MOST_VALUES};
+use super::token::{MOST_TOKENS, Tokens};
 use crate::program::{Effect, Function};
 use crate::scene::SceneView;
 use crate::vocab::{TYPE_NAMES, Vocabulary};
+
+/// A `unique` was applied to a set without exactly one member, or there is no scene.
+pub const NO_ANSWER: i32 = -1;
+/// The tokens are not a program.
+pub const NO_PROGRAM: i32 = -2;
+/// The output is not among the answers.
+pub const UNKNOWN_ANSWER: i32 = -3;
 
 /// The output of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,9 @@
 //! This is the audit's own reading of CLEVR's JSON. The tokens of a program are its last function, then those of its
 //! inputs, in prefix order.
 
-use super::{FileError, Names, split_text};
+use super::error::FileError;
+use super::parse::Names;
+use super::token::split_text;
 use crate::message::json_cause;
 use serde::Deserialize;
 

@@ -1,7 +1,7 @@
 //! Finished scene files: the scenes that programs see, and digests to find scenes that are alike.
 
+use super::error::{AuditError, FileError};
 use super::relations::{ByRelation, Directions, find_wrong_relation};
-use super::{AuditError, FileError};
 use crate::message::{json_cause, shown};
 use crate::scene::{SceneGraph, SceneView};
 use crate::vocab::{MAX_OBJECTS, N_TYPES, RELATION_NAMES, Vocabulary};

@@ -1,7 +1,10 @@
-//! Program tokens as the audit reads them: a function of the catalogue with its argument.
+//! Tokens as the audit reads them: those of a row, of a text, and of a program, a function with its argument.
 
 use crate::program::{Argument, Function};
 use crate::vocab::{RELATION_NAMES, Vocabulary};
+
+/// A row with more tokens than this is not a program: CLEVR's longest has some 25.
+pub(super) const MOST_TOKENS: usize = 512;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Token {
@@ -52,4 +55,22 @@ impl Tokens {
     pub fn number_of(&self, function: Function) -> Option<i32> {
         self.0.iter().position(|token| token.is_some_and(|token| token.function == function)).map(|i| i as i32)
     }
+}
+
+/// The tokens of a row between `<START>` and `<END>`, for rows of a width end to end.
+pub(super) fn tokens(rows: &[i32], width: usize, row: usize) -> &[i32] {
+    const END: i32 = 2;
+    let row = rows[row * width..][..width].get(1..).unwrap_or(&[]);
+    &row[..row.iter().position(|&token| token == END).unwrap_or(row.len())]
+}
+
+/// The tokens of a text: what stands between white space, `?` and `.`, with `;` and `,` as tokens of their own.
+pub(super) fn split_text(text: &str) -> impl Iterator<Item = &str> {
+    let is_mark = |c: char| matches!(c, ';' | ',' | '?' | '.');
+    let pieces = text.split_whitespace().flat_map(move |word| word.split_inclusive(is_mark));
+    let tokens = pieces.flat_map(move |piece| {
+        let (word, mark) = piece.split_at(piece.trim_end_matches(is_mark).len());
+        [word, mark.trim_end_matches(['?', '.'])]
+    });
+    tokens.filter(|token| !token.is_empty())
 }

@@ -5,7 +5,7 @@
 //! the subject of others ("how many of the matte things are either cubes or red cylinders") asks, with each of these,
 //! for the values that both name. Synonyms and plurals are recognised, and case is ignored.
 
-use super::{AuditError, MOST_VALUES};
+use super::error::{AuditError, MOST_VALUES};
 use std::collections::BTreeMap;
 
 /// Maximum number of values that words are distinguished by.

@@ -1,7 +1,7 @@
 //! The surface forms of parameters: the sequences of tokens that can stand for their values.
 
-use super::template::{RELATION, SHAPE};
-use super::{FileError, Names};
+use super::names::{Names, RELATION, SHAPE};
+use crate::audit::error::FileError;
 use crate::message::{json_cause, shown};
 use std::collections::BTreeMap;
 

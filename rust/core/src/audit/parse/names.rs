@@ -1,7 +1,10 @@
 //! The numbers of words, functions and answers in a `vocab.json`.
 
-use super::template::{RELATION, last_function};
 use std::collections::{BTreeMap, HashMap};
+
+/// The type that has a word for no value, "thing".
+pub const SHAPE: &str = "shape";
+pub const RELATION: &str = "relation";
 
 /// Numbers by name; the maps are only looked up, so their order does not matter.
 #[derive(Clone, Debug)]
@@ -68,9 +71,8 @@ impl Names {
         self.values.get(kind).map(Vec::as_slice)
     }
 
-    /// The numbers of the answers that a node of this kind can give.
-    pub fn answers_of(&self, node: &str) -> Vec<i32> {
-        let function = last_function(node);
+    /// The numbers of the answers that a function can give.
+    pub fn answers_of(&self, function: &str) -> Vec<i32> {
         let named = |names: &[&str]| names.iter().filter_map(|name| self.answer(name)).collect();
         if let Some(values) = function.strip_prefix("query_").and_then(|kind| self.values.get(kind)) {
             return named(&values.iter().map(|(value, _)| value.as_str()).collect::<Vec<_>>());

@@ -4,8 +4,9 @@
 //! This is the audit's own reading of CLEVR's template format. It keeps only what matters for the meaning of texts: the
 //! words, which parameters must or must not have a value, and the order of functions.
 
-use super::{FileError, Names};
-use crate::audit::split_text;
+use super::names::{Names, RELATION};
+use crate::audit::error::FileError;
+use crate::audit::token::split_text;
 use crate::message::{json_cause, shown};
 use serde::Deserialize;
 
@@ -21,9 +22,6 @@ const MOST_NODES: usize = 256;
 const MOST_STEPS: usize = 1_000;
 /// CLEVR's names for the parameters of two objects, to which the rule for "other" applies.
 const TWO_OBJECTS: [(&str, &str); 4] = [("<Z>", "<Z2>"), ("<C>", "<C2>"), ("<M>", "<M2>"), ("<S>", "<S2>")];
-/// The type that has a word for no value, "thing".
-pub const SHAPE: &str = "shape";
-pub const RELATION: &str = "relation";
 
 /// The values that a parameter may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -177,7 +175,13 @@ impl RawFamily {
                 variants.extend(decide(segments)?.into_iter().map(|parts| Variant { parts, other: *other }));
             }
         }
-        Ok(Family { answers: names.answers_of(&self.nodes[last].kind), params, program, variants, two_objects })
+        Ok(Family {
+            answers: names.answers_of(last_function(&self.nodes[last].kind)),
+            params,
+            program,
+            variants,
+            two_objects,
+        })
     }
 
     fn params(&self) -> Vec<Param> {
@@ -248,7 +252,7 @@ fn macro_tail(kind: &str) -> Option<Option<&str>> {
 }
 
 /// The function that gives a family's answer: that of a macro, or the node's own.
-pub fn last_function(kind: &str) -> &str {
+fn last_function(kind: &str) -> &str {
     macro_tail(kind).flatten().unwrap_or(kind)
 }
 
@@ -318,6 +322,7 @@ fn decide(segments: &Segments) -> Result<Vec<Vec<Part>>, String> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::names::SHAPE;
     use super::*;
 
     fn params() -> Vec<Param> {
