@@ -29,6 +29,8 @@ MODULES = (
 
 Module = tuple[str, ...]
 
+PUB_USE = re.compile(r"\bpub(?:\([^)]*\))? use ([^;]+);")
+
 
 def module_of(path: Path) -> Module:
     parts = path.relative_to(SOURCES).with_suffix("").parts
@@ -54,39 +56,83 @@ def names_in(text: str) -> Iterator[list[str]]:
             yield [*before, *names]
 
 
-def used(path: Path, modules: frozenset[Module]) -> Iterator[Module]:
-    """The modules that a file's own lines use, tests apart."""
-    text = re.sub(r"//[^\n]*", "", path.read_text("utf-8").partition("#[cfg(test)]")[0])
-    if path.name == "mod.rs":
-        text = re.sub(r"\bpub use [^;]+;", "", text)  # a folder's table of contents, for those outside
-    statements = [names for each in re.findall(r"\buse ([^;]+);", text) for names in names_in(each)]
-    inline = [each.split("::") for each in re.findall(r"\b(?:crate|super)(?:::\w+)+", text)]
+def code_of(path: Path) -> str:
+    """A file without its comments and its tests."""
+    code = re.split(r"#\[cfg\(test\)\]\s*mod tests \{", path.read_text("utf-8"))[0]
+    return re.sub(r"//[^\n]*", "", code)
+
+
+def alias(name: str) -> str:
+    return name.rpartition(" as ")[2]
+
+
+def locate(here: Module, names: list[str], modules: frozenset[Module]) -> tuple[Module, list[str]] | None:
+    """The module that a path leads to from `here`, and the names in it; None if it is another crate's."""
+    names = [name.partition(" as ")[0] for name in names]
+    base: Module = here
+    if names[0] == "crate":
+        names, base = names[1:], ()
+    elif names[0] == "super":
+        while names and names[0] == "super":
+            names, base = names[1:], base[:-1]
+    elif names[0] == "self":
+        names = names[1:]
+    elif (*here, names[0]) not in modules:
+        return None
+    n = next(n for n in range(len(names), -1, -1) if (*base, *names[:n]) in modules)
+    return (*base, *names[:n]), names[n:]
+
+
+Reexports = dict[tuple[Module, str], tuple[Module, list[str]]]
+"""By module and re-exported name, what it stands for: a module, and the names in it."""
+
+
+def reexports_of(path: Path, modules: frozenset[Module]) -> Reexports:
     here = module_of(path)
+    found: Reexports = {}
+    for statement in re.findall(PUB_USE, code_of(path)):
+        for names in names_in(statement):
+            if located := locate(here, names, modules):
+                found[here, alias(names[-1])] = located
+    return found
+
+
+def used(path: Path, modules: frozenset[Module], reexports: Reexports) -> Iterator[Module]:
+    """The modules that define what a file's own lines use, tests apart."""
+    here = module_of(path)
+    code = code_of(path)
+    private = re.sub(PUB_USE, "", code)
+    bare = re.sub(r"\buse [^;]+;|\bmod \w+;", "", private)
+    statements = [names for each in re.findall(r"\buse ([^;]+);", private) for names in names_in(each)]
+    # A file need not use a name that it re-exports.
+    statements += [
+        names
+        for each in re.findall(PUB_USE, code)
+        for names in names_in(each)
+        if re.search(rf"\b{alias(names[-1])}\b", bare)
+    ]
+    inline = [each.split("::") for each in re.findall(r"(?<![:\w])\w+(?:::\w+)+", bare)]
     for names in (*statements, *inline):
-        base: Module = here
-        if names[0] == "crate":
-            names = names[1:]
-            base = ()
-        elif names[0] == "super":
-            while names and names[0] == "super":
-                names, base = names[1:], base[:-1]
-        elif names[0] == "self":
-            names = names[1:]
-        elif (*here, names[0]) not in modules:
-            continue  # another crate
-        for n in range(len(names), -1, -1):
-            if (module := (*base, *names[:n])) in modules and module not in ((), here):
-                yield module
-                break
+        if not (located := locate(here, names, modules)):
+            continue
+        module, rest = located
+        while rest and (module, rest[0]) in reexports:
+            module, original = reexports[module, rest[0]]
+            rest = [*original, *rest[1:]]
+        if module not in ((), here):
+            yield module
+
+
+def graph_of_sources() -> dict[Module, set[Module]]:
+    files = sorted(SOURCES.rglob("*.rs"))
+    modules = frozenset(map(module_of, files))
+    reexports = {name: target for path in files for name, target in reexports_of(path, modules).items()}
+    return {module_of(path): set(used(path, modules, reexports)) for path in files}
 
 
 @pytest.fixture(scope="module")
 def graph() -> dict[Module, set[Module]]:
-    files = sorted(SOURCES.rglob("*.rs"))
-    modules = frozenset(map(module_of, files))
-    found = {module_of(path): set(used(path, modules)) for path in files}
-    # A folder's own file is its table of contents: what it uses of its folder is below it.
-    return {module: {each for each in uses if each != module[: len(each)]} for module, uses in found.items()}
+    return graph_of_sources()
 
 
 def test_no_module_uses_itself_by_way_of_others(graph: dict[Module, set[Module]]) -> None:
@@ -113,3 +159,19 @@ def test_no_module_uses_one_above_it(graph: dict[Module, set[Module]]) -> None:
 def test_braces_are_taken_apart() -> None:
     found = list(names_in("crate::a::{b, c::{d, self}}"))
     assert found == [["crate", "a", "b"], ["crate", "a", "c", "d"], ["crate", "a", "c", "self"]]
+
+
+def test_a_name_is_used_where_it_is_defined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(globals(), "SOURCES", tmp_path)
+    (tmp_path / "lib.rs").write_text("pub mod a;\n")
+    (tmp_path / "a").mkdir()
+    table = "mod b;\nmod c;\n\npub use b::Low;\npub use c::High as Top;\n"
+    (tmp_path / "a" / "b.rs").write_text("pub struct Low;\n")
+    (tmp_path / "a" / "c.rs").write_text("use super::Low;\n\npub struct High(Low);\n")
+    (tmp_path / "a" / "mod.rs").write_text(table)
+    assert graph_of_sources() == {(): set(), ("a",): set(), ("a", "b"): set(), ("a", "c"): {("a", "b")}}
+
+    # A folder's own file that uses what it re-exports is above it.
+    code = "pub fn top() -> Top { todo!() }\n"
+    (tmp_path / "a" / "mod.rs").write_text(f"#[cfg(test)]\nmod samples;\n{table}\n{code}")
+    assert graph_of_sources()[("a",)] == {("a", "c")}
