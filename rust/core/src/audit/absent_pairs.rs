@@ -89,14 +89,14 @@ impl AbsentReader {
         let mut found = program.len() > MOST_TOKENS;
         let mut rest = program;
         while !rest.is_empty() && !found {
-            self.asked(&mut rest, &mut found);
+            self.alternatives(&mut rest, &mut found);
         }
         found
     }
 
     /// Whether the words of a question ask for something absent.
     pub fn in_words(&self, question: &[i32]) -> bool {
-        self.words.any_phrase(question, |asked| self.is_absent(asked))
+        self.words.any_phrase(question, |values| self.is_absent(values))
     }
 
     /// Whether no object had one of these values, or two of them that are of different types.
@@ -110,24 +110,24 @@ impl AbsentReader {
     }
 
     /// The alternatives of the next step, whose tokens are consumed; sets `found` if one is absent.
-    fn asked(&self, rest: &mut &[i32], found: &mut bool) -> Vec<Values> {
+    fn alternatives(&self, rest: &mut &[i32], found: &mut bool) -> Vec<Values> {
         let Some(token) = self.tokens.next(rest) else { return vec![0] };
         let mut alternatives = match token.function.effect() {
-            Effect::Keeps => return self.asked(rest, found),
-            Effect::Adds => self.asked(rest, found).into_iter().map(|asked| asked | token.values).collect(),
-            Effect::TakesEither => [self.asked(rest, found), self.asked(rest, found)].concat(),
+            Effect::Keeps => return self.alternatives(rest, found),
+            Effect::Adds => self.alternatives(rest, found).into_iter().map(|values| values | token.values).collect(),
+            Effect::TakesEither => [self.alternatives(rest, found), self.alternatives(rest, found)].concat(),
             Effect::Joins => {
-                let (some, others) = (self.asked(rest, found), self.asked(rest, found));
-                some.iter().flat_map(|a| others.iter().map(move |b| a | b)).collect()
+                let (first, second) = (self.alternatives(rest, found), self.alternatives(rest, found));
+                first.iter().flat_map(|a| second.iter().map(move |b| a | b)).collect()
             }
             Effect::StartsAnew | Effect::Likens(_) | Effect::Compares(_) | Effect::Identifies => {
-                (0..token.function.arity()).for_each(|_| drop(self.asked(rest, found)));
+                (0..token.function.arity()).for_each(|_| drop(self.alternatives(rest, found)));
                 vec![0]
             }
         };
         alternatives.sort_unstable();
         alternatives.dedup();
-        *found |= alternatives.iter().any(|&asked| self.is_absent(asked)) || alternatives.len() > MOST_ALTERNATIVES;
+        *found |= alternatives.iter().any(|&values| self.is_absent(values)) || alternatives.len() > MOST_ALTERNATIVES;
         // Once something was found, nothing further has to be tracked.
         if *found { vec![0] } else { alternatives }
     }

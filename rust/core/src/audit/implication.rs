@@ -113,6 +113,6 @@ impl Thing {
     }
 }
 
-fn each_with_each(some: &[Thing], others: &[Thing], joined: impl Fn(&Thing, &Thing) -> Thing) -> Vec<Thing> {
-    some.iter().flat_map(|a| others.iter().map(|b| joined(a, b))).collect()
+fn each_with_each(first: &[Thing], second: &[Thing], joined: impl Fn(&Thing, &Thing) -> Thing) -> Vec<Thing> {
+    first.iter().flat_map(|a| second.iter().map(|b| joined(a, b))).collect()
 }

@@ -217,6 +217,6 @@ fn added(alternatives: Alternatives, bit: u8) -> Alternatives {
 }
 
 /// Each alternative joined with each of the other list.
-fn joined(some: Alternatives, others: Alternatives) -> Alternatives {
-    (0..16u8).filter(|a| others >> a & 1 == 1).fold(0, |all, a| all | added(some, a))
+fn joined(first: Alternatives, second: Alternatives) -> Alternatives {
+    (0..16u8).filter(|a| second >> a & 1 == 1).fold(0, |all, a| all | added(first, a))
 }

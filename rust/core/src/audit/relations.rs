@@ -67,10 +67,10 @@ pub fn find_wrong_relation(directions: Option<&Directions>, places: &[[f64; 3]],
     for (relation, name) in RELATION_NAMES.into_iter().enumerate() {
         let direction = directions.named(name);
         for (i, from) in places.iter().enumerate() {
-            let said = sets.get(relation * places.len() + i).copied().unwrap_or(0);
+            let set = sets.get(relation * places.len() + i).copied().unwrap_or(0);
             for (j, to) in places.iter().enumerate() {
                 let along: f64 = (0..3).map(|k| (to[k] - from[k]) * direction[k]).sum();
-                let stands = said >> j & 1 == 1;
+                let stands = set >> j & 1 == 1;
                 if stands != (along > THRESHOLD) && (along - THRESHOLD).abs() > DOUBT {
                     let is = if stands { "is" } else { "is not" };
                     return Some(format!("object {j} {is} said to be {name} of object {i}, at {along:.3} that way"));

@@ -114,7 +114,7 @@ impl WordReader {
         // Most questions do not name all of them at all.
         let bits = |token: &i32| self.form(*token).map_or(0, |form| self.begun(form));
         let named = question.iter().fold(0, |named, token| named | bits(token));
-        named & self.full == self.full && self.full != 0 && self.any_phrase(question, |asked| asked == self.full)
+        named & self.full == self.full && self.full != 0 && self.any_phrase(question, |values| values == self.full)
     }
 
     /// The held-out values of all sequences that begin with a form, a bit each.
@@ -144,8 +144,8 @@ impl WordReader {
                 subject = None;
             }
             let is_joined = says_of_previous || between.last().is_some_and(|token| role(token) == Role::Or);
-            let asked = if is_joined { named | subject.unwrap_or(0) } else { named };
-            if is_found(asked) {
+            let values = if is_joined { named | subject.unwrap_or(0) } else { named };
+            if is_found(values) {
                 return true;
             }
             (previous, previous_end) = (Some(named), end);

@@ -21,20 +21,20 @@ use crate::vocab::N_TYPES;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Knowledge {
     /// About themselves: alternatives of values, including those that they share with others.
-    pub asked: Description,
+    pub own: Description,
     /// By type: the alternatives of all things that have the same value of it.
     alike: [Description; N_TYPES],
 }
 
 impl Knowledge {
     /// Nothing is asked of them, and nothing is like them.
-    pub const ANYTHING: Self = Self { asked: Description::ANYTHING, alike: [Description::NOTHING; N_TYPES] };
+    pub const ANYTHING: Self = Self { own: Description::ANYTHING, alike: [Description::NOTHING; N_TYPES] };
 
     /// The knowledge as words, for a hash.
     #[inline]
     pub fn words(&self) -> [u64; 2] {
         let alike = self.alike.iter().fold(0, |word, alike| word << 16 | u64::from(alike.0));
-        [u64::from(self.asked.0), alike]
+        [u64::from(self.own.0), alike]
     }
 }
 
@@ -52,9 +52,9 @@ pub struct Implications<'a>(pub &'a Holdout);
 impl Implications<'_> {
     /// The knowledge, and whether some thing has all of the conjunction.
     #[inline]
-    fn judged(&self, asked: Description, alike: [Description; N_TYPES]) -> (Knowledge, bool) {
-        let all = alike.iter().fold(asked, |all, alike| all.or(*alike));
-        (Knowledge { asked, alike }, self.0.is_mentioned_by(all))
+    fn judged(&self, own: Description, alike: [Description; N_TYPES]) -> (Knowledge, bool) {
+        let all = alike.iter().fold(own, |all, alike| all.or(*alike));
+        (Knowledge { own, alike }, self.0.is_mentioned_by(all))
     }
 }
 
@@ -72,15 +72,15 @@ impl Domain for Implications<'_> {
     #[inline]
     fn add(&self, known: Knowledge, bits: u8) -> (Knowledge, bool) {
         if bits == 0 {
-            return self.judged(known.asked, known.alike);
+            return self.judged(known.own, known.alike);
         }
         let alike = std::array::from_fn(|kind| known.alike[kind].with(bits & self.0.bit(kind)));
-        self.judged(known.asked.with(bits), alike)
+        self.judged(known.own.with(bits), alike)
     }
 
     #[inline]
     fn either(&self, a: Knowledge, b: Knowledge) -> Knowledge {
-        Knowledge { asked: a.asked.or(b.asked), alike: std::array::from_fn(|kind| a.alike[kind].or(b.alike[kind])) }
+        Knowledge { own: a.own.or(b.own), alike: std::array::from_fn(|kind| a.alike[kind].or(b.alike[kind])) }
     }
 
     /// Things that are like the objects of one side get the values asked for on the other.
@@ -88,9 +88,9 @@ impl Domain for Implications<'_> {
     fn join(&self, a: Knowledge, b: Knowledge) -> (Knowledge, bool) {
         let alike = std::array::from_fn(|kind| {
             let bit = self.0.bit(kind);
-            a.alike[kind].join(b.asked.only(bit)).or(b.alike[kind].join(a.asked.only(bit)))
+            a.alike[kind].join(b.own.only(bit)).or(b.alike[kind].join(a.own.only(bit)))
         });
-        self.judged(a.asked.join(b.asked), alike)
+        self.judged(a.own.join(b.own), alike)
     }
 
     #[inline]
@@ -100,9 +100,9 @@ impl Domain for Implications<'_> {
         let mut alike = [Description::NOTHING; N_TYPES];
         // Nothing is learnt about a type that is not held out.
         if bit != 0 {
-            alike[kind] = known.asked.or(known.alike[kind]);
+            alike[kind] = known.own.or(known.alike[kind]);
         }
-        self.judged(known.asked.only(bit), alike)
+        self.judged(known.own.only(bit), alike)
     }
 
     #[inline]

@@ -91,7 +91,7 @@ impl Lexicon {
 /// Refuses a word for two values, or for a value and "thing": a question with it would be ambiguous. The plurals of
 /// nouns, which are shapes and "thing", count as well.
 fn each_word_says_one_thing(vocab: &Vocabulary, words: &BTreeMap<String, Vec<String>>) -> Result<(), String> {
-    let mut said: BTreeMap<String, &str> = BTreeMap::new();
+    let mut name_by_form: BTreeMap<String, &str> = BTreeMap::new();
     let values = vocab.types().iter().enumerate();
     let values = values.flat_map(|(kind, attribute)| attribute.values.iter().map(move |value| (value.as_str(), kind)));
     for (name, kind) in values.chain([("thing", SHAPE)]) {
@@ -99,7 +99,7 @@ fn each_word_says_one_thing(vocab: &Vocabulary, words: &BTreeMap<String, Vec<Str
         for word in words.get(name).map_or(own.as_slice(), Vec::as_slice) {
             let plural = (kind == SHAPE).then(|| format!("{word}s"));
             for form in std::iter::once(word.clone()).chain(plural) {
-                let before = said.insert(form.to_lowercase(), name);
+                let before = name_by_form.insert(form.to_lowercase(), name);
                 if let Some(other) = before.filter(|other| *other != name) {
                     let form = shown(&form);
                     return Err(format!(

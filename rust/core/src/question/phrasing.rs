@@ -121,7 +121,7 @@ impl Phrasing {
                     let word = match words[p] {
                         None if list.is_empty() => None,
                         None => Some(&list[rng.below(list.len() as u32) as usize]),
-                        said => said,
+                        previous => previous,
                     };
                     words[p] = word.map(|word| push_word(buffer, word, list));
                     if matches!(piece, Piece::ParamAndSpace(_)) {

@@ -224,8 +224,7 @@ impl Reader {
         let mut params = Vec::with_capacity(raw.params.len());
         for (i, param) in raw.params.iter().enumerate() {
             if !is_param_name(&param.name) {
-                let problem =
-                    format!("\"{}\" is no name of a parameter; expected one such as <Z2>", shown(&param.name));
+                let problem = format!("\"{}\" is not a parameter name; expected one such as <Z2>", shown(&param.name));
                 return self.fault(&format!(".params[{i}]"), problem);
             }
             params.push(Param { name: param.name.clone(), kind: self.param_kind(i, &param.kind)? });

@@ -21,7 +21,7 @@ pub enum Light {
         half_u: V3,
         half_v: V3,
         /// Where it shines, length 1.
-        ahead: V3,
+        axis: V3,
         area: f32,
         radiance: V3,
     },
@@ -53,13 +53,13 @@ impl LightSpec {
         match self {
             Self::Area { location: usual, target, size, power_w, color } => {
                 let center = V3::from_f64(location.unwrap_or(*usual));
-                let ahead = (V3::from_f64(*target) - center).unit();
+                let axis = (V3::from_f64(*target) - center).unit();
                 // As Blender tracks: the square's y side is turned towards +Z.
-                let right = ahead.cross(v3(0.0, 0.0, 1.0)).unit();
+                let right = axis.cross(v3(0.0, 0.0, 1.0)).unit();
                 let half = 0.5 * *size as f32;
                 let area = (size * size) as f32;
                 let radiance = V3::from_f64(*color) * (*power_w as f32 / (PI * area));
-                Light::Area { center, half_u: right * half, half_v: right.cross(ahead) * half, ahead, area, radiance }
+                Light::Area { center, half_u: right * half, half_v: right.cross(axis) * half, axis, area, radiance }
             }
             Self::Sun { rotation_rad: [rx, ry, rz], angle_rad, strength_w_m2, color } => {
                 let ((sx, cx), (sy, cy), (sz, cz)) = (libm::sincos(*rx), libm::sincos(*ry), libm::sincos(*rz));
@@ -80,12 +80,12 @@ impl Light {
     /// A place on the light from two uniform numbers; None where it does not shine.
     pub fn sample(&self, point: V3, u: [f32; 2]) -> Option<Sample> {
         match *self {
-            Self::Area { center, half_u, half_v, ahead, area, radiance } => {
+            Self::Area { center, half_u, half_v, axis, area, radiance } => {
                 let place = center + half_u * (2.0 * u[0] - 1.0) + half_v * (2.0 * u[1] - 1.0);
                 let offset = place - point;
                 let distance = offset.length();
                 let direction = offset / distance;
-                let cos = -ahead.dot(direction);
+                let cos = -axis.dot(direction);
                 let density = distance * distance / (area * cos);
                 (cos > 0.0).then_some(Sample { direction, distance, radiance, density })
             }
@@ -121,12 +121,12 @@ impl Light {
     #[inline]
     pub fn flux(&self, point: V3) -> V3 {
         match *self {
-            Self::Area { center, half_u, half_v, ahead, area, .. } => {
+            Self::Area { center, half_u, half_v, axis, area, .. } => {
                 let diagonal = (half_u + half_v) * 0.577_350_26;
                 let part = |place: V3| {
                     let offset = place - point;
                     let distance2 = offset.dot(offset);
-                    offset * ((-ahead.dot(offset)).max(0.0) / (distance2 * distance2))
+                    offset * ((-axis.dot(offset)).max(0.0) / (distance2 * distance2))
                 };
                 (part(center - diagonal) + part(center + diagonal)) * (0.5 * area)
             }
@@ -151,12 +151,12 @@ impl Light {
     /// What a ray meets of the light within `distance`: its radiance, and how densely `sample` gives that direction.
     pub fn met(&self, origin: V3, direction: V3, distance: f32) -> Option<(V3, f32)> {
         match *self {
-            Self::Area { center, half_u, half_v, ahead, area, radiance } => {
-                let cos = -ahead.dot(direction);
+            Self::Area { center, half_u, half_v, axis, area, radiance } => {
+                let cos = -axis.dot(direction);
                 if cos <= 0.0 {
                     return None;
                 }
-                let t = (origin - center).dot(ahead) / cos;
+                let t = (origin - center).dot(axis) / cos;
                 let place = origin + direction * t - center;
                 let (a, b) = (half_u.dot(half_u), half_v.dot(half_v));
                 let inside = place.dot(half_u).abs() <= a && place.dot(half_v).abs() <= b;

@@ -104,7 +104,7 @@ impl Sheet {
         let d = self.turned_to_local(direction);
         let mut number = self.piece(o.x);
         if d.z >= self.lines[number][1] * d.x {
-            number = self.ahead(d, number)?;
+            number = self.next_plane(d, number)?;
         }
         let mut nearest = f32::INFINITY;
         loop {
@@ -125,7 +125,7 @@ impl Sheet {
 
     /// The first plane on the way, uphill or downhill, that a ray comes nearer to.
     #[inline]
-    fn ahead(&self, d: V3, number: usize) -> Option<usize> {
+    fn next_plane(&self, d: V3, number: usize) -> Option<usize> {
         let nearer = |&other: &usize| d.z < self.lines[other][1] * d.x;
         if d.x > 0.0 { (number + 1..self.lines.len()).find(nearer) } else { (0..number).rev().find(nearer) }
     }

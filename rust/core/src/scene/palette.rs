@@ -97,11 +97,12 @@ impl Palette {
             numbered.push(combinations);
         }
         if let Some(types) = entries.get("types") {
-            let mut named: Vec<Option<&str>> = kinds.iter().map(|&kind| Some(TYPE_NAMES[kind])).collect();
-            let mut said: Vec<Option<&str>> = types.as_array().into_iter().flatten().map(Value::as_str).collect();
-            named.sort_unstable();
-            said.sort_unstable();
-            if named != said {
+            let mut kind_names: Vec<Option<&str>> = kinds.iter().map(|&kind| Some(TYPE_NAMES[kind])).collect();
+            let mut entry_names: Vec<Option<&str>> =
+                types.as_array().into_iter().flatten().map(Value::as_str).collect();
+            kind_names.sort_unstable();
+            entry_names.sort_unstable();
+            if kind_names != entry_names {
                 let problem =
                     format!("{}, but the combinations are of {}", shown(&types.to_string()), type_names(&kinds));
                 return Err(fault("types", problem));

@@ -103,13 +103,13 @@ impl CountingPool {
             let problem = format!("{} sets, but a pool has room for {most} of each value", sets.end);
             return Err(SplitError::Impossible { split: self.name(), problem });
         }
-        let asked = PlainQuestion::Count.of_pool(templates, self.name(), seed)?;
+        let plain_questions = PlainQuestion::Count.of_pool(templates, self.name(), seed)?;
         let mut values = [None; N_TYPES];
         values[self.kind] = Some(value);
         let mut questions = Vec::with_capacity(IMAGES * sets.end.saturating_sub(sets.start) as usize);
         for set in sets {
             let place = set * self.n_values + u64::from(value);
-            let question = asked.question(&values, place);
+            let question = plain_questions.question(&values, place);
             let images = 0..IMAGES as u64;
             questions.extend(images.map(|n| question(place * IMAGES as u64 + n, Answer::Integer(n as u8))));
         }

@@ -196,7 +196,7 @@ impl MinimalPool {
         kind: MinimalKind,
         places: &[u64],
     ) -> Result<Vec<Question>, SplitError> {
-        let asked = PlainQuestion::Exist.of_pool(templates, self.name(), seed)?;
+        let plain_questions = PlainQuestion::Exist.of_pool(templates, self.name(), seed)?;
         let mut questions = Vec::new();
         for &place in places {
             let held = self.held_corner(place, holdout);
@@ -212,7 +212,7 @@ impl MinimalPool {
                 let group = place * self.corners() as u64 + matching as u64;
                 let shown = self.attributes(place, matching);
                 let values = std::array::from_fn(|kind| self.kinds.contains(&kind).then_some(shown[kind]));
-                let question = asked.question(&values, group);
+                let question = plain_questions.question(&values, group);
                 for changed in 0..self.corners() {
                     let corner = matching ^ changed;
                     if kind == MinimalKind::Iid && unseen == Some(corner) {

@@ -1,4 +1,4 @@
-//! A valid JSON document in, bytes out that are changed in its structure, in its text or in both.
+//! Damages a valid JSON document: its structure, its text or both.
 
 use proptest::prelude::*;
 use proptest::sample::Index;

@@ -129,8 +129,10 @@ fn templates_that_would_grow_without_bound_are_refused() {
     let wordy = family(&"a ".repeat(60_000), &none, &chain(1, |_| json!([])));
     assert_eq!(parse(wordy).unwrap_err(), "t[0]: a phrasing of 60000 words; at most 1000 are read");
     let count = json!([{"type": "scene", "inputs": []}, {"type": "count", "inputs": [0]}]);
-    for (name, place) in [("", "t.json[0].params[0]: \"\" is no name"), ("a", "t.json[0].params[0]: \"a\" is no name")]
-    {
+    for (name, place) in [
+        ("", "t.json[0].params[0]: \"\" is not a parameter name"),
+        ("a", "t.json[0].params[0]: \"a\" is not a parameter name"),
+    ] {
         let error = read(family("a", &json!([{"type": "Size", "name": name}]), &count)).unwrap_err();
         assert!(error.starts_with(place), "{error}");
     }

@@ -61,12 +61,12 @@ fn check(vocab: &Vocabulary, templates: &Templates, scene: &TestScene, question:
 fn silent(vocab: &Vocabulary, templates: &Templates, n_scenes: u64) -> Vec<String> {
     let scenes = scenes(vocab, n_scenes);
     let questions = questions(vocab, templates, &scenes);
-    let mut asked = vec![0; templates.raw.len()];
+    let mut counts = vec![0; templates.raw.len()];
     for question in &questions {
-        asked[usize::from(question.family)] += 1;
+        counts[usize::from(question.family)] += 1;
         check(vocab, templates, &scenes[question.scene as usize], question);
     }
-    (0..asked.len()).filter(|&family| asked[family] == 0).map(|family| templates.name(family)).collect()
+    (0..counts.len()).filter(|&family| counts[family] == 0).map(|family| templates.name(family)).collect()
 }
 
 #[test]

@@ -99,7 +99,7 @@ fn every_question_of_every_family_is_read_back() {
 
 #[test]
 fn every_phrasing_is_met() {
-    let said: BTreeSet<(u16, Vec<String>)> = OWN
+    let wordings: BTreeSet<(u16, Vec<String>)> = OWN
         .questions
         .iter()
         .map(|q| {
@@ -113,7 +113,7 @@ fn every_phrasing_is_met() {
         })
         .collect();
     let phrasings: usize = OWN.templates.set.families().iter().map(|family| family.phrasings.len()).sum();
-    assert!(said.len() >= phrasings, "{} ways were said", said.len());
+    assert!(wordings.len() >= phrasings, "{} wordings were met", wordings.len());
 }
 
 fn clevr_words() -> Vec<&'static str> {
@@ -145,9 +145,9 @@ fn an_article_that_does_not_fit_is_never_written() {
     let plans = set.plans(&vocab);
     let views: Vec<_> = OWN.scenes.iter().enumerate().map(|(i, scene)| (i as u64, scene.graph.view())).collect();
     let questions = QuestionGenerator::new(&vocab, &set, &plans, QuestionRule::Any, None, 1, 12).generate(&views);
-    let said = |words: &str| questions.iter().filter(|question| question.text.contains(words)).count();
+    let count = |words: &str| questions.iter().filter(|question| question.text.contains(words)).count();
     // After another word "octet" may stand; after an article its synonym does.
-    let counts = ["a cube", " octet", "an orange", "An orange", "a octet"].map(said);
+    let counts = ["a cube", " octet", "an orange", "An orange", "a octet"].map(count);
     assert!(counts[..4].iter().all(|&n| n > 3), "{counts:?}");
     for question in &questions {
         assert!(!has_misfit(&question.text), "{}", question.text);

@@ -46,14 +46,14 @@ fn existence_has_the_numbers_that_follow_from_the_minimal_sets() {
     assert_eq!(values(vocab).len(), 15);
     for (kind, value, name) in values(vocab) {
         let (grids, with_value, combinations, copies) = table[kind];
-        let asked = Holdout::of_one(vocab, &name).unwrap();
-        let pool = MinimalPool::new(vocab, &asked, None).unwrap();
+        let holdout = Holdout::of_one(vocab, &name).unwrap();
+        let pool = MinimalPool::new(vocab, &holdout, None).unwrap();
         assert_eq!(
             (pool.n_grids(), pool.n_combinations(), pool.copies(), pool.corners()),
             (grids, combinations, copies, 2)
         );
         let places: Vec<u64> = (0..pool.n_places()).collect();
-        let questions = pool.questions(&templates.set, 3, &asked, MinimalKind::Ood, &places).unwrap();
+        let questions = pool.questions(&templates.set, 3, &holdout, MinimalKind::Ood, &places).unwrap();
         assert_eq!(questions.len(), 2 * with_value * combinations * copies, "{name}");
 
         let indices: Vec<u64> = questions.iter().map(|question| question.scene).collect();

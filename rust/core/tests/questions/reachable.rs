@@ -247,8 +247,10 @@ pub fn check_families(
         .collect();
     let faults: Vec<&String> = checked.iter().flat_map(|(_, _, faults)| faults).collect();
     assert!(faults.is_empty(), "{} faults: {faults:#?}", faults.len());
-    let asked: BTreeSet<usize> = checked.iter().filter(|(_, has, _)| *has).map(|(family, ..)| *family).collect();
-    let silent: Vec<String> = (0..plans.len()).filter(|f| !asked.contains(f)).map(|f| templates.name(f)).collect();
+    let with_question: BTreeSet<usize> =
+        checked.iter().filter(|(_, has, _)| *has).map(|(family, ..)| *family).collect();
+    let silent: Vec<String> =
+        (0..plans.len()).filter(|f| !with_question.contains(f)).map(|f| templates.name(f)).collect();
     assert!(silent.is_empty(), "nothing to ask on any of these scenes: {silent:?}");
 }
 

@@ -134,8 +134,9 @@ fn matched_splits_have_each_number_of_objects_equally_often() {
         assert!(counts.values().all(|n| (230..=270).contains(n)), "{counts:?}");
         let in_two = [skip_windows(&mut open(), 3), skip_windows(&mut open(), 8)[750..].to_vec()].concat();
         assert_eq!(in_two, indices);
-        let asked: BTreeSet<u64> = next_windows(&mut open(), 1).unwrap().questions.iter().map(|q| q.scene).collect();
-        assert!(asked.iter().all(|scene| indices[..WINDOW].contains(scene)));
+        let question_scenes: BTreeSet<u64> =
+            next_windows(&mut open(), 1).unwrap().questions.iter().map(|q| q.scene).collect();
+        assert!(question_scenes.iter().all(|scene| indices[..WINDOW].contains(scene)));
     }
 }
 

@@ -330,7 +330,7 @@ mod tests {
         vec![param("<S>"), param("<S2>")]
     }
 
-    fn said(text: &str) -> Vec<String> {
+    fn variants_of(text: &str) -> Vec<String> {
         let params = params();
         let show = |part: &Part| match part {
             Part::Word(word) => word.clone(),
@@ -343,7 +343,7 @@ mod tests {
     #[test]
     fn a_phrasing_is_cut_into_words_marks_and_gaps() {
         assert_eq!(
-            said("There is a <S>; are <S2>s, too, [either] big?"),
+            variants_of("There is a <S>; are <S2>s, too, [either] big?"),
             ["There is a <0> ; are <1>s , too , big", "There is a <0> ; are <1>s , too , either big"]
         );
     }

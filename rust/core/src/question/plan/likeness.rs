@@ -8,7 +8,7 @@ use crate::question::template::MAX_NODES;
 #[derive(Clone, Copy)]
 struct Possible {
     /// Values that could be asked of them.
-    asked: u8,
+    own: u8,
     /// Values of the types in which something else could be like them.
     alike: u8,
 }
@@ -28,30 +28,30 @@ impl Plan {
 impl Domain for Likenesses<'_> {
     type State = Possible;
     type Values = u8;
-    const ANYTHING: Possible = Possible { asked: 0, alike: 0 };
+    const ANYTHING: Possible = Possible { own: 0, alike: 0 };
 
     fn value(&self, kind: usize, value: u8) -> u8 {
         self.0.bits(kind, value)
     }
 
     fn add(&self, a: Possible, bits: u8) -> (Possible, bool) {
-        (Possible { asked: a.asked | bits, ..a }, bits & a.alike != 0)
+        (Possible { own: a.own | bits, ..a }, bits & a.alike != 0)
     }
 
     fn either(&self, a: Possible, b: Possible) -> Possible {
-        Possible { asked: a.asked | b.asked, alike: a.alike | b.alike }
+        Possible { own: a.own | b.own, alike: a.alike | b.alike }
     }
 
     fn join(&self, a: Possible, b: Possible) -> (Possible, bool) {
-        (self.either(a, b), (a.asked & b.alike | b.asked & a.alike) != 0)
+        (self.either(a, b), (a.own & b.alike | b.own & a.alike) != 0)
     }
 
     fn liken(&self, kind: u8, a: Possible) -> (Possible, bool) {
         let bit = self.0.bits_of_types(1 << kind);
-        (Possible { asked: a.asked & bit, alike: bit }, a.asked & bit != 0)
+        (Possible { own: a.own & bit, alike: bit }, a.own & bit != 0)
     }
 
     fn identify(&self, a: Possible, b: Possible) -> (Possible, bool) {
-        (self.either(a, b), a.asked | b.asked != 0)
+        (self.either(a, b), a.own | b.own != 0)
     }
 }

@@ -49,7 +49,7 @@ pub fn read_clevr(input: impl Read, file: &str, world: &World) -> Result<ClevrSc
     let mut deserializer = serde_json::Deserializer::from_reader(BufReader::with_capacity(BYTES_AT_ONCE, input));
     let parsed = FileSeed(&reading).deserialize(&mut deserializer).and_then(|()| deserializer.end());
     if let Err(error) = parsed {
-        return Err(reading.fault.take().unwrap_or_else(|| reading.said(&error)));
+        return Err(reading.fault.take().unwrap_or_else(|| reading.parse_error(&error)));
     }
     if !reading.has_list.get() {
         return Err(SceneError::Import(format!("{file}: no list \"scenes\" in it, as CLEVR's scene files have")));
@@ -195,7 +195,7 @@ impl Reading<'_> {
     }
 
     /// A fault that the parser found, in a sentence.
-    fn said(&self, error: &serde_json::Error) -> SceneError {
+    fn parse_error(&self, error: &serde_json::Error) -> SceneError {
         let cause = json_cause(error);
         let place = self.number.get().map_or_else(String::new, |number| format!("scenes[{number}]: "));
         SceneError::Import(match error.classify() {
