@@ -40,7 +40,14 @@ def main() -> None:
 
 
 def run_command(arguments: list[str]) -> int:
-    """Runs one command line and gives its exit code; an error is one sentence on standard error."""
+    """Runs one command line and gives its exit code.
+
+    An error is one sentence on standard error; without arguments, the help is there.
+    """
+    if not arguments:
+        context = click.Context(commands, info_name="clevrhope", **commands.context_settings)
+        click.echo(commands.get_help(context), err=True)
+        return 2
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
         code = commands.main(args=arguments, prog_name="clevrhope", standalone_mode=False)

@@ -195,6 +195,15 @@ def test_a_plan_of_the_paper_agrees_with_its_numbers(
     }  # fmt: skip
 
 
+def test_without_arguments_the_help_is_printed_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["--help"]) == 0
+    help_text = capsys.readouterr().out
+    assert help_text.startswith("Usage: clevrhope [OPTIONS] COMMAND")
+    assert run_command([]) == 2
+    seen = capsys.readouterr()
+    assert (seen.out, seen.err) == ("", help_text)
+
+
 def test_help_is_quick_and_imports_nothing_heavy() -> None:
     script = (
         "import sys\nfrom clevrhope.__main__ import run_command\ncode = run_command(['build', '--help'])\n"
