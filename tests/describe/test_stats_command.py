@@ -404,7 +404,7 @@ def test_plots_that_would_go_stale_are_refused(demo: Path, tmp_path: Path, show:
     assert (code, "--datasheet" in error) == (2, True)
     assert not (demo / "plots").exists()
     code, error = fails(show, demo, "--datasheet", "--splits", "train")
-    assert (code, "leave --splits" in error) == (2, True)
+    assert (code, "leave out --splits" in error) == (2, True)
 
 
 def test_a_folder_without_datasheets_is_refused(clevr: Path, show: Show) -> None:

@@ -56,7 +56,7 @@ def arrays(folder: Path) -> dict[str, bytes]:
 
 
 def test_pixels_are_the_images(folder: Path) -> None:
-    made = make_features(folder, kind="pixels", size="picture")
+    made = make_features(folder, kind="pixels", size="image")
     assert made.folder == folder / "features/pixels-48x32"
     assert made.note is None
     store = open_store(folder, kind="pixels")
@@ -80,7 +80,7 @@ def test_the_default_size_is_what_models_take(folder: Path, capsys: pytest.Captu
         "--kind",
         "pixels",
         "--size",
-        "picture",
+        "image",
         "--pools",
         "test_ood",
         "--json",
@@ -124,7 +124,7 @@ def test_attributes_are_those_of_the_scenes(folder: Path) -> None:
 def test_stopped_anywhere_and_begun_again_equals_uninterrupted(
     kind: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = partial(make_features, folder, kind=kind, size="picture" if kind == "pixels" else None)
+    asked = partial(make_features, folder, kind=kind, size="image" if kind == "pixels" else None)
     whole = asked(out=tmp_path / "whole")
     monkeypatch.setattr(extraction, "BLOCK", 5)
     stopped = tmp_path / "stopped"
@@ -141,27 +141,27 @@ def test_stopped_anywhere_and_begun_again_equals_uninterrupted(
 
 
 def test_a_dataset_that_grew_has_only_its_new_images_made(folder: Path, make: Make, tmp_path: Path) -> None:
-    first = make_features(folder, kind="pixels", size="picture")
+    first = make_features(folder, kind="pixels", size="image")
     make(folder, images="h5", sizes={"train": 200})
     with pytest.raises(
         DatasetError, match="made before the pool's images or scenes changed; run clevrhope features"
     ):
         open_store(folder, kind="pixels").pool("train")
-    second = make_features(folder, kind="pixels", size="picture")
+    second = make_features(folder, kind="pixels", size="image")
     assert second.n_made == sum(second.pools.values()) - sum(first.pools.values()) > 0
-    at_once = make_features(folder, kind="pixels", size="picture", out=tmp_path / "at_once")
+    at_once = make_features(folder, kind="pixels", size="image", out=tmp_path / "at_once")
     assert arrays(second.folder) == arrays(at_once.folder)
 
 
 def test_images_that_changed_are_made_again(folder: Path) -> None:
     """As if the dataset had been made again with other images under the same name."""
-    made = make_features(folder, kind="pixels", size="picture", pools=["train"])
+    made = make_features(folder, kind="pixels", size="image", pools=["train"])
     sums = made.folder / "train/sums.npy"
     known = np.load(sums)
     known[3] += 1
     np.save(sums, known)
     (made.folder / "train/pool.json").write_text('{"source": "of other images"}')
-    assert make_features(folder, kind="pixels", size="picture", pools=["train"]).n_made == 1
+    assert make_features(folder, kind="pixels", size="image", pools=["train"]).n_made == 1
 
 
 def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
@@ -177,7 +177,7 @@ def test_a_store_is_of_one_dataset(folder: Path, tmp_path: Path) -> None:
 
 
 def test_an_array_that_was_cut_off_is_told(folder: Path) -> None:
-    made = make_features(folder, kind="pixels", size="picture", pools=["train"])
+    made = make_features(folder, kind="pixels", size="image", pools=["train"])
     whole = arrays(made.folder)
     for name in ("pixels", "indices", "sums"):
         path = made.folder / f"train/{name}.npy"
@@ -186,10 +186,10 @@ def test_an_array_that_was_cut_off_is_told(folder: Path) -> None:
             if name != "sums":
                 with pytest.raises(DatasetError, match=r"not a whole array|no such file"):
                     open_store(folder, kind="pixels").pool("train")
-            again = make_features(folder, kind="pixels", size="picture", pools=["train"])
+            again = make_features(folder, kind="pixels", size="image", pools=["train"])
             assert again.n_made == made.n_made
             assert arrays(made.folder) == whole
-    assert make_features(folder, kind="pixels", size="picture", pools=["train"]).n_made == 0
+    assert make_features(folder, kind="pixels", size="image", pools=["train"]).n_made == 0
 
 
 @pytest.mark.parametrize(
@@ -249,6 +249,6 @@ def test_a_dataset_without_images(tmp_path: Path) -> None:
     folder = tmp_path / "text"
     build(request(folder, render=False))
     assert make_features(folder, kind="attributes").n_made > 0
-    for size in (None, "picture"):
+    for size in (None, "image"):
         with pytest.raises(ConfigError, match="build it without --no-render"):
             make_features(folder, kind="pixels", size=size)

@@ -57,6 +57,7 @@ def audit(folder: Path, as_json: bool, **choices: Any) -> int:
 @only_splits
 @click.option(
     "--against",
+    "other_root",
     type=PATH,
     metavar="DIR",
     help="Another dataset of clevrhope, or a CLEVR_v1.0 folder, to compare with.",
@@ -69,7 +70,7 @@ def stats(
     folder: Path,
     hops: tuple[str, ...],
     splits: tuple[str, ...],
-    against: Path | None,
+    other_root: Path | None,
     plots: Path | None,
     datasheet: bool,
     full: bool,
@@ -85,10 +86,10 @@ def stats(
 
     progress = shown_progress({"quiet": as_json})
     if datasheet:
-        if splits or against or plots or full:
+        if splits or other_root or plots or full:
             raise click.UsageError(
-                "--datasheet draws all splits of DIR, and nothing beside them; leave --splits, --against, "
-                "--plots and --full out"
+                "--datasheet draws all splits of DIR and nothing else; leave out --splits, --against, "
+                "--plots and --full"
             )
         from clevrhope.describe.stats.datasheet_plots import draw_into_datasheets
 
@@ -105,7 +106,7 @@ def stats(
         check_plots()
         check_outside(plots, folder)
     sheets = measure_folder(
-        folder, hops=read_names(hops), splits=read_names(splits), against=against, progress=progress
+        folder, hops=read_names(hops), splits=read_names(splits), against=other_root, progress=progress
     )
     written = []
     if plots is not None:
@@ -114,7 +115,7 @@ def stats(
             for each in sheets:
                 written += write_plots(plots / each.group, each, advance=advance)
     if as_json:
-        click.echo(json.dumps(sheets_as_json(folder, against, sheets, written)))
+        click.echo(json.dumps(sheets_as_json(folder, other_root, sheets, written)))
         return
     from rich.console import Console
 

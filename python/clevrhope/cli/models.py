@@ -250,12 +250,12 @@ def evaluate(run: Path, **choices: Any) -> None:
         click.echo(f"{each.path}: {accuracies}" + (f"; {n_without:,} without an answer" if n_without else ""))
 
 
-def read_size(text: str | None) -> tuple[int, int] | Literal["picture"] | None:
-    """Width and height in pixels, "picture" for the images' own, or None where nothing is given."""
+def read_size(text: str | None) -> tuple[int, int] | Literal["image"] | None:
+    """Width and height in pixels, "image" for the images' own, or None where nothing is given."""
     if text is None:
         return None
-    if text in ("image", "picture"):  # files of experiments say picture
-        return "picture"
+    if text in ("image", "picture"):  # files of experiments may say picture
+        return "image"
     match = _SIZE.fullmatch(text)
     if match is None:
         raise click.UsageError(

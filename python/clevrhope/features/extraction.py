@@ -66,7 +66,7 @@ def make_features(
     dataset: Path | str,
     *,
     kind: str,
-    size: tuple[int, int] | Literal["picture"] | None = None,
+    size: tuple[int, int] | Literal["image"] | None = None,
     weights: Path | str | None = None,
     out: Path | None = None,
     pools: Sequence[str] | None = None,
@@ -78,7 +78,7 @@ def make_features(
     Args:
         dataset: the folder of a finished dataset, or of CLEVR v1.0 as it was published.
         kind: a name in `KINDS`.
-        size: width and height that images are resized to; "picture" for their own, None for the kind's
+        size: width and height that images are resized to; "image" for their own, None for the kind's
             default.
         weights: a local file of the backbone's weights, or "random" for the kinds that allow it.
         out: the store's folder; None for `features/<kind><suffix>` below the dataset.
@@ -138,12 +138,12 @@ def make_features(
 
 def _options(
     folder: DatasetFolder,
-    size: tuple[int, int] | Literal["picture"] | None,
+    size: tuple[int, int] | Literal["image"] | None,
     weights: Path | str | None,
     device: str,
 ) -> ExtractorOptions:
     image_size = _image_size(folder)
-    if size == "picture":
+    if size == "image":
         if image_size is None:
             raise ConfigError(
                 f"{folder.root}: no images, so their size is unknown; build it without --no-render"

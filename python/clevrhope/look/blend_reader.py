@@ -188,7 +188,9 @@ def _material(path: Path) -> dict[str, Any]:
     group = load_part(str(path), "node_groups", path.stem)
     ends = [each.in_out for each in group.interface.items_tree if each.item_type == "SOCKET"]
     if group.bl_idname != "ShaderNodeTree" or "OUTPUT" not in ends:
-        raise UnfitFileError(f'has a group of nodes "{path.stem}" that is no shader with an output')
+        raise UnfitFileError(
+            f'has a group of nodes "{path.stem}", but it is not a shader group with an output'
+        )
     return {"what": "node_groups", "name": path.stem}
 
 

@@ -9,12 +9,12 @@ from clevrhope.describe.stats.comparison import Column, Comparison, Sheet, by_fi
 
 
 def as_json(
-    root: Path, against: Path | None, sheets: Sequence[Sheet], plots: Sequence[Path]
+    root: Path, other_root: Path | None, sheets: Sequence[Sheet], plots: Sequence[Path]
 ) -> dict[str, Any]:
     """The object that `clevrhope stats --json` prints, in which shares are of 1."""
     return {
         "folder": str(root),
-        "against": None if against is None else str(against),
+        "against": None if other_root is None else str(other_root),
         "hops": {each.group: _sheet(each) for each in sheets},
         "plots": [str(path) for path in plots],
     }
