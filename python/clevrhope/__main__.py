@@ -44,10 +44,6 @@ def run_command(arguments: list[str]) -> int:
 
     An error is one sentence on standard error; without arguments, the help is there.
     """
-    if not arguments:
-        context = click.Context(commands, info_name="clevrhope", **commands.context_settings)
-        click.echo(commands.get_help(context), err=True)
-        return 2
     before = signal.signal(signal.SIGTERM, _terminate)
     try:
         code = commands.main(args=arguments, prog_name="clevrhope", standalone_mode=False)
