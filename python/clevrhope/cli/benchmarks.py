@@ -13,7 +13,7 @@ _rendering_device = click.option(
 )
 
 
-@click.group(invoke_without_command=True)
+@click.group(invoke_without_command=True, short_help="Measures speed on this machine.")
 @click.option("--full", is_flag=True, help="Repeat more often, and use all sixteen reference images.")
 @click.option("--no-images", is_flag=True, help="Skip rendering.")
 @_rendering_device

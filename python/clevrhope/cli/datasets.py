@@ -53,7 +53,7 @@ def build(**choices: Any) -> None:
         )
 
 
-@click.command()
+@click.command(short_help="Joins the parts that several machines have built.")
 @click.argument("parts", nargs=-1, required=True, type=PATH, metavar="PART...")
 @dataset_options
 def merge(parts: tuple[Path, ...], **choices: Any) -> None:
@@ -68,7 +68,7 @@ def merge(parts: tuple[Path, ...], **choices: Any) -> None:
     _show_summary(choices, run(parts, request, progress=shown_progress(choices)))
 
 
-@click.command()
+@click.command(short_help="Shows what a build would make, and how long it takes.")
 @dataset_options
 def plan(**choices: Any) -> None:
     """Shows what the same `build` would make, how large, and how long it would take here; writes nothing."""
@@ -84,7 +84,7 @@ def plan(**choices: Any) -> None:
             click.echo(f"The seed was drawn; to build this dataset: --seed {request.seed}")
 
 
-@click.command()
+@click.command(short_help="Lists the paper's 29 held-out pairs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON list instead of a table.")
 def hops(as_json: bool) -> None:
     """Lists the paper's 29 held-out pairs; any other pair of values can be built, too."""

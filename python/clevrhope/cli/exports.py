@@ -18,7 +18,7 @@ from clevrhope.cli.arguments import (
 )
 
 
-@click.command()
+@click.command(short_help="Converts a finished dataset for other libraries.")
 @click.argument("folder", type=PATH, metavar="DIR")
 @click.option(
     "--format",

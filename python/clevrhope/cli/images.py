@@ -20,7 +20,7 @@ from clevrhope.cli.arguments import (
 )
 
 
-@click.command()
+@click.command(short_help="Renders any CLEVR scene file.")
 @click.argument("scenes", type=PATH, metavar="SCENES.json")
 @click.option("--out", type=PATH, required=True, metavar="DIR", help="Folder of the images, as PNG files.")
 @with_options(*rendering_options, passes_option, properties_option, quiet_option, json_option)
@@ -50,7 +50,7 @@ def render(scenes: Path, out: Path, **choices: Any) -> None:
         click.echo("\n".join(text_lines(made)))
 
 
-@click.command()
+@click.command(short_help="Lists the devices that Blender can render on.")
 @json_option
 def devices(as_json: bool) -> None:
     """Lists the devices that Blender can render on here, as --device takes them, and the native renderer."""

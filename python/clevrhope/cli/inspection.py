@@ -17,7 +17,7 @@ from clevrhope.cli.arguments import (
 )
 
 
-@click.command()
+@click.command(short_help="Checks a finished dataset from its files alone.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.option(
     "--against",
@@ -51,7 +51,7 @@ def audit(folder: Path, as_json: bool, **choices: Any) -> int:
     return 0 if report.ok else 1
 
 
-@click.command()
+@click.command(short_help="Shows what is in a dataset.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @only_hops
 @only_splits

@@ -32,7 +32,7 @@ _device = click.option(
 )
 
 
-@click.command()
+@click.command(short_help="Extracts the features of images that models read.")
 @click.argument("folder", type=PATH, metavar="DIR")
 @click.option(
     "--kind",
@@ -95,7 +95,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
         )
 
 
-@click.command()
+@click.command(short_help="Trains a model on a dataset.")
 @click.argument("model", metavar="MODEL")
 @click.argument("folder", type=PATH, metavar="DIR")
 @click.option("--hop", required=True, metavar="NAME", help="Whose train set to use; none holds nothing out.")
@@ -196,7 +196,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
         click.echo(f"To evaluate it: clevrhope evaluate {made.folder}")
 
 
-@click.command()
+@click.command(short_help="Evaluates a trained model on the test sets.")
 @click.argument("run", type=PATH, metavar="RUN")
 @click.option(
     "--checkpoint",

@@ -21,7 +21,7 @@ from clevrhope.cli.arguments import (
 _OUT = click.option("--out", type=PATH, required=True, metavar="FILE", help="The JSON Lines file to write.")
 
 
-@click.command()
+@click.command(short_help="Writes the predictions of a simple baseline.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.option(
     "--kind",
@@ -48,7 +48,7 @@ def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, o
     click.echo(f"To score them: clevrhope score {folder} {out}{only}")
 
 
-@click.command()
+@click.command(short_help="Writes requests for a model that only answers questions.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.option("--split", "splits", multiple=True, metavar="NAME", help="Only this test set; repeatable.")
 @only_hops
@@ -63,7 +63,7 @@ def ask(folder: Path, splits: tuple[str, ...], hops: tuple[str, ...], limit: int
     click.echo(f"clevrhope answers REPLIES.jsonl --requests {out} --out predictions.jsonl")
 
 
-@click.command()
+@click.command(short_help="Turns free-text replies into predictions.")
 @click.argument("replies", metavar="REPLIES.jsonl", type=PATH)
 @click.option("--requests", type=PATH, required=True, metavar="FILE", help="The file that `ask` wrote.")
 @click.option("--model", metavar="NAME", help="The model's name in reports.  [default: the name of REPLIES]")
@@ -89,7 +89,7 @@ def answers(
     )
 
 
-@click.command()
+@click.command(short_help="Scores predictions on the test sets.")
 @click.argument("folder", metavar="DIR", type=PATH)
 @click.argument("predictions", metavar="PREDICTIONS...", nargs=-1, required=True, type=PATH)
 @only_hops
@@ -149,7 +149,7 @@ def score(
             click.echo("For the breakdown by question family, add --families.")
 
 
-@click.command()
+@click.command(short_help="Makes the paper's tables and figures.")
 @click.argument("runs", metavar="RUNS...", nargs=-1, required=True)
 @click.option("--out", type=PATH, metavar="DIR", default="out/report", help="[default: out/report]")
 @click.option("--model", metavar="NAME", help="Model of files that do not name one; or write NAME=FILE.")

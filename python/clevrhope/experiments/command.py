@@ -7,7 +7,7 @@ import click
 from clevrhope.cli.arguments import PATH, Whole, quiet_option, shown_progress
 
 
-@click.command()
+@click.command(short_help="Runs a grid of datasets and models, with a report.")
 @click.argument("file", metavar="FILE.toml", type=PATH)
 @click.option("--out", type=PATH, metavar="DIR", help="Folder of the experiment.  [default: out/FILE]")
 @click.option("--jobs", type=Whole(1), metavar="N", help="Parallel runs; with --engine ray, per GPU.")
