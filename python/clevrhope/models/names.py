@@ -111,7 +111,7 @@ def _module(name: str, module_name: str) -> Any:
             raise ConfigError(f'model "{name}": no module {missing}, {where}') from error
         raise ConfigError(
             f'model "{name}": its module needs {missing}, which is not installed'
-            + (": pip install clevrhope[train]" if name in MODELS else "")
+            + (": pip install 'clevrhope[train]'" if name in MODELS else "")
         ) from error
     except (ImportError, SyntaxError, ValueError) as error:
         raise ConfigError(f'model "{name}": {module_name} cannot be imported ({error})') from error

@@ -16,5 +16,5 @@ def check_torch() -> None:
             import_module(module)
         except ModuleNotFoundError as error:
             raise ConfigError(
-                f"{module} is not installed, which models need: pip install clevrhope[train]"
+                f"{module} is not installed, which models need: pip install 'clevrhope[train]'"
             ) from error
