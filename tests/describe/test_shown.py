@@ -317,7 +317,7 @@ NONE = cards(Hop("none", None, 0), source="CLEVR_train_000034.png")
         ([CYAN, CYAN], "Single values"),
         ([NONE, NONE], "Nothing held out"),
         ([PAIR, PAIR], "Held-out pairs"),
-        ([NONE, PAIR, CYAN], "A held-out pair, a single value and nothing held out"),
+        ([NONE, PAIR, CYAN], "A held-out pair, a single value and a control with nothing held out"),
     ],
 )
 def test_the_heading_says_what_is_there_and_each_part_links_to_its_datasheet(

@@ -88,7 +88,8 @@ class Sheet:
 def contact_sheet(sheet: Sheet) -> str:
     """The page as HTML."""
     names = [cards.hop.name for cards in sheet.hops]
-    navigation = "".join(f'<a href="#{escape(name)}">{escape(name)}</a>' for name in names if len(names) > 1)
+    links = "".join(f'<a href="#{escape(name)}">{escape(name)}</a>' for name in names)
+    navigation = f"<nav>{links}</nav>" if len(names) > 1 else ""
     counts = [
         (number(sheet.n_questions), "questions"),
         (number(sheet.n_images), "images" if sheet.n_rendered else "scenes"),
@@ -111,7 +112,7 @@ def contact_sheet(sheet: Sheet) -> str:
         "<p>A few images and questions of each split. "
         '<a href="DATASHEET.md">DATASHEET.md</a> has the numbers, and '
         '<a href="manifest.json">manifest.json</a> lists every file.</p>'
-        f'<div class="tiles">{tiles}</div>{rendered}{_published(sheet)}<nav>{navigation}</nav></header>\n'
+        f'<div class="tiles">{tiles}</div>{rendered}{_published(sheet)}{navigation}</header>\n'
         "<main>\n" + "\n".join(_hop(hop) for hop in sheet.hops) + "\n</main>\n</body>\n</html>\n"
     )
 
@@ -121,10 +122,12 @@ def _title(sheet: Sheet) -> str:
         return sheet.hops[0].hop.title
     n_pairs = sum(cards.hop.pair is not None for cards in sheet.hops)
     n_values = sum(cards.hop.value is not None for cards in sheet.hops)
+    if not n_pairs + n_values:
+        return "Nothing held out"
     parts = [
         *["a held-out pair" if n_pairs == 1 else "held-out pairs"] * (n_pairs > 0),
         *["a single value" if n_values == 1 else "single values"] * (n_values > 0),
-        *["nothing held out"] * (n_pairs + n_values < len(sheet.hops)),
+        *["a control with nothing held out"] * (n_pairs + n_values < len(sheet.hops)),
     ]
     return listed(parts).capitalize()
 
