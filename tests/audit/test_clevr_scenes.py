@@ -222,7 +222,9 @@ def test_another_share_than_the_manifest_says_is_found(data: Spoilt, change: dic
 @pytest.mark.parametrize("share", [0, 1.5, "half"])
 def test_a_share_that_is_none_is_refused(data: Spoilt, share: object) -> None:
     data.manifest(lambda raw: raw["world"]["clevr"].update(share=share))
-    with pytest.raises(DatasetError, match=r"world\.clevr\.share is .*; expected a number above 0, up to 1"):
+    with pytest.raises(
+        DatasetError, match=r"world\.clevr\.share is .*; expected a number above 0 and at most 1"
+    ):
         audit(data.root)
 
 

@@ -72,7 +72,7 @@ def test_without_blender_the_native_renderer_is_measured_alone(
 
 def test_bench_alone_keeps_its_options(capsys: pytest.CaptureFixture[str]) -> None:
     assert run_command(["bench", "--full", "render"]) == 2
-    assert "put its own after it" in capsys.readouterr().err
+    assert "put options of render after it" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", ["0", "-1", "four"])

@@ -42,7 +42,7 @@ def test_each_stage_is_timed_and_counted() -> None:
     assert speeds.hours["tensor_nmn"] == pytest.approx(sum(each.hours for each in speeds.stages))
     lines = text_lines(speeds)
     assert lines[-1].endswith("the paper: at most 524")
-    assert sum("updates a second" in line for line in lines) == 3
+    assert sum("updates per second" in line for line in lines) == 3
 
 
 def test_the_command_prints_one_object() -> None:

@@ -357,9 +357,12 @@ def test_diversities_that_cannot_be(fail: Fail, arguments: list[str], message: s
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--hop", "none", "--prelim-sets", "3"], "--prelim-sets: the number of sets of what --prelim names"),
-        (["--prelim", "cyan", "--train-questions", "10"], "--train-questions: values that are asked for"),
-        (["--hop", "prelim_cyan", "--test-questions", "9"], "--test-questions: values that are asked for"),
+        (
+            ["--hop", "none", "--prelim-sets", "3"],
+            "--prelim-sets: this is the number of sets of each value of --prelim",
+        ),
+        (["--prelim", "cyan", "--train-questions", "10"], "--train-questions: no pair was given"),
+        (["--hop", "prelim_cyan", "--test-questions", "9"], "--test-questions: no pair was given"),
     ],
 )
 def test_sizes_of_what_is_not_made(

@@ -62,11 +62,11 @@ def test_paths_in_a_file_are_meant_from_where_it_lies(tmp_path: Path) -> None:
         ),
         (
             "[rendering]\nquality = 'draft'\nsamples = 9",
-            "samples and rendering.quality both say how much effort",
+            "samples and rendering.quality both set the rendering effort",
         ),
         (
             "[rendering]\nrenderer = 'native'\ndenoise = false",
-            r"mine\.toml: rendering\.denoise is a setting of the renderer blender, and native is chosen",
+            r"mine\.toml: rendering\.denoise is a setting of the renderer blender, but native is chosen",
         ),
         ("[rendering]\nrenderer = 'native'\nwidth = 0", "rendering.width is 0; expected from 1 to 8192"),
         ("preset = 'huge'", 'preset is "huge"; expected "demo", "small" or "paper"'),
@@ -119,10 +119,10 @@ def test_effort_is_said_once_in_words_or_in_samples(tmp_path: Path) -> None:
             {"renderer": "native", "quality": "original"},
             "renderer native has no .* it has draft, standard, high",
         ),
-        ({"samples": 8, "quality": "draft"}, "--samples 8 and --quality draft both say how much effort"),
+        ({"samples": 8, "quality": "draft"}, "--samples 8 and --quality draft both set the rendering effort"),
         (
             {"samples": 8, "renderer": "native"},
-            r"--samples: 8 .* are for Blender; .* --quality draft\|standard",
+            r"--samples: only Blender takes samples per pixel .8.; .* --quality draft\|standard",
         ),
     ],
 )

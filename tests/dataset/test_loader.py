@@ -139,9 +139,9 @@ def test_it_pickles_small_and_without_handles(folder: Path) -> None:
     ("arguments", "keywords", "sentence"),
     [
         (("rubber_cilinder", "train"), {}, r'no HOP "rubber_cilinder" \(did you mean "rubber_cylinder"\?\)'),
-        ((HOP, "val"), {}, r'no split "val" of rubber_cylinder; there: train, complex_iid, complex_ood'),
-        ((HOP, "train"), {"limit": 25_000}, r"162 questions there, but the first 25,000 were asked for"),
-        ((HOP, "train"), {"limit": 0}, r"162 questions there, but the first 0 were asked for"),
+        ((HOP, "val"), {}, r'no split "val" of rubber_cylinder; there are: train, complex_iid, complex_ood'),
+        ((HOP, "train"), {"limit": 25_000}, r"162 questions, but the first 25,000 were asked for"),
+        ((HOP, "train"), {"limit": 0}, r"162 questions, but the first 0 were asked for"),
     ],
 )
 def test_what_the_folder_does_not_have(

@@ -291,7 +291,7 @@ def test_files_that_were_lost(demo: Path, tmp_path: Path, show: Show, name: str)
     (copy / name).unlink()
     code, error = fails(show, copy, "--hop", "rubber_cylinder")
     assert code == 1
-    assert f"{copy / name}: no such file; run its build again to make it" in error
+    assert f"{copy / name}: no such file; run the dataset's build again to make it" in error
 
 
 def test_plots_without_matplotlib_name_the_extra(

@@ -92,9 +92,9 @@ def test_a_folder_without_masks_is_refused(
     copy: Path, annotated: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.rmtree(copy / "passes")
-    with pytest.raises(ConfigError, match="run its build again with --passes mask"):
+    with pytest.raises(ConfigError, match="run the dataset's build again with --passes mask"):
         export(copy, tmp_path / "out", format="coco", splits=("train",), hops=(HOP,))
     wanted = ["export", str(annotated), "--format", "coco", "--out", str(tmp_path / "out"), "--no-images"]
     assert run_command(wanted) != 0
-    assert "leave --no-images out" in capsys.readouterr().err
+    assert "leave out --no-images" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()

@@ -109,7 +109,7 @@ def test_hops_without_the_split_are_passed_over_unless_they_are_named(
 ) -> None:
     made = export(png_dataset, tmp_path / "out", format="clevr", splits=["complex_ood"])
     assert made.splits == ((HOP, "complex_ood"),)
-    with pytest.raises(ConfigError, match='no split "complex_ood" of none; there: '):
+    with pytest.raises(ConfigError, match='no split "complex_ood" of none; there are: '):
         export(png_dataset, tmp_path / "again", format="clevr", splits=["complex_ood"], hops=["none", HOP])
 
 
@@ -129,11 +129,14 @@ def test_an_empty_folder_is_taken_and_a_file_is_not(png_dataset: Path, tmp_path:
         ({"format": "parket"}, r'unknown format "parket" \(did you mean "parquet"\?\)'),
         ({"hops": ["rubber_cilinder"]}, r'no HOP "rubber_cilinder" \(did you mean "rubber_cylinder"\?\)'),
         ({"splits": ["complex_odd"]}, r'no split "complex_odd".* \(did you mean "complex_ood"\?\)'),
-        ({"splits": ["val"], "hops": [HOP]}, r'no split "val" of rubber_cylinder; there: train, complex_iid'),
+        (
+            {"splits": ["val"], "hops": [HOP]},
+            r'no split "val" of rubber_cylinder; there are: train, complex_iid',
+        ),
         ({"format": "clevr"}, r"holds one HOP, but 2 were chosen \([a-z_]+, [a-z_]+\); "),
         ({"format": "iep"}, r"holds one HOP, but 2 were chosen"),
-        ({"train_questions": 1000}, r"train\.h5: 162 questions there, but the first 1,000 were asked for"),
-        ({"train_questions": 0}, r"train\.h5: 162 questions there, but the first 0 were asked for"),
+        ({"train_questions": 1000}, r"train\.h5: it has 162 questions, but the first 1,000 were asked for"),
+        ({"train_questions": 0}, r"train\.h5: it has 162 questions, but the first 0 were asked for"),
     ],
 )
 def test_what_the_folder_does_not_have(

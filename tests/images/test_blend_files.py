@@ -260,7 +260,7 @@ def test_modifiers_are_applied(properties: Write) -> None:
         ("shapes", "Empty.blend", "shapes.lump: Empty.blend has no mesh"),
         ("shapes", "Missing.blend", "shapes.lump: .*Missing.blend: no such file"),
         ("shapes", "text.blend", "text.blend is not a .blend file that Blender can read"),
-        ("shapes", "Several.blend", 'has several, but no mesh named "Several" as the file: A, B'),
+        ("shapes", "Several.blend", 'has several of them, but no mesh named "Several" like the file: A, B'),
         ("shapes", "Floating.blend", "lowest point is at z = -0.5; it should stand at -1"),
         ("materials", "Pyramid.blend", "materials.lump: Pyramid.blend has no material"),
     ],

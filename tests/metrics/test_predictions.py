@@ -113,7 +113,7 @@ def test_what_is_no_number_in_json_is_none_in_a_line_like_others(tmp_path: Path,
     first = ODD_LINES[0]
     path = tmp_path / "p.jsonl"
     path.write_text(f"{first}\n{first.replace(': 3,', f': {index},')}\n")
-    with pytest.raises(PredictionsError, match=r"p.jsonl:2: no JSON object in one line"):
+    with pytest.raises(PredictionsError, match=r"p.jsonl:2: the line is not one JSON object"):
         list(predictions.read_predictions(path))
 
 
@@ -327,8 +327,8 @@ def line(**changes: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        (line() + '{"hop": "rubber', "p.jsonl:2: no JSON object in one line (column 9:"),
-        ("[" + line() + "]", "p.jsonl:1: a JSON list; write one object a line"),
+        (line() + '{"hop": "rubber', "p.jsonl:2: the line is not one JSON object (column 9:"),
+        ("[" + line() + "]", "p.jsonl:1: a JSON list; write one object per line"),
         (line() + "3\n", "p.jsonl:2: 3 is not a JSON object"),
         (line() + '{"hop": "none", "split": "test", "answer": "no"}\n', 'p.jsonl:2: no "question_index"'),
         (line() + line(answer=["yes"]), 'p.jsonl:2: "answer" is ["yes"], not a plain value'),
@@ -339,12 +339,12 @@ def line(**changes: Any) -> str:
         (line() + line(question_index=True), 'p.jsonl:2: "question_index" is true'),
         (line() + line(question_index=1.5), 'p.jsonl:2: "question_index" is 1.5'),
         (line() + line(question_index=10**30), 'p.jsonl:2: "question_index" is 1000'),
-        (line() + line(question_index=10**40), "in one line (a number of 41 digits)"),
+        (line() + line(question_index=10**40), "not one JSON object (a number of 41 digits)"),
         (line() + line(run=True), 'p.jsonl:2: "run" is true'),
         (line(run=1) + line(run=True), 'p.jsonl:2: "run" is true'),
         (line() + line(train_size="all"), 'p.jsonl:2: "train_size" is "all"'),
         (line() + line(train_size=-5), 'p.jsonl:2: "train_size" is -5'),
-        ("hop,split\n", "p.jsonl:1: no JSON object in one line"),
+        ("hop,split\n", "p.jsonl:1: the line is not one JSON object"),
         ("[" * 100_000, "p.jsonl:1: "),
         ("", "p.jsonl: no predictions"),
     ],
@@ -372,7 +372,7 @@ def test_parquet_that_is_none(
     path = parquet(tmp_path / "p.parquet", rows)
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(PredictionsError, match=r"p\.parquet: not a whole Parquet file"):
+    with pytest.raises(PredictionsError, match=r"p\.parquet: not a complete Parquet file"):
         score(folder, path, seed=1)
 
     def told(changed: Rows) -> str:

@@ -132,9 +132,7 @@ def test_maps_of_another_size_get_one_sentence(name: str) -> None:
     batch = batch_for(model, 2, 2)
     model.loss(batch)
     maps = batch.features["maps"][:, :, :12]
-    told = (
-        "the features are maps of 14 x 12 cells, models of resnet101 are made for 14 x 14; make them without"
-    )
+    told = "the features are maps of 14 x 12 cells, but models of resnet101 are made for 14 x 14"
     with pytest.raises(ConfigError, match=told):
         model.loss(replace(batch, features={"maps": maps}))
 

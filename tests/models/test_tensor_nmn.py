@@ -345,5 +345,7 @@ def test_a_wrong_setting_gets_one_sentence(config: dict[str, object], message: s
 
 def test_images_of_another_size_get_one_sentence() -> None:
     batch = small_batch(2, 2, height=16)
-    with pytest.raises(ConfigError, match="the images are 48 x 16 pixels, the model was made for 48 x 32"):
+    with pytest.raises(
+        ConfigError, match="the images are 48 x 16 pixels, but the model was made for 48 x 32"
+    ):
         small().loss(batch)

@@ -257,7 +257,7 @@ def test_what_cannot_be_is_told_in_a_sentence_before_there_is_a_folder(
             [],
             'directions is "camera", but with --clevr it has to be "clevr"',
         ),
-        ("", ["--clevr-share", "0"], "--clevr-share is 0.0; expected a number above 0, up to 1"),
+        ("", ["--clevr-share", "0"], "--clevr-share is 0.0; expected a number above 0 and at most 1"),
         ('clevr_share = "much"', [], 'clevr_share is "much"; expected a number'),
     ):
         config.write_text(text)

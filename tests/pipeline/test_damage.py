@@ -161,7 +161,7 @@ def test_a_seed_edited_into_the_manifest_is_told_before_anything_is_written(fold
 def test_a_folder_that_cannot_be_is_told(out: str, make: Make, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "loop").symlink_to("loop")
-    with pytest.raises(DatasetError, match=r"(cannot be made|in the way of a folder).*; choose another"):
+    with pytest.raises(DatasetError, match=r"(cannot be created|in the way of a folder).*; choose another"):
         make(tmp_path / out, render=False)
 
 

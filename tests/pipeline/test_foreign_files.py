@@ -103,7 +103,7 @@ def test_render_names_what_is_in_the_way_of_its_working_folder_before_anything_s
             work.symlink_to(tmp_path / "elsewhere")
     before = tree(tmp_path)
     with pytest.raises(
-        DatasetError, match=rf"{work}.*: (not made by clevrhope|in the way of a working folder)"
+        DatasetError, match=rf"{work}.*: (clevrhope did not make this|it is in the way of a working folder)"
     ):
         render(scenes, out)
     assert tree(tmp_path) == before
@@ -162,7 +162,7 @@ def test_build_names_a_users_file_in_a_working_folder_before_anything_starts(fol
         files = put(text / folder, name)
         before = stamps(text)
         with pytest.raises(
-            DatasetError, match=rf"{text / folder}/\S+: not made by clevrhope, in a folder tha"
+            DatasetError, match=rf"{text / folder}/\S+: clevrhope did not make this, but remove"
         ):
             build(request(text, images="h5", passes=("mask",)), make_renderer=Never)
         check_there(files)
@@ -174,7 +174,9 @@ def test_build_names_a_link_in_place_of_a_working_folder(text: Path, tmp_path: P
     files = put(tmp_path / "elsewhere", "HOPE_train_000001.png")
     (text / "images").mkdir()
     (text / "images/.clevrhope-train").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DatasetError, match=r"\.clevrhope-train: in the way of a working folder; move it"):
+    with pytest.raises(
+        DatasetError, match=r"\.clevrhope-train: it is in the way of a working folder; move it"
+    ):
         build(request(text, images="h5"), make_renderer=Never)
     check_there(files)
 
@@ -288,7 +290,9 @@ def test_features_name_a_users_file_where_they_remove_before_anything_starts(
     store = data / "features/pixels-6x4"
     files = put(store / folder, name)
     before = stamps(data)
-    with pytest.raises(DatasetError, match=rf"{store / folder}/\S+: not made by clevrhope, in a folder that"):
+    with pytest.raises(
+        DatasetError, match=rf"{store / folder}/\S+: clevrhope did not make this, but removes"
+    ):
         make_features(data, kind="pixels", size=(6, 4))
     check_there(files)
     assert stamps(data) == before
@@ -305,7 +309,9 @@ def test_features_name_a_link_where_they_remove(folder: str, data: Path, tmp_pat
     if folder == "train":
         shutil.rmtree(store / folder)
     (store / folder).symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(DatasetError, match=f"{store / folder}: in the way of a working folder; move it else"):
+    with pytest.raises(
+        DatasetError, match=f"{store / folder}: it is in the way of a working folder; move it else"
+    ):
         make_features(data, kind="pixels", size=(6, 4))
     check_there(files)
 
@@ -336,7 +342,9 @@ def test_export_names_what_is_in_its_way_and_leaves_it(kind: str, whole: Path, t
             way.symlink_to(tmp_path / "elsewhere")
         case "a link to nothing":
             way.symlink_to("none")
-    with pytest.raises(DatasetError, match=f"^{way}: in the way of an export, and not made by one; move it"):
+    with pytest.raises(
+        DatasetError, match=f"^{way}: it is in the way of an export, and no export made it; move it"
+    ):
         export(whole, tmp_path / "out", format="webdataset")
     check_there(files)
     assert os.path.lexists(way)
@@ -391,5 +399,5 @@ def test_the_command_line_says_one_sentence(
         files = put(folder, "mine.txt")
         assert run_command([*arguments, "--out", str(out), "--quiet"]) == 1
         (sentence,) = capsys.readouterr().err.splitlines()
-        assert f"{folder / 'mine.txt'}: not made by clevrhope, in a folder that it removes" in sentence
+        assert f"{folder / 'mine.txt'}: clevrhope did not make this, but removes its folder" in sentence
         check_there(files)

@@ -55,7 +55,7 @@ def test_without_blender_the_error_names_the_native_renderer_and_that_one_works(
     _, errors = refused.communicate()
     assert refused.returncode == 1
     assert "rendering needs Blender's module bpy, which is not installed" in errors
-    assert errors.strip().endswith("or take --renderer native, which needs no Blender")
+    assert errors.strip().endswith("or use --renderer native, which needs no Blender")
     assert not (tmp_path / "refused").exists()
 
     native = command("build", *few, "--renderer", "native", "--quality", "draft", "--out", tmp_path / "made")

@@ -70,7 +70,7 @@ def test_guessers_learn_from_the_train_set_of_the_size(folder: Path) -> None:
                 family = asked[row["question_index"]]
                 same = [answer for answer, each in zip(answers, families, strict=True) if each == family]
                 assert row["answer"] == most(same or answers)
-    with pytest.raises(ConfigError, match="300 questions there, but the first 301"):
+    with pytest.raises(ConfigError, match="300 questions, but the first 301"):
         list(baseline(folder, "majority", size=301))
 
 
@@ -193,7 +193,7 @@ def test_requests_are_of_the_hops_that_have_a_test_set(make: Make, tmp_path: Pat
     requests.unlink()
     for more, told in (
         (["--split", "complex_odd"], '(did you mean "complex_ood"?)'),
-        (["--split", "complex_ood", "--hop", "none"], 'no split "complex_ood" of none; there: '),
+        (["--split", "complex_ood", "--hop", "none"], 'no split "complex_ood" of none; there are: '),
         (["--split", "complex_ood,train"], "--split: train is not a test set; name another"),
     ):
         assert run_command([*ask, *more]) == 2
@@ -214,7 +214,7 @@ def test_the_command_to_score_a_baseline_is_whole(make: Make, tmp_path: Path, ca
 def test_without_images_there_is_nothing_to_ask_about(make: Make, tmp_path: Path, capfd: Any) -> None:
     make(tmp_path / "data", render=False)
     assert run_command(["ask", str(tmp_path / "data"), "--out", str(tmp_path / "r.jsonl")]) == 1
-    assert "run its build again without --no-render" in capfd.readouterr().err
+    assert "run the dataset's build again without --no-render" in capfd.readouterr().err
     assert not (tmp_path / "r.jsonl").exists()
 
 

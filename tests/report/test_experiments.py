@@ -426,12 +426,12 @@ def test_a_folder_that_cannot_be_locked_fails_its_run_alone(
 ) -> None:
     def refuse(root: Path, **_: Any) -> None:
         if root.name.endswith("-300-1"):
-            raise DatasetError(f"{root}: its disk has no locks")
+            raise DatasetError(f"{root}: its disk does not support locks")
 
     monkeypatch.setattr(processes, "wait_until_free", refuse)
     made = run_experiment(make_plan(read_experiment(grid, out=tmp_path / "out")))
     assert (made.n_done, len(made.failures)) == (9, 3)
-    assert all("its disk has no locks" in str(each) for each in made.failures)
+    assert all("its disk does not support locks" in str(each) for each in made.failures)
 
 
 def test_a_build_is_told_of_its_simpler_world_and_is_another_when_that_changes(

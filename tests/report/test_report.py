@@ -59,7 +59,7 @@ def row_of(text: str, *first: str) -> list[str]:
 def test_a_users_file_is_not_replaced(name: str, runs: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).write_text("mine")
-    with pytest.raises(DatasetError, match=f"{name}: not known to be written by clevrhope, or edited since"):
+    with pytest.raises(DatasetError, match=f"{name}: it was not written by clevrhope, or was edited since"):
         report([runs], tmp_path / "out")
     assert [path.name for path in (tmp_path / "out").iterdir()] == [name]
     assert (tmp_path / "out" / name).read_text() == "mine"
@@ -276,7 +276,7 @@ def test_runs_that_are_not_whole_are_told_and_the_others_reported(
     assert run_command(["report", str(runs), "--out", str(tmp_path / "out")]) == 0
     told = capfd.readouterr().err
     assert f"{first / 'run.json'}:1:" in told
-    assert f"{second}: no predictions yet; clevrhope evaluate {second}" in told
+    assert f"{second}: no predictions yet; make them with clevrhope evaluate {second}" in told
     assert 'did you mean "complex_ood"' in told
     sources, _ = find_sources([fourth])
     assert len(measure(sources)[0]) == 1

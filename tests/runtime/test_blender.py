@@ -46,8 +46,8 @@ def test_missing_libraries_are_named_with_their_packages(
         libraries.check_blender()
     assert str(error.value) == (
         "Blender needs the system libraries libXi.so.6, libXrender.so.1: "
-        "apt-get install libxi6 libxrender1 (Debian, Ubuntu), or what your system calls them; "
-        "or take --renderer native, which needs no Blender"
+        "apt-get install libxi6 libxrender1 (Debian, Ubuntu), or their equivalents on your system; "
+        "or use --renderer native, which needs no Blender"
     )
 
 

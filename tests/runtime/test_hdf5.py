@@ -290,7 +290,9 @@ def test_damage_that_is_met_while_reading_is_told_as_that(tmp_path: Path) -> Non
         raw.seek(place)
         raw.write(b"\0" * 8)
     with (
-        pytest.raises(DatasetError, match=r"a\.h5: damaged, or not a file of columns \(damaged within\)"),
+        pytest.raises(
+            DatasetError, match=r"a\.h5: damaged, or not a file of columns \(its content is damaged\)"
+        ),
         reading_hdf5(path, COLUMNS) as file,
     ):
         file["answers"][:]

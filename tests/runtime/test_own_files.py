@@ -8,7 +8,7 @@ import pytest
 from clevrhope.errors import DatasetError
 from clevrhope.runtime.own_files import WRITTEN, check_own, write_own
 
-MINE = "not known to be written by clevrhope, or edited since; move it elsewhere"
+MINE = "it was not written by clevrhope, or was edited since; move it elsewhere"
 
 
 def content(folder: Path) -> dict[str, bytes]:

@@ -55,7 +55,7 @@ FOREIGN = [
 def test_a_users_file_in_it_is_named_and_stays(name: str, work: WorkingFolder) -> None:
     (work.path / name).write_text("mine")
     before = stamps(work.path)
-    with pytest.raises(DatasetError, match=f"^{work.path / name}: not made by clevrhope, in a folder that "):
+    with pytest.raises(DatasetError, match=f"^{work.path / name}: clevrhope did not make this, but removes "):
         work.check()
     assert stamps(work.path) == before
     work.remove()
@@ -77,7 +77,7 @@ def test_what_is_no_file_is_a_users_whatever_its_name(
         path.symlink_to(tmp_path / "elsewhere")
     else:
         os.mkfifo(path)
-    with pytest.raises(DatasetError, match="not made by clevrhope"):
+    with pytest.raises(DatasetError, match="clevrhope did not make this"):
         work.check()
     work.remove()
     assert [each.name for each in work.path.iterdir()] == [name]
@@ -95,7 +95,7 @@ def test_something_else_in_its_place_is_in_the_way_and_stays(kind: str, work: Wo
     else:
         work.path.symlink_to(elsewhere if kind == "link to a folder" else "none")
     with pytest.raises(
-        DatasetError, match=f"^{work.path}: in the way of a working folder; move it elsewhere$"
+        DatasetError, match=f"^{work.path}: it is in the way of a working folder; move it elsewhere$"
     ):
         work.check()
     work.remove()

@@ -45,7 +45,9 @@ class Late(Tiny):
 
 def test_images_of_another_size_are_told_before_the_generators_stage(run: Train, tmp_path: Path) -> None:
     settings = {**SMALL_NMN, "picture_height": 20}
-    with pytest.raises(ConfigError, match="the images are 24 x 16 pixels, the model was made for 24 x 20"):
+    with pytest.raises(
+        ConfigError, match="the images are 24 x 16 pixels, but the model was made for 24 x 20"
+    ):
         run(model="tensor_nmn", settings=settings)
     assert not (tmp_path / "run").exists()
     made = run(model="tensor_nmn", settings={**settings, "picture_height": 16, "recipe.updates": 1})

@@ -177,5 +177,7 @@ def test_question_only_needs_no_features(run: Train, tmp_path: Path) -> None:
     (made,) = evaluate(tmp_path / "run", device="cpu")
     assert set(made.percent) == {"complex_iid", "complex_ood", "minimal_iid", "minimal_ood"}
     assert json.loads((tmp_path / "run/run.json").read_text())["features"]["kind"] == "none"
-    with pytest.raises(ConfigError, match='features: "pixels", but the model reads none; leave it out'):
+    with pytest.raises(
+        ConfigError, match='features: "pixels", but the model reads no features; leave it out'
+    ):
         run("other", **usual, size=64, features="pixels")

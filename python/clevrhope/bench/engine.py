@@ -72,25 +72,25 @@ FULL = Work(windows=128, scenes=4_000, pairs=10_000_000, images=16, repetitions=
 
 
 ROWS: Mapping[str, tuple[str, str]] = {
-    "questions_per_second": ("questions a second, train", "{:,.0f}"),
-    "ood_questions_per_second": (f"questions a second, {OOD}", "{:,.0f}"),
+    "questions_per_second": ("questions per second, train", "{:,.0f}"),
+    "ood_questions_per_second": (f"questions per second, {OOD}", "{:,.0f}"),
     # States are assignments of values, partial or whole, that the search evaluates for each question kept.
-    "states_per_question": ("search states a question, train", "{:.1f}"),
-    "ood_states_per_question": (f"search states a question, {OOD}", "{:.1f}"),
+    "states_per_question": ("search states per question, train", "{:.1f}"),
+    "ood_states_per_question": (f"search states per question, {OOD}", "{:.1f}"),
     # Options are drawn or listed for each question kept; most are ruled out by what they lead to.
-    "options_per_question": ("options looked at a question, train", "{:.0f}"),
-    "ood_options_per_question": (f"options looked at, {OOD}", "{:.0f}"),
+    "options_per_question": ("options looked at per question, train", "{:.0f}"),
+    "ood_options_per_question": (f"options looked at per question, {OOD}", "{:.0f}"),
     "slowest_attempt_us": ("slowest 0.1% of attempts, train, us", "{:,.0f}"),
     "ood_slowest_attempt_us": (f"slowest 0.1%, {OOD}, us", "{:,.0f}"),
-    "programs_per_second": ("programs a second, parsed once", "{:,.0f}"),
-    "token_programs_per_second": ("programs a second, from tokens", "{:,.0f}"),
-    "scenes_per_second": ("scenes a second", "{:,.0f}"),
+    "programs_per_second": ("programs per second, parsed once", "{:,.0f}"),
+    "token_programs_per_second": ("programs per second, from tokens", "{:,.0f}"),
+    "scenes_per_second": ("scenes per second", "{:,.0f}"),
     # `BUILD_HOPS` at preset small, without images, and without the start of Python.
     "seconds_per_small_build": ("seconds for two pairs' text, small", "{:.1f}"),
     # Both PSNRs are means against 512 samples of the same scenes.
-    "seconds_per_picture": ("seconds an image, 480 x 320", "{:.2f}"),
+    "seconds_per_picture": ("seconds per image, 480 x 320", "{:.2f}"),
     "psnr_db": ("PSNR against 512 samples, dB", "{:.1f}"),
-    "seconds_at_8_samples": ("seconds an image, 8 samples", "{:.2f}"),
+    "seconds_at_8_samples": ("seconds per image, 8 samples", "{:.2f}"),
     "psnr_db_at_8_samples": ("PSNR of these, dB", "{:.1f}"),
 }
 """Name of a number -> its title and format, in the order of the table."""

@@ -220,14 +220,14 @@ def now(where: torch.device) -> float:
 def text_lines(speeds: Speeds) -> list[str]:
     """A line for each stage, and one for each model."""
     lines = [speeds.device]
-    lines += [f"products of matrices in {how}: {each:,.2f} TFLOP/s" for how, each in speeds.peak.items()]
+    lines += [f"matrix products in {how}: {each:,.2f} TFLOP/s" for how, each in speeds.peak.items()]
     for each in speeds.stages:
         lines.append(
-            f"{f'{each.model}, {each.stage}':<26} {each.updates_a_second:>10,.2f} updates a second"
+            f"{f'{each.model}, {each.stage}':<26} {each.updates_a_second:>10,.2f} updates per second"
             f"{each.teraflop:>9.3f} TFLOP each {each.share_of_peak:>6.1%} of the peak {each.hours:>9,.2f} h"
         )
     for name, hours in speeds.hours.items():
         paper = PAPER_HOURS.get(name)
         beside = f"; the paper: at most {paper:,.0f}" if paper else ""
-        lines.append(f"{name}: {hours:,.2f} hours a run, {1 / hours:,.2f} runs an hour{beside}")
+        lines.append(f"{name}: {hours:,.2f} hours per run, {1 / hours:,.2f} runs per hour{beside}")
     return lines

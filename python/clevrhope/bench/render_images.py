@@ -21,7 +21,7 @@ HEADING_PX = 26
 
 
 def write_curve(compared: Compared, path: Path) -> None:
-    """Draws PSNR over seconds an image, with a line for each renderer.
+    """Draws PSNR over seconds per image, with a line for each renderer.
 
     Raises:
         DatasetError: no space left, or no permission.
@@ -58,7 +58,7 @@ def write_curve(compared: Compared, path: Path) -> None:
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.margins(y=0.12)
         axes.grid(axis="y", color="#e6e6e6")
-        axes.set_xlabel("seconds an image")
+        axes.set_xlabel("seconds per image")
         axes.set_ylabel("PSNR, dB")
         axes.legend(loc="lower right")
         write_whole(path, png(drawn))

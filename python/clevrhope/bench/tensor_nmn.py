@@ -22,7 +22,7 @@ from clevrhope.models.tensor_nmn.model import TensorNmn
 def main(arguments: Sequence[str] | None = None) -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(prog="python -m clevrhope.bench.tensor_nmn", description=__doc__)
-    parser.add_argument("--batch", type=int, default=64, help="questions a step (64)")
+    parser.add_argument("--batch", type=int, default=64, help="questions per step (64)")
     parser.add_argument("--channels", type=int, default=128, help="of all maps (128)")
     parser.add_argument("--features", choices=("resnet101", "pixels"), default="resnet101")
     parser.add_argument("--image", type=int, nargs=2, default=(96, 64), metavar=("WIDTH", "HEIGHT"))
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         config, chosen.forms, chosen.batch, chosen.rounds, chosen.device
     )
     first = chosen.forms[0]
-    lines = [shape, "", f"| form | ms a step | against {first} | scores differ by |", "|---|---|---|---|"]
+    lines = [shape, "", f"| form | ms per step | against {first} | scores differ by |", "|---|---|---|---|"]
     for form in chosen.forms:
         speedup = f"{times[first] / times[form]:.1f} times"
         lines.append(f"| {form} | {1e3 * times[form]:.1f} | {speedup} | {differences[form]:.1e} |")

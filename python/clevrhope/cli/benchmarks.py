@@ -24,7 +24,8 @@ def bench(context: click.Context, full: bool, no_images: bool, device: str | Non
     if context.invoked_subcommand is not None:
         if full or no_images or device or as_json:
             raise click.UsageError(
-                f"options before {context.invoked_subcommand} belong to bench alone; put its own after it"
+                f"options before {context.invoked_subcommand} are for bench alone; put options of "
+                f"{context.invoked_subcommand} after it"
             )
         return
     from clevrhope.bench.engine import run, text_rows

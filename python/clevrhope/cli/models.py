@@ -43,14 +43,14 @@ _device = click.option(
 @click.option(
     "--size",
     metavar="WxH",
-    help="Resize images to this first; image keeps their own size.  [default: 224x224 for pixels and "
-    "resnet101, image for scene-boxes]",
+    help="Resize images to this size first; write image to keep their own size.  [default: 224x224 for "
+    "pixels and resnet101, image for scene-boxes]",
 )
 @click.option(
     "--weights",
     metavar="PATH",
-    help="Weights of the backbone: a local file (for frcnn a folder), or random, which frcnn cannot take and "
-    "which is recorded in everything made from the features.",
+    help="Weights of the backbone: a local file (for frcnn, a folder), or random, except for frcnn. Whatever "
+    "is made from features of random weights says so.",
 )
 @click.option("--out", type=PATH, help="Folder of the store.  [default: DIR/features/KIND...]")
 @click.option("--pools", multiple=True, metavar="NAMES", help="Only these pools, separated by commas.")
@@ -98,7 +98,12 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 @click.command(short_help="Trains a model on a dataset.")
 @click.argument("model", metavar="MODEL")
 @click.argument("folder", type=PATH, metavar="DIR")
-@click.option("--hop", required=True, metavar="NAME", help="Whose train set to use; none holds nothing out.")
+@click.option(
+    "--hop",
+    required=True,
+    metavar="NAME",
+    help="The HOP whose train set is used; in none, nothing is held out.",
+)
 @click.option(
     "--size", required=True, metavar="N", help="Train on the first N questions, such as 25k or 5000."
 )
@@ -110,7 +115,12 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
 @click.option(
     "--out", type=PATH, metavar="RUN", help="The run's folder.  [default: runs/MODEL-HOP-SIZE-SEED]"
 )
-@click.option("--updates", type=Whole(1), metavar="N", help="Updates of all stages, which keep their shares.")
+@click.option(
+    "--updates",
+    type=Whole(1),
+    metavar="N",
+    help="Updates of all stages together; each stage keeps its share of them.",
+)
 @click.option(
     "--set",
     "settings",
@@ -125,17 +135,20 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     help="The store of features, by its name in DIR or by its folder; needed where several fit.",
 )
 @_device
-@click.option("--deterministic", is_flag=True, help="Give the same bits every time on a GPU, too; slower.")
+@click.option(
+    "--deterministic", is_flag=True, help="Give the same bits every time on a GPU, too; this is slower."
+)
 @click.option(
     "--precision",
     type=click.Choice(["float32", "tf32", "bf16"]),
-    help="[default: the recipe's; float32 in place of bf16 on devices without instructions for it]",
+    help="Precision of the computations.  [default: the recipe's; float32 in place of bf16 on devices "
+    "without instructions for it]",
 )
 @click.option(
     "--tune-on",
     metavar="SET",
-    help="Also keep the weights that are best on this set, as best: val (of none), or the folder of CLEVR "
-    "v1.0 for its val.",
+    help="Also keep, as the checkpoint best, the weights that do best on this set: val (of none), or the "
+    "folder of CLEVR v1.0 for its val.",
 )
 @click.option(
     "--tune-every",
@@ -143,7 +156,9 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     metavar="N",
     help="Updates between evaluations on that set.  [default: 20 evaluations]",
 )
-@click.option("--keep-last", type=Whole(1), default=1, metavar="K", help="Checkpoints to keep.  [default: 1]")
+@click.option(
+    "--keep-last", type=Whole(1), default=1, metavar="K", help="Late checkpoints to keep.  [default: 1]"
+)
 @click.option("--keep-every", type=Whole(1), metavar="N", help="Updates between those checkpoints.")
 @click.option(
     "--save-every",
@@ -190,7 +205,7 @@ def train(model: str, folder: Path, as_json: bool, quiet: bool, **choices: Any) 
         click.echo(json.dumps(result))
     elif not quiet:
         new = made.updates > made.resumed_at
-        rate = f"{made.updates_a_second:,.1f} per second" if new else "all of them made before"
+        rate = f"{made.updates_a_second:,.1f} per second" if new else "none of them new"
         loss = f", loss {made.loss:.4f}" if made.loss is not None else ""
         click.echo(f"{made.folder}: {made.updates:,} updates, {rate}{loss}")
         click.echo(f"To evaluate it: clevrhope evaluate {made.folder}")

@@ -67,7 +67,9 @@ def ask(folder: Path, splits: tuple[str, ...], hops: tuple[str, ...], limit: int
 @click.argument("replies", metavar="REPLIES.jsonl", type=PATH)
 @click.option("--requests", type=PATH, required=True, metavar="FILE", help="The file that `ask` wrote.")
 @click.option("--model", metavar="NAME", help="The model's name in reports.  [default: the name of REPLIES]")
-@click.option("--dataset", "folder", type=PATH, metavar="DIR", help="The dataset, if it has other values.")
+@click.option(
+    "--dataset", "folder", type=PATH, metavar="DIR", help="The dataset, if its values are not CLEVR's."
+)
 @json_option
 @_OUT
 def answers(
@@ -85,7 +87,7 @@ def answers(
     first = f" (first {found.unreadable[0]})" if found.unreadable else ""
     click.echo(
         f"{out}: {found.n_replies:,} predictions, {found.n_unreadable:,} replies that cannot be read{first}; "
-        f'marked "{NOT_TRAINED}"'
+        f'all are marked "{NOT_TRAINED}"'
     )
 
 
@@ -151,8 +153,16 @@ def score(
 
 @click.command(short_help="Makes the paper's tables and figures.")
 @click.argument("runs", metavar="RUNS...", nargs=-1, required=True)
-@click.option("--out", type=PATH, metavar="DIR", default="out/report", help="[default: out/report]")
-@click.option("--model", metavar="NAME", help="Model of files that do not name one; or write NAME=FILE.")
+@click.option(
+    "--out",
+    type=PATH,
+    metavar="DIR",
+    default="out/report",
+    help="Folder of the report.  [default: out/report]",
+)
+@click.option(
+    "--model", metavar="NAME", help="The model's name, for files that do not say it; or write NAME=FILE."
+)
 @click.option("--dataset", type=PATH, metavar="DIR", help="The dataset that files of predictions are about.")
 @click.option("--title", metavar="TEXT", default="Systematicity gaps", help="Title of the page.")
 @click.option(
@@ -168,7 +178,7 @@ def score(
     "ways",
     multiple=True,
     metavar="NAME",
-    help="For models that answer in several ways, report only this one; repeatable.",
+    help="For models that answer in several ways, report only this way; repeatable.",
 )
 @quiet_option
 def report(runs: tuple[str, ...], out: Path, quiet: bool, **choices: Any) -> None:

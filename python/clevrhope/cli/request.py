@@ -265,13 +265,14 @@ def _check_sizes(choices: Mapping[str, Any], preliminary: Sequence[bool]) -> Non
     """Passes where each size that was given belongs to a split of some sub-dataset, preliminary or not."""
     if choices["prelim_sets"] is not None and not any(preliminary):
         raise click.UsageError(
-            "--prelim-sets: the number of sets of what --prelim names; give that too, such as --prelim cyan"
+            "--prelim-sets: this is the number of sets of each value of --prelim; give that too, such as "
+            "--prelim cyan"
         )
     for option in ("train_questions", "test_questions"):
         if choices[option] is not None and all(preliminary):
             raise click.UsageError(
-                f"--{option.replace('_', '-')}: values that are asked for alone have no such questions; "
-                "--prelim-sets gives their number, --hop names a pair"
+                f"--{option.replace('_', '-')}: no pair was given, and questions about single values are "
+                "counted by --prelim-sets; give that, or a pair with --hop"
             )
 
 

@@ -94,7 +94,7 @@ class Config:
         if share is not None:
             if not 1e-6 <= share <= 1:
                 raise ConfigError(
-                    f"clevr_share is {share}; expected a number above 0, up to 1, such as {CLEVR_SHARE}"
+                    f"clevr_share is {share}; expected a number above 0 and at most 1, such as {CLEVR_SHARE}"
                 )
             object.__setattr__(self, "clevr_share", round(float(share), 6))
         if self.templates is not None and not self.templates.is_dir():

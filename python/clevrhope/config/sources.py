@@ -83,7 +83,9 @@ def resolve_config(
     }
     given = {name: value for name, value in chosen.items() if value is not None}
     if "clevr_share" in given and (given.get("clevr") or config.clevr) is None:
-        raise ConfigError("--clevr-share: the share of what --clevr names; give that too")
+        raise ConfigError(
+            "--clevr-share: this is the share of CLEVR's scenes, which --clevr names; give that too"
+        )
     sizes_given = {name: n for name, n in sizes.items() if n is not None}
     try:
         return replace(config, sizes=replace(config.sizes, **sizes_given), **given)
@@ -121,7 +123,9 @@ def _with_file(config: Config, raw: Mapping[str, Any], file: Path) -> Config:
     """A configuration with the file's settings over it; paths in it are relative to the file's folder."""
     config = read_settings(Config, raw, where=file, start=config, base=file.parent)
     if "clevr_share" in raw and "clevr" not in raw:
-        raise ConfigError(f"{file}: clevr_share is the share of what clevr names; give that too")
+        raise ConfigError(
+            f"{file}: clevr_share is the share of CLEVR's scenes, whose folder clevr names; give that too"
+        )
     _check_world(raw.get("world", {}), file)
     return config
 
@@ -146,17 +150,18 @@ def _rendering(
     chosen = renderer_of(settings)
     if samples is not None and chosen != "blender":
         raise ConfigError(
-            f"--samples: {samples} samples per pixel are for Blender; the renderer {chosen} takes "
+            f"--samples: only Blender takes samples per pixel ({samples}); the renderer {chosen} takes "
             f"--quality {'|'.join(QUALITIES[chosen])}"
         )
     if samples is not None and quality is not None:
         raise ConfigError(
-            f"--samples {samples} and --quality {quality} both say how much effort; take one of them"
+            f"--samples {samples} and --quality {quality} both set the rendering effort; give one of them"
         )
     if effort.quality is not None and quality is None:
         if "samples" in own:
             raise ConfigError(
-                f"{file}: rendering.samples and rendering.quality both say how much effort; take one of them"
+                f"{file}: rendering.samples and rendering.quality both set the rendering effort; "
+                "give one of them"
             )
         with _naming(f"{file}: rendering.quality"):
             settings = settings.with_quality(effort.quality)
@@ -184,7 +189,7 @@ def _check_of_renderer(table: Mapping[str, Any], chosen: str, file: Path) -> Non
         for key in table:
             if key not in own and key in asdict(RenderSettings()):
                 raise ConfigError(
-                    f"{file}: rendering.{key} is a setting of the renderer blender, and native is chosen; "
+                    f"{file}: rendering.{key} is a setting of the renderer blender, but native is chosen; "
                     "leave it out, or choose blender"
                 )
 

@@ -27,7 +27,7 @@ def hops_in(layout: Layout) -> tuple[str, ...]:
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
     found = tuple(name for name in names if splits_in(layout, name))
     if not found:
-        raise DatasetError(f"{layout.root}: no questions yet; run its build again")
+        raise DatasetError(f"{layout.root}: it has no questions yet; run the dataset's build again")
     return found
 
 
@@ -62,7 +62,7 @@ def find_hop(layout: Layout, name: str) -> str:
     for hop in known:
         if same_hop(name, hop):
             return hop
-    raise ConfigError(f'{layout.root}: no HOP "{name}"{suggestion(name, known)}; there: {_listed(known)}')
+    raise ConfigError(f'{layout.root}: no HOP "{name}"{suggestion(name, known)}; there are: {_listed(known)}')
 
 
 def same_hop(name: str, other: str) -> bool:
@@ -110,7 +110,7 @@ def choose(
 
 def _no_split(layout: Layout, name: str, hop: str, known: Sequence[str]) -> ConfigError:
     near = suggestion(name, known)
-    return ConfigError(f'{layout.root}: no split "{name}" of {hop}{near}; there: {_listed(known)}')
+    return ConfigError(f'{layout.root}: no split "{name}" of {hop}{near}; there are: {_listed(known)}')
 
 
 def _listed(names: Sequence[str]) -> str:

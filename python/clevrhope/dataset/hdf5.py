@@ -65,7 +65,7 @@ class Schema:
     arrays: Mapping[str, Array]
     names: tuple[str, ...] = ()
     """Attributes that are names, and may become parts of paths."""
-    remedy: str = "run its build again"
+    remedy: str = "run the dataset's build again"
 
 
 @contextmanager
@@ -140,7 +140,7 @@ def hdf5_words(error: Exception) -> str:
     if isinstance(error, OSError) and error.strerror and not text.startswith(("Unable", "Can't")):
         return os_reason(error)
     if isinstance(error, OSError | RuntimeError | KeyError):
-        return "damaged within"
+        return "its content is damaged"
     return reason(error)
 
 

@@ -43,9 +43,13 @@ class PngImages:
         path = self._folder / self._named(index)
 
         def read() -> bytes:
-            content = read_bytes(path, "a PNG file", remedy="run its build again", max_bytes=MAX_PNG_BYTES)
+            content = read_bytes(
+                path, "a PNG file", remedy="run the dataset's build again", max_bytes=MAX_PNG_BYTES
+            )
             if not (content.startswith(_PNG_HEAD) and content.endswith(_PNG_TAIL)):
-                raise DatasetError(f"{path}: not a whole PNG file; remove it and run its build again")
+                raise DatasetError(
+                    f"{path}: not a whole PNG file; remove it and run the dataset's build again"
+                )
             return content
 
         return read
@@ -108,7 +112,7 @@ def find_images(layout: Layout, pool: str, wanted: Ints, *, prefer: str) -> Imag
         return None
     raise DatasetError(
         f"{layout.images(pool)}: {len(fewest):,} of {len(wanted):,} images are missing, first "
-        f"{image_filename(pool, int(fewest[0]))}; run its build again to render them"
+        f"{image_filename(pool, int(fewest[0]))}; run the dataset's build again to render them"
     )
 
 

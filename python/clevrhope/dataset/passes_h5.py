@@ -305,20 +305,21 @@ def find_passes(layout: Layout, pool: str, wanted: Ints, kinds: Sequence[str]) -
     path = layout.passes_h5(pool)
     if not path.exists():
         raise ConfigError(
-            f"{layout.root}: no masks, depths and normals of pool {pool}; run its build again with --passes "
-            f"{','.join(kinds)}"
+            f"{layout.root}: no masks, depths and normals of pool {pool}; "
+            f"run the dataset's build again with --passes {','.join(kinds)}"
         )
     found = PassesFile(path)
     for kind in kinds:
         if kind not in found.kinds:
             raise ConfigError(
-                f'{path}: no "{kind}", only {", ".join(found.kinds)}; run its build with --passes {kind}'
+                f'{path}: no "{kind}", only {", ".join(found.kinds)}; '
+                f"run the dataset's build again with --passes {kind}"
             )
     missing = np.setdiff1d(wanted, found.indices)
     if len(missing):
         raise DatasetError(
             f"{path}: {len(missing):,} images are not annotated, first "
-            f"{image_filename(pool, int(missing[0]))}; run its build again"
+            f"{image_filename(pool, int(missing[0]))}; run the dataset's build again"
         )
     return found
 

@@ -64,7 +64,7 @@ def read_vocab(path: Path) -> Vocab:
     Raises:
         DatasetError: the file is missing or not a vocabulary.
     """
-    raw = read_json(path, "a vocabulary", remedy="run its build again to make it")
+    raw = read_json(path, "a vocabulary", remedy="run the dataset's build again to make it")
     check_form(raw, VOCAB, path)
     return Vocab(**{name: raw[name] for name in _MAPS})
 

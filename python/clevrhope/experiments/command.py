@@ -15,7 +15,7 @@ from clevrhope.cli.arguments import PATH, Whole, quiet_option, shown_progress
     "--engine",
     type=click.Choice(["local", "ray"]),
     default="local",
-    help="Where the runs run: on this machine, or in a Ray cluster.  [default: local]",
+    help="Where runs are executed: on this machine, or in a Ray cluster.  [default: local]",
 )
 @click.option("--address", metavar="HOST:PORT", help="The head of the Ray cluster, or auto.")
 @click.option("--plan", "only_plan", is_flag=True, help="Print the commands; run and write nothing.")

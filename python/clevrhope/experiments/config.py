@@ -133,7 +133,7 @@ class ModelConfig:
         with _naming("sizes"):
             sizes = self.size_names
         if not sizes or not self.seeds:
-            raise ConfigError("sizes and seeds need a value each")
+            raise ConfigError("sizes and seeds need at least one value each")
         for name, values in (("sizes", sizes), ("seeds", self.seeds)):
             _check_unique(name, list(map(str, values)))
         check_at_least(0, seeds=min(self.seeds))

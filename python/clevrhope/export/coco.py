@@ -36,7 +36,7 @@ def write(source: Source, out: Path, advance: Advance) -> None:
         if split.images is None:
             raise ConfigError(
                 f"{source.layout.root}: no images of {split.hop}/{split.split}, which COCO's annotations "
-                "are about; build them, and leave --no-images out"
+                "are about; build them, and leave out --no-images"
             )
         # Missing masks are an error before anything is written.
         find_passes(source.layout, split.reader.pool, split.indices, ("mask",))

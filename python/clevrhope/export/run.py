@@ -163,12 +163,14 @@ def _source(
         limit = train_questions if split == TRAIN.name else None
         entry = manifest.splits.get(hop, {}).get(split)
         if entry is None:
-            raise DatasetError(f"{layout.manifest}: splits.{hop}.{split} is missing; run its build again")
+            raise DatasetError(
+                f"{layout.manifest}: splits.{hop}.{split} is missing; run the dataset's build again"
+            )
         reader = open_split(layout, hop, split, limit=limit, vocab=vocab)
         if (reader.hop, reader.split, reader.pool) != (hop, split, entry["pool"]):
             raise DatasetError(
-                f"{reader.path}: {reader.hop}/{reader.split} of pool {reader.pool}, but the manifest has "
-                f"{hop}/{split} of {entry['pool']} there; run its build again"
+                f"{reader.path}: it holds {reader.hop}/{reader.split} of pool {reader.pool}, but the "
+                f"manifest has {hop}/{split} of pool {entry['pool']} there; run the dataset's build again"
             )
         images = None
         if wants_images:
@@ -176,15 +178,16 @@ def _source(
             if images is None and reader.pool in manifest.pools:
                 raise DatasetError(
                     f"{layout.images(reader.pool)}: no images, though {layout.manifest.name} lists them; "
-                    "run its build again to render them, or export text only with --no-images"
+                    "run the dataset's build again to render them, or export text only with --no-images"
                 )
         indices, counts = np.unique(reader.image_idxs, return_counts=True)
         splits.append(SplitSource(reader, images, indices, counts))
     bare = next((each for each in splits if each.images is None), None)
     if bare is not None and any(each.images is not None for each in splits):
         raise DatasetError(
-            f"{layout.root}: no images of {bare.hop}/{bare.split}, but of other splits; "
-            "run its build again to render them, or choose with --splits or --no-images"
+            f"{layout.root}: no images of {bare.hop}/{bare.split}, although other splits have images; "
+            "run the dataset's build again to render them, or choose other splits with --splits, or leave "
+            "images out with --no-images"
         )
     return Source(layout, manifest, vocab, tuple(splits))
 
@@ -219,7 +222,9 @@ def _check_own(folder: Path) -> None:
     if is_own and not (folder / SOURCE).is_file():
         is_own = all(path.name == LOCK_FILE for path in folder.iterdir())
     if not is_own:
-        raise DatasetError(f"{folder}: in the way of an export, and not made by one; move it elsewhere")
+        raise DatasetError(
+            f"{folder}: it is in the way of an export, and no export made it; move it elsewhere"
+        )
 
 
 def _sync(folder: Path) -> None:
@@ -248,6 +253,7 @@ def _full_disk(out: Path) -> Iterator[None]:
         cause = error.__cause__
         if isinstance(cause, OSError) and cause.errno in FULL_DISK:
             raise DatasetError(
-                f"{out}: no space left; nothing was written there: free some and run the same command again"
+                f"{out}: no space left; nothing was written there; free some space and run the same command "
+                "again"
             ) from cause
         raise

@@ -84,7 +84,7 @@ class SplitSource:
                 yield scene
             if missing:
                 raise DatasetError(
-                    f"{path}: {len(missing):,} of {n:,} scenes are missing; run its build again"
+                    f"{path}: {len(missing):,} of {n:,} scenes are missing; run the dataset's build again"
                 )
 
     def write_images(self, folder: Path, names: Iterable[str], advance: Advance) -> None:

@@ -135,7 +135,7 @@ def dataset_manifest(layout: Layout) -> Manifest:
     if manifest.shard is not None:
         raise DatasetError(f"{layout.root}: part of a dataset; join the parts with clevrhope merge first")
     if not manifest.complete:
-        raise DatasetError(f"{layout.root}: not finished yet; run its build again first")
+        raise DatasetError(f"{layout.root}: not finished yet; run the dataset's build again to finish it")
     return manifest
 
 

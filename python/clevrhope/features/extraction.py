@@ -110,7 +110,7 @@ def make_features(
     for name in pools or ():
         if name not in known:
             raise ConfigError(
-                f'{folder.root}: no pool "{name}"{suggestion(name, known)}; there: {", ".join(known)}'
+                f'{folder.root}: no pool "{name}"{suggestion(name, known)}; there are: {", ".join(known)}'
             )
     n_made = 0
     with locked(store):

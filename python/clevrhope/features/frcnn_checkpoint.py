@@ -88,7 +88,7 @@ def read_config(path: Path, default: FrcnnConfig) -> FrcnnConfig:
     with reading(path, what, error=ConfigError, remedy=remedy):
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text)):
             raise ConfigError(
-                f"{path}: has an alias, with which a few lines could stand for any number; {remedy}"
+                f"{path}: has a YAML alias, by which a few lines could stand for any number; {remedy}"
             )
         raw = _lower(yaml.safe_load(text))
         if not isinstance(raw, dict):

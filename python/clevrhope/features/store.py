@@ -153,8 +153,8 @@ class FeatureStore:
         here = dataset.described(images=self.info.of_images)
         if dict(self.info.dataset) != here:
             raise DatasetError(
-                f"{folder}: features of another dataset than {dataset.root} "
-                f"({difference(self.info.dataset, here)}); make this one's with clevrhope features"
+                f"{folder}: it holds features of another dataset than {dataset.root} "
+                f"({difference(self.info.dataset, here)}); make those of this dataset with clevrhope features"
             )
 
     def __repr__(self) -> str:
@@ -173,7 +173,7 @@ class FeatureStore:
         record = read_object(folder / "pool.json", "a record of finished features", remedy=remedy)
         info = self.info
         if record.get("source") != self._dataset.digest(pool, kind=info.kind, images=info.of_images):
-            raise DatasetError(f"{folder}: made before the pool's images or scenes changed; {remedy}")
+            raise DatasetError(f"{folder}: it was made before the pool's images or scenes changed; {remedy}")
         # Copy-on-write: torch takes such an array without a copy or a warning, and no file can change.
         map_here = partial(map_array, mode="c", remedy=remedy)
         indices = map_here(folder / "indices.npy")
@@ -221,7 +221,7 @@ def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureS
     home = dataset / FOLDER
     if kind == NOTHING:
         if name is not None:
-            raise ConfigError(f'features: "{name}", but the model reads none; leave it out')
+            raise ConfigError(f'features: "{name}", but the model reads no features; leave it out')
         return NoFeatures(opened)
     if name is not None:
         folder = home / name if (home / name).is_dir() else Path(name)
@@ -243,7 +243,9 @@ def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureS
         )
     if len(found) > 1:
         names = ", ".join(folder.name for folder in found)
-        raise ConfigError(f"{home}: several stores of kind {kind} ({names}); say which with --features")
+        raise ConfigError(
+            f"{home}: there are several stores of kind {kind} ({names}); choose one with --features"
+        )
     return FeatureStore(found[0], opened)
 
 
@@ -290,7 +292,9 @@ def read_info(folder: Path) -> StoreInfo:
     path = folder / "store.json"
     raw = read_object(path, "a feature store", remedy="make one with clevrhope features")
     if raw.get("format") != FORMAT:
-        raise DatasetError(f"{path}: of another version of clevrhope; make it again: clevrhope features")
+        raise DatasetError(
+            f"{path}: it was made by another version of clevrhope; make it again with clevrhope features"
+        )
     check_form(raw, _STORE, path)
     arrays = {name: ArraySpec(each["dtype"], tuple(each["shape"])) for name, each in raw["arrays"].items()}
     if set(arrays) != ARRAYS.get(raw["kind"], set(arrays)):

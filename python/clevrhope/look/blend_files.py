@@ -192,7 +192,7 @@ def _ending(code: int, stderr: str) -> str:
         return f"Blender needs over {MEMORY_BYTES >> 30} GiB to read it"
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     how = f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with status {code}"
-    return f"Blender {how} over it" + (f" ({lines[-1][:200]})" if lines else "")
+    return f"Blender {how} while reading it" + (f" ({lines[-1][:200]})" if lines else "")
 
 
 def problem_of_mesh(shape: Mapping[str, Any]) -> str:

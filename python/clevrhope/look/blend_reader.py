@@ -208,7 +208,7 @@ def _named(name: str, there: Sequence[str], kind: str) -> str:
     if not there:
         raise UnfitFileError(f"has no {kind}")
     raise UnfitFileError(
-        f'has several, but no {kind} named "{name}" as the file: {", ".join(sorted(there)[:8])}'
+        f'has several of them, but no {kind} named "{name}" like the file: {", ".join(sorted(there)[:8])}'
     )
 
 

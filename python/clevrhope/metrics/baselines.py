@@ -78,7 +78,7 @@ def _train(layout: Layout, vocab: Vocab, hop: str, size: int | None) -> Mapping[
     check_numbers(path, "answers", columns["answers"], len(vocab.answers()))
     n = len(columns["answers"])
     if size is not None and not 1 <= size <= n:
-        raise ConfigError(f"{path}: {n:,} questions there, but the first {size:,} were asked for")
+        raise ConfigError(f"{path}: it has {n:,} questions, but the first {size:,} were asked for")
     return {name: column[:size] for name, column in columns.items()}
 
 
@@ -102,7 +102,7 @@ def _majority_by_family(layout: Layout, vocab: Vocab, hop: str, split: str, size
 
 def _always_no(layout: Layout, vocab: Vocab, hop: str, split: str, size: int | None) -> Ints:
     if "no" not in vocab.answer_token_to_idx:
-        raise DatasetError(f'{layout.vocab}: no answer "no", so it cannot be given')
+        raise DatasetError(f'{layout.vocab}: it has no answer "no", so always_no cannot give it')
     return _always(layout, hop, split, vocab.answer_token_to_idx["no"])
 
 

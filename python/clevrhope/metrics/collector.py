@@ -159,7 +159,9 @@ class Collector:
             self._note_missing()
         if not problems.counts:
             return
-        remedies = ["each question of each test set needs one prediction a run, with an answer of vocab.json"]
+        remedies = [
+            "each question of each test set needs one prediction per run, with an answer of vocab.json"
+        ]
         if "missing" in problems.counts or "hops missing" in problems.counts:
             remedies.append("--hop scores some HOPs only, --partial scores what is there")
         raise PredictionsError(f"{what}: {problems.summary()}; {'; '.join(remedies)}", counts=problems.counts)

@@ -71,7 +71,7 @@ def gaps_by_run(rows: Iterable[Mapping[str, Any]]) -> dict[GapKey, Mean]:
         if split in halves:
             raise PredictionsError(
                 f"{row['model']} on {row['split']} of {row['hop']} after {row['train_size']} is there twice; "
-                'give several runs apart, in a column "run"'
+                'tell several runs apart by a column "run"'
             )
         halves[split] = row
     found: dict[GapKey, list[float]] = {}

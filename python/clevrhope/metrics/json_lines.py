@@ -122,10 +122,12 @@ def _explain(path: Path, number: int, line: str) -> NoReturn:
     except (ValueError, RecursionError) as error:
         if number == 1 and line.lstrip().startswith("["):
             raise PredictionsError(
-                f"{where}: a JSON list; write one object a line, such as {example}"
+                f"{where}: a JSON list; write one object per line, such as {example}"
             ) from error
         what = f"column {error.colno}: {error.msg}" if isinstance(error, json.JSONDecodeError) else str(error)
-        raise PredictionsError(f"{where}: no JSON object in one line ({what}); expected {example}") from error
+        raise PredictionsError(
+            f"{where}: the line is not one JSON object ({what}); expected {example}"
+        ) from error
     if not isinstance(row, dict):
         raise PredictionsError(f"{where}: {shortened(row)} is not a JSON object; expected {example}")
     missing = [name for name in REQUIRED if name not in row]

@@ -47,7 +47,7 @@ def read_parquet(path: Path, *, rows_a_block: int) -> Iterator[Block]:
                     yield _block_of_batch(path, batch, begin)
                 begin += len(batch)
     except pa.ArrowException as error:
-        raise PredictionsError(f"{path}: not a whole Parquet file ({reason(error)})") from error
+        raise PredictionsError(f"{path}: not a complete Parquet file ({reason(error)})") from error
 
 
 MAX_GROUP_BYTES = 1 << 28

@@ -91,7 +91,7 @@ def _check_replaceable(path: Path, marked_by: str, inputs: Iterable[Path]) -> No
             return
         row = parse_json(first, path)
     if not isinstance(row, dict) or not {"hop", "split", "question_index", marked_by} <= row.keys():
-        raise DatasetError(f"{path}: exists, and was not written by this command; choose another --out")
+        raise DatasetError(f"{path}: it exists, but this command did not write it; choose another --out")
 
 
 def read_origin(path: Path) -> Origin:

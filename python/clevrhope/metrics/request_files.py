@@ -78,7 +78,7 @@ def write_requests(
     """
     layout = Layout(Path(folder))
     if any(SPLITS[name].role == "train" for name in splits if name in SPLITS):
-        raise ConfigError("--split: train is not a test set; name another, or leave --split out for all")
+        raise ConfigError("--split: train is not a test set; name another, or leave out --split for all")
     chosen = [
         each for each in choose(layout, hops or None, splits or None) if SPLITS[each[1]].role != "train"
     ]
@@ -118,7 +118,7 @@ def _image_paths(layout: Layout, reader: SplitReader, n: int, out: Path) -> Call
     if images is None:
         raise DatasetError(
             f"{layout.root}: no images of {pool}, which requests need; "
-            "run its build again without --no-render"
+            "run the dataset's build again without --no-render"
         )
 
     @cache
@@ -154,7 +154,7 @@ def write_answers(
         if name not in by_id:
             raise PredictionsError(f"{replies}: {shown(name)} is not a request of {requests}")
         if name in texts:
-            raise PredictionsError(f"{replies}: two replies to {shown(name)}; leave one")
+            raise PredictionsError(f"{replies}: there are two replies to {shown(name)}; keep one")
         texts[name] = "" if row["reply"] is None else str(row["reply"])
     missing = [name for name in by_id if name not in texts]
     if missing:

@@ -67,7 +67,7 @@ def check_name(name: str) -> None:
     if not (module_name and colon and class_name):
         raise ConfigError(
             f"no model {shown(name)}{suggestion(name, MODELS)}; there are: {', '.join(MODELS)}; "
-            "one of your own is package.module:Class"
+            "name one of your own as package.module:Class"
         )
 
 

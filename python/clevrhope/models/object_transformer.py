@@ -129,7 +129,7 @@ class ObjectTransformer(BaseModel):
         """
         n_words = batch.questions.shape[1]
         if n_words > _LONGEST:
-            raise ConfigError(f"questions of {n_words} tokens; the model reads up to {_LONGEST}")
+            raise ConfigError(f"the questions have {n_words} tokens; the model reads at most {_LONGEST}")
         objects = self.objects(batch.features) + self.kinds[0]  # (B, M, D)
         words = self.words(batch.questions) + self.places[:n_words] + self.kinds[1]  # (B, Q, D)
         device = objects.device

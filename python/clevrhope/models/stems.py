@@ -46,7 +46,9 @@ class PixelStem(nn.Module):
         )
         if found != expected:
             raise ConfigError(
-                "the images are {} x {} pixels, the model was made for {} x {}; ".format(*found, *expected)
+                "the images are {} x {} pixels, but the model was made for {} x {}; ".format(
+                    *found, *expected
+                )
                 + "set picture_width to {} and picture_height to {}, ".format(*found)
                 + "or make features with --size {}x{}".format(*expected)
             )
@@ -94,8 +96,8 @@ class ResnetStem(nn.Module):
         height, width = features["maps"].shape[-2:]
         if (height, width) != (RESNET_SIDE, RESNET_SIDE):
             raise ConfigError(
-                f"the features are maps of {width} x {height} cells, models of resnet101 are made for "
-                f"{RESNET_SIDE} x {RESNET_SIDE}; make them without --size, which is 224x224"
+                f"the features are maps of {width} x {height} cells, but models of resnet101 are made for "
+                f"{RESNET_SIDE} x {RESNET_SIDE}; make them without --size, whose default is 224x224"
             )
         maps = features["maps"].to(self.first.weight.dtype)
         return torch.relu(self.second(torch.relu(self.first(maps))))

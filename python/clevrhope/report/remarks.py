@@ -15,8 +15,9 @@ def remarks(results: Sequence[Result]) -> Iterator[Block]:
     floors = {each.floor_from for each in results if each.floor_from}
     if floors - {QUESTION_ONLY}:
         yield Text(
-            "Where there is no run of question_only, the question-only baseline is to give the train set's "
-            "most frequent answer of each question family, which is the least that it can reach."
+            "Where there is no run of question_only, the question-only baseline answers each question with "
+            "the most frequent answer of its family in the train set, which is the least that question_only "
+            "can reach."
         )
     if floors:
         yield Text(

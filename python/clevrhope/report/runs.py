@@ -210,7 +210,7 @@ def _sources_of_run(folder: Path, dataset: Path | None, name: str | None) -> Ite
         path for path in (folder / "predictions").glob("[!.]*") if path.suffix in _SUFFIXES and path.is_file()
     )
     if not files:
-        raise PredictionsError(f"{folder}: no predictions yet; clevrhope evaluate {folder}")
+        raise PredictionsError(f"{folder}: no predictions yet; make them with clevrhope evaluate {folder}")
     model = name or str(run["model"]).rpartition(":")[2]
     try:
         setup, trained_on = setup_of(run), dict(run.get("dataset") or {})

@@ -77,7 +77,7 @@ def is_temporary(name: str) -> bool:
 def record(path: Path) -> FileRecord:
     """Size and SHA-256 of a file."""
     if not path.is_file():
-        raise DatasetError(f"{path}: no such file, or not one that can be read")
+        raise DatasetError(f"{path}: there is no such file, or it cannot be read")
     with reading(path, "a file"), path.open("rb") as file:
         digest = hashlib.file_digest(file, "sha256").hexdigest()
         return FileRecord(bytes=file.tell(), sha256=digest)
@@ -116,11 +116,11 @@ class WorkingFolder:
         if not os.path.lexists(self.path):
             return
         if self.path.is_symlink() or not self.path.is_dir():
-            raise DatasetError(f"{self.path}: in the way of a working folder; move it elsewhere")
+            raise DatasetError(f"{self.path}: it is in the way of a working folder; move it elsewhere")
         for each in sorted(self.path.iterdir()):
             if not self._is_own(each):
                 raise DatasetError(
-                    f"{each}: not made by clevrhope, in a folder that it removes when it is done; "
+                    f"{each}: clevrhope did not make this, but removes its folder when it is done; "
                     "move it elsewhere"
                 )
 
@@ -159,11 +159,11 @@ def disk_errors(path: Path) -> Iterator[None]:
         if number in _FORBIDDEN:
             raise DatasetError(
                 f"{path}: no permission to write there; "
-                "choose a folder of your own with --out, or change its rights"
+                "choose a folder of your own with --out, or change its permissions"
             ) from error
         if number in (errno.ENOENT, errno.EINVAL, errno.ENAMETOOLONG, errno.ELOOP):
             raise DatasetError(
-                f"{path}: cannot be made there ({os.strerror(number)}); choose another folder with --out"
+                f"{path}: cannot be created there ({os.strerror(number)}); choose another folder with --out"
             ) from error
         if number in (errno.ENOTDIR, errno.EEXIST, errno.EISDIR, errno.ENOTEMPTY):
             raise DatasetError(

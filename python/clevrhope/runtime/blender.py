@@ -20,7 +20,7 @@ from clevrhope.errors import RenderError
 #: The release series that the look was made and measured with.
 BLENDER_SERIES = (4, 5)
 INSTALL_LINE = 'pip install "clevrhope[render]"'
-OR_NATIVE = "or take --renderer native, which needs no Blender"
+OR_NATIVE = "or use --renderer native, which needs no Blender"
 NOT_INSTALLED = (
     f"rendering needs Blender's module bpy, which is not installed: {INSTALL_LINE} "
     f"(Blender 4.5 exists for Python 3.11 alone), {OR_NATIVE}"
@@ -115,7 +115,9 @@ def missing_message(libraries: list[str]) -> str:
     sentence = f"Blender needs the system {noun} {', '.join(libraries)}"
     packages = sorted({DEBIAN_PACKAGES[name] for name in libraries if name in DEBIAN_PACKAGES})
     if packages:
-        sentence += f": apt-get install {' '.join(packages)} (Debian, Ubuntu), or what your system calls them"
+        sentence += (
+            f": apt-get install {' '.join(packages)} (Debian, Ubuntu), or their equivalents on your system"
+        )
     return f"{sentence}; {OR_NATIVE}"
 
 

@@ -158,7 +158,7 @@ COUNT = Kind("a whole number from 0 to 2^53 - 1", lambda value: _is_whole(value)
 INDEX = Kind("a whole number from 0 to 2147483647", lambda value: _is_whole(value) and 0 <= value < 1 << 31)
 SEED = Kind("a whole number from 0 to 2^64 - 1", lambda value: _is_whole(value) and 0 <= value < 1 << 64)
 NUMBER = Kind("a number", _is_number)
-SHARE = Kind("a number above 0, up to 1", lambda value: _is_number(value) and 1e-6 <= value <= 1)
+SHARE = Kind("a number above 0 and at most 1", lambda value: _is_number(value) and 1e-6 <= value <= 1)
 OBJECT = Kind("a JSON object", lambda value: isinstance(value, dict))
 NAME = Kind("a name that a file can have", TEXT.test, rule=is_name)
 FILE_NAME = Kind(

@@ -136,8 +136,8 @@ def _lock(descriptor: int, root: Path, *, holder: str = "") -> None:
         if error.errno not in _NO_LOCKS:
             raise
         raise DatasetError(
-            f"{root}: its disk has no locks, without which two runs could mix their files there; "
-            "choose a folder of another disk with --out"
+            f"{root}: its disk does not support locks, without which two runs could mix their files there; "
+            "choose a folder on another disk with --out"
         ) from error
 
 

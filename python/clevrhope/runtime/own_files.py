@@ -63,9 +63,7 @@ def _check(path: Path, digests: Iterable[str]) -> None:
     if not os.path.lexists(path):
         return
     if record(path).sha256 not in digests:
-        raise DatasetError(
-            f"{path}: not known to be written by clevrhope, or edited since; move it elsewhere"
-        )
+        raise DatasetError(f"{path}: it was not written by clevrhope, or was edited since; move it elsewhere")
 
 
 def _read_written(folder: Path) -> dict[str, list[str]]:

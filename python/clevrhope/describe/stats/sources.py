@@ -60,7 +60,7 @@ class ClevrSource:
         """The group of this name, which must be CLEVR; raises a ConfigError for another."""
         if name != CLEVR:
             raise ConfigError(
-                f'{self.root}: a CLEVR folder has no sub-datasets, so no "{name}"; leave --hop out'
+                f'{self.root}: a CLEVR folder has no sub-datasets, so no "{name}"; leave out --hop'
             )
         return name
 
@@ -173,7 +173,9 @@ def open_source(root: Path) -> Source:
     if manifest is not None:
         check_whole(Layout(root))
         if not manifest.splits:
-            raise DatasetError(f"{root}: the dataset has no finished split; run its build again to continue")
+            raise DatasetError(
+                f"{root}: the dataset has no finished split; run the dataset's build again to continue"
+            )
         return DatasetSource(root, manifest)
     splits = clevr_splits(root)
     if splits:
