@@ -44,7 +44,7 @@ class Whole(click.IntRange):
 
 only_hops = click.option("--hop", "hops", multiple=True, metavar="NAME", help="Only this HOP; repeatable.")
 only_splits = click.option(
-    "--splits", multiple=True, metavar="NAMES", help="Only these, separated by commas."
+    "--splits", multiple=True, metavar="NAMES", help="Only these splits, separated by commas."
 )
 quiet_option = click.option("--quiet", is_flag=True, help="Print nothing but errors.")
 no_progress_option = click.option("--quiet", is_flag=True, help="Show no progress.")

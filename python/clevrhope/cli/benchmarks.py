@@ -20,7 +20,7 @@ _rendering_device = click.option(
 @json_option
 @click.pass_context
 def bench(context: click.Context, full: bool, no_images: bool, device: str | None, as_json: bool) -> None:
-    """Measures questions, programs, scenes and images per second here, in less than a minute."""
+    """Measures questions, programs, scenes and images per second on this machine, in less than a minute."""
     if context.invoked_subcommand is not None:
         if full or no_images or device or as_json:
             raise click.UsageError(
@@ -87,18 +87,18 @@ def models(names: tuple[str, ...], as_json: bool, **choices: Any) -> None:
 )
 @click.option("--no-cycles", is_flag=True, help="Time the native renderer alone.")
 @_rendering_device
-@click.option("--workers", type=Whole(1), help="Blender's processes, as for build.")
+@click.option("--workers", type=Whole(1), help="Number of Blender's processes, as for build.")
 @click.option(
     "--curve",
     type=PATH,
     metavar="FILE.png",
-    help="Draw quality over time, with more settings of Cycles; takes minutes.",
+    help="Draw quality over time, with more settings of Cycles; this takes minutes.",
 )
 @click.option(
     "--sheet",
     type=PATH,
     metavar="FILE.png",
-    help="Draw the scenes by Cycles, by the native renderer, and their difference times 8.",
+    help="Draw the scenes as Cycles and the native renderer show them, and their difference times 8.",
 )
 @json_option
 def render(

@@ -59,8 +59,8 @@ def build(**choices: Any) -> None:
 def merge(parts: tuple[Path, ...], **choices: Any) -> None:
     """Joins parts made by `build --shard` into --out, with the same bytes as a build on one machine.
 
-    Takes the options of build. Where left out, preset, sizes, --match, --strictness, --clevr-share, --images
-    and --no-json are those of the parts.
+    It takes the options of build. If they are left out, preset, sizes, --match, --strictness, --clevr-share,
+    --images and --no-json are those of the parts.
     """
     from clevrhope.pipeline import merge as run
 
@@ -71,7 +71,7 @@ def merge(parts: tuple[Path, ...], **choices: Any) -> None:
 @click.command(short_help="Shows what a build would make, and how long it takes.")
 @dataset_options
 def plan(**choices: Any) -> None:
-    """Shows what the same `build` would make, how large, and how long it would take here; writes nothing."""
+    """Shows what `build` would make, how large it would be and how long it would take; writes nothing."""
     from clevrhope.pipeline.forecast import make_plan, plan_json, plan_lines
 
     request = read_request(choices)

@@ -102,7 +102,7 @@ def features(folder: Path, kind: str, **choices: Any) -> None:
     "--hop",
     required=True,
     metavar="NAME",
-    help="The HOP whose train set is used; in none, nothing is held out.",
+    help="The HOP whose train set is used, or none, where nothing is held out.",
 )
 @click.option(
     "--size", required=True, metavar="N", help="Train on the first N questions, such as 25k or 5000."

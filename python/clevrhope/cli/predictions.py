@@ -55,7 +55,7 @@ def baseline(folder: Path, kind: str, hops: tuple[str, ...], size: str | None, o
 @click.option("--limit", type=Whole(1), metavar="N", help="Only the first N questions of each split.")
 @_OUT
 def ask(folder: Path, splits: tuple[str, ...], hops: tuple[str, ...], limit: int | None, out: Path) -> None:
-    """Writes requests for a model that is not trained here: an image, a question, the possible answers."""
+    """Writes requests (image, question, possible answers) for a model that is not trained here."""
     from clevrhope.metrics.request_files import write_requests
 
     n = write_requests(folder, out, splits=read_names(splits), hops=hops, limit=limit)

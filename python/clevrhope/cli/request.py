@@ -79,7 +79,7 @@ dataset_options = with_options(
         "--test-palette",
         type=PATH,
         metavar="FILE",
-        help="With --hop none --palette: also a second validation and test set, with this palette.",
+        help="With --hop none --palette: also make a second validation and test set, with this palette.",
     ),
     click.option(
         "--preset",

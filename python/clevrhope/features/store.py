@@ -235,7 +235,7 @@ def open_store(dataset: Path, *, kind: str, name: str | None = None) -> FeatureS
         if store.info.kind != kind:
             raise ConfigError(f"{folder}: features of kind {store.info.kind}, but the model reads {kind}")
         return store
-    opened.described(images=False)  # raises the right error for a folder that is no dataset
+    opened.described(images=False)  # raises the right error for a folder that is not a dataset
     found = [folder for folder in stores_in(dataset) if read_info(folder).kind == kind]
     if not found:
         raise ConfigError(

@@ -16,7 +16,7 @@ The rules, each a choice of this project (docs/predictions.md describes them for
    "nothing" mean 0; to others "none" means no.
 6. "Not" or "n't" denies the answers that follow it, up to "but" or the clause's end; they do not count.
 7. Of several different answers those that the question names itself are what the reply repeats of it; one
-   must be left. Numbers that are no answer (eleven, 3.5) make a reply unreadable, as do two answers.
+   must be left. Numbers that are not answers (eleven, 3.5) make a reply unreadable, as do two answers.
 """
 
 import re

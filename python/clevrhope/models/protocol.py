@@ -48,7 +48,7 @@ class Model(Protocol):
     def predict(self, batch: Batch) -> Tensor:
         """(B, A) scores, one for each answer of vocab.json by its index; the highest is the model's answer.
 
-        A row that holds a NaN is no answer, and counts as wrong.
+        A row that holds a NaN is not an answer, and counts as wrong.
         """
 
 

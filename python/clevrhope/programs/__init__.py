@@ -29,7 +29,7 @@ INVALID = _core.NO_ANSWER
 """In place of an answer's number: the program has no answer on the scene (`unique` of none or several)."""
 
 ILL_FORMED = _core.NO_PROGRAM
-"""In place of an answer's number: a row of tokens that is no program."""
+"""In place of an answer's number: a row of tokens that is not a program."""
 
 _MAX_BYTES = 1 << 32
 """Bytes of a question file or a scene file; the largest of CLEVR's has 0.8 billion."""

@@ -23,7 +23,7 @@ class Plan:
         operands: (N, 2) the earlier nodes whose outputs are its inputs; -1 for none.
         starts: where each set starts, and at the end N.
         roots: (R,) the nodes whose outputs are the answers of the well-formed programs.
-        well_formed: (R,) the rows of these programs; the others are no trees and have no nodes.
+        well_formed: (R,) the rows of these programs; the others are not trees and have no nodes.
     """
 
     tokens: Ints

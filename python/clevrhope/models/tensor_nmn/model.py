@@ -26,7 +26,7 @@ GENERATORS: Mapping[GeneratorKind, Mapping[str, Any]] = {
 class TensorNmn(BaseModel):
     """A program generator and an engine of modules.
 
-    An ill-formed program, one that is no tree of functions, has no answer: its row of scores is NaN.
+    An ill-formed program, one that is not a tree of functions, has no answer: its row of scores is NaN.
     """
 
     name = NAME
