@@ -152,7 +152,7 @@ def test_what_the_folder_does_not_have(
 
 
 def test_files_that_are_not_whole(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(DatasetError, match="no dataset of clevrhope"):
+    with pytest.raises(DatasetError, match="not a dataset of clevrhope"):
         load(tmp_path, HOP, "train")
     copy = tmp_path / "copy"
     shutil.copytree(folder, copy)

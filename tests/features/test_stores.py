@@ -242,7 +242,7 @@ def test_the_command_tells_what_it_made(folder: Path, capsys: pytest.CaptureFixt
     assert told["note"] == "true attributes, nothing seen"
     assert told["made"] == sum(told["pools"].values())
     assert run_command(["features", str(folder.parent), "--kind", "attributes"]) == 1
-    assert "no dataset of clevrhope" in capsys.readouterr().err
+    assert "not a dataset of clevrhope" in capsys.readouterr().err
 
 
 def test_a_dataset_without_images(tmp_path: Path) -> None:

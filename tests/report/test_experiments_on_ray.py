@@ -48,5 +48,5 @@ def test_chains_run_where_they_are_meant_to_and_one_failure_stops_no_other(
     failure = ended["bad"]
     assert failure is not None
     assert failure.step == "none"
-    assert "nowhere: no dataset of clevrhope" in failure.message
+    assert "nowhere: not a dataset of clevrhope" in failure.message
     assert not bad.steps[0].done

@@ -133,7 +133,9 @@ def test_where_there_are_no_states_nothing_is_in_the_way(tmp_path: Path) -> None
 
 def test_a_folder_of_a_users_is_not_taken_for_a_run(run: Train, tmp_path: Path) -> None:
     files = put(tmp_path / "run", "state/000000005/state.json", "notes.txt")
-    with pytest.raises(DatasetError, match=r"is in it, but no run\.json, so it is no run's folder; choose"):
+    with pytest.raises(
+        DatasetError, match=r"is in it, but no run\.json, so it is not the folder of a run; choose"
+    ):
         run()
     check_there(files)
     assert not (tmp_path / "run/run.json").exists()

@@ -241,7 +241,7 @@ class AuditFolder:
         if world.fingerprint != self.manifest.world.get("fingerprint"):
             name = self.manifest.config.get("properties", "properties.json")
             raise DatasetError(
-                f"{self.layout.manifest}: made with other properties than those of "
+                f"{self.layout.manifest}: the dataset was made with other properties than those of "
                 f"{self.properties or 'the package'}; name the folder's {name} with --properties"
             )
         return world

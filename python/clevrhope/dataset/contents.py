@@ -21,7 +21,7 @@ def hops_in(layout: Layout) -> tuple[str, ...]:
         DatasetError: the folder is not a dataset, or only a machine's part of one.
     """
     if not layout.manifest.exists():
-        raise DatasetError(f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name})")
+        raise DatasetError(f"{layout.root}: not a dataset of clevrhope (no {layout.manifest.name})")
     check_whole(layout)
     folder = layout.root / "hops"
     names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []

@@ -162,7 +162,7 @@ def existing_manifest(path: Path) -> Manifest:
     manifest = read_manifest(path)
     if manifest is None:
         raise DatasetError(
-            f"{path.parent}: no dataset of clevrhope (no {path.name}); "
+            f"{path.parent}: not a dataset of clevrhope (no {path.name}); "
             "give the folder that `clevrhope build --out` wrote"
         )
     return manifest

@@ -131,7 +131,7 @@ def dataset_manifest(layout: Layout) -> Manifest:
     """
     manifest = read_manifest(layout.manifest)
     if manifest is None:
-        raise DatasetError(f"{layout.root}: no dataset of clevrhope (no {layout.manifest.name})")
+        raise DatasetError(f"{layout.root}: not a dataset of clevrhope (no {layout.manifest.name})")
     if manifest.shard is not None:
         raise DatasetError(f"{layout.root}: part of a dataset; join the parts with clevrhope merge first")
     if not manifest.complete:

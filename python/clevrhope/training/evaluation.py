@@ -234,7 +234,8 @@ def _chosen(folder: RunFolder, wanted: Sequence[str] | None) -> tuple[str, ...]:
     for name in wanted or ():
         if name not in known:
             raise ConfigError(
-                f'{folder.root}: no checkpoint "{name}"{suggestion(name, known)}; there: {", ".join(known)}'
+                f'{folder.root}: no checkpoint "{name}"{suggestion(name, known)}; '
+                f"there are: {', '.join(known)}"
             )
     if wanted is None and "last" not in known:
         is_gone = folder.finished.exists()

@@ -103,7 +103,7 @@ class RunFolder:
             others = [each.name for each in self.root.iterdir() if not each.name.startswith(".")]
             if others:
                 raise DatasetError(
-                    f"{self.root}: {others[0]} is in it, but no run.json, so it is no run's folder; "
+                    f"{self.root}: {others[0]} is in it, but no run.json, so it is not the folder of a run; "
                     "choose another --out"
                 )
             self._write(request)

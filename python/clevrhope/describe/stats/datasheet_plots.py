@@ -57,7 +57,7 @@ def _finished(root: Path) -> Manifest:
     manifest = read_manifest(Layout(root).manifest)
     if manifest is None:
         raise DatasetError(
-            f"{root}: no dataset of clevrhope (no manifest.json), so no datasheet to draw into; "
+            f"{root}: not a dataset of clevrhope (no manifest.json), so no datasheet to draw into; "
             "--plots FOLDER takes any dataset"
         )
     check_whole(Layout(root))
